@@ -1,1 +1,10 @@
-//! x
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![forbid(unsafe_code)]
+
+//! Many peers: the forwarding table, the configuration and the [`node`] that ties connections to it.
+//! The library behind the session API and behind the daemon `zondad`.
+
+pub mod config;
+pub mod node;
+
+pub use config::Config;

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The plain data that crosses the seam between a [`Node`](super::Node) and the session above it:
+//! what is published, what is delivered, and every way an operation can end. No behaviour lives here.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonda_codec::{
+    Encoding, KeyExpr, Locator, Payload, Push, Qos, Reliability, SourceInfo, Timestamp, WhatAmI,
+    ZSlice, ZenohId,
+};
+
+/// What a publication does to the value of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SampleKind {
+    /// The key has a new value.
+    #[default]
+    Put,
+    /// The key has no value any more; the payload is empty.
+    Delete,
+}
+
+impl fmt::Display for SampleKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SampleKind::Put => "PUT",
+            SampleKind::Delete => "DELETE",
+        })
+    }
+}
+
+/// One message to publish. Borrows everything, so building one costs no allocation.
+#[derive(Debug, Clone, Copy)]
+pub struct Publication<'a> {
+    /// Put or delete.
+    pub kind: SampleKind,
+    /// The value; ignored for [`SampleKind::Delete`].
+    pub payload: &'a Payload,
+    /// How to read the payload; ignored for [`SampleKind::Delete`].
+    pub encoding: Encoding<'a>,
+    /// Application data beside the payload.
+    pub attachment: Option<&'a [u8]>,
+    /// When the value was made; `None` lets the first router stamp it, if it does.
+    pub timestamp: Option<Timestamp>,
+    /// Who made the value, and its number in that source.
+    pub source_info: Option<SourceInfo>,
+    /// Priority, congestion control and express flag.
+    pub qos: Qos,
+    /// Whether a hop may lose the message.
+    pub reliability: Reliability,
+}
+
+/// How long a publication may wait for room in a full queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Return at once.
+    Never,
+    /// Block the calling thread for at most this long.
+    AtMost(Duration),
+}
+
+/// What became of a publication that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Handed to the socket, or to every local subscriber, or nobody wants it.
+    Sent,
+    /// Accepted into the send queue of at least one peer; the peer has not taken it yet.
+    Queued,
+}
+
+/// Why a publication was not (fully) accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// Nothing was queued for this peer because its queue is full and the caller asked not to wait.
+    #[error("the send queue of peer {peer} is full")]
+    WouldBlock {
+        /// The slow peer.
+        peer: ZenohId,
+    },
+    /// Congestion control `Drop`: the message was dropped (and counted) for this peer.
+    #[error("dropped for peer {peer}, whose send queue is full")]
+    Dropped {
+        /// The slow peer.
+        peer: ZenohId,
+    },
+    /// Congestion control `Block`: the queue of this peer stayed full for the whole deadline.
+    #[error("the send queue of peer {peer} stayed full for {after:?}")]
+    Timeout {
+        /// The slow peer.
+        peer: ZenohId,
+        /// How long the call waited.
+        after: Duration,
+    },
+    /// The message is larger than a peer may accept.
+    #[error("a message of {size} bytes exceeds the limit of {limit} bytes")]
+    TooLarge {
+        /// Encoded size in bytes.
+        size: usize,
+        /// The limit in bytes (`transport/link/rx/max_message_size`).
+        limit: usize,
+    },
+    /// The node is closed.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// Why a subscriber or a publisher could not be declared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeclareError {
+    /// The node is closed.
+    #[error("the session is closed")]
+    Closed,
+    /// Every declaration id of this node is in use.
+    #[error("{limit} declarations are live already; undeclare some first")]
+    TooMany {
+        /// How many may be live at once.
+        limit: usize,
+    },
+}
+
+/// Why a node could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The configuration asks for something impossible.
+    #[error("{reason}")]
+    Config {
+        /// One line: key, value, what to try.
+        reason: String,
+    },
+    /// The runtime could not start.
+    #[error("cannot start the {runtime} runtime: {reason}")]
+    Runtime {
+        /// The name of the runtime.
+        runtime: String,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// A client needs at least one endpoint to connect to.
+    #[error("a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447)")]
+    NoEndpoint,
+    /// An endpoint cannot be listened on.
+    #[error("cannot listen on {endpoint}: {reason}")]
+    Listen {
+        /// The endpoint as configured.
+        endpoint: String,
+        /// Why, in one line.
+        reason: String,
+    },
+    /// No configured endpoint could be connected to within the limits of `connect/timeout_ms`.
+    #[error("cannot connect to {endpoint}: {reason}")]
+    Connect {
+        /// The endpoint (or, joined by commas, the endpoints) tried.
+        endpoint: String,
+        /// Why the last attempt failed, in one line.
+        reason: String,
+    },
+}
+
+/// Why a close was not clean. The node is closed all the same.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CloseError {
+    /// Some peer had not taken its queued messages by the deadline; they are lost.
+    #[error("{links} link(s) had unsent messages after {after:?}; they were dropped")]
+    Timeout {
+        /// How many links were cut short.
+        links: usize,
+        /// The deadline that passed.
+        after: Duration,
+    },
+}
+
+/// One message for a local subscriber, as it came in. Lives only during the call of the [`Sink`].
+#[derive(Debug, Clone, Copy)]
+pub struct Delivery<'a> {
+    /// The full key the message was published on.
+    pub key: &'a KeyExpr<'static>,
+    /// The decoded message; its byte fields borrow from `block`.
+    pub push: &'a Push<'a>,
+    /// The buffer that `push` borrows from, to share parts of it without a copy.
+    pub block: &'a ZSlice,
+    /// Whether the message came on the reliable channel.
+    pub reliability: Reliability,
+}
+
+/// Receives deliveries: called inline on the receiving task (or on the publishing thread, for a message
+/// of this same node), with no lock held. May be called from several threads at once.
+pub type Sink = Arc<dyn Fn(&Delivery<'_>) + Send + Sync>;
+
+/// Names a subscriber of a node until it is undeclared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SubscriberId(pub u32);
+
+/// One live link, for display.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkStatus {
+    /// The peer's id.
+    pub zid: ZenohId,
+    /// The peer's role.
+    pub whatami: WhatAmI,
+    /// Our end, such as `tcp/127.0.0.1:41230`.
+    pub local: Locator,
+    /// The peer's end.
+    pub remote: Locator,
+}
