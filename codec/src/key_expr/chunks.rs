@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lists of chunks as text: `""` is the empty list, otherwise chunks joined by `/`. Also the search that both relations
+//! share, and the step counter with which the tests prove its bound.
+
+/// Where the elementary steps of a relation are counted. The production counter is `()`, which costs nothing.
+pub(super) trait Tally {
+    /// Accounts for work proportional to `bytes`.
+    fn add(&mut self, bytes: usize);
+}
+
+impl Tally for () {
+    #[inline(always)]
+    fn add(&mut self, _: usize) {}
+}
+
+/// Which end of a list is worked on.
+#[derive(Clone, Copy)]
+pub(super) enum End {
+    Front,
+    Back,
+}
+
+impl End {
+    /// The chunk at this end and the list without it.
+    #[inline]
+    pub(super) fn split(self, list: &str) -> Option<(&str, &str)> {
+        if list.is_empty() {
+            return None;
+        }
+        Some(match self {
+            End::Front => list.split_once('/').unwrap_or((list, "")),
+            End::Back => list
+                .rsplit_once('/')
+                .map_or((list, ""), |(rest, chunk)| (chunk, rest)),
+        })
+    }
+}
+
+/// A list divided at its first verbatim chunk.
+pub(super) struct Cut<'a> {
+    pub(super) before: &'a str,
+    pub(super) verbatim: &'a str,
+    pub(super) after: &'a str,
+}
+
+/// Divides the list at its first chunk that starts with `@`.
+#[inline]
+pub(super) fn cut_at_verbatim(list: &str) -> Option<Cut<'_>> {
+    let bytes = list.as_bytes();
+    let starts_chunk = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'/');
+    let (at, _) = list.match_indices('@').find(|(at, _)| starts_chunk(*at))?;
+    let (before, rest) = list.split_at(at);
+    let (verbatim, after) = rest.split_once('/').unwrap_or((rest, ""));
+    Some(Cut {
+        before: before.strip_suffix('/').unwrap_or(before),
+        verbatim,
+        after,
+    })
+}
+
+/// Whether `text` can be read as `pattern`, where each `**` of the pattern absorbs any chunks and every other chunk of
+/// it takes one chunk of the text for which `accepts` holds. The pattern starts and ends with `**`.
+///
+/// Between two `**` stands a run of chunks. Taking the leftmost place for each run leaves the most text for the next
+/// ones, and `**` absorbs whatever lies between, so the first choice is never regretted. Within the search for one run
+/// a pair (pattern chunk, text chunk) is compared once at most: the work is bounded by the product of the lengths.
+pub(super) fn runs_in_order<T: Tally>(
+    mut pattern: &str,
+    mut text: &str,
+    tally: &mut T,
+    accepts: impl Fn(&str, &str, &mut T) -> bool,
+) -> bool {
+    while let Some((chunk, rest)) = End::Front.split(pattern) {
+        tally.add(chunk.len() + 1);
+        if chunk == "**" {
+            pattern = rest;
+            continue;
+        }
+        match take_run(pattern, text, tally, &accepts) {
+            Attempt::Taken {
+                pattern: after_run,
+                text: after_text,
+            } => (pattern, text) = (after_run, after_text),
+            Attempt::TooShort => return false,
+            Attempt::Mismatch => match End::Front.split(text) {
+                Some((_, rest)) => text = rest,
+                None => return false,
+            },
+        }
+    }
+    true
+}
+
+enum Attempt<'p, 't> {
+    /// The run ended; what remains of both.
+    Taken {
+        pattern: &'p str,
+        text: &'t str,
+    },
+    /// The text ended first: no later start can succeed either.
+    TooShort,
+    Mismatch,
+}
+
+/// Compares the chunks of the pattern up to its next `**` with the start of the text.
+fn take_run<'p, 't, T: Tally>(
+    mut pattern: &'p str,
+    mut text: &'t str,
+    tally: &mut T,
+    accepts: &impl Fn(&str, &str, &mut T) -> bool,
+) -> Attempt<'p, 't> {
+    loop {
+        let Some((wanted, pattern_rest)) = End::Front
+            .split(pattern)
+            .filter(|(chunk, _)| *chunk != "**")
+        else {
+            return Attempt::Taken { pattern, text };
+        };
+        let Some((found, text_rest)) = End::Front.split(text) else {
+            return Attempt::TooShort;
+        };
+        if !accepts(wanted, found, tally) {
+            return Attempt::Mismatch;
+        }
+        (pattern, text) = (pattern_rest, text_rest);
+    }
+}

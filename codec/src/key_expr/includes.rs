@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Inclusion: does a key expression cover another one entirely?
+//!
+//! The same plan as intersection, with one side as the pattern: verbatim chunks of both sides must be the same in the
+//! same order and cut both keys into parts. In a part, chunks before the first and after the last `**` of the pattern
+//! meet one to one; the runs between its `**` are searched from left to right. A `**` of the covered side can only be
+//! absorbed by a `**` of the pattern.
+
+use super::chunks::{End, Tally, cut_at_verbatim, runs_in_order};
+use super::glob::chunk_includes;
+use super::is_wild;
+
+/// Whether every name that belongs to `b` also belongs to `a`. Both must be canonical.
+///
+/// Judged as the protocol does, chunk by chunk: a `true` is always right, but some true inclusions are not seen (`*/**`
+/// covers every name of `**/x`, yet its `*` is not matched with that `**`). Time is bounded by the product of the lengths; nothing is allocated.
+///
+/// ```
+/// use zonda_codec::key_expr::includes;
+/// assert!(includes("a/**", "a/*/c"));
+/// assert!(includes("*/**", "*/*"));
+/// assert!(!includes("*/**", "**"));
+/// assert!(!includes("**", "@a"));
+/// ```
+#[inline]
+pub fn includes(a: &str, b: &str) -> bool {
+    a == b || (is_wild(a) && counted(a, b, &mut ()))
+}
+
+/// The relation without the shortcuts of `includes`.
+pub(super) fn counted<T: Tally>(mut a: &str, mut b: &str, tally: &mut T) -> bool {
+    tally.add(a.len() + b.len());
+    loop {
+        match (cut_at_verbatim(a), cut_at_verbatim(b)) {
+            (None, None) => return part_includes(a, b, tally),
+            (Some(x), Some(y)) => {
+                if x.verbatim != y.verbatim || !part_includes(x.before, y.before, tally) {
+                    return false;
+                }
+                (a, b) = (x.after, y.after);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Inclusion of two lists without verbatim chunks.
+fn part_includes<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
+    let mut rest = (a, b);
+    for end in [End::Front, End::Back] {
+        rest = match peel(rest, end, tally) {
+            Peeled::Decided(answer) => return answer,
+            Peeled::Open(a, b) => (a, b),
+        };
+    }
+    let (a, b) = rest;
+    runs_in_order(a, b, tally, |wanted, found, tally: &mut T| {
+        tally.add(1);
+        found != "**" && chunk_includes(wanted, found, tally)
+    })
+}
+
+enum Peeled<'a, 'b> {
+    Decided(bool),
+    Open(&'a str, &'b str),
+}
+
+/// Takes chunks off one end of both lists up to a `**` of the pattern `a`.
+fn peel<'a, 'b, T: Tally>(
+    (mut a, mut b): (&'a str, &'b str),
+    end: End,
+    tally: &mut T,
+) -> Peeled<'a, 'b> {
+    loop {
+        let Some((x, a_rest)) = end.split(a) else {
+            return Peeled::Decided(b.is_empty());
+        };
+        if x == "**" {
+            return Peeled::Open(a, b);
+        }
+        let Some((y, b_rest)) = end.split(b) else {
+            return Peeled::Decided(false);
+        };
+        if y == "**" || !chunk_includes(x, y, tally) {
+            return Peeled::Decided(false);
+        }
+        (a, b) = (a_rest, b_rest);
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Intersection: do two key expressions have a name in common?
+//!
+//! No wildcard matches a verbatim chunk, so in a common name each verbatim chunk of one side meets the same chunk of the
+//! other, in order: both keys are cut there and the parts compared pair by pair. In a part without verbatim chunks, the
+//! chunks before the first `**` of either side meet one to one, and so do those after the last. What is left starts with
+//! `**` on one side and ends with `**` on one side. If both sides still hold a `**`, each can absorb the rest of the
+//! other; if only one does, its runs are searched in the other from left to right.
+
+use super::chunks::{End, Tally, cut_at_verbatim, runs_in_order};
+use super::glob::chunk_intersects;
+use super::is_wild;
+
+/// Whether some name belongs to both keys. Both must be canonical.
+///
+/// Time is bounded by the product of the lengths; nothing is allocated.
+///
+/// ```
+/// use zonda_codec::key_expr::intersects;
+/// assert!(intersects("a/**", "a"));
+/// assert!(intersects("ab$*cd", "abxxcxxcd"));
+/// assert!(!intersects("a/**", "a/@b"));
+/// ```
+#[inline]
+pub fn intersects(a: &str, b: &str) -> bool {
+    a == b || ((is_wild(a) || is_wild(b)) && counted(a, b, &mut ()))
+}
+
+/// The relation without the shortcuts of `intersects`.
+pub(super) fn counted<T: Tally>(mut a: &str, mut b: &str, tally: &mut T) -> bool {
+    tally.add(a.len() + b.len());
+    loop {
+        match (cut_at_verbatim(a), cut_at_verbatim(b)) {
+            (None, None) => return parts_intersect(a, b, tally),
+            (Some(x), Some(y)) => {
+                if x.verbatim != y.verbatim || !parts_intersect(x.before, y.before, tally) {
+                    return false;
+                }
+                (a, b) = (x.after, y.after);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Intersection of two lists without verbatim chunks.
+fn parts_intersect<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
+    let mut rest = (a, b);
+    for end in [End::Front, End::Back] {
+        rest = match peel(rest, end, tally) {
+            Peeled::Decided(answer) => return answer,
+            Peeled::Open(a, b) => (a, b),
+        };
+    }
+    let (a, b) = rest;
+    tally.add(a.len() + b.len());
+    match (has_double(a), has_double(b)) {
+        (true, true) => true,
+        (true, false) => runs_in_order(a, b, tally, chunk_intersects),
+        (false, _) => runs_in_order(b, a, tally, chunk_intersects),
+    }
+}
+
+enum Peeled<'a, 'b> {
+    Decided(bool),
+    Open(&'a str, &'b str),
+}
+
+/// Takes chunks off one end of both lists as long as they meet one to one.
+fn peel<'a, 'b, T: Tally>(
+    (mut a, mut b): (&'a str, &'b str),
+    end: End,
+    tally: &mut T,
+) -> Peeled<'a, 'b> {
+    loop {
+        let (Some((x, a_rest)), Some((y, b_rest))) = (end.split(a), end.split(b)) else {
+            tally.add(a.len() + b.len());
+            return Peeled::Decided(all_double(a) && all_double(b));
+        };
+        if x == "**" || y == "**" {
+            return Peeled::Open(a, b);
+        }
+        if !chunk_intersects(x, y, tally) {
+            return Peeled::Decided(false);
+        }
+        (a, b) = (a_rest, b_rest);
+    }
+}
+
+fn has_double(list: &str) -> bool {
+    list.split('/').any(|chunk| chunk == "**")
+}
+
+/// Whether the list can be the empty one.
+fn all_double(list: &str) -> bool {
+    list.is_empty() || list.split('/').all(|chunk| chunk == "**")
+}

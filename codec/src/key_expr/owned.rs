@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! [`KeyExpr`]: text that is known to be a canonical key expression, borrowed or shared.
+
+use std::borrow::{Borrow, Cow};
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::error::{KeyExprError, quoted};
+
+/// A canonical key expression.
+///
+/// Borrowed from the caller, or shared behind a reference count: cloning never copies the text. Equality, order and hash
+/// are those of the text, so a map keyed by `KeyExpr` can be asked with a `&str`.
+///
+/// ```
+/// use zonda_codec::KeyExpr;
+/// let sensors = KeyExpr::new("plant/*/temp")?;
+/// assert!(sensors.intersects(&KeyExpr::new("plant/boiler/**")?));
+/// assert_eq!(sensors.join("raw")?.as_str(), "plant/*/temp/raw");
+/// # Ok::<(), zonda_codec::KeyExprError>(())
+/// ```
+#[derive(Clone)]
+pub struct KeyExpr<'a>(Text<'a>);
+
+#[derive(Clone)]
+enum Text<'a> {
+    Borrowed(&'a str),
+    Shared(Arc<str>),
+}
+
+impl<'a> KeyExpr<'a> {
+    /// Checks `text`; borrows a `&str`, takes over a `String` (one copy into shared memory).
+    ///
+    /// # Errors
+    /// When the text is not a canonical key expression; [`KeyExpr::autocanonize`] accepts more spellings.
+    pub fn new(text: impl Into<Cow<'a, str>>) -> Result<Self, KeyExprError> {
+        let text = text.into();
+        super::validate(&text)?;
+        Ok(Self::trusted(text))
+    }
+
+    /// Canonizes `text`; borrows when it is canonical already.
+    ///
+    /// # Errors
+    /// When no respelling makes it a key expression.
+    pub fn autocanonize(text: impl Into<Cow<'a, str>>) -> Result<Self, KeyExprError> {
+        let text = text.into();
+        if let Cow::Owned(canonical) = super::canonize(&text)? {
+            return Ok(Self(Text::Shared(canonical.into())));
+        }
+        Ok(Self::trusted(text))
+    }
+
+    /// Checks text that is shared already, and shares it too.
+    ///
+    /// # Errors
+    /// When the text is not a canonical key expression.
+    pub fn from_shared(text: Arc<str>) -> Result<Self, KeyExprError> {
+        super::validate(&text)?;
+        Ok(Self(Text::Shared(text)))
+    }
+
+    /// For text that was just checked.
+    fn trusted(text: Cow<'a, str>) -> Self {
+        Self(match text {
+            Cow::Borrowed(text) => Text::Borrowed(text),
+            Cow::Owned(text) => Text::Shared(text.into()),
+        })
+    }
+
+    /// The text.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Text::Borrowed(text) => text,
+            Text::Shared(text) => text,
+        }
+    }
+
+    /// The same key without a borrow: copies borrowed text once, shares shared text.
+    pub fn into_owned(self) -> KeyExpr<'static> {
+        KeyExpr(Text::Shared(self.into()))
+    }
+
+    /// The same key borrowed from this one; copies nothing and counts nothing.
+    #[inline]
+    pub fn borrowed(&self) -> KeyExpr<'_> {
+        KeyExpr(Text::Borrowed(self.as_str()))
+    }
+
+    /// Whether some name belongs to both keys.
+    #[inline]
+    pub fn intersects(&self, other: &KeyExpr<'_>) -> bool {
+        super::intersects(self.as_str(), other.as_str())
+    }
+
+    /// Whether every name of `other` belongs to this key.
+    #[inline]
+    pub fn includes(&self, other: &KeyExpr<'_>) -> bool {
+        super::includes(self.as_str(), other.as_str())
+    }
+
+    /// Whether the key contains a wildcard.
+    #[inline]
+    pub fn is_wild(&self) -> bool {
+        super::is_wild(self.as_str())
+    }
+
+    /// This key, `/`, and `tail`, canonized.
+    ///
+    /// # Errors
+    /// When `tail` is not a key expression in any spelling.
+    pub fn join(&self, tail: &str) -> Result<KeyExpr<'static>, KeyExprError> {
+        KeyExpr::autocanonize(format!("{self}/{tail}"))
+    }
+
+    /// This key directly followed by `tail`, without a `/`.
+    ///
+    /// # Errors
+    /// When the result is not a canonical key expression, or when a `*` at the end would join one at the start of
+    /// `tail` and mean something else.
+    pub fn concat(&self, tail: &str) -> Result<KeyExpr<'static>, KeyExprError> {
+        if self.as_str().ends_with('*') && tail.starts_with('*') {
+            return Err(KeyExprError::JoinedWildcards {
+                left: quoted(self.as_str()),
+                right: quoted(tail),
+            });
+        }
+        KeyExpr::new(format!("{self}{tail}"))
+    }
+}
+
+impl AsRef<str> for KeyExpr<'_> {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Borrow<str> for KeyExpr<'_> {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for KeyExpr<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for KeyExpr<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyExpr({:?})", self.as_str())
+    }
+}
+
+impl PartialEq<KeyExpr<'_>> for KeyExpr<'_> {
+    #[inline]
+    fn eq(&self, other: &KeyExpr<'_>) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for KeyExpr<'_> {}
+
+impl PartialEq<str> for KeyExpr<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for KeyExpr<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl PartialOrd for KeyExpr<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for KeyExpr<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl Hash for KeyExpr<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl<'a> TryFrom<&'a str> for KeyExpr<'a> {
+    type Error = KeyExprError;
+
+    fn try_from(text: &'a str) -> Result<Self, KeyExprError> {
+        Self::new(text)
+    }
+}
+
+impl<'a> TryFrom<&'a String> for KeyExpr<'a> {
+    type Error = KeyExprError;
+
+    fn try_from(text: &'a String) -> Result<Self, KeyExprError> {
+        Self::new(text.as_str())
+    }
+}
+
+impl TryFrom<String> for KeyExpr<'_> {
+    type Error = KeyExprError;
+
+    fn try_from(text: String) -> Result<Self, KeyExprError> {
+        Self::new(text)
+    }
+}
+
+impl FromStr for KeyExpr<'static> {
+    type Err = KeyExprError;
+
+    fn from_str(text: &str) -> Result<Self, KeyExprError> {
+        Self::new(text.to_owned())
+    }
+}
+
+impl<'a> From<&'a KeyExpr<'_>> for KeyExpr<'a> {
+    fn from(key: &'a KeyExpr<'_>) -> Self {
+        key.borrowed()
+    }
+}
+
+impl From<KeyExpr<'_>> for String {
+    fn from(key: KeyExpr<'_>) -> Self {
+        key.as_str().to_owned()
+    }
+}
+
+impl From<KeyExpr<'_>> for Arc<str> {
+    fn from(key: KeyExpr<'_>) -> Self {
+        match key.0 {
+            Text::Borrowed(text) => text.into(),
+            Text::Shared(text) => text,
+        }
+    }
+}

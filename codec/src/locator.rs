@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a node can be reached: `protocol/address?metadata#config`.
+//!
+//! A [`Locator`] is what peers tell each other; an [`Endpoint`] adds the options of the local side after `#`, which are
+//! never sent. Both hold normalised text: keys sorted, empty entries dropped. Whether a protocol exists and what its
+//! address means is decided by the transport; here only the form is checked.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The longest locator in bytes that the wire can carry.
+pub const LOCATOR_BYTES_MAX: usize = 255;
+
+/// A locator and the local options of its link: `tcp/[::]:7447?prio=1-3#so_sndbuf=65536`.
+///
+/// ```
+/// use zonda_codec::Endpoint;
+/// let endpoint: Endpoint = "tcp/localhost:7447?rel=1;prio=1-3#iface=lo".parse()?;
+/// assert_eq!(endpoint.proto(), "tcp");
+/// assert_eq!(endpoint.address(), "localhost:7447");
+/// assert_eq!(endpoint.metadata("rel"), Some("1"));
+/// assert_eq!(endpoint.config("iface"), Some("lo"));
+/// assert_eq!(endpoint.to_string(), "tcp/localhost:7447?prio=1-3;rel=1#iface=lo");
+/// assert_eq!(endpoint.locator().as_str(), "tcp/localhost:7447?prio=1-3;rel=1");
+/// # Ok::<(), zonda_codec::EndpointError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint(Arc<str>);
+
+/// An address as peers exchange it: an [`Endpoint`] without local options, at most [`LOCATOR_BYTES_MAX`] bytes.
+///
+/// ```
+/// use zonda_codec::Locator;
+/// let locator: Locator = "tcp/127.0.0.1:7447".parse()?;
+/// assert_eq!(locator, Locator::new("tcp", "127.0.0.1:7447")?);
+/// assert_eq!(
+///     "127.0.0.1:7447".parse::<Locator>().unwrap_err().to_string(),
+///     "endpoint \"127.0.0.1:7447\" names no protocol: write protocol/address, such as tcp/127.0.0.1:7447",
+/// );
+/// # Ok::<(), zonda_codec::EndpointError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Locator(Arc<str>);
+
+/// What is wrong with the text of an endpoint or a locator. `text` is the whole text, quoted and shortened when long.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndpointError {
+    /// There is no `/`, or nothing before it.
+    #[error(
+        "endpoint {text} names no protocol: write protocol/address, such as tcp/127.0.0.1:7447"
+    )]
+    NoProtocol {
+        /// The quoted text.
+        text: Box<str>,
+    },
+    /// The protocol's name holds something else than letters, digits, `-`, `_`, `.` and `+`.
+    #[error(
+        "endpoint {text} has {found:?} in its protocol at byte {at}: write protocol/address without `://`, such as tcp/127.0.0.1:7447"
+    )]
+    BadProtocol {
+        /// The quoted text.
+        text: Box<str>,
+        /// Offset of the character in bytes.
+        at: usize,
+        /// The character found.
+        found: char,
+    },
+    /// There is nothing between `/` and `?`, `#` or the end.
+    #[error(
+        "endpoint {text} has no address at byte {at}: write protocol/address, such as tcp/127.0.0.1:7447"
+    )]
+    NoAddress {
+        /// The quoted text.
+        text: Box<str>,
+        /// Where the address should start.
+        at: usize,
+    },
+    /// Nothing follows `?` or `#`.
+    #[error(
+        "endpoint {text} has nothing after `{mark}`: add key=value there, or remove the `{mark}`"
+    )]
+    NoParameters {
+        /// The quoted text.
+        text: Box<str>,
+        /// `?` for metadata, `#` for configuration.
+        mark: char,
+    },
+    /// A value without its key, such as `?=1`.
+    #[error("endpoint {text} has `{entry}` after `{mark}`, a value without a key: write key=value")]
+    NoKey {
+        /// The quoted text.
+        text: Box<str>,
+        /// `?` for metadata, `#` for configuration.
+        mark: char,
+        /// The entry at fault, escaped and shortened.
+        entry: Box<str>,
+    },
+    /// A `?` after the `#`.
+    #[error(
+        "endpoint {text} has `?` after `#`: metadata goes before the configuration, as in tcp/host:7447?rel=1#iface=lo"
+    )]
+    MetadataAfterConfig {
+        /// The quoted text.
+        text: Box<str>,
+    },
+    /// The part that is sent to peers is too long for the wire.
+    #[error(
+        "endpoint {text} is {length} bytes before any `#`, more than {LOCATOR_BYTES_MAX}: shorten its address or metadata"
+    )]
+    TooLong {
+        /// The quoted text.
+        text: Box<str>,
+        /// The length found in bytes.
+        length: usize,
+    },
+    /// A locator with a `#`.
+    #[error("locator {text} has a `#` part: local options belong to an endpoint, remove them here")]
+    ConfigInLocator {
+        /// The quoted text.
+        text: Box<str>,
+    },
+}
+
+impl Endpoint {
+    /// The normalised text.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The protocol, such as `tcp`.
+    pub fn proto(&self) -> &str {
+        Parts::of(&self.0).protocol
+    }
+
+    /// The address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
+    pub fn address(&self) -> &str {
+        Parts::of(&self.0).address
+    }
+
+    /// The value of a metadata key; empty for a key without `=`. Lists are joined by `|`. The first of equal keys counts.
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        self.metadata_pairs()
+            .find_map(|(found, value)| (found == key).then_some(value))
+    }
+
+    /// The value of a local option, in the form of [`Endpoint::metadata`].
+    pub fn config(&self, key: &str) -> Option<&str> {
+        self.config_pairs()
+            .find_map(|(found, value)| (found == key).then_some(value))
+    }
+
+    /// All metadata, sorted by key.
+    pub fn metadata_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        pairs(Parts::of(&self.0).metadata.unwrap_or(""))
+    }
+
+    /// All local options, sorted by key.
+    pub fn config_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        pairs(Parts::of(&self.0).config.unwrap_or(""))
+    }
+
+    /// What peers may know of this endpoint: everything before `#`.
+    pub fn locator(&self) -> Locator {
+        match self.0.split_once('#') {
+            None => Locator(self.0.clone()),
+            Some((locator, _)) => Locator(locator.into()),
+        }
+    }
+
+    /// The same endpoint at another address, such as the one a listener was really bound to.
+    ///
+    /// # Errors
+    /// When the result is not a valid endpoint.
+    pub fn with_address(&self, address: &str) -> Result<Self, EndpointError> {
+        let parts = Parts {
+            address,
+            ..Parts::of(&self.0)
+        };
+        parts.assemble().parse()
+    }
+}
+
+impl Locator {
+    /// A locator without metadata.
+    ///
+    /// # Errors
+    /// When the parts do not make a locator.
+    pub fn new(proto: &str, address: &str) -> Result<Self, EndpointError> {
+        format!("{proto}/{address}").parse()
+    }
+
+    /// The normalised text, as it goes on the wire.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The protocol, such as `tcp`.
+    pub fn proto(&self) -> &str {
+        Parts::of(&self.0).protocol
+    }
+
+    /// The address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
+    pub fn address(&self) -> &str {
+        Parts::of(&self.0).address
+    }
+
+    /// The value of a metadata key; empty for a key without `=`. The first of equal keys counts.
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        self.metadata_pairs()
+            .find_map(|(found, value)| (found == key).then_some(value))
+    }
+
+    /// All metadata, sorted by key.
+    pub fn metadata_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        pairs(Parts::of(&self.0).metadata.unwrap_or(""))
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        let parts = Parts::of(text);
+        parts.check(text)?;
+        let assembled = parts.assemble();
+        let length = assembled.split('#').next().map_or(0, str::len);
+        if length > LOCATOR_BYTES_MAX {
+            return Err(EndpointError::TooLong {
+                text: quoted(text),
+                length,
+            });
+        }
+        Ok(Self(assembled.into()))
+    }
+}
+
+impl FromStr for Locator {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        if text.contains('#') {
+            return Err(EndpointError::ConfigInLocator { text: quoted(text) });
+        }
+        text.parse().map(|Endpoint(text)| Self(text))
+    }
+}
+
+/// The text divided at its marks. A part that is there but empty is `Some("")`.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    protocol: &'a str,
+    address: &'a str,
+    metadata: Option<&'a str>,
+    config: Option<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Self {
+        let (locator, config) = split_mark(text, '#');
+        let (place, metadata) = split_mark(locator, '?');
+        let (protocol, address) = place.split_once('/').unwrap_or(("", place));
+        Self {
+            protocol,
+            address,
+            metadata,
+            config,
+        }
+    }
+
+    fn check(&self, text: &str) -> Result<(), EndpointError> {
+        if self.protocol.is_empty() {
+            return Err(EndpointError::NoProtocol { text: quoted(text) });
+        }
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+        if let Some((at, found)) = self.protocol.char_indices().find(|(_, c)| !allowed(*c)) {
+            return Err(EndpointError::BadProtocol {
+                text: quoted(text),
+                at,
+                found,
+            });
+        }
+        if self.address.is_empty() {
+            return Err(EndpointError::NoAddress {
+                text: quoted(text),
+                at: self.protocol.len() + 1,
+            });
+        }
+        if self.config.is_some_and(|config| config.contains('?')) {
+            return Err(EndpointError::MetadataAfterConfig { text: quoted(text) });
+        }
+        for (mark, parameters) in [('?', self.metadata), ('#', self.config)] {
+            let Some(parameters) = parameters else {
+                continue;
+            };
+            if pairs(parameters).next().is_none() {
+                return Err(EndpointError::NoParameters {
+                    text: quoted(text),
+                    mark,
+                });
+            }
+            if let Some((_, value)) = pairs(parameters).find(|(key, _)| key.is_empty()) {
+                let entry = shortened(&format!("={value}"), 32)
+                    .escape_debug()
+                    .to_string()
+                    .into();
+                return Err(EndpointError::NoKey {
+                    text: quoted(text),
+                    mark,
+                    entry,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn assemble(&self) -> String {
+        let mut text = format!("{}/{}", self.protocol, self.address);
+        for (mark, parameters) in [('?', self.metadata), ('#', self.config)] {
+            let Some(parameters) = parameters else {
+                continue;
+            };
+            let mut sorted: Vec<_> = pairs(parameters).collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            let mut separator = mark;
+            for (key, value) in sorted {
+                text.push(separator);
+                text.push_str(key);
+                if !value.is_empty() {
+                    text.push('=');
+                    text.push_str(value);
+                }
+                separator = ';';
+            }
+        }
+        text
+    }
+}
+
+fn split_mark(text: &str, mark: char) -> (&str, Option<&str>) {
+    text.split_once(mark)
+        .map_or((text, None), |(before, after)| (before, Some(after)))
+}
+
+/// The `key=value` entries of metadata or configuration, without the empty ones.
+fn pairs(parameters: &str) -> impl Iterator<Item = (&str, &str)> {
+    let entries = parameters.split(';').filter(|entry| !entry.is_empty());
+    entries.map(|entry| entry.split_once('=').unwrap_or((entry, "")))
+}
+
+/// The text as errors show it: quoted, control characters escaped, shortened.
+fn quoted(text: &str) -> Box<str> {
+    let shown = shortened(text, 96);
+    let more = if shown.len() < text.len() { "..." } else { "" };
+    format!("{shown:?}{more}").into()
+}
+
+/// At most `bytes_max` bytes from the start of the text.
+fn shortened(text: &str, bytes_max: usize) -> &str {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.split_at(end).0
+}
+
+impl From<Locator> for Endpoint {
+    fn from(locator: Locator) -> Self {
+        Self(locator.0)
+    }
+}
+
+impl From<Endpoint> for Locator {
+    fn from(endpoint: Endpoint) -> Self {
+        endpoint.locator()
+    }
+}
+
+impl TryFrom<&str> for Endpoint {
+    type Error = EndpointError;
+
+    fn try_from(text: &str) -> Result<Self, EndpointError> {
+        text.parse()
+    }
+}
+
+impl TryFrom<&str> for Locator {
+    type Error = EndpointError;
+
+    fn try_from(text: &str) -> Result<Self, EndpointError> {
+        text.parse()
+    }
+}
+
+impl AsRef<str> for Endpoint {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Locator {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Locator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({self})")
+    }
+}
+
+impl fmt::Debug for Locator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Locator({self})")
+    }
+}
