@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The accepting side of a handshake. Nothing of the peer is kept between InitAck and OpenSyn:
+//! what was agreed travels in the authenticated cookie.
+
+use std::sync::Arc;
+
+use zonda_codec::{
+    InitAck, InitExt, InitSyn, OpenAck, OpenExt, OpenSyn, PROTOCOL_VERSION, QosLink,
+    TransportMessage,
+};
+
+use super::cookie::{Agreement, CookieKey, seal, unseal};
+use super::{HandshakeError, Step, answer, decode, name, put, write_close};
+use crate::protocol::parameters::{
+    BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn, narrowest, sn_mask,
+};
+
+/// What a batch did to an [`Acceptor`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum AcceptStep {
+    /// Another batch must arrive; send `out` if it holds anything.
+    Continue,
+    /// The peer has come back with a valid cookie: decide, then call [`Acceptor::admit`] or
+    /// [`Acceptor::refuse`].
+    Admit(Established),
+}
+
+/// The accepting side of one handshake.
+#[derive(Clone, Debug)]
+pub struct Acceptor {
+    local: LocalParameters,
+    key: Arc<CookieKey>,
+    epoch: u32,
+    step: Step,
+    /// This side's first sequence number, set once the peer waits to be admitted.
+    waiting: Option<u32>,
+}
+
+impl Acceptor {
+    /// An acceptor that agrees to at most `local` and seals its cookies with `key`.
+    pub fn new(local: LocalParameters, key: Arc<CookieKey>) -> Self {
+        Acceptor { local, key, epoch: 0, step: Step::InitSyn, waiting: None }
+    }
+
+    /// What the acceptor is waiting for, for the error when its time is over.
+    pub fn step(&self) -> Step {
+        self.step
+    }
+
+    /// Sets the current epoch, a number that rises with time at the caller's pace. A cookie is good
+    /// in the epoch it was sealed in and in the next one. Without this call cookies do not age.
+    pub fn set_epoch(&mut self, epoch: u32) {
+        self.epoch = epoch;
+    }
+
+    /// Takes one batch from the opener and replaces `out` by the batch to send, which may be empty.
+    ///
+    /// # Errors
+    /// The handshake is over; `out` holds the Close to send before the link is dropped, if any.
+    pub fn handle_batch(
+        &mut self,
+        batch: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<AcceptStep, HandshakeError> {
+        out.clear();
+        if batch.is_empty() {
+            return Ok(AcceptStep::Continue);
+        }
+        self.advance(batch, out).inspect_err(|error| {
+            self.step = Step::Finished;
+            self.waiting = None;
+            answer(error, out);
+        })
+    }
+
+    /// Replaces `out` by the OpenAck that makes the link live. Without an
+    /// [`Admit`](AcceptStep::Admit) before, `out` stays empty.
+    pub fn admit(&mut self, out: &mut Vec<u8>) {
+        out.clear();
+        if let Some(initial_sn) = self.waiting.take() {
+            put(&OpenAck { lease: self.local.lease, initial_sn, ext: OpenExt::default() }, out);
+        }
+    }
+
+    /// Replaces `out` by the Close that turns the peer away for `reason`.
+    pub fn refuse(&mut self, reason: u8, out: &mut Vec<u8>) {
+        self.step = Step::Finished;
+        self.waiting = None;
+        write_close(reason, out);
+    }
+
+    fn advance(&mut self, batch: &[u8], out: &mut Vec<u8>) -> Result<AcceptStep, HandshakeError> {
+        match (self.step, decode(batch, self.step)?) {
+            (_, TransportMessage::Close(close)) => {
+                Err(HandshakeError::Refused { reason: close.reason })
+            }
+            (Step::InitSyn, TransportMessage::InitSyn(syn)) => {
+                self.acknowledge(&syn, out)?;
+                self.step = Step::OpenSyn;
+                Ok(AcceptStep::Continue)
+            }
+            (Step::OpenSyn, TransportMessage::OpenSyn(syn)) => {
+                let established = self.recognise(&syn)?;
+                self.waiting = Some(established.initial_sn_tx);
+                self.step = Step::Finished;
+                Ok(AcceptStep::Admit(established))
+            }
+            (step, other) => Err(HandshakeError::Unexpected { step, found: name(&other) }),
+        }
+    }
+
+    /// Writes the InitAck: the narrower of both sides' parameters, and of the features offered
+    /// those that this side has as well.
+    fn acknowledge(&self, syn: &InitSyn<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
+        if syn.version != PROTOCOL_VERSION {
+            return Err(HandshakeError::Version { theirs: syn.version });
+        }
+        let batch_size = syn.batch_size.min(self.local.batch_size);
+        if batch_size < BATCH_SIZE_MIN {
+            return Err(HandshakeError::Parameter {
+                step: Step::InitSyn,
+                what: "batch size",
+                value: batch_size.into(),
+                min: BATCH_SIZE_MIN.into(),
+                max: u16::MAX.into(),
+            });
+        }
+        let range = check_priorities(&syn.ext)?.filter(|_| self.local.qos);
+        let agreement = Agreement {
+            zid: syn.zid,
+            whatami: syn.whatami,
+            resolution: narrowest(syn.resolution, self.local.resolution),
+            batch_size,
+            qos: self.local.qos && (syn.ext.qos || range.is_some()),
+            patch: syn.ext.patch.min(self.local.patch),
+        };
+        let ack = InitAck {
+            version: PROTOCOL_VERSION,
+            whatami: self.local.whatami,
+            zid: self.local.zid,
+            resolution: agreement.resolution,
+            batch_size,
+            cookie: &seal(&self.key, self.epoch, &agreement),
+            ext: InitExt {
+                qos: agreement.qos && range.is_none(),
+                qos_link: range,
+                patch: agreement.patch,
+                ..InitExt::default()
+            },
+        };
+        put(&ack, out);
+        Ok(())
+    }
+
+    fn recognise(&self, syn: &OpenSyn<'_>) -> Result<Established, HandshakeError> {
+        let agreed = unseal(&self.key, self.epoch, syn.cookie).ok_or(HandshakeError::Cookie)?;
+        if agreed.zid == self.local.zid {
+            return Err(HandshakeError::OwnId);
+        }
+        let mask = sn_mask(agreed.resolution);
+        super::check_open(Step::OpenSyn, syn.lease, syn.initial_sn, mask)?;
+        Ok(Established {
+            zid: agreed.zid,
+            whatami: agreed.whatami,
+            batch_size: agreed.batch_size,
+            sn_mask: mask,
+            qos: agreed.qos,
+            patch: agreed.patch,
+            remote_lease: syn.lease.min(LEASE_MAX),
+            initial_sn_tx: initial_sn(&self.local.zid, &agreed.zid, mask),
+            initial_sn_rx: syn.initial_sn,
+        })
+    }
+}
+
+/// The priority range the opener asks for, if any. This side has none of its own and takes it over.
+fn check_priorities(ext: &InitExt<'_>) -> Result<Option<QosLink>, HandshakeError> {
+    let refuse = |what| Err(HandshakeError::Feature { step: Step::InitSyn, what });
+    let Some(range) = ext.qos_link else {
+        return Ok(None);
+    };
+    let (first, last) = ((range.0 >> 3) & 0xff, (range.0 >> 11) & 0xff);
+    match range.0 {
+        _ if ext.qos => refuse("QoS with and without a range"),
+        bits if bits & 0b111 == 0b001 => Ok(Some(range)),
+        bits if bits & 0b111 == 0 => refuse("an empty QoS range"),
+        bits if bits & 0b010 != 0 && (first > last || last > 7) => refuse("an invalid QoS range"),
+        _ => Ok(Some(range)),
+    }
+}

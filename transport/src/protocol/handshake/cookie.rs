@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The cookie that lets an acceptor forget a peer between InitAck and OpenSyn: the agreed
+//! parameters and an epoch, authenticated with a key that never leaves the node.
+//!
+//! ```text
+//! epoch u32le | zid length u8, zid | whatami u8 | resolution u8 | batch u16le | qos u8 | patch u8 | mac 16 bytes
+//! ```
+//! The opener returns it verbatim. A changed byte, a foreign key or an old epoch makes it worthless.
+
+use std::fmt;
+
+use sha3::{Digest, Sha3_256};
+use zonda_codec::{Reader, Resolution, WhatAmI, ZenohId};
+
+/// Bytes of the authentication code at the end of a cookie.
+const MAC_BYTES: usize = 16;
+/// Keeps these codes apart from any other use of the same key.
+const DOMAIN: &[u8] = b"zonda handshake cookie 1";
+
+/// The secret that cookies are authenticated with; one per node, shared by its acceptors.
+#[derive(Clone)]
+pub struct CookieKey {
+    secret: [u8; 32],
+}
+
+impl CookieKey {
+    /// A key from 32 bytes, which the caller takes from a secure random source.
+    pub fn new(secret: [u8; 32]) -> Self {
+        CookieKey { secret }
+    }
+
+    /// SHA3 is not open to length extension, so hashing the key in front is a sound code.
+    fn mac(&self, content: &[u8]) -> [u8; 32] {
+        Sha3_256::new()
+            .chain_update(self.secret)
+            .chain_update(DOMAIN)
+            .chain_update(content)
+            .finalize()
+            .into()
+    }
+}
+
+impl fmt::Debug for CookieKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CookieKey(secret)")
+    }
+}
+
+/// What an acceptor has to remember of a peer until it comes back with OpenSyn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Agreement {
+    pub(super) zid: ZenohId,
+    pub(super) whatami: WhatAmI,
+    pub(super) resolution: Resolution,
+    pub(super) batch_size: u16,
+    pub(super) qos: bool,
+    pub(super) patch: u8,
+}
+
+/// Writes `agreement` as a cookie of `epoch`.
+pub(super) fn seal(key: &CookieKey, epoch: u32, agreement: &Agreement) -> Vec<u8> {
+    let zid = agreement.zid.as_le_bytes();
+    let mut cookie = Vec::with_capacity(11 + zid.len() + MAC_BYTES);
+    cookie.extend_from_slice(&epoch.to_le_bytes());
+    cookie.push(zid.len() as u8);
+    cookie.extend_from_slice(zid);
+    cookie.push(whatami_byte(agreement.whatami));
+    cookie.push(agreement.resolution.0);
+    cookie.extend_from_slice(&agreement.batch_size.to_le_bytes());
+    cookie.push(agreement.qos as u8);
+    cookie.push(agreement.patch);
+    let mac = key.mac(&cookie);
+    cookie.extend_from_slice(&mac[..MAC_BYTES]);
+    cookie
+}
+
+/// Reads a cookie back; `None` unless `key` sealed it in `epoch` or the one before.
+pub(super) fn unseal(key: &CookieKey, epoch: u32, cookie: &[u8]) -> Option<Agreement> {
+    let split = cookie.len().checked_sub(MAC_BYTES)?;
+    let (content, mac) = cookie.split_at(split);
+    if !equal_in_constant_time(&key.mac(content)[..MAC_BYTES], mac) {
+        return None;
+    }
+    let mut r = Reader::new(content);
+    let sealed = u32::from_le_bytes(r.take(4).ok()?.try_into().ok()?);
+    if epoch.wrapping_sub(sealed) > 1 {
+        return None;
+    }
+    let length = r.u8().ok()?;
+    let zid = ZenohId::from_le_bytes(r.take(length.into()).ok()?).ok()?;
+    let whatami = whatami_from(r.u8().ok()?)?;
+    let resolution = Resolution(r.u8().ok()?);
+    let batch_size = r.u16_le().ok()?;
+    let qos = r.u8().ok()? != 0;
+    let patch = r.u8().ok()?;
+    r.is_empty().then_some(Agreement { zid, whatami, resolution, batch_size, qos, patch })
+}
+
+/// Takes the same time wherever the first difference is, so that a code cannot be guessed bytewise.
+fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
+    let difference = a.iter().zip(b).fold(a.len() ^ b.len(), |all, (x, y)| {
+        std::hint::black_box(all | usize::from(x ^ y))
+    });
+    difference == 0
+}
+
+fn whatami_byte(whatami: WhatAmI) -> u8 {
+    match whatami {
+        WhatAmI::Router => 0,
+        WhatAmI::Peer => 1,
+        WhatAmI::Client => 2,
+    }
+}
+
+fn whatami_from(byte: u8) -> Option<WhatAmI> {
+    match byte {
+        0 => Some(WhatAmI::Router),
+        1 => Some(WhatAmI::Peer),
+        2 => Some(WhatAmI::Client),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

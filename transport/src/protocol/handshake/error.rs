@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Why a handshake failed. Each text is one line for the person who set the link up: what happened,
+//! at which step, and what to try.
+
+use std::fmt;
+use std::io;
+
+use zonda_codec::{DecodeError, PROTOCOL_VERSION, ZenohId};
+
+/// The message a handshake was waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The acceptor waits for the opener's first message.
+    InitSyn,
+    /// The opener waits for the acceptor's parameters.
+    InitAck,
+    /// The acceptor waits for the cookie it gave out.
+    OpenSyn,
+    /// The opener waits to be admitted.
+    OpenAck,
+    /// The handshake is over; nothing is expected any more.
+    Finished,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Step::InitSyn => "InitSyn",
+            Step::InitAck => "InitAck",
+            Step::OpenSyn => "OpenSyn",
+            Step::OpenAck => "OpenAck",
+            Step::Finished => "nothing more",
+        })
+    }
+}
+
+/// Why a link could not be opened or accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandshakeError {
+    /// The peer speaks another version of the protocol.
+    #[error(
+        "the peer speaks protocol version {theirs}, this node {PROTOCOL_VERSION}; use a Zenoh 1.x node on the other side"
+    )]
+    Version {
+        /// The version the peer announced.
+        theirs: u8,
+    },
+    /// The peer closed the link during the handshake.
+    #[error("the peer refused the link: {}", describe(*reason))]
+    Refused {
+        /// The close reason on the wire.
+        reason: u8,
+    },
+    /// The peer has this node's id: the link leads back to this node.
+    #[error(
+        "the link leads to this node itself (same id on both ends); remove its own address from the endpoints to connect to"
+    )]
+    OwnId,
+    /// Another node with the peer's id is connected already.
+    #[error(
+        "a node with id {zid} is connected already; give each node its own id, or wait until the old link's lease expires"
+    )]
+    SameId {
+        /// The id in question.
+        zid: ZenohId,
+    },
+    /// A step did not complete in time.
+    #[error(
+        "no {step} from the peer in time; check that a Zenoh node listens there and that nothing filters the link"
+    )]
+    Timeout {
+        /// What was waited for.
+        step: Step,
+    },
+    /// Another node than the expected one answered.
+    #[error(
+        "node {found} answered where node {expected} was expected; check the address, or whether that node has restarted with a new id"
+    )]
+    WrongId {
+        /// The id the caller asked for.
+        expected: ZenohId,
+        /// The id that answered.
+        found: ZenohId,
+    },
+    /// The peer's bytes are not a message of this protocol.
+    #[error(
+        "undecodable bytes while waiting for {step}: {source}; check that the peer is a Zenoh 1.x node and that both ends use the same kind of link"
+    )]
+    Undecodable {
+        /// What was waited for.
+        step: Step,
+        /// What is wrong with the bytes.
+        source: DecodeError,
+    },
+    /// A well-formed message arrived out of turn.
+    #[error(
+        "{found} arrived while waiting for {step}; check that the peer is a Zenoh 1.x node and not itself connecting as opener"
+    )]
+    Unexpected {
+        /// What was waited for.
+        step: Step,
+        /// What arrived.
+        found: &'static str,
+    },
+    /// A batch held bytes after the message of the handshake.
+    #[error(
+        "{count} bytes follow {step} in its batch; a handshake message must be alone in its batch, update the peer"
+    )]
+    Trailing {
+        /// The message in whose batch they were found.
+        step: Step,
+        /// How many bytes follow it.
+        count: usize,
+    },
+    /// The peer proposed or answered a value that cannot be used.
+    #[error(
+        "{what} of {value} in the peer's {step} is outside {min}..={max}; correct the peer's settings, or update it"
+    )]
+    Parameter {
+        /// The message that carried it.
+        step: Step,
+        /// The name of the parameter.
+        what: &'static str,
+        /// The value received.
+        value: u64,
+        /// The smallest value allowed.
+        min: u64,
+        /// The largest value allowed.
+        max: u64,
+    },
+    /// The peer switched a feature on that was not offered, or offered two that exclude each other.
+    #[error("{what} in the peer's {step} contradicts what was offered; update the peer")]
+    Feature {
+        /// The message that carried it.
+        step: Step,
+        /// The feature.
+        what: &'static str,
+    },
+    /// The cookie is not one this node gave out, or too old.
+    #[error(
+        "the cookie in the peer's OpenSyn was not issued by this node, or too long ago; connect again"
+    )]
+    Cookie,
+    /// The link failed below the protocol.
+    #[error("the link failed during the handshake: {0}; check that the peer is running")]
+    Io(io::ErrorKind),
+}
+
+/// The words for a close reason on the wire, with what to try.
+fn describe(reason: u8) -> String {
+    let (what, attempt) = match reason {
+        0 => ("unspecified reason", "look at the peer's log, credentials may be missing"),
+        1 => ("unsupported", "check the versions and features of both nodes"),
+        2 => (
+            "invalid",
+            "it may hold a link of a node with this id, or disagree on the parameters",
+        ),
+        3 => ("maximum number of sessions reached", "raise the peer's session limit"),
+        4 => ("maximum number of links reached", "it is connected to this node already"),
+        5 => ("expired", "the peer gave the link up, try again"),
+        6 => ("unresponsive", "the peer gave the link up, try again"),
+        7 => ("connection to self", "remove the node's own address from its endpoints"),
+        other => return format!("unknown reason {other}; look at the peer's log"),
+    };
+    format!("{what} ({reason}); {attempt}")
+}

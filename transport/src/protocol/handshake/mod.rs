@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How two nodes agree on a link: the opener's and the acceptor's half of the four messages.
+//!
+//! ```text
+//! Opener                                        Acceptor
+//!   start         InitSyn  parameters   ------->  handle_batch
+//!   handle_batch  <-------  InitAck  agreed parameters, cookie
+//!                 OpenSyn  cookie, lease ------>  handle_batch -> Admit
+//!   handle_batch  <-------  OpenAck  lease         admit (or refuse)
+//! ```
+//! Both halves are plain functions of the batches that arrive; whoever drives them moves the bytes,
+//! keeps the time of each step ([`STEP_TIMEOUT`]) and sends what `out` holds, also after an error:
+//! it may then hold the Close that tells the peer why.
+
+use std::time::Duration;
+
+use zonda_codec::{Encode, OpenAck, Reader, TransportMessage};
+
+mod accept;
+mod cookie;
+mod error;
+mod open;
+
+pub use accept::{AcceptStep, Acceptor};
+pub use cookie::CookieKey;
+pub use error::{HandshakeError, Step};
+pub use open::{OpenStep, Opener};
+
+/// How long either side waits for each message of a handshake.
+pub const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Decodes the one message a handshake batch holds.
+fn decode(batch: &[u8], step: Step) -> Result<TransportMessage<'_>, HandshakeError> {
+    let mut r = Reader::new(batch);
+    let message = TransportMessage::decode(&mut r)
+        .map_err(|source| HandshakeError::Undecodable { step, source })?;
+    // A Frame has only its header read, the messages behind it are not trailing bytes.
+    let alone = r.is_empty() || matches!(message, TransportMessage::Frame(_));
+    match alone {
+        true => Ok(message),
+        false => Err(HandshakeError::Trailing { step, count: r.remaining() }),
+    }
+}
+
+/// Checks what OpenSyn and OpenAck have in common.
+fn check_open(
+    step: Step,
+    lease: Duration,
+    initial_sn: u32,
+    mask: u32,
+) -> Result<(), HandshakeError> {
+    let refuse = |what, value, min, max| HandshakeError::Parameter { step, what, value, min, max };
+    if initial_sn > mask {
+        return Err(refuse("initial sequence number", initial_sn.into(), 0, mask.into()));
+    }
+    if lease.is_zero() {
+        return Err(refuse("lease in milliseconds", 0, 1, u64::MAX));
+    }
+    Ok(())
+}
+
+/// Puts the Close that belongs to `error` into `out`, replacing what was there.
+fn answer(error: &HandshakeError, out: &mut Vec<u8>) {
+    use zonda_codec::close::reason::{CONNECTION_TO_SELF, GENERIC, INVALID};
+    let reason = match error {
+        HandshakeError::Refused { .. } | HandshakeError::Io(_) => return,
+        HandshakeError::Unexpected { step: Step::Finished, .. } => return,
+        HandshakeError::OwnId => CONNECTION_TO_SELF,
+        HandshakeError::Feature { .. } => GENERIC,
+        _ => INVALID,
+    };
+    write_close(reason, out);
+}
+
+fn write_close(reason: u8, out: &mut Vec<u8>) {
+    let close = zonda_codec::Close { reason, session: false };
+    put(&close, out);
+}
+
+fn put(message: &impl Encode, out: &mut Vec<u8>) {
+    out.clear();
+    out.append(&mut message.to_vec());
+}
+
+/// The name of a message that arrived out of turn.
+fn name(message: &TransportMessage<'_>) -> &'static str {
+    match message {
+        TransportMessage::InitSyn(_) => "InitSyn",
+        TransportMessage::InitAck(_) => "InitAck",
+        TransportMessage::OpenSyn(_) => "OpenSyn",
+        TransportMessage::OpenAck(OpenAck { .. }) => "OpenAck",
+        TransportMessage::Close(_) => "Close",
+        TransportMessage::KeepAlive => "KeepAlive",
+        TransportMessage::Frame(_) => "Frame",
+        TransportMessage::Fragment(_) => "Fragment",
+        TransportMessage::Join(_) => "Join",
+        TransportMessage::Oam(_) => "OAM",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The connecting side of a handshake.
+
+use zonda_codec::{
+    InitAck, InitExt, InitSyn, OpenAck, OpenExt, OpenSyn, PROTOCOL_VERSION, TransportMessage,
+    ZenohId,
+};
+
+use super::{HandshakeError, Step, answer, decode, name, put};
+use crate::protocol::parameters::{
+    BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn, is_within, sn_mask,
+};
+
+/// What a batch did to an [`Opener`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum OpenStep {
+    /// Another batch must arrive; send `out` if it holds anything.
+    Continue,
+    /// The link is open.
+    Done(Established),
+}
+
+/// The connecting side of a handshake: [`start`](Opener::start), then a batch at a time.
+#[derive(Clone, Debug)]
+pub struct Opener {
+    local: LocalParameters,
+    expected: Option<ZenohId>,
+    step: Step,
+    /// Known from InitAck on; the lease and the peer's first sequence number come with OpenAck.
+    agreed: Option<Established>,
+}
+
+impl Opener {
+    /// An opener that offers `local`. With `expected` only the node of that id will do.
+    pub fn new(local: LocalParameters, expected: Option<ZenohId>) -> Self {
+        Opener { local, expected, step: Step::InitAck, agreed: None }
+    }
+
+    /// What the opener is waiting for, for the error when its time is over.
+    pub fn step(&self) -> Step {
+        self.step
+    }
+
+    /// Replaces `out` by the first batch to send.
+    pub fn start(&mut self, out: &mut Vec<u8>) {
+        let syn = InitSyn {
+            version: PROTOCOL_VERSION,
+            whatami: self.local.whatami,
+            zid: self.local.zid,
+            resolution: self.local.resolution,
+            batch_size: self.local.batch_size,
+            ext: InitExt { qos: self.local.qos, patch: self.local.patch, ..InitExt::default() },
+        };
+        put(&syn, out);
+    }
+
+    /// Takes one batch from the acceptor and replaces `out` by the batch to send, which may be empty.
+    ///
+    /// # Errors
+    /// The handshake is over; `out` holds the Close to send before the link is dropped, if any.
+    pub fn handle_batch(
+        &mut self,
+        batch: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<OpenStep, HandshakeError> {
+        out.clear();
+        if batch.is_empty() {
+            return Ok(OpenStep::Continue);
+        }
+        self.advance(batch, out).inspect_err(|error| {
+            self.step = Step::Finished;
+            answer(error, out);
+        })
+    }
+
+    fn advance(&mut self, batch: &[u8], out: &mut Vec<u8>) -> Result<OpenStep, HandshakeError> {
+        match (self.step, decode(batch, self.step)?, self.agreed.take()) {
+            (_, TransportMessage::Close(close), _) => {
+                Err(HandshakeError::Refused { reason: close.reason })
+            }
+            (Step::InitAck, TransportMessage::InitAck(ack), _) => {
+                let agreed = self.check(&ack)?;
+                let syn = OpenSyn {
+                    lease: self.local.lease,
+                    initial_sn: agreed.initial_sn_tx,
+                    cookie: ack.cookie,
+                    ext: OpenExt::default(),
+                };
+                put(&syn, out);
+                self.agreed = Some(agreed);
+                self.step = Step::OpenAck;
+                Ok(OpenStep::Continue)
+            }
+            (Step::OpenAck, TransportMessage::OpenAck(ack), Some(agreed)) => {
+                let established = complete(agreed, &ack)?;
+                self.step = Step::Finished;
+                Ok(OpenStep::Done(established))
+            }
+            (step, other, _) => Err(HandshakeError::Unexpected { step, found: name(&other) }),
+        }
+    }
+
+    /// Checks the acceptor's answer against what was offered.
+    fn check(&self, ack: &InitAck<'_>) -> Result<Established, HandshakeError> {
+        if ack.version != PROTOCOL_VERSION {
+            return Err(HandshakeError::Version { theirs: ack.version });
+        }
+        if ack.zid == self.local.zid {
+            return Err(HandshakeError::OwnId);
+        }
+        if let Some(expected) = self.expected.filter(|expected| *expected != ack.zid) {
+            return Err(HandshakeError::WrongId { expected, found: ack.zid });
+        }
+        if !is_within(ack.resolution, self.local.resolution) {
+            return Err(exceeds("resolution", ack.resolution.0, 0, self.local.resolution.0));
+        }
+        if ack.batch_size < BATCH_SIZE_MIN {
+            return Err(exceeds("batch size", ack.batch_size, BATCH_SIZE_MIN, u16::MAX));
+        }
+        if ack.ext.patch > self.local.patch {
+            return Err(exceeds("patch level", ack.ext.patch, 0, self.local.patch));
+        }
+        let qos = self.check_features(&ack.ext)?;
+        let mask = sn_mask(ack.resolution);
+        Ok(Established {
+            zid: ack.zid,
+            whatami: ack.whatami,
+            batch_size: ack.batch_size,
+            sn_mask: mask,
+            qos,
+            patch: ack.ext.patch,
+            remote_lease: LEASE_MAX,
+            initial_sn_tx: initial_sn(&self.local.zid, &ack.zid, mask),
+            initial_sn_rx: 0,
+        })
+    }
+
+    /// Only what changes the bytes on the link is refused when it was not offered; shared memory,
+    /// authentication, further links and region names have no effect unless this side takes part.
+    fn check_features(&self, ext: &InitExt<'_>) -> Result<bool, HandshakeError> {
+        let refuse = |what| Err(HandshakeError::Feature { step: Step::InitAck, what });
+        // An acceptor with a priority range answers the plain offer of priorities with that range.
+        let qos = ext.qos || ext.qos_link.is_some();
+        match ext {
+            _ if ext.qos && ext.qos_link.is_some() => refuse("QoS with and without a range"),
+            _ if qos && !self.local.qos => refuse("QoS"),
+            _ if ext.low_latency => refuse("low latency"),
+            _ if ext.compression => refuse("compression"),
+            _ => Ok(qos),
+        }
+    }
+}
+
+fn complete(agreed: Established, ack: &OpenAck<'_>) -> Result<Established, HandshakeError> {
+    super::check_open(Step::OpenAck, ack.lease, ack.initial_sn, agreed.sn_mask)?;
+    Ok(Established {
+        remote_lease: ack.lease.min(LEASE_MAX),
+        initial_sn_rx: ack.initial_sn,
+        ..agreed
+    })
+}
+
+fn exceeds<T: Into<u64>>(what: &'static str, value: T, min: T, max: T) -> HandshakeError {
+    let (value, min, max) = (value.into(), min.into(), max.into());
+    HandshakeError::Parameter { step: Step::InitAck, what, value, min, max }
+}

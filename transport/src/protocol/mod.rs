@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The protocol between two nodes, sans-IO: plain functions of state, input and time that say what
+//! to do. No socket, no clock, no waiting in here; drivers, the simulator and the fuzzer all call
+//! the same functions.
+//!
+//! A link begins with a [`handshake`], which turns [`parameters::LocalParameters`] of both sides
+//! into [`parameters::Established`]. From then on [`tx`] makes batches of messages, [`rx`] messages
+//! of batches, and [`timers`] keeps both sides assured that the other is alive.
+
+pub mod handshake;
+pub mod parameters;
+pub mod rx;
+pub mod timers;
+pub mod tx;

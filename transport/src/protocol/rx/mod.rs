@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From received batches to messages: the sequence rule of each channel, the reassembly of
+//! fragments, and the [`Receiver`] that takes a batch apart. One owner, the driver of the link.
+
+mod defragment;
+mod receiver;
+mod sequence;
+
+pub use defragment::{Defragmenter, Piece, Reassembly, ReassemblyLimits};
+pub use receiver::{Context, Deliver, Flow, PeerMisbehaved, Received, Receiver};
+pub use sequence::Sequence;
+
+/// The channels of one direction: a priority and a reliability each.
+pub const CHANNELS: usize = 16;
+
+#[cfg(test)]
+mod tests;

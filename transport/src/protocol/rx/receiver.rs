@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Takes received batches apart and hands each network message on, in place.
+//!
+//! Cost on the data path, per message: one decode, one call of [`Deliver::push`]; no allocation, no
+//! copy. Per frame: one sequence check. A message that came in fragments costs one copy of its
+//! bytes and, in the long run, no allocation beyond a reference count.
+
+use zenoh_buffers::ZSlice;
+use zonda_codec::{
+    DecodeError, Fragment, FrameHeader, NetworkMessage, Priority, Push, Reader, Reliability,
+    TransportMessage,
+};
+
+use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequence};
+use crate::protocol::parameters::Established;
+
+/// Message ids lie in the low five bits of the first byte.
+const ID_BITS: u8 = 0x1f;
+const PUSH_ID: u8 = 0x1d;
+
+/// Where received network messages go. Called in the order of arrival, on the receiving task.
+pub trait Deliver {
+    /// A data message. `raw_body` is its PUT or DEL from the header byte to the payload's end.
+    fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>);
+
+    /// Any other message; never [`NetworkMessage::Push`].
+    fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>);
+}
+
+/// What surrounds a received message.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The block the message borrows from; keeping a share of it keeps the message's bytes.
+    pub block: &'a ZSlice,
+    /// The reliability of the channel it came on.
+    pub reliability: Reliability,
+    /// The priority of the channel it came on.
+    pub priority: Priority,
+}
+
+/// Whether the link goes on after a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// The link stays open.
+    Open,
+    /// The peer has closed the link; what followed in the batch was not read.
+    Closed {
+        /// The close reason on the wire.
+        reason: u8,
+    },
+}
+
+/// The peer broke the protocol. The link is dropped at once, without a Close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerMisbehaved {
+    /// Bytes that are no message where one had to start.
+    #[error("undecodable message at byte {offset} of a batch of {length}: {source}")]
+    Undecodable {
+        /// Where the message starts in the batch.
+        offset: usize,
+        /// The length of the batch.
+        length: usize,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// A sequence number wider than agreed.
+    #[error("sequence number {sn} exceeds the agreed maximum {mask}")]
+    SequenceNumber {
+        /// The number received.
+        sn: u32,
+        /// The largest one agreed.
+        mask: u32,
+    },
+    /// A frame of another priority than `Data` although priorities are not in use.
+    #[error("frame of priority {priority:?} on a link without priorities")]
+    Priority {
+        /// The priority received.
+        priority: Priority,
+    },
+}
+
+/// What a [`Receiver`] has counted since the link opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Batches taken.
+    pub batches: u64,
+    /// Network messages handed on.
+    pub messages: u64,
+    /// Frames dropped because their sequence number was old or repeated.
+    pub frames_dropped: u64,
+    /// Fragments dropped because their sequence number was old or repeated.
+    pub fragments_dropped: u64,
+    /// Sequence numbers that never arrived, or arrived too late to be accepted.
+    pub sequence_numbers_skipped: u64,
+    /// Fragments accepted that did not become part of a message.
+    pub fragments_discarded: u64,
+    /// Fragmented messages given up before their end: interrupted, abandoned or over a limit.
+    pub messages_discarded: u64,
+    /// Messages put together from fragments that could not be decoded.
+    pub messages_undecodable: u64,
+    /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
+    pub ignored: u64,
+}
+
+/// The receiving half of an open link.
+#[derive(Debug)]
+pub struct Receiver {
+    sn_mask: u32,
+    qos: bool,
+    sequences: [Sequence; CHANNELS],
+    defragmenter: Defragmenter,
+    counters: Received,
+}
+
+impl Receiver {
+    /// A receiver for what was agreed. Fragmented messages above `message_size_max` bytes are
+    /// discarded, and all unfinished ones together stay below twice that.
+    pub fn new(established: &Established, message_size_max: usize) -> Self {
+        let sequence = Sequence::new(established.initial_sn_rx, established.sn_mask);
+        let limits = ReassemblyLimits::for_messages(message_size_max);
+        Receiver {
+            sn_mask: established.sn_mask,
+            qos: established.qos,
+            sequences: [sequence; CHANNELS],
+            defragmenter: Defragmenter::new(established.patch, limits),
+            counters: Received::default(),
+        }
+    }
+
+    /// What was counted since the link opened.
+    pub fn received(&self) -> Received {
+        Received {
+            fragments_discarded: self.defragmenter.fragments_discarded(),
+            messages_discarded: self.defragmenter.messages_discarded(),
+            ..self.counters
+        }
+    }
+
+    /// The reassembly of fragmented messages, to ask how much it holds.
+    pub fn defragmenter(&self) -> &Defragmenter {
+        &self.defragmenter
+    }
+
+    /// Takes one batch, without its length prefix, and hands its messages to `deliver`. `block` is
+    /// the buffer that `batch` lies in.
+    ///
+    /// # Errors
+    /// The peer broke the protocol; what came before in the batch has been delivered.
+    #[inline]
+    pub fn handle_batch<D: Deliver>(
+        &mut self,
+        batch: &[u8],
+        block: &ZSlice,
+        deliver: &mut D,
+    ) -> Result<Flow, PeerMisbehaved> {
+        self.counters.batches += 1;
+        let mut r = Reader::new(batch);
+        let mut pass = Pass { receiver: self, batch_bytes: batch.len(), block, deliver };
+        while !r.is_empty() {
+            let offset = r.position();
+            let message = pass.decoded(offset, TransportMessage::decode(&mut r))?;
+            match message {
+                TransportMessage::Frame(header) => pass.frame(&header, &mut r)?,
+                TransportMessage::Fragment(fragment) => pass.fragment(&fragment)?,
+                TransportMessage::Close(close) => return Ok(Flow::Closed { reason: close.reason }),
+                TransportMessage::KeepAlive => {}
+                _ => pass.receiver.counters.ignored += 1,
+            }
+        }
+        Ok(Flow::Open)
+    }
+
+    /// Applies the sequence rule: `None` if the frame or fragment is to be dropped, else its channel
+    /// and whether it directly follows the one before.
+    #[inline]
+    fn admit(
+        &mut self,
+        priority: Priority,
+        reliability: Reliability,
+        sn: u32,
+    ) -> Result<Option<(usize, bool)>, PeerMisbehaved> {
+        if !self.qos && priority != Priority::Data {
+            return Err(PeerMisbehaved::Priority { priority });
+        }
+        if sn > self.sn_mask {
+            return Err(PeerMisbehaved::SequenceNumber { sn, mask: self.sn_mask });
+        }
+        let channel = channel(priority, reliability);
+        let skipped = self.sequences[channel].accept(sn);
+        self.counters.sequence_numbers_skipped += u64::from(skipped.unwrap_or(0));
+        Ok(skipped.map(|skipped| (channel, skipped == 0)))
+    }
+}
+
+/// The index of a channel, below [`CHANNELS`].
+#[inline]
+fn channel(priority: Priority, reliability: Reliability) -> usize {
+    let reliable = matches!(reliability, Reliability::Reliable);
+    ((priority as usize) << 1 | usize::from(reliable)) % CHANNELS
+}
+
+/// One batch on its way through the receiver.
+struct Pass<'p, D> {
+    receiver: &'p mut Receiver,
+    batch_bytes: usize,
+    block: &'p ZSlice,
+    deliver: &'p mut D,
+}
+
+impl<D: Deliver> Pass<'_, D> {
+    /// Hands on the messages of a frame, whose header was just read from `r`.
+    #[inline]
+    fn frame(&mut self, header: &FrameHeader, r: &mut Reader<'_>) -> Result<(), PeerMisbehaved> {
+        let FrameHeader { priority, reliability, sn, .. } = *header;
+        let Some((channel, _)) = self.receiver.admit(priority, reliability, sn)? else {
+            self.receiver.counters.frames_dropped += 1;
+            return self.skip(r);
+        };
+        self.receiver.defragmenter.interrupt(channel);
+        let context = Context { block: self.block, reliability, priority };
+        let mut messages = 0;
+        while let Some(byte) = r.peek().filter(|byte| NetworkMessage::starts(*byte)) {
+            let offset = r.position();
+            if byte & ID_BITS == PUSH_ID {
+                let (push, raw) = self.decoded(offset, Push::decode_with_raw(r))?;
+                self.deliver.push(&push, raw, &context);
+            } else {
+                let message = self.decoded(offset, NetworkMessage::decode(r))?;
+                self.deliver.message(message, &context);
+            }
+            messages += 1;
+        }
+        self.receiver.counters.messages += messages;
+        Ok(())
+    }
+
+    /// Reads over the messages of a dropped frame; another frame may follow in the batch.
+    #[cold]
+    fn skip(&mut self, r: &mut Reader<'_>) -> Result<(), PeerMisbehaved> {
+        while r.peek().is_some_and(NetworkMessage::starts) {
+            let offset = r.position();
+            self.decoded(offset, NetworkMessage::decode(r))?;
+        }
+        Ok(())
+    }
+
+    fn fragment(&mut self, fragment: &Fragment<'_>) -> Result<(), PeerMisbehaved> {
+        let Fragment { priority, reliability, sn, .. } = *fragment;
+        let Some((channel, follows)) = self.receiver.admit(priority, reliability, sn)? else {
+            self.receiver.counters.fragments_dropped += 1;
+            return Ok(());
+        };
+        let piece = Piece {
+            follows,
+            more: fragment.more,
+            first: fragment.first,
+            drop: fragment.drop,
+            payload: fragment.payload,
+        };
+        let complete;
+        let (bytes, block) = match self.receiver.defragmenter.push(channel, piece) {
+            Reassembly::Pending => return Ok(()),
+            Reassembly::Single(payload) => (payload, self.block),
+            Reassembly::Complete(slice) => {
+                complete = slice;
+                (complete.as_slice(), &complete)
+            }
+        };
+        match deliver_one(bytes, &Context { block, reliability, priority }, self.deliver) {
+            Ok(true) => self.receiver.counters.messages += 1,
+            Ok(false) | Err(_) => self.receiver.counters.messages_undecodable += 1,
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn decoded<T>(
+        &self,
+        offset: usize,
+        result: Result<T, DecodeError>,
+    ) -> Result<T, PeerMisbehaved> {
+        let length = self.batch_bytes;
+        result.map_err(|source| PeerMisbehaved::Undecodable { offset, length, source })
+    }
+}
+
+/// Decodes exactly one message and hands it on; `Ok(false)` if bytes are left over.
+fn deliver_one<D: Deliver>(
+    bytes: &[u8],
+    context: &Context<'_>,
+    deliver: &mut D,
+) -> Result<bool, DecodeError> {
+    let mut r = Reader::new(bytes);
+    if r.peek().is_some_and(|byte| byte & ID_BITS == PUSH_ID) {
+        let (push, raw) = Push::decode_with_raw(&mut r)?;
+        if r.is_empty() {
+            deliver.push(&push, raw, context);
+        }
+    } else {
+        let message = NetworkMessage::decode(&mut r)?;
+        if r.is_empty() {
+            deliver.message(message, context);
+        }
+    }
+    Ok(r.is_empty())
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The two deadlines of an open link: send a keep-alive before the peer gives this node up, and give
+//! the peer up when nothing came from it for the length of its lease.
+
+use std::time::{Duration, Instant};
+
+/// What a deadline that has passed asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerEvent {
+    /// Send a keep-alive; it counts as sent from here on.
+    SendKeepAlive,
+    /// The peer's lease is over: drop the link, without a Close.
+    Expired,
+}
+
+/// The deadlines of one open link. The owner passes in the time; nothing here reads a clock.
+#[derive(Clone, Debug)]
+pub struct Timers {
+    keep_alive_interval: Duration,
+    remote_lease: Duration,
+    last_sent: Instant,
+    last_received: Instant,
+}
+
+impl Timers {
+    /// The smallest interval between keep-alives, whatever the lease.
+    const INTERVAL_MIN: Duration = Duration::from_millis(1);
+
+    /// Timers of a link that opened at `now`. `lease_local` is what this node announced, of which
+    /// the `divisor`-th part is the longest silence it allows itself; `lease_remote` is the peer's.
+    pub fn new(now: Instant, lease_local: Duration, divisor: u32, lease_remote: Duration) -> Self {
+        let interval = lease_local / divisor.max(1);
+        Timers {
+            keep_alive_interval: interval.max(Self::INTERVAL_MIN),
+            remote_lease: lease_remote,
+            last_sent: now,
+            last_received: now,
+        }
+    }
+
+    /// Bytes came from the peer: whatever they are, they refresh its lease.
+    #[inline]
+    pub fn on_received(&mut self, now: Instant) {
+        self.last_received = now;
+    }
+
+    /// A batch went out: no keep-alive is due for another interval.
+    #[inline]
+    pub fn on_sent(&mut self, now: Instant) {
+        self.last_sent = now;
+    }
+
+    /// When to call [`handle_timeout`](Timers::handle_timeout) at the latest.
+    pub fn poll_timeout(&self) -> Instant {
+        self.expiry().min(self.keep_alive())
+    }
+
+    /// What is due at `now`, one event per call; `None` if nothing is.
+    pub fn handle_timeout(&mut self, now: Instant) -> Option<TimerEvent> {
+        if now >= self.expiry() {
+            return Some(TimerEvent::Expired);
+        }
+        if now >= self.keep_alive() {
+            self.last_sent = now;
+            return Some(TimerEvent::SendKeepAlive);
+        }
+        None
+    }
+
+    fn expiry(&self) -> Instant {
+        after(self.last_received, self.remote_lease)
+    }
+
+    fn keep_alive(&self) -> Instant {
+        after(self.last_sent, self.keep_alive_interval)
+    }
+}
+
+/// `start + wait`, or a year from `start` where the clock cannot represent that.
+fn after(start: Instant, wait: Duration) -> Instant {
+    start.checked_add(wait).unwrap_or(start + crate::protocol::parameters::LEASE_MAX)
+}
