@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Measures round trips through `z_pong`, one message in flight.
+
+use std::fmt::Write;
+use std::hint;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::handlers::FifoChannelHandler;
+use zenoh::pubsub::{Publisher, Subscriber};
+use zenoh::qos::CongestionControl;
+use zenoh::sample::Sample;
+use zenoh_peers::{Common, KEY_PING, KEY_PONG, Mode, fail, line, payload, percentile};
+
+/// How long the other side may take to show up.
+const CONTACT: Duration = Duration::from_secs(10);
+/// A first message without an answer is sent again after this long.
+const RETRY: Duration = Duration::from_millis(500);
+/// A sleep may overshoot by about this much; the rest of an interval is spun away.
+const SLEEP_SLACK: Duration = Duration::from_micros(100);
+
+/// Sends messages of SIZE bytes one after the other and prints each round trip.
+#[derive(Parser)]
+struct Cli {
+    /// Payload of a message in bytes
+    size: usize,
+    /// Round trips to measure
+    #[arg(short = 'n', long, default_value_t = 100)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    samples: u64,
+    /// Warm-up before measuring, in seconds
+    #[arg(short, long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds)]
+    warmup: f64,
+    /// Let messages wait for a batch instead of sending each at once
+    #[arg(long)]
+    no_express: bool,
+    /// Time between the starts of two round trips, in seconds [default: none, back to back]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    interval: Option<f64>,
+    #[command(flatten)]
+    common: Common,
+}
+
+struct Link<'a> {
+    publisher: Publisher<'a>,
+    answers: Subscriber<FifoChannelHandler<Sample>>,
+    data: ZBytes,
+}
+
+impl Link<'_> {
+    fn send(&self) {
+        if let Err(e) = self.publisher.put(self.data.clone()).wait() {
+            fail("put on test/ping", e);
+        }
+    }
+
+    fn answer_within(&self, time: Duration) -> bool {
+        match self.answers.recv_timeout(time) {
+            Ok(sample) => sample.is_some(),
+            Err(e) => fail("waiting on test/pong", e),
+        }
+    }
+
+    /// Waits until the first message comes back, then lets late answers to its repeats run out.
+    fn contact(&self) {
+        let start = Instant::now();
+        let mut tries = 1;
+        self.send();
+        while !self.answer_within(RETRY) {
+            if start.elapsed() > CONTACT {
+                fail(
+                    "no answer on test/pong within 10 s",
+                    "is z_pong running and reachable?",
+                );
+            }
+            tries += 1;
+            self.send();
+        }
+        while tries > 1 && self.answer_within(RETRY) {}
+    }
+
+    /// One round trip, in microseconds.
+    fn round_trip(&self) -> f64 {
+        let start = Instant::now();
+        self.send();
+        if let Err(e) = self.answers.recv() {
+            fail("waiting on test/pong", e);
+        }
+        start.elapsed().as_nanos() as f64 / 1e3
+    }
+}
+
+fn main() {
+    let cli = Cli::parse();
+    let session = cli.common.open(Mode::Peer, &[]);
+    let answers = session
+        .declare_subscriber(KEY_PONG)
+        .wait()
+        .unwrap_or_else(|e| fail("cannot subscribe to test/pong", e));
+    let publisher = session
+        .declare_publisher(KEY_PING)
+        .congestion_control(CongestionControl::Block)
+        .express(!cli.no_express)
+        .wait()
+        .unwrap_or_else(|e| fail("cannot declare the publisher of test/ping", e));
+    let link = Link {
+        publisher,
+        answers,
+        data: ZBytes::from(payload(cli.size)),
+    };
+
+    link.contact();
+    let warm = Instant::now();
+    while warm.elapsed().as_secs_f64() < cli.warmup {
+        link.round_trip();
+    }
+    let samples = measure(&link, cli.samples, cli.interval.unwrap_or(0.0));
+    report(cli.size, samples);
+    std::process::exit(0)
+}
+
+/// Round trips on an absolute schedule: one that comes late does not delay those after it.
+fn measure(link: &Link<'_>, count: u64, interval: f64) -> Vec<f64> {
+    let mut samples = Vec::with_capacity(count.min(1 << 24) as usize);
+    let start = Instant::now();
+    for i in 0..count {
+        if interval > 0.0 {
+            wait_until(start + Duration::from_secs_f64(interval * i as f64));
+        }
+        samples.push(link.round_trip());
+    }
+    if interval > 0.0 {
+        let rate = count as f64 / start.elapsed().as_secs_f64();
+        eprintln!(
+            "wanted {:.1} round trips/s, achieved {rate:.1}",
+            1.0 / interval
+        );
+    }
+    samples
+}
+
+fn wait_until(when: Instant) {
+    let left = when.saturating_duration_since(Instant::now());
+    if left > SLEEP_SLACK {
+        thread::sleep(left - SLEEP_SLACK);
+    }
+    while Instant::now() < when {
+        hint::spin_loop();
+    }
+}
+
+fn report(size: usize, mut samples: Vec<f64>) {
+    let mut text = String::new();
+    for (seq, rtt) in samples.iter().enumerate() {
+        let lat = rtt / 2.0;
+        writeln!(
+            text,
+            "{size} bytes: seq={seq} rtt={rtt:.1}µs lat={lat:.1}µs"
+        )
+        .expect("a String takes any text");
+    }
+    samples.sort_by(f64::total_cmp);
+    let [p50, p90, p99, p999, max] = [0.5, 0.9, 0.99, 0.999, 1.0].map(|p| percentile(&samples, p));
+    line(format_args!(
+        "{text}{size} bytes: p50={p50:.1}µs p90={p90:.1}µs p99={p99:.1}µs p99.9={p999:.1}µs max={max:.1}µs"
+    ));
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if (0.0..=86_400.0).contains(&s) => Ok(s),
+        _ => Err("expected seconds between 0 and 86400".into()),
+    }
+}
