@@ -1,7 +1,371 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The configuration of a node: the reference's JSON5 keys, typed, with nothing silently ignored.
+//! The configuration of a node: the reference's JSON5 keys, checked strictly. Every known key is honoured
+//! or reported by [`Config::warnings`]; an unknown key is refused with the valid key that looks most like it.
+//! The table of keys is in `keys`; typed reading is in `access`.
 
-/// The configuration of a node.
-#[derive(Debug, Clone, Default)]
-pub struct Config {}
+mod access;
+mod error;
+mod json5;
+mod keys;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use zonda_runtime::AnyRuntime;
+
+pub use access::{Retry, TimeLimit};
+pub use error::{ConfigError, Warning};
+
+use json5::{Located, Value};
+use keys::{Key, Support};
+
+/// The configuration of a node. `Config::default()` is a peer that listens on a free port of every
+/// interface and connects to nobody.
+///
+/// Values are addressed by the reference's paths (`connect/endpoints`, `transport/link/tx/lease`, ...) or set
+/// by the builder-style methods. Builder methods never fail: what they could not accept is remembered and
+/// reported by [`Config::validate`], which every `open` calls first.
+///
+/// ```
+/// use zonda_router::Config;
+///
+/// let mut config = Config::client(["tcp/127.0.0.1:7447"]);
+/// config.insert_json5("transport/link/tx/lease", "5000").unwrap();
+/// assert_eq!(config.lease().as_secs(), 5);
+///
+/// let error = config.insert_json5("connect/endpoint", "[]").unwrap_err();
+/// assert!(error.to_string().ends_with("did you mean `connect/endpoints`?"));
+/// ```
+#[derive(Clone, Default)]
+pub struct Config {
+    /// What was set, by path: keys of the table, and paths below its free-form keys.
+    settings: BTreeMap<String, Setting>,
+    /// A runtime that exists already; wins over the key `runtime`.
+    runtime: Option<AnyRuntime>,
+    /// The first thing a builder method could not accept.
+    refused: Option<ConfigError>,
+}
+
+#[derive(Clone, PartialEq)]
+struct Setting {
+    value: Value,
+    line: Option<u32>,
+}
+
+impl Config {
+    /// Reads a whole configuration from JSON5 text. Keys that are absent keep their defaults.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn from_json5(text: &str) -> Result<Config, ConfigError> {
+        let mut config = Config::default();
+        config.merge_json5(text)?;
+        Ok(config)
+    }
+
+    /// Reads a whole configuration from a JSON5 file.
+    ///
+    /// # Errors
+    /// As [`Config::from_json5`], with the file's name; or the reason why the file cannot be read.
+    ///
+    /// # Blocking
+    /// Reads the file.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Config, ConfigError> {
+        let file = path.as_ref().display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|e| ConfigError::Read {
+            file: file.clone(),
+            reason: e.to_string(),
+        })?;
+        Config::from_json5(&text).map_err(|error| ConfigError::File {
+            file,
+            error: Box::new(error),
+        })
+    }
+
+    /// Sets every key of a JSON5 text over what is set already. On error nothing changes.
+    ///
+    /// # Errors
+    /// As [`Config::from_json5`].
+    pub fn merge_json5(&mut self, text: &str) -> Result<(), ConfigError> {
+        let root = json5::parse(text)?;
+        self.merge("", &root, true)
+    }
+
+    /// Sets one key, or every key of a section. `value` is JSON5; `null` puts the default back.
+    ///
+    /// # Errors
+    /// The value is not JSON5, or not of the key's kind, or the key does not exist. Nothing changes then.
+    ///
+    /// ```
+    /// let mut config = zonda_router::Config::default();
+    /// config.insert_json5("listen/endpoints", r#"["tcp/127.0.0.1:0"]"#)?;
+    /// config.insert_json5("timestamping", "{ enabled: true }")?;
+    /// # Ok::<(), zonda_router::config::ConfigError>(())
+    /// ```
+    pub fn insert_json5(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        let parsed = json5::parse(value)?;
+        self.merge(key.trim_matches('/'), &parsed, value.contains('\n'))
+    }
+
+    /// Applies one `--cfg` argument of the form `key/path:value`, the value being JSON5.
+    ///
+    /// # Errors
+    /// As [`Config::insert_json5`], or the argument has no `:`.
+    pub fn insert_argument(&mut self, argument: &str) -> Result<(), ConfigError> {
+        match argument.split_once(':') {
+            Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+                self.insert_json5(key.trim(), value)
+            }
+            _ => Err(ConfigError::Argument {
+                argument: argument.to_owned(),
+            }),
+        }
+    }
+
+    /// The value of a key or section as JSON, with defaults filled in.
+    ///
+    /// # Errors
+    /// The key does not exist.
+    pub fn to_json(&self, key: &str) -> Result<String, ConfigError> {
+        let path = key.trim_matches('/');
+        if let Some(key) = keys::find(path) {
+            return Ok(self.stored(key).to_string());
+        }
+        if let Some(setting) = self.settings.get(path) {
+            return Ok(setting.value.to_string());
+        }
+        if keys::is_section(path) {
+            return Ok(self.section(path).to_string());
+        }
+        Err(unknown(path, None))
+    }
+
+    /// What is set but not honoured (entirely) yet, one by one; empty when every setting takes effect.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for (path, setting) in &self.settings {
+            let Some(key) = keys::find(path).or_else(|| keys::subtree_of(path)) else {
+                continue;
+            };
+            if let Some(text) = complaint(key, path, &setting.value) {
+                warnings.push(Warning {
+                    key: path.clone(),
+                    line: setting.line,
+                    text,
+                });
+            }
+        }
+        warnings
+    }
+
+    /// Reports what a builder method could not accept.
+    ///
+    /// # Errors
+    /// The first such thing.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// Applies `tree` at `path` to a copy first, so that an error changes nothing.
+    fn merge(&mut self, path: &str, tree: &Located, lines: bool) -> Result<(), ConfigError> {
+        let mut copy = self.settings.clone();
+        apply(&mut copy, path, tree, lines)?;
+        self.settings = copy;
+        Ok(())
+    }
+
+    /// Sets a key from a builder method.
+    fn put(&mut self, path: &str, value: Value) {
+        if let Err(error) = self.merge(path, &Located { value, line: 1 }, false) {
+            self.refused.get_or_insert(error);
+        }
+    }
+
+    /// The value of a key as set, or its default; not yet resolved for the role.
+    fn stored(&self, key: &Key) -> Value {
+        match self.settings.get(key.path) {
+            Some(setting) => setting.value.clone(),
+            None => default_of(key),
+        }
+    }
+
+    fn section(&self, path: &str) -> Value {
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for key in keys::ROWS {
+            let name = key
+                .path
+                .strip_prefix(&prefix)
+                .and_then(|rest| rest.split('/').next());
+            if let Some(name) = name
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        }
+        let members = names.into_iter().map(|name| {
+            let path = format!("{prefix}{name}");
+            let value = keys::find(&path).map_or_else(|| self.section(&path), |k| self.stored(k));
+            (name.to_owned(), Located { value, line: 0 })
+        });
+        Value::Object(members.collect())
+    }
+}
+
+/// The configuration as JSON, with defaults filled in. Secrets are left out.
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = self.clone();
+        for secret in SECRETS {
+            shown.settings.remove(*secret);
+        }
+        write!(f, "{}", shown.section(""))
+    }
+}
+
+/// Shows what was set (secrets left out).
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (path, setting) in &self.settings {
+            if !SECRETS.contains(&path.as_str()) {
+                map.entry(path, &format_args!("{}", setting.value));
+            }
+        }
+        map.finish()
+    }
+}
+
+/// Settings that no display shows.
+const SECRETS: &[&str] = &[
+    "transport/auth/usrpwd/password",
+    "transport/auth/pubkey/private_key_pem",
+    "transport/link/tls/listen_private_key_base64",
+    "transport/link/tls/connect_private_key_base64",
+];
+
+fn apply(
+    settings: &mut BTreeMap<String, Setting>,
+    path: &str,
+    tree: &Located,
+    lines: bool,
+) -> Result<(), ConfigError> {
+    let line = lines.then_some(tree.line);
+    if let Some(key) = keys::find(path) {
+        value::check(key.kind, key.by_role, &tree.value).map_err(|(found, expected)| {
+            ConfigError::Value {
+                key: path.to_owned(),
+                line,
+                found,
+                expected,
+            }
+        })?;
+    } else if keys::subtree_of(path).is_none() {
+        return descend(settings, path, tree, lines);
+    }
+    if tree.value == Value::Null {
+        settings.remove(path);
+    } else {
+        settings.insert(
+            path.to_owned(),
+            Setting {
+                value: tree.value.clone(),
+                line,
+            },
+        );
+    }
+    Ok(())
+}
+
+fn descend(
+    settings: &mut BTreeMap<String, Setting>,
+    path: &str,
+    tree: &Located,
+    lines: bool,
+) -> Result<(), ConfigError> {
+    let line = lines.then_some(tree.line);
+    if !keys::is_section(path) {
+        return Err(unknown(path, line));
+    }
+    let Value::Object(members) = &tree.value else {
+        let found = match &tree.value {
+            Value::Null => return Ok(()),
+            other => other.kind().to_owned(),
+        };
+        let key = if path.is_empty() {
+            "the configuration"
+        } else {
+            path
+        };
+        let expected = "an object with keys".to_owned();
+        return Err(ConfigError::Value {
+            key: key.to_owned(),
+            line,
+            found,
+            expected,
+        });
+    };
+    for (name, member) in members {
+        let below = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{path}/{name}")
+        };
+        apply(settings, &below, member, lines)?;
+    }
+    Ok(())
+}
+
+fn unknown(path: &str, line: Option<u32>) -> ConfigError {
+    let nearest = keys::nearest(path).map(str::to_owned);
+    ConfigError::UnknownKey {
+        key: path.to_owned(),
+        line,
+        nearest,
+    }
+}
+
+/// The default of a key.
+fn default_of(key: &Key) -> Value {
+    json5::parse(key.default).map_or(Value::Null, |located| located.value)
+}
+
+/// What to say about a setting that is not honoured.
+fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
+    let shown = if SECRETS.contains(&path) {
+        "the given value".to_owned()
+    } else {
+        value.to_string()
+    };
+    let text = match key.support {
+        Support::Full => return grouped(key, value),
+        Support::Only(honoured, instead) if shown != honoured => instead,
+        Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
+        Support::Gone => "has no effect any more, in the reference either; remove it",
+        Support::Only(..) | Support::Not(_) => return None,
+    };
+    Some(format!("{shown} has no effect: {text}"))
+}
+
+/// Groups of endpoints are accepted, but their strategy is not.
+fn grouped(key: &Key, value: &Value) -> Option<String> {
+    let has_group =
+        key.kind == value::Kind::Endpoints && value.to_string().contains("\"strategy\"");
+    has_group.then(|| {
+        "groups of endpoints are not supported yet: each locator is connected to".to_owned()
+    })
+}
+
+/// Equality that does not look at lines.
+fn same(a: &Value, b: &Value) -> bool {
+    a.to_string() == b.to_string()
+}

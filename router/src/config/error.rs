@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Everything that can be wrong with a configuration, in one line each: where, what, what to try.
+
+use std::fmt;
+
+use super::json5::SyntaxError;
+
+/// Why a configuration was refused. One line: where, what, what to try.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The text is not JSON5.
+    #[error("line {line}, column {column}: {reason}")]
+    Syntax {
+        /// Line, from 1.
+        line: u32,
+        /// Column, from 1.
+        column: u32,
+        /// What is wrong.
+        reason: String,
+    },
+    /// No such key.
+    #[error("{}unknown key `{key}`{}", Line(*line), Hint(nearest))]
+    UnknownKey {
+        /// The key as written, with its path.
+        key: String,
+        /// Its line, when it came from a text of several lines.
+        line: Option<u32>,
+        /// The valid key that looks most like it.
+        nearest: Option<String>,
+    },
+    /// The key is known, its value is not of the right kind or out of range.
+    #[error("{}`{key}` is {found}, expected {expected}", Line(*line))]
+    Value {
+        /// The key with its path.
+        key: String,
+        /// Its line, when it came from a text of several lines.
+        line: Option<u32>,
+        /// The value found.
+        found: String,
+        /// What would be valid.
+        expected: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {file}: {reason}")]
+    Read {
+        /// The file's path.
+        file: String,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// The file was read; something in it is wrong.
+    #[error("{file}: {error}")]
+    File {
+        /// The file's path.
+        file: String,
+        /// What is wrong in it.
+        error: Box<ConfigError>,
+    },
+    /// A `--cfg` argument is not of the form `key/path:value`.
+    #[error("{argument:?} is not of the form key/path:value, for example connect/timeout_ms:1000")]
+    Argument {
+        /// The argument.
+        argument: String,
+    },
+}
+
+impl From<SyntaxError> for ConfigError {
+    fn from(e: SyntaxError) -> Self {
+        ConfigError::Syntax {
+            line: e.line,
+            column: e.column,
+            reason: e.reason,
+        }
+    }
+}
+
+/// A key of the reference that this node knows but does not (fully) honour yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The key with its path.
+    pub key: String,
+    /// Its line, when it came from a file.
+    pub line: Option<u32>,
+    /// What was asked, and what happens instead.
+    pub text: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}`{}`: {}", Line(self.line), self.key, self.text)
+    }
+}
+
+struct Line(Option<u32>);
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(line) => write!(f, "line {line}: "),
+            None => Ok(()),
+        }
+    }
+}
+
+struct Hint<'a>(&'a Option<String>);
+
+impl fmt::Display for Hint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        }
+    }
+}

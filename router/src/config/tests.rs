@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Tests of the configuration: the key table against the reference's, strictness, roles, JSON5.
+
+use std::time::Duration;
+
+use super::json5::{self, Value};
+use super::{Config, ConfigError, TimeLimit, keys};
+use zonda_codec::WhatAmI;
+use zonda_runtime::RuntimeKind;
+
+/// Every key of the reference's default configuration with its value there, tab-separated.
+const REFERENCE: &str = include_str!("reference_keys.txt");
+
+/// Keys the reference knows beside those.
+const REFERENCE_OPTIONAL: &[&str] = &[
+    "id",
+    "namespace",
+    "routing/router/peers_failover_brokering",
+    "routing/router/linkstate/transport_weights",
+    "routing/peer",
+    "aggregation/subscribers",
+    "aggregation/publishers",
+    "qos/publication",
+    "qos/network",
+    "downsampling",
+    "low_pass_filter",
+    "stats/filters",
+    "access_control/enabled",
+    "access_control/default_permission",
+    "access_control/rules",
+    "access_control/subjects",
+    "access_control/policies",
+    "transport/link/protocols",
+    "transport/link/tx/threads",
+    "transport/link/tcp/so_sndbuf",
+    "transport/link/tcp/so_rcvbuf",
+    "transport/link/unixpipe/file_access_mask",
+    "transport/link/tls/so_sndbuf",
+    "transport/link/tls/so_rcvbuf",
+    "transport/link/tls/root_ca_certificate_base64",
+    "transport/link/tls/listen_private_key_base64",
+    "transport/link/tls/listen_certificate_base64",
+    "transport/link/tls/connect_private_key_base64",
+    "transport/link/tls/connect_certificate_base64",
+    "plugins_loading/enabled",
+    "plugins_loading/search_dirs",
+    "plugins",
+];
+
+fn reference() -> impl Iterator<Item = (&'static str, &'static str)> {
+    REFERENCE.lines().filter_map(|line| line.split_once('\t'))
+}
+
+#[test]
+fn every_key_of_the_reference_is_in_the_table_with_its_default() {
+    for (path, default) in reference() {
+        let key = keys::find(path).unwrap_or_else(|| panic!("{path} is not in the table"));
+        let ours = json5::parse(key.default).unwrap().value.to_string();
+        let theirs = json5::parse(default).unwrap().value.to_string();
+        assert_eq!(ours, theirs, "default of {path}");
+    }
+    for path in REFERENCE_OPTIONAL {
+        assert!(keys::find(path).is_some(), "{path} is not in the table");
+    }
+    let known = reference().count() + REFERENCE_OPTIONAL.len();
+    let ours = ["runtime", "runtime_threads"];
+    assert_eq!(
+        keys::ROWS.len(),
+        known + ours.len(),
+        "a key that no one knows"
+    );
+}
+
+#[test]
+fn every_default_is_valid_for_its_own_key_and_no_key_is_listed_twice() {
+    for (i, key) in keys::ROWS.iter().enumerate() {
+        Config::default()
+            .insert_json5(key.path, key.default)
+            .unwrap();
+        assert!(
+            keys::ROWS.iter().skip(i + 1).all(|k| k.path != key.path),
+            "{} twice",
+            key.path
+        );
+        assert!(
+            !keys::is_section(key.path),
+            "{} is a key and a section",
+            key.path
+        );
+    }
+}
+
+#[test]
+fn the_reference_s_whole_default_configuration_is_accepted() {
+    let mut config = Config::default();
+    for (path, value) in reference() {
+        config.insert_json5(path, value).unwrap();
+    }
+    let warned: Vec<String> = config.warnings().into_iter().map(|w| w.key).collect();
+    let expected = [
+        "scouting/gossip/enabled",
+        "scouting/multicast/enabled",
+        "transport/shared_memory/enabled",
+        "transport/shared_memory/transport_optimization/enabled",
+    ];
+    assert_eq!(warned, expected);
+}
+
+#[test]
+fn no_key_is_silently_ignored() {
+    let other = |default: &Value, kind: super::value::Kind| -> Vec<String> {
+        use super::value::Kind::*;
+        match kind {
+            Bool => vec![(*default != Value::Bool(true)).to_string()],
+            Whole { min, max } => {
+                let n = if *default == Value::Number(3.0) { 4 } else { 3 };
+                vec![n.clamp(min.max(3), max).max(min).to_string()]
+            }
+            Factor => vec!["3".into()],
+            Text | Runtime => vec!["'tokio-current'".into()],
+            KeyText => vec!["'a/b'".into()],
+            Id => vec!["'a1'".into()],
+            Texts | Roles => vec!["['peer']".into()],
+            Endpoints => vec!["['tcp/1.2.3.4:5']".into()],
+            Choice(names) => names.iter().map(|n| format!("'{n}'")).collect(),
+            Tree => vec!["[1]".into()],
+        }
+    };
+    for key in keys::ROWS {
+        let default = json5::parse(key.default).unwrap().value;
+        for value in other(&default, key.kind) {
+            let mut config = Config::default();
+            config
+                .insert_json5(key.path, &value)
+                .unwrap_or_else(|e| panic!("{}: {e}", key.path));
+            let is_default = json5::parse(&value).unwrap().value.to_string() == default.to_string();
+            let warned = !config.warnings().is_empty();
+            let honoured = matches!(key.support, keys::Support::Full)
+                || matches!(key.support, keys::Support::Only(v, _) if v == value);
+            assert_eq!(warned, !honoured && !is_default, "{} = {value}", key.path);
+        }
+    }
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_nearest_valid_one() {
+    let nearest = |key: &str| match Config::default().insert_json5(key, "1") {
+        Err(ConfigError::UnknownKey { nearest, .. }) => nearest.unwrap_or_default(),
+        other => panic!("{key}: {other:?}"),
+    };
+    assert_eq!(nearest("connect/endpoint"), "connect/endpoints");
+    assert_eq!(nearest("conect/endpoints"), "connect/endpoints");
+    assert_eq!(
+        nearest("transport/unicast/lowlatancy"),
+        "transport/unicast/lowlatency"
+    );
+    assert_eq!(
+        nearest("scouting/multicats/enabled"),
+        "scouting/multicast/enabled"
+    );
+    assert_eq!(nearest("lease"), "transport/link/tx/lease");
+    assert_eq!(nearest("mod"), "mode");
+    assert_eq!(nearest("listn"), "listen");
+    assert_eq!(nearest("quite/another/thing"), "");
+}
+
+#[test]
+fn errors_name_the_line_and_what_to_try() {
+    let said = |text: &str| Config::from_json5(text).unwrap_err().to_string();
+    assert_eq!(
+        said("{\n  mode: 'client',\n  connect: {\n    endpoint: []\n  }\n}"),
+        "line 4: unknown key `connect/endpoint`; did you mean `connect/endpoints`?"
+    );
+    assert_eq!(
+        said("{\n  mode: 'pear'\n}"),
+        "line 2: `mode` is \"pear\", expected one of router, peer, client"
+    );
+    assert_eq!(
+        said("{ transport: { link: { tx: { batch_size: 70000 } } } }"),
+        "line 1: `transport/link/tx/batch_size` is 70000, expected a whole number from 64 to 65535"
+    );
+    assert_eq!(
+        said("{ connect: { timeout_ms: { peer: -1, router: 'x' } } }"),
+        "line 1: `connect/timeout_ms` is \"x\" for router, expected a whole number from 0, or -1 for no limit"
+    );
+    assert_eq!(
+        said("{\n  mode: peer }"),
+        "line 2, column 9: peer is not a value; write texts in quotes"
+    );
+    assert_eq!(
+        said("[]"),
+        "line 1: `the configuration` is a list, expected an object with keys"
+    );
+    let bad = said("{ connect: { endpoints: ['tcp:1.2.3.4'] } }");
+    assert!(
+        bad.starts_with(
+            "line 1: `connect/endpoints` is a list, expected endpoints (in \"tcp:1.2.3.4\":"
+        ),
+        "{bad}"
+    );
+    let bad = said("{ runtime: 'tokyo' }");
+    assert!(
+        bad.contains("`runtime` is \"tokyo\"") && bad.contains("tokio-current"),
+        "{bad}"
+    );
+}
+
+#[test]
+fn warnings_name_the_line() {
+    let config = Config::from_json5(
+        "{\n  plugins: { rest: {} },\n\n  transport: { unicast: { max_links: 3 } }\n}",
+    )
+    .unwrap();
+    let said: Vec<String> = config.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "line 2: `plugins`: {\"rest\":{}} has no effect: plugins are not supported",
+            "line 4: `transport/unicast/max_links`: 3 has no effect: not supported yet; one link per peer",
+        ]
+    );
+}
+
+#[test]
+fn defaults_follow_the_role() {
+    let peer = Config::default();
+    assert_eq!(peer.mode(), WhatAmI::Peer);
+    assert_eq!(
+        peer.listen_endpoints()
+            .iter()
+            .map(|e| e.to_string())
+            .collect::<Vec<_>>(),
+        ["tcp/[::]:0"]
+    );
+    assert_eq!(peer.connect_timeout(), TimeLimit::Forever);
+    assert!(!peer.connect_exit_on_failure() && peer.listen_exit_on_failure());
+    assert!(!peer.timestamping());
+
+    let client = Config::client(["tcp/127.0.0.1:7447"]);
+    assert!(client.listen_endpoints().is_empty());
+    assert_eq!(client.connect_endpoints().len(), 1);
+    assert_eq!(client.connect_timeout(), TimeLimit::Once);
+    assert!(client.connect_exit_on_failure());
+
+    let router = Config::router();
+    assert_eq!(
+        router
+            .listen_endpoints()
+            .iter()
+            .map(|e| e.to_string())
+            .collect::<Vec<_>>(),
+        ["tcp/[::]:7447"]
+    );
+    assert!(router.timestamping());
+
+    assert_eq!(router.lease(), Duration::from_secs(10));
+    assert_eq!(router.keep_alive_divisor(), 4);
+    assert_eq!(router.batch_size(), 65535);
+    assert_eq!(router.max_message_size(), 1 << 30);
+    assert_eq!(router.wait_before_close(), Duration::from_secs(5));
+    assert_eq!(router.max_sessions(), 1000);
+    assert_eq!(router.sequence_number_bits(), 32);
+    assert_eq!(router.accept_pending(), None);
+    assert_eq!(router.connect_retry().period_max, Duration::from_secs(4));
+    assert!(router.qos_enabled() && router.open_waits_for_declares());
+    assert_eq!(router.runtime_kind(), RuntimeKind::default());
+}
+
+#[test]
+fn values_by_role_take_the_role_s_own_or_the_default() {
+    let config = Config::default()
+        .with("timestamping/enabled", "{ peer: true }")
+        .with("listen/endpoints", "{ router: ['tcp/[::]:1'] }")
+        .with("connect/timeout_ms", "{ client: 250 }");
+    config.validate().unwrap();
+    assert!(config.timestamping());
+    assert!(config.listen_endpoints().is_empty());
+    assert_eq!(config.connect_timeout(), TimeLimit::Forever);
+    let client = config.with_mode(WhatAmI::Client);
+    assert!(!client.timestamping());
+    assert_eq!(
+        client.connect_timeout(),
+        TimeLimit::For(Duration::from_millis(250))
+    );
+}
+
+#[test]
+fn sections_merge_and_errors_change_nothing() {
+    let mut config = Config::default();
+    config
+        .insert_json5("transport/link", "{ tx: { lease: 7000, keep_alive: 3 } }")
+        .unwrap();
+    config
+        .insert_json5("transport/link/tx", "{ lease: 8000 }")
+        .unwrap();
+    assert_eq!(config.lease(), Duration::from_secs(8));
+    assert_eq!(config.keep_alive_divisor(), 3);
+    config
+        .insert_json5("transport/link/tx", "{ lease: 1, keep_alive: 'x' }")
+        .unwrap_err();
+    assert_eq!(config.lease(), Duration::from_secs(8));
+    config
+        .insert_json5("transport/link/tx/lease", "null")
+        .unwrap();
+    assert_eq!(config.lease(), Duration::from_secs(10));
+}
+
+#[test]
+fn arguments_are_split_at_the_first_colon() {
+    let mut config = Config::default();
+    config
+        .insert_argument("connect/endpoints:[\"tcp/127.0.0.1:7447\"]")
+        .unwrap();
+    assert_eq!(
+        config.connect_endpoints()[0].to_string(),
+        "tcp/127.0.0.1:7447"
+    );
+    config
+        .insert_argument("transport/unicast/open_timeout:2500")
+        .unwrap();
+    assert_eq!(config.open_timeout(), Duration::from_millis(2500));
+    config
+        .insert_argument("plugins/rest/http_port:8000")
+        .unwrap();
+    assert_eq!(config.warnings().len(), 1);
+    assert_eq!(config.to_json("plugins/rest/http_port").unwrap(), "8000");
+    for bad in ["", "mode", ":1", "mode:"] {
+        let error = config.insert_argument(bad).unwrap_err();
+        assert!(
+            matches!(error, ConfigError::Argument { .. }),
+            "{bad}: {error}"
+        );
+    }
+}
+
+#[test]
+fn builders_remember_what_they_could_not_accept() {
+    let config = Config::peer()
+        .listen(["tcp/127.0.0.1:0"])
+        .connect(["nonsense"]);
+    let error = config.validate().unwrap_err().to_string();
+    assert!(
+        error.contains("connect/endpoints") && error.contains("nonsense"),
+        "{error}"
+    );
+    assert_eq!(config.listen_endpoints().len(), 1);
+    let none: [&str; 0] = [];
+    assert!(Config::peer().listen(none).listen_endpoints().is_empty());
+    assert_eq!(
+        Config::peer()
+            .with_runtime(RuntimeKind::TokioCurrent)
+            .runtime_kind(),
+        RuntimeKind::TokioCurrent
+    );
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let config = Config::default().with("transport/auth/usrpwd/password", "'hunter2'");
+    config.validate().unwrap();
+    let warnings: String = config.warnings().iter().map(ToString::to_string).collect();
+    for shown in [config.to_string(), format!("{config:?}"), warnings] {
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}
+
+#[test]
+fn a_shown_configuration_reads_back() {
+    let config =
+        Config::client(["tcp/127.0.0.1:1"]).with("metadata", "{ name: 'x', n: [1, 2.5, \"\\n\"] }");
+    let again = Config::from_json5(&config.to_string()).unwrap();
+    assert_eq!(again.to_string(), config.to_string());
+    assert_eq!(
+        again.to_json("metadata").unwrap(),
+        "{\"name\":\"x\",\"n\":[1,2.5,\"\\n\"]}"
+    );
+}
+
+#[test]
+fn files_are_named_in_errors() {
+    let error = Config::from_file("/nonexistent/zonda.json5")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("cannot read /nonexistent/zonda.json5: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn json5_agrees_with_another_reader() {
+    let texts = [
+        "{}",
+        "[]",
+        "null",
+        "true",
+        "-0x1F",
+        "+1",
+        ".5",
+        "5.",
+        "1e3",
+        "1E-2",
+        "'a\\'b'",
+        "\"\\u00e9\\x41\\\n\"",
+        "{a:1,'b':2,\"c\":[1,2,],}",
+        "// c\n[1, /* x */ 2]",
+        "{$a_1: {b: null}}",
+        "\"\\ud83d\\ude00\"",
+        "{",
+        "[1 2]",
+        "{a}",
+        "{a:}",
+        "'x",
+        "01x",
+        "--1",
+        "[,]",
+        "{,}",
+        "tru",
+        "1 2",
+        "/*",
+        "\"\\u12\"",
+        "'\n'",
+        "",
+        "0x",
+        "1e",
+        "-",
+        "+.",
+        "{1a: 2}",
+        "\"\\ud800\"",
+    ];
+    for text in texts {
+        let ours = json5::parse(text).map(|v| v.value.to_string());
+        let theirs = ::json5::from_str::<serde_json::Value>(text);
+        assert_eq!(
+            ours.is_ok(),
+            theirs.is_ok(),
+            "{text:?}: {ours:?} against {theirs:?}"
+        );
+        if let (Ok(ours), Ok(theirs)) = (ours, theirs) {
+            let ours: serde_json::Value = serde_json::from_str(&ours).unwrap();
+            assert_eq!(same_numbers(ours), same_numbers(theirs), "{text:?}");
+        }
+    }
+}
+
+/// Makes 1 and 1.0 equal.
+fn same_numbers(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value::*;
+    match value {
+        Number(n) => n.as_f64().into(),
+        Array(items) => items.into_iter().map(same_numbers).collect(),
+        Object(members) => members
+            .into_iter()
+            .map(|(k, v)| (k, same_numbers(v)))
+            .collect(),
+        other => other,
+    }
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_nothing_worse() {
+    let deep = "[".repeat(100_000);
+    let error = json5::parse(&deep).unwrap_err();
+    assert_eq!(error.reason, "nested deeper than 64 levels");
+    let cut: String = "{a:[{b:'x',c:0x1f}]} // ü".into();
+    for (end, _) in cut.char_indices() {
+        let _ = json5::parse(&cut[..end]);
+    }
+}

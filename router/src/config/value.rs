@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The kinds of values that keys take, and the check of a value against its kind.
+
+use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId};
+use zonda_runtime::RuntimeKind;
+
+use super::json5::Value;
+
+/// The kind of value a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number in a range.
+    Whole {
+        /// Least value.
+        min: i64,
+        /// Greatest value.
+        max: i64,
+    },
+    /// A number that is at least 1.
+    Factor,
+    /// Any text.
+    Text,
+    /// A list of texts.
+    Texts,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
+    /// A list of `router`, `peer`, `client`.
+    Roles,
+    /// A list of endpoints.
+    Endpoints,
+    /// A node id in hexadecimal.
+    Id,
+    /// A key expression without wildcards.
+    KeyText,
+    /// The name of a runtime.
+    Runtime,
+    /// Anything; may be addressed below its own path.
+    Tree,
+}
+
+/// The names under which a value may be given per role.
+pub const ROLES: [&str; 3] = ["router", "peer", "client"];
+
+/// The three members of a value given per role; `None` when `value` is not of that form.
+pub fn per_role(value: &Value) -> Option<impl Iterator<Item = (&str, &Value)>> {
+    match value {
+        Value::Object(members) if members.iter().all(|(k, _)| ROLES.contains(&k.as_str())) => {
+            Some(members.iter().map(|(k, v)| (k.as_str(), &v.value)))
+        }
+        _ => None,
+    }
+}
+
+/// Checks a value against a kind.
+///
+/// # Errors
+/// `(what was found, what was expected)`, in words.
+pub fn check(kind: Kind, by_role: bool, value: &Value) -> Result<(), (String, String)> {
+    if by_role && let Some(members) = per_role(value) {
+        for (role, member) in members {
+            check(kind, false, member)
+                .map_err(|(found, expected)| (format!("{found} for {role}"), expected))?;
+        }
+        return Ok(());
+    }
+    if *value == Value::Null {
+        return Ok(());
+    }
+    let expected = match fits(kind, value) {
+        Ok(true) => return Ok(()),
+        Ok(false) => in_words(kind),
+        Err(precise) => precise,
+    };
+    let found = match value {
+        Value::List(_) | Value::Object(_) => value.kind().to_owned(),
+        scalar => scalar.to_string(),
+    };
+    Err((found, expected))
+}
+
+/// Whether `value` is of that kind; `Err` tells more than [`in_words`] could.
+fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
+    Ok(match (kind, value) {
+        (Kind::Tree, _) | (Kind::Bool, Value::Bool(_)) | (Kind::Text, Value::Text(_)) => true,
+        (Kind::Whole { min, max }, Value::Number(n)) => {
+            n.fract() == 0.0 && *n >= min as f64 && *n <= max as f64
+        }
+        (Kind::Factor, Value::Number(n)) => *n >= 1.0 && n.is_finite(),
+        (Kind::Choice(names), Value::Text(t)) => names.contains(&t.as_str()),
+        (Kind::Id, Value::Text(t)) => t.parse::<ZenohId>().is_ok(),
+        (Kind::KeyText, Value::Text(t)) => {
+            KeyExpr::try_from(t.as_str()).is_ok() && !t.contains('*')
+        }
+        (Kind::Runtime, Value::Text(t)) => {
+            t.parse::<RuntimeKind>().map_err(|e| e.to_string())?;
+            true
+        }
+        (Kind::Texts, Value::List(items)) => texts(items).is_some(),
+        (Kind::Roles, Value::List(items)) => {
+            texts(items).is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok()))
+        }
+        (Kind::Endpoints, Value::List(_)) => endpoints(value).map(|_| true)?,
+        _ => false,
+    })
+}
+
+fn in_words(kind: Kind) -> String {
+    match kind {
+        Kind::Bool => "true or false".into(),
+        Kind::Whole {
+            min,
+            max: 0x7fff_ffff_ffff_ffff..,
+        } if min == -1 => "a whole number from 0, or -1 for no limit".into(),
+        Kind::Whole { min, max } if max >= 1 << 53 => format!("a whole number from {min}"),
+        Kind::Whole { min, max } => format!("a whole number from {min} to {max}"),
+        Kind::Factor => "a number of at least 1".into(),
+        Kind::Text => "a text".into(),
+        Kind::Texts => "a list of texts".into(),
+        Kind::Choice(names) => format!("one of {}", names.join(", ")),
+        Kind::Roles => "a list of router, peer, client".into(),
+        Kind::Endpoints => "a list of endpoints such as [\"tcp/127.0.0.1:7447\"]".into(),
+        Kind::Id => "1 to 32 hexadecimal digits, not zero, such as \"a1b2\"".into(),
+        Kind::KeyText => "a key without wildcards".into(),
+        Kind::Runtime => "the name of a runtime".into(),
+        Kind::Tree => "any value".into(),
+    }
+}
+
+fn texts(items: &[super::json5::Located]) -> Option<Vec<&str>> {
+    let text = |v: &Value| match v {
+        Value::Text(_) => true,
+        _ => false,
+    };
+    if !items.iter().all(|i| text(&i.value)) {
+        return None;
+    }
+    Some(items.iter().filter_map(|i| as_text(&i.value)).collect())
+}
+
+/// The text inside, if it is one.
+pub fn as_text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Text(t) => Some(t),
+        _ => None,
+    }
+}
+
+/// The endpoints of a list; groups of alternatives (`{strategy, locators}`) are flattened.
+///
+/// # Errors
+/// One line about the first element that is not an endpoint.
+pub fn endpoints(value: &Value) -> Result<Vec<Endpoint>, String> {
+    let Value::List(items) = value else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for item in items {
+        match &item.value {
+            Value::Text(t) => found.push(endpoint(t)?),
+            Value::Object(members) => {
+                for (name, member) in members {
+                    match (name.as_str(), &member.value) {
+                        ("strategy", Value::Text(_)) => {}
+                        ("locators", Value::List(_)) => found.extend(endpoints(&member.value)?),
+                        _ => {
+                            return Err(
+                                "groups of the form {strategy: \"anyOf\", locators: [..]}".into()
+                            );
+                        }
+                    }
+                }
+            }
+            other => return Err(format!("endpoints as texts (found {})", other.kind())),
+        }
+    }
+    Ok(found)
+}
+
+fn endpoint(text: &str) -> Result<Endpoint, String> {
+    text.parse::<Endpoint>()
+        .map_err(|e| format!("endpoints (in {text:?}: {e})"))
+}
