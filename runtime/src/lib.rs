@@ -1,1 +1,56 @@
-//! x
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What Zonda asks of a runtime: tasks, a clock with timers, and sockets. It knows nothing of Zenoh.
+//!
+//! A runtime is chosen by value ([`AnyRuntime`], [`RuntimeKind`]); cargo features only add choices. Sockets are used
+//! with owned buffers ([`RxBuf`], [`Segments`]): that shape fits readiness, completion and blocking threads alike.
+//! Sockets pass between threads only as those of `std`, and are adopted by the task that drives them.
+//!
+//! # Features and threads
+//! | feature | kind | threads, and why |
+//! |---|---|---|
+//! | `tokio` (default) | [`RuntimeKind::Tokio`] | `zonda-net-0`, `-1`, ...: tokio's workers, one per core or as many as [`RuntimeOptions::threads`] says; they run all tasks |
+//! | `tokio` | [`RuntimeKind::TokioCurrent`] | one `zonda-net`: runs all tasks, for small machines and for the fewest hand-overs between threads |
+//! | `tokio` | [`AnyRuntime::from_tokio`] | none: tasks run on the application's runtime |
+//! | all | | `zonda-resolve`: only while a host name is looked up, since the system's resolver blocks |
+//!
+//! # What it never does
+//! It never blocks or panics when a runtime value is dropped, not even inside of async code; never moves a task to a
+//! thread that cannot drive its sockets; never lets one task's panic end another; has no global pool.
+//!
+//! ```
+//! # #[cfg(feature = "tokio")] {
+//! use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, oneshot};
+//!
+//! let runtime = AnyRuntime::start(RuntimeKind::TokioCurrent, &RuntimeOptions::default())?;
+//! let (sender, receiver) = oneshot::channel();
+//! runtime.spawn("greeting", move || async move { sender.send("hello") });
+//! assert_eq!(runtime.block_on(receiver), Some("hello"));
+//! # }
+//! # Ok::<(), std::io::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod any;
+mod buffer;
+pub mod oneshot;
+mod park;
+mod segments;
+mod traits;
+
+#[cfg(not(feature = "tokio"))]
+mod absent;
+#[cfg(feature = "tokio")]
+mod resolve;
+#[cfg(feature = "tokio")]
+mod tokio;
+
+pub use any::{AnyRuntime, RuntimeKind, RuntimeOptions, UnknownRuntime};
+pub use buffer::RxBuf;
+pub use park::{block_on, block_on_until};
+pub use segments::{Cursor, SLICES_PER_WRITE, Segments};
+pub use traits::{LinkRead, LinkWrite, PreciseTimer, Runtime};
+
+#[cfg(not(feature = "tokio"))]
+pub use absent::Absent as TokioRuntime;
+#[cfg(feature = "tokio")]
+pub use tokio::{TokioRead, TokioRuntime, TokioTimer, TokioWrite};

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The stand-in for a backend that is not compiled in: a type without values, so that code that matches on
+//! [`crate::AnyRuntime`] is the same for every set of features.
+
+use std::future::{Future, pending};
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::{LinkRead, LinkWrite, PreciseTimer, Runtime, RuntimeOptions, RxBuf, Segments};
+
+/// A runtime that is not compiled in. No value of it can exist.
+#[derive(Debug, Clone)]
+pub enum Absent {}
+
+impl Absent {
+    /// Fails with [`io::ErrorKind::Unsupported`].
+    pub fn start_multi_thread(_options: &RuntimeOptions) -> io::Result<Self> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this runtime is not compiled in",
+        ))
+    }
+
+    /// Fails with [`io::ErrorKind::Unsupported`].
+    pub fn start_current_thread(options: &RuntimeOptions) -> io::Result<Self> {
+        Self::start_multi_thread(options)
+    }
+}
+
+impl LinkRead for Absent {
+    async fn read(&mut self, _buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        match *self {}
+    }
+}
+
+impl LinkWrite for Absent {
+    async fn write_all<S: Segments>(&mut self, _segments: S) -> (io::Result<()>, S) {
+        match *self {}
+    }
+    async fn writable(&mut self) -> io::Result<()> {
+        match *self {}
+    }
+    async fn shutdown(&mut self) -> io::Result<()> {
+        match *self {}
+    }
+}
+
+impl PreciseTimer for Absent {
+    async fn wait(&mut self, _delay: Duration) {
+        match *self {}
+    }
+}
+
+impl Runtime for Absent {
+    type Read = Absent;
+    type Write = Absent;
+    type Listener = Absent;
+    type Timer = Absent;
+
+    fn name(&self) -> &'static str {
+        match *self {}
+    }
+    fn spawn<M, F>(&self, _task: &'static str, _make: M)
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        match *self {}
+    }
+    fn block_on<F: Future>(&self, _future: F) -> F::Output {
+        match *self {}
+    }
+    fn adopt_tcp(&self, _stream: TcpStream) -> io::Result<(Absent, Absent)> {
+        match *self {}
+    }
+    async fn connect_tcp(&self, _to: SocketAddr) -> io::Result<TcpStream> {
+        pending().await
+    }
+    async fn connect_socket(&self, _socket: TcpStream, _to: SocketAddr) -> io::Result<TcpStream> {
+        pending().await
+    }
+    fn listen_tcp(&self, _listener: TcpListener) -> io::Result<Absent> {
+        match *self {}
+    }
+    async fn accept(&self, _listener: &mut Absent) -> io::Result<(TcpStream, SocketAddr)> {
+        pending().await
+    }
+    async fn resolve(&self, _host: String, _port: u16) -> io::Result<Vec<SocketAddr>> {
+        pending().await
+    }
+    async fn sleep_until(&self, _deadline: Instant) {
+        pending().await
+    }
+    fn precise_timer(&self) -> Absent {
+        match *self {}
+    }
+}

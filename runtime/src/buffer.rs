@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The owned receive buffer that is handed to a read and handed back by it.
+//!
+//! One shape serves readiness, completion and blocking reads: the block's address does not change while the handle
+//! moves, and its bytes were zeroed once when it was made, so that its spare part can be given out as `&mut [u8]`.
+
+use std::fmt;
+
+/// An owned heap block with a filled part in front and a spare part behind it.
+///
+/// Moving an `RxBuf` moves a few words, never the bytes. Its capacity is chosen once and never grows.
+#[derive(Default)]
+pub struct RxBuf {
+    block: Box<[u8]>,
+    filled: usize,
+}
+
+impl RxBuf {
+    /// A buffer of `capacity` bytes, all spare. Allocates zeroed memory once.
+    pub fn new(capacity: usize) -> Self {
+        RxBuf {
+            block: vec![0; capacity].into_boxed_slice(),
+            filled: 0,
+        }
+    }
+
+    /// The bytes received so far.
+    #[inline]
+    pub fn filled(&self) -> &[u8] {
+        &self.block[..self.filled]
+    }
+
+    /// The bytes received so far, writable.
+    #[inline]
+    pub fn filled_mut(&mut self) -> &mut [u8] {
+        &mut self.block[..self.filled]
+    }
+
+    /// The room that is left; always initialised, with unspecified content.
+    #[inline]
+    pub fn spare_mut(&mut self) -> &mut [u8] {
+        &mut self.block[self.filled..]
+    }
+
+    /// Counts `n` more bytes, just written at the front of the spare part, as filled.
+    ///
+    /// # Panics
+    /// When fewer than `n` bytes are spare.
+    #[inline]
+    pub fn advance(&mut self, n: usize) {
+        assert!(
+            n <= self.block.len() - self.filled,
+            "advance by {n} past the buffer's end"
+        );
+        self.filled += n;
+    }
+
+    /// Makes everything spare again.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// Sets the length of the filled part.
+    ///
+    /// # Panics
+    /// When `n` exceeds the capacity.
+    #[inline]
+    pub fn set_filled(&mut self, n: usize) {
+        assert!(
+            n <= self.block.len(),
+            "{n} bytes filled in a buffer of {}",
+            self.block.len()
+        );
+        self.filled = n;
+    }
+
+    /// The size of the block in bytes.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.block.len()
+    }
+
+    /// Forgets the first `n` filled bytes and moves the rest to the front (one `copy_within`).
+    ///
+    /// # Panics
+    /// When fewer than `n` bytes are filled.
+    #[inline]
+    pub fn discard_front(&mut self, n: usize) {
+        assert!(
+            n <= self.filled,
+            "{n} bytes discarded of {} filled",
+            self.filled
+        );
+        self.block.copy_within(n..self.filled, 0);
+        self.filled -= n;
+    }
+
+    /// Takes the buffer out and leaves an empty one of capacity 0, without allocating.
+    #[inline]
+    pub fn take(&mut self) -> RxBuf {
+        std::mem::take(self)
+    }
+}
+
+impl fmt::Debug for RxBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "RxBuf({} of {} bytes filled)",
+            self.filled,
+            self.block.len()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RxBuf;
+
+    #[test]
+    fn fills_discards_and_empties() {
+        let mut b = RxBuf::new(8);
+        assert_eq!(
+            (b.capacity(), b.filled().len(), b.spare_mut().len()),
+            (8, 0, 8)
+        );
+        b.spare_mut()[..5].copy_from_slice(b"hello");
+        b.advance(5);
+        assert_eq!(b.filled(), b"hello");
+        b.discard_front(2);
+        assert_eq!(b.filled(), b"llo");
+        b.filled_mut()[0] = b'L';
+        b.set_filled(1);
+        assert_eq!(b.filled(), b"L");
+        b.clear();
+        assert_eq!((b.filled().len(), b.spare_mut().len()), (0, 8));
+    }
+
+    #[test]
+    fn the_address_stays_when_the_handle_moves() {
+        let mut b = RxBuf::new(64);
+        let before = b.spare_mut().as_ptr();
+        let mut moved = b.take();
+        assert_eq!(b.capacity(), 0);
+        assert_eq!(moved.spare_mut().as_ptr(), before);
+    }
+
+    #[test]
+    #[should_panic(expected = "past the buffer's end")]
+    fn advancing_too_far_is_a_bug_of_the_caller() {
+        RxBuf::new(2).advance(3);
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The tokio backend: an own multi-thread runtime, an own thread with a current-thread runtime, or the application's.
+//!
+//! Threads: `zonda-net-N` (one per worker) for the first, one `zonda-net` for the second, none for the third. Dropping
+//! the last clone signals the own runtime to stop and waits for nothing, so it is legal anywhere, also in its own tasks.
+
+mod stream;
+#[cfg(not(target_os = "linux"))]
+#[path = "tokio/timer_coarse.rs"]
+mod timer;
+#[cfg(target_os = "linux")]
+#[path = "tokio/timer_linux.rs"]
+mod timer;
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use ::tokio::runtime::{Builder, Handle};
+
+pub use self::stream::{TokioRead, TokioWrite};
+pub use self::timer::TokioTimer;
+use crate::{Runtime, RuntimeOptions, oneshot, park, resolve};
+
+/// A tokio runtime: an own one, or the application's.
+///
+/// Tasks that hold a clone keep an own runtime alive until they end.
+#[derive(Clone)]
+pub struct TokioRuntime {
+    handle: Handle,
+    name: &'static str,
+    /// Stops the runtime when the last clone is dropped; `None` for the application's.
+    _owner: Option<Arc<Owner>>,
+}
+
+/// What ends an own runtime when it is dropped.
+enum Owner {
+    /// `None` only while it is being dropped.
+    MultiThread(Option<::tokio::runtime::Runtime>),
+    /// The thread inside waits for this sender's end.
+    CurrentThread { _stop: oneshot::Sender<()> },
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Owner::MultiThread(runtime) = self {
+            // Waits for nothing, unlike the drop of tokio's runtime, which may block and panics inside of async code.
+            runtime
+                .take()
+                .into_iter()
+                .for_each(::tokio::runtime::Runtime::shutdown_background);
+        }
+    }
+}
+
+impl TokioRuntime {
+    /// Starts worker threads named `zonda-net-N` (the prefix is an option), by default one per available core.
+    ///
+    /// # Errors
+    /// Those of the system, for example when no thread or descriptor is left.
+    pub fn start_multi_thread(options: &RuntimeOptions) -> io::Result<Self> {
+        let (prefix, next) = (options.thread_name.clone(), AtomicUsize::new(0));
+        let mut builder = Builder::new_multi_thread();
+        builder
+            .thread_name_fn(move || format!("{prefix}-{}", next.fetch_add(1, Ordering::Relaxed)));
+        if let Some(threads) = options.threads {
+            builder.worker_threads(threads.max(1));
+        }
+        let runtime = builder.enable_io().enable_time().build()?;
+        let handle = runtime.handle().clone();
+        Ok(TokioRuntime {
+            handle,
+            name: "tokio",
+            _owner: Some(Arc::new(Owner::MultiThread(Some(runtime)))),
+        })
+    }
+
+    /// Starts one thread, named `zonda-net`, that does all the work.
+    ///
+    /// # Errors
+    /// Those of the system, for example when no thread or descriptor is left.
+    pub fn start_current_thread(options: &RuntimeOptions) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        thread::Builder::new()
+            .name(options.thread_name.clone())
+            .spawn(move || {
+                runtime.block_on(stopped);
+                runtime.shutdown_background();
+            })?;
+        let owner = Arc::new(Owner::CurrentThread { _stop: stop });
+        Ok(TokioRuntime {
+            handle,
+            name: "tokio-current",
+            _owner: Some(owner),
+        })
+    }
+
+    /// Uses the application's runtime, multi-thread or current-thread; starts no thread.
+    ///
+    /// Its I/O and time drivers must be enabled (`enable_all`), and it must be running for tasks to advance: on a
+    /// current-thread runtime that is while the application is inside its `block_on`.
+    pub fn from_handle(handle: Handle) -> Self {
+        TokioRuntime {
+            handle,
+            name: "tokio",
+            _owner: None,
+        }
+    }
+
+    /// The handle of the runtime underneath.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Whether the calling thread is polling a task of this very runtime.
+    fn is_current(&self) -> bool {
+        Handle::try_current().is_ok_and(|current| current.id() == self.handle.id())
+    }
+}
+
+/// Polls `future` with the runtime as tokio's context, from whatever thread it is polled on.
+async fn within<F: Future>(handle: &Handle, future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let _context = handle.enter();
+        future.as_mut().poll(context)
+    })
+    .await
+}
+
+/// Logs which task panicked. tokio has already kept the panic from spreading.
+struct PanicReport(&'static str);
+
+impl Drop for PanicReport {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            tracing::error!("task {} panicked and ended; the others go on", self.0);
+        }
+    }
+}
+
+impl Runtime for TokioRuntime {
+    type Read = TokioRead;
+    type Write = TokioWrite;
+    type Listener = ::tokio::net::TcpListener;
+    type Timer = TokioTimer;
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn spawn<M, F>(&self, task: &'static str, make: M)
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        drop(self.handle.spawn(async move {
+            let _report = PanicReport(task);
+            make().await;
+        }));
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        // The context is not entered: `sleep_until` takes it for a sign that the runtime outlives the wait.
+        // Inside of a task the budget that tokio gives it could run out, and the wait would spin for ever.
+        park::block_on(::tokio::task::coop::unconstrained(future))
+    }
+
+    fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(TokioRead, TokioWrite)> {
+        stream.set_nonblocking(true)?;
+        let _context = self.handle.enter();
+        Ok(stream::split(::tokio::net::TcpStream::from_std(stream)?))
+    }
+
+    async fn connect_tcp(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        within(&self.handle, ::tokio::net::TcpStream::connect(to))
+            .await?
+            .into_std()
+    }
+
+    async fn connect_socket(&self, socket: TcpStream, to: SocketAddr) -> io::Result<TcpStream> {
+        socket.set_nonblocking(true)?;
+        let socket = ::tokio::net::TcpSocket::from_std_stream(socket);
+        within(&self.handle, socket.connect(to)).await?.into_std()
+    }
+
+    fn listen_tcp(&self, listener: TcpListener) -> io::Result<Self::Listener> {
+        listener.set_nonblocking(true)?;
+        let _context = self.handle.enter();
+        ::tokio::net::TcpListener::from_std(listener)
+    }
+
+    async fn accept(&self, listener: &mut Self::Listener) -> io::Result<(TcpStream, SocketAddr)> {
+        let (stream, from) = within(&self.handle, listener.accept()).await?;
+        Ok((stream.into_std()?, from))
+    }
+
+    async fn resolve(&self, host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
+        resolve::resolve(host, port).await
+    }
+
+    async fn sleep_until(&self, deadline: Instant) {
+        let deadline = ::tokio::time::Instant::from_std(deadline);
+        if self.is_current() {
+            return ::tokio::time::sleep_until(deadline).await;
+        }
+        // tokio's sleep panics in whoever polls it once its runtime is shut down. A task of that runtime is just
+        // dropped then, so elsewhere the sleep is such a task, and its end counts as the end of the wait.
+        let sleep = self
+            .handle
+            .spawn(async move { ::tokio::time::sleep_until(deadline).await });
+        drop(AbortOnDrop(sleep).await);
+    }
+
+    fn precise_timer(&self) -> TokioTimer {
+        let _context = self.handle.enter();
+        TokioTimer::new(self.clone())
+    }
+}
+
+/// A task that ends with the one who waits for it.
+struct AbortOnDrop(::tokio::task::JoinHandle<()>);
+
+impl Future for AbortOnDrop {
+    type Output = Result<(), ::tokio::task::JoinError>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Self::Output> {
+        std::pin::Pin::new(&mut self.0).poll(context)
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

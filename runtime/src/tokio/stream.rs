@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The two halves of a TCP stream on tokio: owned buffers in, owned buffers out.
+
+use std::io::{self, IoSlice, Read};
+use std::net::Shutdown;
+use std::sync::Arc;
+
+use ::tokio::io::Interest;
+use ::tokio::net::TcpStream;
+use ::tokio::task::coop::consume_budget;
+use socket2::SockRef;
+
+use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
+
+/// A read of at least this many bytes says that the peer is streaming: the next one is tried at once.
+const STREAMING: usize = 4096;
+
+/// Receiving half of a TCP stream on tokio.
+pub struct TokioRead {
+    stream: Arc<TcpStream>,
+    /// After a read that did not fill its buffer tokio waits for the next event of its poller. While the peer is
+    /// streaming the next bytes are most often there by then, and asking the socket first saves that round.
+    ask_first: bool,
+}
+
+/// Sending half of a TCP stream on tokio.
+pub struct TokioWrite {
+    stream: Arc<TcpStream>,
+}
+
+/// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
+pub(super) fn split(stream: TcpStream) -> (TokioRead, TokioWrite) {
+    let stream = Arc::new(stream);
+    (
+        TokioRead {
+            stream: stream.clone(),
+            ask_first: false,
+        },
+        TokioWrite { stream },
+    )
+}
+
+impl TokioRead {
+    /// Reads without waiting for readiness, if the last read makes it likely that bytes are there.
+    fn try_at_once(&mut self, spare: &mut [u8]) -> Option<io::Result<usize>> {
+        if !self.ask_first {
+            return None;
+        }
+        let socket = SockRef::from(&*self.stream);
+        match (&*socket).read(spare) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            result => Some(result),
+        }
+    }
+
+    async fn receive(&mut self, spare: &mut [u8]) -> io::Result<usize> {
+        if spare.is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a read into a full buffer",
+            ));
+        }
+        // A peer that always has bytes ready must not keep this thread from its other tasks.
+        consume_budget().await;
+        let result = match self.try_at_once(spare) {
+            Some(result) => result,
+            None => loop {
+                match self.stream.try_read(spare) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.stream.readable().await?
+                    }
+                    result => break result,
+                }
+            },
+        };
+        self.ask_first = result
+            .as_ref()
+            .is_ok_and(|&n| (STREAMING..spare.len()).contains(&n));
+        result
+    }
+}
+
+impl LinkRead for TokioRead {
+    async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        loop {
+            match self.receive(buf.spare_mut()).await {
+                Ok(n) => {
+                    buf.advance(n);
+                    return (Ok(n), buf);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return (Err(error), buf),
+            }
+        }
+    }
+}
+
+impl TokioWrite {
+    /// Gives the socket what it takes now; `Ok(None)` when everything was taken before.
+    fn try_once<S: Segments>(&self, segments: &S, cursor: &Cursor) -> io::Result<Option<usize>> {
+        let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
+        let taken = match cursor.gather(segments, &mut slices) {
+            0 => return Ok(None),
+            1 => self.stream.try_write(&slices[0])?,
+            used => self.stream.try_write_vectored(&slices[..used])?,
+        };
+        if taken == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        Ok(Some(taken))
+    }
+
+    async fn send<S: Segments>(&mut self, segments: &mut S) -> io::Result<()> {
+        let mut cursor = Cursor::default();
+        loop {
+            match self.try_once(segments, &cursor) {
+                Ok(None) => return Ok(()),
+                Ok(Some(taken)) => {
+                    cursor.advance(segments, taken);
+                    consume_budget().await;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.stream.writable().await?
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// `WouldBlock` unless the socket takes bytes now or is closed.
+#[cfg(target_os = "linux")]
+fn ask_writable(stream: &TcpStream) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds = [PollFd::new(stream, PollFlags::OUT)];
+    match poll(&mut fds, Some(&Timespec::default()))? {
+        0 => Err(io::ErrorKind::WouldBlock.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Elsewhere nobody writes past the runtime, so its word is good.
+#[cfg(not(target_os = "linux"))]
+fn ask_writable(_stream: &TcpStream) -> io::Result<()> {
+    Ok(())
+}
+
+impl LinkWrite for TokioWrite {
+    async fn write_all<S: Segments>(&mut self, mut segments: S) -> (io::Result<()>, S) {
+        let result = self.send(&mut segments).await;
+        (result, segments)
+    }
+
+    async fn writable(&mut self) -> io::Result<()> {
+        loop {
+            self.stream.writable().await?;
+            // The socket was filled past tokio's knowledge, so its word may be old: ask, and have it forgotten if so.
+            match self
+                .stream
+                .try_io(Interest::WRITABLE, || ask_writable(&self.stream))
+            {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn shutdown(&mut self) -> io::Result<()> {
+        SockRef::from(&*self.stream).shutdown(Shutdown::Write)
+    }
+}

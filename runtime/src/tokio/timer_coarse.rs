@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Short waits where nothing better than tokio's own timer is known: late by up to two milliseconds.
+
+use std::time::{Duration, Instant};
+
+use super::TokioRuntime;
+use crate::{PreciseTimer, Runtime};
+
+/// A timer for short waits, as coarse as tokio's on this platform.
+pub struct TokioTimer {
+    runtime: TokioRuntime,
+}
+
+impl TokioTimer {
+    pub(super) fn new(runtime: TokioRuntime) -> Self {
+        TokioTimer { runtime }
+    }
+}
+
+impl PreciseTimer for TokioTimer {
+    async fn wait(&mut self, delay: Duration) {
+        if delay.is_zero() {
+            return ::tokio::task::yield_now().await;
+        }
+        self.runtime.sleep_until(Instant::now() + delay).await;
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Short waits on Linux: a kernel timer's descriptor, watched by tokio's poller. tokio's own timer counts milliseconds.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use ::tokio::io::Interest;
+use ::tokio::io::unix::AsyncFd;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+
+use super::TokioRuntime;
+use crate::{PreciseTimer, Runtime};
+
+/// A timer for short waits, late by some 15 us. Holds one descriptor; without one it is as coarse as tokio's.
+pub struct TokioTimer {
+    runtime: TokioRuntime,
+    descriptor: Option<AsyncFd<OwnedFd>>,
+}
+
+impl TokioTimer {
+    /// To be called in the runtime's context.
+    pub(super) fn new(runtime: TokioRuntime) -> Self {
+        let descriptor = create()
+            .inspect_err(|error| tracing::debug!("no precise timer: {error}"))
+            .ok();
+        TokioTimer {
+            runtime,
+            descriptor,
+        }
+    }
+}
+
+fn create() -> io::Result<AsyncFd<OwnedFd>> {
+    let descriptor = timerfd_create(
+        TimerfdClockId::Monotonic,
+        TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+    )?;
+    Ok(AsyncFd::register_with_interest(descriptor, Interest::READABLE)?)
+}
+
+/// Arms the timer once; whatever it counted before is forgotten.
+fn arm(descriptor: &OwnedFd, delay: Duration) -> io::Result<()> {
+    let seconds = i64::try_from(delay.as_secs()).unwrap_or(i64::MAX);
+    let spec = Itimerspec {
+        it_interval: Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        },
+        it_value: Timespec {
+            tv_sec: seconds,
+            tv_nsec: delay.subsec_nanos().into(),
+        },
+    };
+    timerfd_settime(descriptor, TimerfdTimerFlags::empty(), &spec)?;
+    Ok(())
+}
+
+async fn expire(descriptor: &AsyncFd<OwnedFd>, delay: Duration) -> io::Result<()> {
+    arm(descriptor.get_ref(), delay)?;
+    loop {
+        let mut ready = descriptor.readable().await?;
+        let mut expirations = [0u8; 8];
+        let read = |fd: &AsyncFd<OwnedFd>| Ok(rustix::io::read(fd.get_ref(), &mut expirations)?);
+        if let Ok(result) = ready.try_io(read) {
+            return result.map(|_: usize| ());
+        }
+    }
+}
+
+impl PreciseTimer for TokioTimer {
+    async fn wait(&mut self, delay: Duration) {
+        if delay.is_zero() {
+            return ::tokio::task::yield_now().await;
+        }
+        let deadline = Instant::now() + delay;
+        if let Some(descriptor) = &self.descriptor {
+            if expire(descriptor, delay).await.is_ok() {
+                return;
+            }
+        }
+        self.runtime.sleep_until(deadline).await;
+    }
+}
