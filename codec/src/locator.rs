@@ -97,7 +97,7 @@ pub enum EndpointError {
         /// The entry at fault, escaped and shortened.
         entry: Box<str>,
     },
-    /// A `?` after the `#`.
+    /// A `?` after the `#`, and none before it.
     #[error(
         "endpoint {text} has `?` after `#`: metadata goes before the configuration, as in tcp/host:7447?rel=1#iface=lo"
     )]
@@ -289,7 +289,8 @@ impl<'a> Parts<'a> {
                 at: self.protocol.len() + 1,
             });
         }
-        if self.config.is_some_and(|config| config.contains('?')) {
+        let misplaced = self.metadata.is_none() && self.config.is_some_and(|c| c.contains('?'));
+        if misplaced {
             return Err(EndpointError::MetadataAfterConfig { text: quoted(text) });
         }
         for (mark, parameters) in [('?', self.metadata), ('#', self.config)] {

@@ -23,16 +23,23 @@ pub(super) enum End {
 impl End {
     /// The chunk at this end and the list without it.
     #[inline]
-    pub(super) fn split(self, list: &str) -> Option<(&str, &str)> {
+    pub(super) fn split<'a, T: Tally>(
+        self,
+        list: &'a str,
+        tally: &mut T,
+    ) -> Option<(&'a str, &'a str)> {
         if list.is_empty() {
             return None;
         }
-        Some(match self {
+        let (chunk, rest) = match self {
             End::Front => list.split_once('/').unwrap_or((list, "")),
-            End::Back => list
-                .rsplit_once('/')
-                .map_or((list, ""), |(rest, chunk)| (chunk, rest)),
-        })
+            End::Back => match list.rsplit_once('/') {
+                Some((rest, chunk)) => (chunk, rest),
+                None => (list, ""),
+            },
+        };
+        tally.add(chunk.len() + 1);
+        Some((chunk, rest))
     }
 }
 
@@ -70,8 +77,7 @@ pub(super) fn runs_in_order<T: Tally>(
     tally: &mut T,
     accepts: impl Fn(&str, &str, &mut T) -> bool,
 ) -> bool {
-    while let Some((chunk, rest)) = End::Front.split(pattern) {
-        tally.add(chunk.len() + 1);
+    while let Some((chunk, rest)) = End::Front.split(pattern, tally) {
         if chunk == "**" {
             pattern = rest;
             continue;
@@ -82,7 +88,7 @@ pub(super) fn runs_in_order<T: Tally>(
                 text: after_text,
             } => (pattern, text) = (after_run, after_text),
             Attempt::TooShort => return false,
-            Attempt::Mismatch => match End::Front.split(text) {
+            Attempt::Mismatch => match End::Front.split(text, tally) {
                 Some((_, rest)) => text = rest,
                 None => return false,
             },
@@ -111,12 +117,12 @@ fn take_run<'p, 't, T: Tally>(
 ) -> Attempt<'p, 't> {
     loop {
         let Some((wanted, pattern_rest)) = End::Front
-            .split(pattern)
+            .split(pattern, tally)
             .filter(|(chunk, _)| *chunk != "**")
         else {
             return Attempt::Taken { pattern, text };
         };
-        let Some((found, text_rest)) = End::Front.split(text) else {
+        let Some((found, text_rest)) = End::Front.split(text, tally) else {
             return Attempt::TooShort;
         };
         if !accepts(wanted, found, tally) {

@@ -73,7 +73,8 @@ fn peel<'a, 'b, T: Tally>(
     tally: &mut T,
 ) -> Peeled<'a, 'b> {
     loop {
-        let (Some((x, a_rest)), Some((y, b_rest))) = (end.split(a), end.split(b)) else {
+        let (Some((x, a_rest)), Some((y, b_rest))) = (end.split(a, tally), end.split(b, tally))
+        else {
             tally.add(a.len() + b.len());
             return Peeled::Decided(all_double(a) && all_double(b));
         };
