@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! ERR: a query that could not be answered.
+//!
+//! ```text
+//!  7 6 5 4 3 2 1 0
+//! +-+-+-+-+-+-+-+-+
+//! |Z|E|X|  0x05   |
+//! +-+-+-+---------+
+//! | encoding      | if E
+//! | extensions    | if Z: 0x41 source info, unknown ones
+//! | z32 length    |
+//! | payload       |
+//! +---------------+
+//! ```
+
+use crate::{
+    body::{KEY_SOURCE_INFO, id, write_source_info},
+    encoding::Encoding,
+    error::DecodeError,
+    extension::{self, Chain, MORE, RawExtensions},
+    id::SourceInfo,
+    reader::Reader,
+    writer::{Encode, NoRoom, Writer},
+};
+
+const FLAG_ENCODING: u8 = 0x40;
+const KNOWN: &[u8] = &[KEY_SOURCE_INFO];
+
+/// A query that could not be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ErrBody<'a> {
+    /// What the payload is.
+    pub encoding: Encoding<'a>,
+    /// Who failed.
+    pub source_info: Option<SourceInfo>,
+    /// Extensions to be passed on.
+    pub unknown: RawExtensions<'a>,
+    /// The reason, for the user.
+    pub payload: &'a [u8],
+}
+
+impl<'a> ErrBody<'a> {
+    pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut err = ErrBody::default();
+        if header & FLAG_ENCODING != 0 {
+            err.encoding = Encoding::read(reader)?;
+        }
+        let chain = *reader;
+        let mut more = header;
+        let mut any_unknown = false;
+        while more & MORE != 0 {
+            more = reader.u8()?;
+            match more & !MORE {
+                KEY_SOURCE_INFO => {
+                    err.source_info = Some(SourceInfo::read(&mut reader.section_z32()?)?);
+                }
+                _ => {
+                    extension::skip(more, reader)?;
+                    any_unknown = true;
+                }
+            }
+        }
+        if any_unknown {
+            err.unknown = RawExtensions::unknown_of(reader.since(chain), KNOWN);
+        }
+        err.payload = reader.bytes_z32()?;
+        Ok(err)
+    }
+}
+
+impl Encode for ErrBody<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        if u32::try_from(self.payload.len()).is_err() {
+            return Err(NoRoom);
+        }
+        writer.all_or_nothing(|writer| {
+            let mut chain = Chain::after(writer.position());
+            if self.encoding.is_default() {
+                writer.u8(id::ERR)?;
+            } else {
+                writer.u8(id::ERR | FLAG_ENCODING)?;
+                self.encoding.write(writer)?;
+            }
+            write_source_info(&self.source_info, &mut chain, writer)?;
+            chain.raw(writer, &self.unknown)?;
+            writer.bytes_vle(self.payload)
+        })
+    }
+}

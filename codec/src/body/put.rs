@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! PUT: a value for a key.
+//!
+//! ```text
+//!  7 6 5 4 3 2 1 0
+//! +-+-+-+-+-+-+-+-+
+//! |Z|E|T|  0x01   |
+//! +-+-+-+---------+
+//! | timestamp     | if T
+//! | encoding      | if E
+//! | extensions    | if Z: 0x41 source info, 0x43 attachment, unknown ones
+//! | z32 length    |
+//! | payload       |
+//! +---------------+
+//! ```
+
+use crate::{
+    body::{KEY_SOURCE_INFO, id, write_source_info},
+    encoding::Encoding,
+    error::DecodeError,
+    extension::{self, Chain, MORE, RawExtensions},
+    id::SourceInfo,
+    reader::Reader,
+    timestamp::Timestamp,
+    writer::{Encode, NoRoom, Writer},
+};
+
+const FLAG_TIMESTAMP: u8 = 0x20;
+const FLAG_ENCODING: u8 = 0x40;
+const KEY_ATTACHMENT: u8 = 0x43;
+const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_ATTACHMENT];
+
+/// A value for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Put<'a> {
+    /// When it was published; routers add it if it is missing.
+    pub timestamp: Option<Timestamp>,
+    /// What the payload is.
+    pub encoding: Encoding<'a>,
+    /// Who published it.
+    pub source_info: Option<SourceInfo>,
+    /// The user's own bytes beside the payload.
+    pub attachment: Option<&'a [u8]>,
+    /// Extensions to be passed on.
+    pub unknown: RawExtensions<'a>,
+    /// The value.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Put<'a> {
+    /// A value with nothing beside it.
+    #[inline]
+    pub const fn new(payload: &'a [u8]) -> Self {
+        Put {
+            timestamp: None,
+            encoding: Encoding::BYTES,
+            source_info: None,
+            attachment: None,
+            unknown: RawExtensions::NONE,
+            payload,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut put = Put::new(&[]);
+        if header & (FLAG_TIMESTAMP | FLAG_ENCODING | MORE) != 0 {
+            put.read_options(header, reader)?;
+        }
+        put.payload = reader.bytes_z32()?;
+        Ok(put)
+    }
+
+    /// Everything between header and payload.
+    #[inline(never)]
+    fn read_options(&mut self, header: u8, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
+        if header & FLAG_TIMESTAMP != 0 {
+            self.timestamp = Some(Timestamp::read(reader)?);
+        }
+        if header & FLAG_ENCODING != 0 {
+            self.encoding = Encoding::read(reader)?;
+        }
+        let chain = *reader;
+        let mut more = header;
+        let mut any_unknown = false;
+        while more & MORE != 0 {
+            more = reader.u8()?;
+            match more & !MORE {
+                KEY_SOURCE_INFO => {
+                    self.source_info = Some(SourceInfo::read(&mut reader.section_z32()?)?);
+                }
+                KEY_ATTACHMENT => self.attachment = Some(reader.bytes_z32()?),
+                _ => {
+                    extension::skip(more, reader)?;
+                    any_unknown = true;
+                }
+            }
+        }
+        if any_unknown {
+            self.unknown = RawExtensions::unknown_of(reader.since(chain), KNOWN);
+        }
+        Ok(())
+    }
+
+    /// Writes everything up to and including the length of a payload of `payload_len` bytes, which the
+    /// caller appends. `self.payload` is not looked at.
+    ///
+    /// # Errors
+    /// [`NoRoom`] if that head does not fit or the length exceeds 32 bits; the position is then unchanged.
+    #[inline(always)]
+    pub fn encode_head(&self, payload_len: usize, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        if u32::try_from(payload_len).is_err() {
+            return Err(NoRoom);
+        }
+        writer.all_or_nothing(|writer| {
+            if self.is_plain() {
+                writer.u8(id::PUT)?;
+            } else {
+                self.write_options(writer)?;
+            }
+            writer.vle(payload_len as u64)
+        })
+    }
+
+    /// Whether nothing stands between header and payload.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.timestamp.is_none()
+            && self.encoding.is_default()
+            && self.source_info.is_none()
+            && self.attachment.is_none()
+            && self.unknown.is_empty()
+    }
+
+    /// The header and everything between it and the payload.
+    #[inline(never)]
+    fn write_options(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        let mut header = id::PUT;
+        if self.timestamp.is_some() {
+            header |= FLAG_TIMESTAMP;
+        }
+        if !self.encoding.is_default() {
+            header |= FLAG_ENCODING;
+        }
+        let mut chain = Chain::after(writer.position());
+        writer.u8(header)?;
+        if let Some(timestamp) = &self.timestamp {
+            timestamp.write(writer)?;
+        }
+        if !self.encoding.is_default() {
+            self.encoding.write(writer)?;
+        }
+        write_source_info(&self.source_info, &mut chain, writer)?;
+        if let Some(attachment) = self.attachment {
+            chain.bytes(writer, KEY_ATTACHMENT, attachment)?;
+        }
+        chain.raw(writer, &self.unknown)
+    }
+}
+
+impl Encode for Put<'_> {
+    #[inline(always)]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.all_or_nothing(|writer| {
+            self.encode_head(self.payload.len(), writer)?;
+            writer.bytes(self.payload)
+        })
+    }
+}
+
+/// Gives a PUT in wire form a timestamp without decoding it: writes its header with the timestamp behind
+/// it and returns what of `raw` is still to be appended.
+///
+/// `raw` must be a PUT without timestamp, such as [`Push::decode_with_raw`](crate::Push::decode_with_raw)
+/// returns; other bytes are returned whole and nothing is written.
+///
+/// # Errors
+/// [`NoRoom`] if header and timestamp do not fit; the position is then unchanged.
+#[inline]
+pub fn splice_timestamp<'a>(
+    raw: &'a [u8],
+    timestamp: &Timestamp,
+    writer: &mut Writer<'_>,
+) -> Result<&'a [u8], NoRoom> {
+    match raw.split_first() {
+        Some((&header, rest)) if header & (id::MASK | FLAG_TIMESTAMP) == id::PUT => {
+            writer.all_or_nothing(|writer| {
+                writer.u8(header | FLAG_TIMESTAMP)?;
+                timestamp.write(writer)
+            })?;
+            Ok(rest)
+        }
+        _ => Ok(raw),
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! QUERY: a question about keys.
+//!
+//! ```text
+//!  7 6 5 4 3 2 1 0
+//! +-+-+-+-+-+-+-+-+
+//! |Z|P|C|  0x03   |
+//! +-+-+-+---------+
+//! | vle consolid. | if C
+//! | parameters    | if P: vle length, text
+//! | extensions    | if Z: 0x41 source info, 0x43 body (encoding, payload), 0x45 attachment, unknown ones
+//! +---------------+
+//! ```
+
+use crate::{
+    body::{Consolidation, KEY_SOURCE_INFO, id, write_source_info},
+    encoding::Encoding,
+    error::DecodeError,
+    extension::{self, Chain, MORE, RawExtensions},
+    id::SourceInfo,
+    reader::Reader,
+    writer::{Encode, NoRoom, Writer},
+};
+
+const FLAG_CONSOLIDATION: u8 = 0x20;
+const FLAG_PARAMETERS: u8 = 0x40;
+const KEY_BODY: u8 = 0x43;
+const KEY_ATTACHMENT: u8 = 0x45;
+const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_BODY, KEY_ATTACHMENT];
+
+/// The payload of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueryBody<'a> {
+    /// What the payload is.
+    pub encoding: Encoding<'a>,
+    /// The payload.
+    pub payload: &'a [u8],
+}
+
+/// A question about keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Query<'a> {
+    /// How the querier merges the replies.
+    pub consolidation: Consolidation,
+    /// The selector's parameters, `k=v;k2=v2`; opaque here.
+    pub parameters: &'a str,
+    /// Who asks.
+    pub source_info: Option<SourceInfo>,
+    /// A payload for the queryable.
+    pub body: Option<QueryBody<'a>>,
+    /// The user's own bytes.
+    pub attachment: Option<&'a [u8]>,
+    /// Extensions to be passed on.
+    pub unknown: RawExtensions<'a>,
+}
+
+impl<'a> Query<'a> {
+    pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let header = reader.u8()?;
+        if header & id::MASK != id::QUERY {
+            return Err(reader.unknown_id("request body", header & id::MASK));
+        }
+        let mut query = Query::default();
+        if header & FLAG_CONSOLIDATION != 0 {
+            query.consolidation = Consolidation::read(reader)?;
+        }
+        if header & FLAG_PARAMETERS != 0 {
+            query.parameters = reader.str_z64()?;
+        }
+        let chain = *reader;
+        let mut more = header;
+        let mut any_unknown = false;
+        while more & MORE != 0 {
+            more = reader.u8()?;
+            match more & !MORE {
+                KEY_SOURCE_INFO => {
+                    query.source_info = Some(SourceInfo::read(&mut reader.section_z32()?)?);
+                }
+                KEY_BODY => {
+                    let mut section = reader.section_z32()?;
+                    query.body = Some(QueryBody {
+                        encoding: Encoding::read(&mut section)?,
+                        payload: section.rest(),
+                    });
+                }
+                KEY_ATTACHMENT => query.attachment = Some(reader.bytes_z32()?),
+                _ => {
+                    extension::skip(more, reader)?;
+                    any_unknown = true;
+                }
+            }
+        }
+        if any_unknown {
+            query.unknown = RawExtensions::unknown_of(reader.since(chain), KNOWN);
+        }
+        Ok(query)
+    }
+}
+
+impl Encode for Query<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.all_or_nothing(|writer| {
+            let mut header = id::QUERY | self.consolidation.flag(FLAG_CONSOLIDATION);
+            if !self.parameters.is_empty() {
+                header |= FLAG_PARAMETERS;
+            }
+            let mut chain = Chain::after(writer.position());
+            writer.u8(header)?;
+            self.consolidation.write(writer)?;
+            if !self.parameters.is_empty() {
+                writer.bytes_vle(self.parameters.as_bytes())?;
+            }
+            write_source_info(&self.source_info, &mut chain, writer)?;
+            if let Some(body) = &self.body {
+                let length = body.encoding.wire_len() + body.payload.len();
+                chain.section(writer, KEY_BODY, length)?;
+                body.encoding.write(writer)?;
+                writer.bytes(body.payload)?;
+            }
+            if let Some(attachment) = self.attachment {
+                chain.bytes(writer, KEY_ATTACHMENT, attachment)?;
+            }
+            chain.raw(writer, &self.unknown)
+        })
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! REPLY: a sample that answers a query.
+//!
+//! ```text
+//!  7 6 5 4 3 2 1 0
+//! +-+-+-+-+-+-+-+-+
+//! |Z|X|C|  0x04   |
+//! +-+-+-+---------+
+//! | vle consolid. | if C
+//! | extensions    | if Z: unknown ones only
+//! | PUT or DEL    |
+//! +---------------+
+//! ```
+
+use crate::{
+    body::{Consolidation, PushBody, id},
+    error::DecodeError,
+    extension::{self, Chain, MORE, RawExtensions},
+    reader::Reader,
+    writer::{Encode, NoRoom, Writer},
+};
+
+const FLAG_CONSOLIDATION: u8 = 0x20;
+
+/// A sample that answers a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply<'a> {
+    /// How the querier merges the replies.
+    pub consolidation: Consolidation,
+    /// Extensions to be passed on.
+    pub unknown: RawExtensions<'a>,
+    /// The sample.
+    pub payload: PushBody<'a>,
+}
+
+impl<'a> Reply<'a> {
+    pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let consolidation = if header & FLAG_CONSOLIDATION != 0 {
+            Consolidation::read(reader)?
+        } else {
+            Consolidation::Auto
+        };
+        let mut unknown = RawExtensions::NONE;
+        if header & MORE != 0 {
+            let chain = *reader;
+            extension::skip_chain(header, reader)?;
+            unknown = RawExtensions::unknown_of(reader.since(chain), &[]);
+        }
+        Ok(Reply {
+            consolidation,
+            unknown,
+            payload: PushBody::read(reader)?,
+        })
+    }
+}
+
+impl Encode for Reply<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.all_or_nothing(|writer| {
+            let mut chain = Chain::after(writer.position());
+            writer.u8(id::REPLY | self.consolidation.flag(FLAG_CONSOLIDATION))?;
+            self.consolidation.write(writer)?;
+            chain.raw(writer, &self.unknown)?;
+            self.payload.encode(writer)
+        })
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Why bytes could not be read as a message. Every variant says what was being read and where.
+
+/// Bytes that are not a message of this protocol. Offsets count from the start of the reader's input.
+///
+/// The peer that sent such bytes broke the protocol: the reference drops the link at once.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The input ended inside a field.
+    #[error("input ends inside a {reading} at byte {offset}")]
+    Truncated {
+        /// The kind of field.
+        reading: &'static str,
+        /// Where the field starts.
+        offset: usize,
+    },
+    /// A number does not fit the width of its field.
+    #[error("{reading} of {value} at byte {offset} exceeds {max}")]
+    TooLarge {
+        /// The kind of field.
+        reading: &'static str,
+        /// The value found.
+        value: u64,
+        /// The greatest value allowed.
+        max: u64,
+        /// Where the field ends.
+        offset: usize,
+    },
+    /// A text is not UTF-8.
+    #[error("text before byte {offset} is not utf-8")]
+    NotUtf8 {
+        /// Where the text ends.
+        offset: usize,
+    },
+    /// No message, body or declaration has this id.
+    #[error("unknown {kind} id 0x{id:02x} before byte {offset}")]
+    UnknownId {
+        /// What the id would name.
+        kind: &'static str,
+        /// The id, without flags.
+        id: u8,
+        /// Where reading stopped.
+        offset: usize,
+    },
+    /// An extension that must be understood is not known.
+    #[error("unknown mandatory extension 0x{key:02x} before byte {offset}")]
+    MandatoryExtension {
+        /// The extension's header without its "more" bit.
+        key: u8,
+        /// Where reading stopped.
+        offset: usize,
+    },
+    /// A body uses the reserved encoding 3.
+    #[error("reserved body encoding before byte {offset}")]
+    ReservedEncoding {
+        /// Where reading stopped.
+        offset: usize,
+    },
+    /// A field holds a value that has no meaning.
+    #[error("{field} of {value} before byte {offset} is not valid")]
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// The value found (for an id or a text: its length).
+        value: u64,
+        /// Where reading stopped.
+        offset: usize,
+    },
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Link states: what nodes know of each other, in the body of OAM 1.
+//!
+//! ```text
+//! list:   vle count | count x state
+//! state:  vle options | vle psid | vle sn
+//!         | 0x01: id as bytes | 0x02: u8 role, 1 router 2 peer 4 client | 0x04: locators
+//!         | vle n | n x vle psid of a neighbour | 0x08: n x v16 weight
+//! options 0x10: the node is a gateway
+//! ```
+//! A psid is the number of a node in the sender's own table; the sender itself is 0.
+
+use core::fmt;
+
+use crate::{
+    error::DecodeError,
+    id::{WhatAmI, ZenohId},
+    reader::Reader,
+    scouting::Locators,
+    writer::{Encode, NoRoom, Writer},
+};
+
+const HAS_ID: u64 = 0x01;
+const HAS_ROLE: u64 = 0x02;
+const HAS_LOCATORS: u64 = 0x04;
+const HAS_WEIGHTS: u64 = 0x08;
+const IS_GATEWAY: u64 = 0x10;
+
+/// What the sender knows of one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkState<'a> {
+    /// The node's number in the sender's table.
+    pub psid: u64,
+    /// How often the node's state changed; smaller or equal ones are old news.
+    pub sn: u64,
+    /// The node; `None` refers to what was said of this psid before.
+    pub zid: Option<ZenohId>,
+    /// Its role; a router if nothing is said.
+    pub whatami: Option<WhatAmI>,
+    /// Where it can be reached.
+    pub locators: Option<Locators<'a>>,
+    /// The node is a gateway.
+    pub is_gateway: bool,
+    /// The psids of its neighbours.
+    pub links: Numbers<'a>,
+    /// The weights of the links to them, low 16 bits each, in the same order; 0 is unset. Written only if
+    /// there are as many as links.
+    pub weights: Option<Numbers<'a>>,
+}
+
+impl<'a> LinkState<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let options = reader.z64()?;
+        let mut state = LinkState {
+            psid: reader.z64()?,
+            sn: reader.z64()?,
+            is_gateway: options & IS_GATEWAY != 0,
+            ..LinkState::default()
+        };
+        if options & HAS_ID != 0 {
+            state.zid = Some(ZenohId::read_sized(reader)?);
+        }
+        if options & HAS_ROLE != 0 {
+            let bit = reader.u8()?;
+            let role = WhatAmI::from_bit(bit);
+            state.whatami = Some(role.ok_or_else(|| reader.invalid("role", u64::from(bit)))?);
+        }
+        if options & HAS_LOCATORS != 0 {
+            state.locators = Some(Locators::read(reader)?);
+        }
+        let count = reader.z64()?;
+        state.links = Numbers::read(count, reader)?;
+        if options & HAS_WEIGHTS != 0 {
+            state.weights = Some(Numbers::read(count, reader)?);
+        }
+        Ok(state)
+    }
+
+    fn options(&self) -> u64 {
+        let mut options = 0;
+        if self.zid.is_some() {
+            options |= HAS_ID;
+        }
+        if self.whatami.is_some() {
+            options |= HAS_ROLE;
+        }
+        if self.locators.is_some() {
+            options |= HAS_LOCATORS;
+        }
+        if self
+            .weights
+            .is_some_and(|weights| weights.len() == self.links.len())
+        {
+            options |= HAS_WEIGHTS;
+        }
+        if self.is_gateway {
+            options |= IS_GATEWAY;
+        }
+        options
+    }
+}
+
+impl Encode for LinkState<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.all_or_nothing(|writer| {
+            let options = self.options();
+            writer.vle(options)?;
+            writer.vle(self.psid)?;
+            writer.vle(self.sn)?;
+            if let Some(zid) = &self.zid {
+                zid.write_sized(writer)?;
+            }
+            if let Some(whatami) = self.whatami {
+                writer.u8(whatami.bit())?;
+            }
+            if let Some(locators) = &self.locators {
+                locators.write(writer)?;
+            }
+            writer.vle(self.links.len() as u64)?;
+            for link in self.links.iter() {
+                writer.vle(link)?;
+            }
+            if options & HAS_WEIGHTS != 0 {
+                for weight in self.weights.iter().flat_map(Numbers::iter) {
+                    writer.vle(weight & 0xffff)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A list of numbers: borrowed from received bytes, or from numbers to be sent.
+#[derive(Clone, Copy)]
+pub struct Numbers<'a>(List<'a>);
+
+#[derive(Clone, Copy)]
+enum List<'a> {
+    Wire { count: usize, bytes: &'a [u8] },
+    Given(&'a [u64]),
+}
+
+impl<'a> Numbers<'a> {
+    /// Numbers to be sent.
+    pub const fn new(numbers: &'a [u64]) -> Self {
+        Numbers(List::Given(numbers))
+    }
+
+    /// How many.
+    pub const fn len(&self) -> usize {
+        match self.0 {
+            List::Wire { count, .. } => count,
+            List::Given(numbers) => numbers.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The numbers.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + use<'a> {
+        let (bytes, numbers): (&[u8], &[u64]) = match self.0 {
+            List::Wire { bytes, .. } => (bytes, &[]),
+            List::Given(numbers) => (&[], numbers),
+        };
+        let mut reader = Reader::new(bytes);
+        core::iter::from_fn(move || reader.z64().ok()).chain(numbers.iter().copied())
+    }
+
+    /// Each number takes at least a byte, so a count that lies ends with the input.
+    fn read(announced: u64, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let start = *reader;
+        let mut count = 0;
+        while (count as u64) < announced {
+            reader.z64()?;
+            count += 1;
+        }
+        Ok(Numbers(List::Wire {
+            count,
+            bytes: reader.since(start),
+        }))
+    }
+}
+
+impl Default for Numbers<'_> {
+    fn default() -> Self {
+        Numbers::new(&[])
+    }
+}
+
+impl PartialEq for Numbers<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Numbers<'_> {}
+
+impl fmt::Debug for Numbers<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// The link states of one OAM body, checked as a whole when it is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkStateList<'a> {
+    count: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> LinkStateList<'a> {
+    /// Reads a list and checks every state in it.
+    ///
+    /// # Errors
+    /// If the bytes are not a list of link states.
+    pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let announced = reader.z64()?;
+        let start = *reader;
+        let mut count = 0;
+        while (count as u64) < announced {
+            LinkState::read(reader)?;
+            count += 1;
+        }
+        Ok(LinkStateList {
+            count,
+            bytes: reader.since(start),
+        })
+    }
+
+    /// How many states.
+    pub const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The states in the order sent.
+    pub fn iter(&self) -> impl Iterator<Item = LinkState<'a>> + use<'a> {
+        let mut reader = Reader::new(self.bytes);
+        core::iter::from_fn(move || LinkState::read(&mut reader).ok())
+    }
+}
+
+/// Link states to be sent are a plain slice.
+impl Encode for [LinkState<'_>] {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.all_or_nothing(|writer| {
+            writer.vle(self.len() as u64)?;
+            self.iter().try_for_each(|state| state.encode(writer))
+        })
+    }
+}

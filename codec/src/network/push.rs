@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! PUSH: a sample on its way to the subscribers. The hot path of everything.
+//!
+//! ```text
+//!  7 6 5 4 3 2 1 0
+//! +-+-+-+-+-+-+-+-+
+//! |Z|M|N|  0x1d   |
+//! +-+-+-+---------+
+//! | wire expr     |
+//! | extensions    | if Z: 0x21 qos, 0x42 timestamp, 0x33 node id, 0x47 time-stamp stack
+//! | PUT or DEL    |
+//! +---------------+
+//! ```
+
+use crate::{
+    body::PushBody,
+    error::DecodeError,
+    extension::{self, Chain, MORE},
+    network::{KEY_NODE_ID, TsStack, id, write_node_id},
+    qos::Qos,
+    reader::Reader,
+    timestamp::Timestamp,
+    wire_expr::WireExpr,
+    writer::{Encode, NoRoom, Writer},
+};
+
+/// A sample on its way to the subscribers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Push<'a> {
+    /// The key.
+    pub wire_expr: WireExpr<'a>,
+    /// How it wants to be treated.
+    pub qos: Qos,
+    /// The hop's time; the sample's own is in the body.
+    pub timestamp: Option<Timestamp>,
+    /// The routing context between routers; 0 elsewhere.
+    pub node_id: u16,
+    /// Times collected on the way.
+    pub ts_stack: Option<TsStack<'a>>,
+    /// What happens to the key.
+    pub body: PushBody<'a>,
+}
+
+impl<'a> Push<'a> {
+    /// A sample with default treatment and nothing beside it.
+    #[inline]
+    pub const fn new(wire_expr: WireExpr<'a>, body: PushBody<'a>) -> Self {
+        Push {
+            wire_expr,
+            qos: Qos::DATA,
+            timestamp: None,
+            node_id: 0,
+            ts_stack: None,
+            body,
+        }
+    }
+
+    /// Reads a push and gives the raw bytes of its body as well, from the body's header to the payload's
+    /// end: what a router copies when it forwards.
+    ///
+    /// # Errors
+    /// If the bytes are not a PUSH; the reader then stands inside it.
+    #[inline]
+    pub fn decode_with_raw(reader: &mut Reader<'a>) -> Result<(Self, &'a [u8]), DecodeError> {
+        let header = reader.u8()?;
+        if header & id::MASK != id::PUSH {
+            return Err(reader.unknown_id("push", header & id::MASK));
+        }
+        Self::read_with_raw(header, reader)
+    }
+
+    #[inline(always)]
+    pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Self::read_with_raw(header, reader).map(|(push, _)| push)
+    }
+
+    #[inline(always)]
+    fn read_with_raw(header: u8, reader: &mut Reader<'a>) -> Result<(Self, &'a [u8]), DecodeError> {
+        let wire_expr = WireExpr::read(header, reader)?;
+        let mut qos = Qos::DATA;
+        let mut timestamp = None;
+        let mut node_id = 0;
+        let mut ts_stack = None;
+        let mut more = header;
+        while more & MORE != 0 {
+            more = reader.u8()?;
+            match more & !MORE {
+                Qos::KEY => qos = Qos::read(reader)?,
+                Timestamp::KEY => timestamp = Some(Timestamp::read(&mut reader.section_z32()?)?),
+                KEY_NODE_ID => node_id = reader.v16()?,
+                TsStack::KEY => ts_stack = Some(TsStack::checked(reader.section_z32()?)?),
+                _ => extension::skip(more, reader)?,
+            }
+        }
+        let mark = *reader;
+        let body = PushBody::read(reader)?;
+        let push = Push {
+            wire_expr,
+            qos,
+            timestamp,
+            node_id,
+            ts_stack,
+            body,
+        };
+        Ok((push, reader.since(mark)))
+    }
+
+    /// Writes everything before the body: what a publisher prepares once and a router writes anew.
+    ///
+    /// # Errors
+    /// [`NoRoom`] if it does not fit; the position is then unchanged.
+    #[inline(always)]
+    pub fn encode_head(
+        wire_expr: &WireExpr<'_>,
+        qos: Qos,
+        node_id: u16,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), NoRoom> {
+        writer.all_or_nothing(|writer| {
+            let mut chain = Chain::after(writer.position());
+            writer.u8(id::PUSH | wire_expr.flags())?;
+            wire_expr.write(writer)?;
+            qos.write(&mut chain, writer)?;
+            write_node_id(node_id, &mut chain, writer)
+        })
+    }
+}
+
+impl Encode for Push<'_> {
+    #[inline]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.all_or_nothing(|writer| {
+            let mut chain = Chain::after(writer.position());
+            writer.u8(id::PUSH | self.wire_expr.flags())?;
+            self.wire_expr.write(writer)?;
+            self.qos.write(&mut chain, writer)?;
+            Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
+            write_node_id(self.node_id, &mut chain, writer)?;
+            TsStack::write_extension(&self.ts_stack, &mut chain, writer)?;
+            self.body.encode(writer)
+        })
+    }
+}

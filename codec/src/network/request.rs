@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! REQUEST: a query on its way to the queryables.
+//!
+//! ```text
+//!  7 6 5 4 3 2 1 0
+//! +-+-+-+-+-+-+-+-+
+//! |Z|M|N|  0x1c   |
+//! +-+-+-+---------+
+//! | z32 rid       |
+//! | wire expr     |
+//! | extensions    | if Z: 0x21 qos, 0x42 timestamp, 0x34 target, 0x25 budget, 0x26 timeout,
+//! |               |       0x33 node id, 0x47 time-stamp stack
+//! | QUERY         |
+//! +---------------+
+//! ```
+
+use core::time::Duration;
+
+use crate::{
+    body::Query,
+    error::DecodeError,
+    extension::{self, Chain, MORE},
+    network::{KEY_NODE_ID, TsStack, id, write_node_id},
+    qos::Qos,
+    reader::Reader,
+    timestamp::Timestamp,
+    wire_expr::WireExpr,
+    writer::{Encode, NoRoom, Writer},
+};
+
+const KEY_TARGET: u8 = 0x34;
+const KEY_BUDGET: u8 = 0x25;
+const KEY_TIMEOUT: u8 = 0x26;
+
+/// Which queryables are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Target {
+    /// The nearest complete one, else all; the default, which is never written.
+    #[default]
+    BestMatching,
+    /// All that match.
+    All,
+    /// All complete ones.
+    AllComplete,
+}
+
+/// A query on its way to the queryables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// The number that responses repeat; unique per face and direction.
+    pub rid: u32,
+    /// The keys asked for.
+    pub wire_expr: WireExpr<'a>,
+    /// How it wants to be treated; usually [`Qos::REQUEST`].
+    pub qos: Qos,
+    /// The hop's time.
+    pub timestamp: Option<Timestamp>,
+    /// The routing context between routers; 0 elsewhere.
+    pub node_id: u16,
+    /// Which queryables are asked.
+    pub target: Target,
+    /// How many replies are wanted, at least 1; `None` for all.
+    pub budget: Option<u32>,
+    /// How long the querier waits, in whole milliseconds; `None` for the default of 10 s.
+    pub timeout: Option<Duration>,
+    /// Times collected on the way.
+    pub ts_stack: Option<TsStack<'a>>,
+    /// The question.
+    pub body: Query<'a>,
+}
+
+impl<'a> Request<'a> {
+    /// A query with the usual treatment and defaults elsewhere.
+    pub const fn new(rid: u32, wire_expr: WireExpr<'a>, body: Query<'a>) -> Self {
+        Request {
+            rid,
+            wire_expr,
+            qos: Qos::REQUEST,
+            timestamp: None,
+            node_id: 0,
+            target: Target::BestMatching,
+            budget: None,
+            timeout: None,
+            ts_stack: None,
+            body,
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let rid = reader.z32()?;
+        let wire_expr = WireExpr::read(header, reader)?;
+        let mut request = Request::new(rid, wire_expr, Query::default());
+        request.qos = Qos::DATA;
+        let mut more = header;
+        while more & MORE != 0 {
+            more = reader.u8()?;
+            request.read_extension(more, reader)?;
+        }
+        request.body = Query::read(reader)?;
+        Ok(request)
+    }
+
+    #[inline(always)]
+    fn read_extension(&mut self, header: u8, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
+        match header & !MORE {
+            Qos::KEY => self.qos = Qos::read(reader)?,
+            Timestamp::KEY => self.timestamp = Some(Timestamp::read(&mut reader.section_z32()?)?),
+            KEY_TARGET => {
+                self.target = match reader.z64()? {
+                    0 => Target::BestMatching,
+                    1 => Target::All,
+                    2 => Target::AllComplete,
+                    other => return Err(reader.invalid("query target", other)),
+                };
+            }
+            KEY_BUDGET => self.budget = Some(reader.v32()?).filter(|budget| *budget != 0),
+            KEY_TIMEOUT => self.timeout = Some(Duration::from_millis(reader.z64()?)),
+            KEY_NODE_ID => self.node_id = reader.v16()?,
+            TsStack::KEY => self.ts_stack = Some(TsStack::checked(reader.section_z32()?)?),
+            _ => extension::skip(header, reader)?,
+        }
+        Ok(())
+    }
+}
+
+impl Encode for Request<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.all_or_nothing(|writer| {
+            let mut chain = Chain::after(writer.position());
+            writer.u8(id::REQUEST | self.wire_expr.flags())?;
+            writer.vle(u64::from(self.rid))?;
+            self.wire_expr.write(writer)?;
+            self.qos.write(&mut chain, writer)?;
+            Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
+            if self.target != Target::BestMatching {
+                chain.number(writer, KEY_TARGET, self.target as u64)?;
+            }
+            if let Some(budget) = self.budget.filter(|budget| *budget != 0) {
+                chain.number(writer, KEY_BUDGET, u64::from(budget))?;
+            }
+            if let Some(timeout) = self.timeout {
+                let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+                chain.number(writer, KEY_TIMEOUT, milliseconds)?;
+            }
+            write_node_id(self.node_id, &mut chain, writer)?;
+            TsStack::write_extension(&self.ts_stack, &mut chain, writer)?;
+            self.body.encode(writer)
+        })
+    }
+}

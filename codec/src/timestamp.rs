@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! When something was published, as the hybrid logical clocks of the nodes tell it.
+
+use core::{fmt, str::FromStr, time::Duration};
+
+use crate::{
+    error::DecodeError,
+    extension::Chain,
+    id::{IdError, ZenohId},
+    reader::Reader,
+    writer::{NoRoom, Writer, vle_len},
+};
+
+/// A time as 32 bits of seconds since 1970 and 32 bits of their fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Ntp64(pub u64);
+
+impl Ntp64 {
+    /// The time this long after the start of 1970, rounded up to the next 2^-32 s so that nanoseconds
+    /// survive; beyond the year 2106 it stays at the last second.
+    pub const fn from_unix(since_1970: Duration) -> Self {
+        let seconds = since_1970.as_secs();
+        let seconds = if seconds > u32::MAX as u64 {
+            u32::MAX as u64
+        } else {
+            seconds
+        };
+        let fraction = ((since_1970.subsec_nanos() as u64) << 32).div_ceil(1_000_000_000);
+        Ntp64(seconds << 32 | fraction)
+    }
+
+    /// The time elapsed since the start of 1970.
+    pub const fn to_unix(self) -> Duration {
+        let nanoseconds = ((self.0 & u32::MAX as u64) * 1_000_000_000) >> 32;
+        Duration::new(self.0 >> 32, nanoseconds as u32)
+    }
+}
+
+impl fmt::Display for Ntp64 {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// A time and the node whose clock told it; ordered by time, then id.
+///
+/// ```text
+/// vle time | u8 length of id | id
+/// ```
+/// As text: `<decimal time>/<hex id>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timestamp {
+    time: Ntp64,
+    id: ZenohId,
+}
+
+impl Timestamp {
+    pub(crate) const KEY: u8 = 0x42;
+
+    /// The time `time` on the clock of `id`.
+    #[inline]
+    pub const fn new(time: Ntp64, id: ZenohId) -> Self {
+        Timestamp { time, id }
+    }
+
+    /// The time.
+    #[inline]
+    pub const fn time(&self) -> Ntp64 {
+        self.time
+    }
+
+    /// The node whose clock told it.
+    #[inline]
+    pub const fn id(&self) -> ZenohId {
+        self.id
+    }
+
+    /// Reads the wire form.
+    ///
+    /// # Errors
+    /// If the input is cut or the id is not 1 to 16 bytes other than zero.
+    #[inline]
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Timestamp {
+            time: Ntp64(reader.z64()?),
+            id: ZenohId::read_sized(reader)?,
+        })
+    }
+
+    /// Writes the wire form; on [`NoRoom`] part of it may have been written.
+    ///
+    /// # Errors
+    /// [`NoRoom`] if it does not fit.
+    #[inline]
+    pub fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.vle(self.time.0)?;
+        self.id.write_sized(writer)
+    }
+
+    /// The length of the wire form, 3 to 26 bytes.
+    #[inline]
+    pub fn wire_len(&self) -> usize {
+        vle_len(self.time.0) + self.id.sized_len()
+    }
+
+    /// Writes it as the extension that network messages carry, if there is one.
+    #[inline]
+    pub(crate) fn write_extension(
+        timestamp: &Option<Timestamp>,
+        chain: &mut Chain,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), NoRoom> {
+        if let Some(timestamp) = timestamp {
+            chain.section(writer, Self::KEY, timestamp.wire_len())?;
+            timestamp.write(writer)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.time, self.id)
+    }
+}
+
+/// A text is not a timestamp.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TimestampError {
+    /// There is no `/`.
+    #[error("timestamp lacks the '/' between time and id")]
+    NoSlash,
+    /// The part before `/` is not a decimal number of 64 bits.
+    #[error("time of the timestamp is not a decimal number of 64 bits")]
+    Time,
+    /// The part behind `/` is not an id.
+    #[error(transparent)]
+    Id(#[from] IdError),
+}
+
+impl FromStr for Timestamp {
+    type Err = TimestampError;
+
+    fn from_str(text: &str) -> Result<Self, TimestampError> {
+        let (time, id) = text.split_once('/').ok_or(TimestampError::NoSlash)?;
+        let time = time.parse().map_err(|_| TimestampError::Time)?;
+        Ok(Timestamp::new(Ntp64(time), id.parse()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_back() {
+        let timestamp: Timestamp = "7386690599959157260/33".parse().expect("a timestamp");
+        assert_eq!(timestamp.to_string(), "7386690599959157260/33");
+        assert_eq!("33".parse::<Timestamp>(), Err(TimestampError::NoSlash));
+        assert_eq!("x/33".parse::<Timestamp>(), Err(TimestampError::Time));
+        assert_eq!(
+            "1/0".parse::<Timestamp>(),
+            Err(TimestampError::Id(IdError::Zero))
+        );
+    }
+
+    #[test]
+    fn nanoseconds_survive() {
+        for nanoseconds in [0, 1, 2, 499_999_999, 500_000_000, 999_999_999] {
+            let time = Duration::new(1_700_000_000, nanoseconds);
+            assert_eq!(Ntp64::from_unix(time).to_unix(), time);
+        }
+        assert_eq!(
+            Ntp64::from_unix(Duration::new(1, 500_000_000)).0,
+            0x1_8000_0000
+        );
+        assert_eq!(Ntp64::from_unix(Duration::MAX).0 >> 32, u64::from(u32::MAX));
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Writing messages into the caller's fixed buffer, all or nothing.
+
+/// The buffer is too small for what was to be written. The writer is as it was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no room left in the buffer")]
+pub struct NoRoom;
+
+/// A message, or a part of one, that has a form on the wire.
+pub trait Encode {
+    /// Writes the wire form at the writer's position.
+    ///
+    /// # Errors
+    /// [`NoRoom`] if it does not fit; the writer's position is then unchanged.
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom>;
+
+    /// The wire form in a vector of its own: for tests, cookies and messages larger than a batch.
+    fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 256];
+        loop {
+            let mut writer = Writer::new(&mut bytes);
+            if self.encode(&mut writer).is_ok() {
+                let length = writer.position();
+                bytes.truncate(length);
+                return bytes;
+            }
+            bytes.resize(bytes.len() * 2, 0);
+        }
+    }
+}
+
+/// Writes primitives into a byte slice, front to back.
+///
+/// A primitive that does not fit leaves the position where it was.
+#[derive(Debug)]
+pub struct Writer<'b> {
+    buffer: &'b mut [u8],
+    position: usize,
+}
+
+impl<'b> Writer<'b> {
+    /// A writer at the start of `buffer`.
+    #[inline]
+    pub fn new(buffer: &'b mut [u8]) -> Self {
+        Writer {
+            buffer,
+            position: 0,
+        }
+    }
+
+    /// Bytes written so far.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes that still fit.
+    #[inline]
+    pub fn remaining(&self) -> usize {
+        self.buffer.len() - self.position
+    }
+
+    /// What was written so far.
+    #[inline]
+    pub fn written(&self) -> &[u8] {
+        self.buffer.get(..self.position).unwrap_or_default()
+    }
+
+    /// Goes back to an earlier position; later ones are ignored.
+    #[inline]
+    pub fn rewind(&mut self, position: usize) {
+        self.position = self.position.min(position);
+    }
+
+    /// Runs `write`; if it runs out of room, goes back to where it started.
+    ///
+    /// # Errors
+    /// [`NoRoom`] if `write` says so.
+    #[inline(always)]
+    pub fn all_or_nothing(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<(), NoRoom>,
+    ) -> Result<(), NoRoom> {
+        let start = self.position;
+        let result = write(self);
+        if result.is_err() {
+            self.position = start;
+        }
+        result
+    }
+
+    /// One byte.
+    #[inline(always)]
+    pub fn u8(&mut self, value: u8) -> Result<(), NoRoom> {
+        let slot = self.buffer.get_mut(self.position).ok_or(NoRoom)?;
+        *slot = value;
+        self.position += 1;
+        Ok(())
+    }
+
+    /// Two bytes, low one first.
+    #[inline]
+    pub fn u16_le(&mut self, value: u16) -> Result<(), NoRoom> {
+        self.bytes(&value.to_le_bytes())
+    }
+
+    /// The bytes as they are.
+    #[inline(always)]
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
+        let room = self.buffer.get_mut(self.position..).ok_or(NoRoom)?;
+        let room = room.get_mut(..bytes.len()).ok_or(NoRoom)?;
+        copy_short(room, bytes);
+        self.position += bytes.len();
+        Ok(())
+    }
+
+    /// A variable-length number.
+    #[inline(always)]
+    pub fn vle(&mut self, value: u64) -> Result<(), NoRoom> {
+        if value < 0x80 {
+            self.u8(value as u8)
+        } else {
+            self.position = long_vle(self.buffer, self.position, value)?;
+            Ok(())
+        }
+    }
+
+    /// A byte string: its length as a variable-length number, then the bytes.
+    #[inline]
+    pub fn bytes_vle(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
+        let start = self.position;
+        self.vle(bytes.len() as u64)?;
+        self.bytes(bytes).inspect_err(|_| self.position = start)
+    }
+
+    /// Sets the top bit of an already written byte: "extensions follow" in every header of the protocol.
+    #[inline]
+    pub(crate) fn set_top_bit(&mut self, position: usize) {
+        if let Some(header) = self.buffer.get_mut(position) {
+            *header |= 0x80;
+        }
+    }
+}
+
+/// The length of a number's variable-length form: 1 to 9 bytes.
+#[inline]
+pub const fn vle_len(value: u64) -> usize {
+    let bits = 64 - (value | 1).leading_zeros() as usize;
+    let groups = bits.div_ceil(7);
+    if groups > 9 { 9 } else { groups }
+}
+
+/// Copies short strings inline, where calling the general routine would cost more than the copy.
+/// Both slices have the same length.
+#[inline(always)]
+fn copy_short(to: &mut [u8], from: &[u8]) {
+    let length = from.len();
+    if (8..=16).contains(&length) && to.len() == length {
+        let (head, tail) = (from.first_chunk::<8>(), from.last_chunk::<8>());
+        if let (Some(head), Some(tail)) = (head, tail) {
+            to[..8].copy_from_slice(head);
+            to[length - 8..].copy_from_slice(tail);
+        }
+    } else {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Writes a number of two or more groups at `position`; gives the position behind it.
+#[inline(never)]
+fn long_vle(buffer: &mut [u8], position: usize, value: u64) -> Result<usize, NoRoom> {
+    let length = vle_len(value);
+    let end = position + length;
+    let spread = split_groups(value) | continue_bits(length);
+    let mut encoded = [0; 9];
+    encoded[..8].copy_from_slice(&spread.to_le_bytes());
+    encoded[8] = (value >> 56) as u8;
+    let room = buffer.get_mut(position..).ok_or(NoRoom)?;
+    if let Some(room) = room.first_chunk_mut::<9>() {
+        // One fixed-size store; what lies behind the number is free space.
+        *room = encoded;
+        return Ok(end);
+    }
+    let room = room.get_mut(..length).ok_or(NoRoom)?;
+    room.copy_from_slice(&encoded[..length]);
+    Ok(end)
+}
+
+/// The low 56 bits in groups of seven, one per byte.
+#[inline]
+fn split_groups(value: u64) -> u64 {
+    let halves = (value & 0x0fff_ffff) | ((value & 0x00ff_ffff_f000_0000) << 4);
+    let quads = (halves & 0x0000_3fff_0000_3fff) | ((halves & 0x0fff_c000_0fff_c000) << 2);
+    (quads & 0x007f_007f_007f_007f) | ((quads & 0x3f80_3f80_3f80_3f80) << 1)
+}
+
+/// The "more" bit in every byte but the last of a number of `length` (2 to 9) bytes.
+#[inline]
+fn continue_bits(length: usize) -> u64 {
+    0x8080_8080_8080_8080 >> (8 * (9 - length.clamp(2, 9)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Room is checked before anything changes; short and long copies are the same copy.
+
+use super::*;
+
+#[test]
+fn copies_of_every_length_arrive() {
+    let source: Vec<u8> = (0..200).collect();
+    for length in 0..source.len() {
+        let mut buffer = [0xee; 210];
+        let mut writer = Writer::new(&mut buffer);
+        writer.bytes(&source[..length]).expect("it fits");
+        assert_eq!(writer.written(), &source[..length]);
+        assert!(buffer[length..].iter().all(|&byte| byte == 0xee));
+    }
+}
+
+#[test]
+fn what_does_not_fit_changes_nothing() {
+    let mut buffer = [0; 4];
+    let mut writer = Writer::new(&mut buffer);
+    writer.u8(1).expect("room");
+    assert_eq!(writer.bytes_vle(&[0; 3]), Err(NoRoom));
+    assert_eq!(writer.bytes(&[0; 4]), Err(NoRoom));
+    assert_eq!(writer.vle(u64::MAX), Err(NoRoom));
+    assert_eq!(writer.position(), 1);
+    assert_eq!(writer.vle(1 << 20), Ok(()));
+    assert_eq!(writer.u8(0), Err(NoRoom));
+    assert_eq!(writer.remaining(), 0);
+}
+
+#[test]
+fn failed_groups_rewind() {
+    let mut buffer = [0; 2];
+    let mut writer = Writer::new(&mut buffer);
+    let result = writer.all_or_nothing(|writer| {
+        writer.u8(1)?;
+        writer.u16_le(2)
+    });
+    assert_eq!((result, writer.position()), (Err(NoRoom), 0));
+}
