@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the example programs share: the connection flags, how a program ends, and Ctrl-C.
+//!
+//! A program is a `clap` parser and one function; [`run`] joins the two:
+//!
+//! ```ignore
+//! fn main() -> ExitCode {
+//!     arguments::run(put)
+//! }
+//! ```
+
+// each example uses its own part of this module
+#![allow(dead_code, unused_imports)]
+
+mod interrupt;
+mod outcome;
+mod values;
+
+pub use interrupt::Interrupt;
+pub use outcome::{Failure, finish, one_line, parse, print, run};
+pub use values::seconds;

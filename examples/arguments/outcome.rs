@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a program ends: exit code 0 when all went well, 1 for a failure at run time, 2 for bad usage,
+//! with one line on standard error. A reader of the output who leaves ends the program quietly.
+
+use std::error::Error;
+use std::fmt::{self, Arguments};
+use std::io::{self, Write};
+use std::process::{self, ExitCode};
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+/// Why a program ends without having done its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line or a configuration value is wrong: exit code 2.
+    Usage(String),
+    /// Something failed while the program ran: exit code 1.
+    Run(String),
+}
+
+impl Failure {
+    /// A failure at run time, with what was being done when `error` happened.
+    pub fn doing(what: impl fmt::Display, error: impl fmt::Display) -> Self {
+        Failure::Run(format!("{what}: {error}"))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::Usage(text) | Failure::Run(text)) = self;
+        f.write_str(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Any library error that reaches the end of a program is a failure at run time.
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(c) = cause {
+            let c_text = c.to_string();
+            if !text.contains(&c_text) {
+                text = format!("{text}: {c_text}");
+            }
+            cause = c.source();
+        }
+        Failure::Run(text)
+    }
+}
+
+/// Reads the command line and runs `program` with it.
+pub fn run<P: Parser>(program: impl FnOnce(P) -> Result<(), Failure>) -> ExitCode {
+    finish(program(parse()))
+}
+
+/// Turns the result into the exit code, after printing the failure.
+pub fn finish(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // standard error may be closed too, and then nobody is left to tell
+            let _ = writeln!(io::stderr(), "error: {failure}");
+            ExitCode::from(if matches!(failure, Failure::Usage(_)) {
+                2
+            } else {
+                1
+            })
+        }
+    }
+}
+
+/// The command line as `P`. Help and version are printed in full and end the program; anything wrong
+/// ends it with one line and exit code 2.
+pub fn parse<P: Parser>() -> P {
+    P::try_parse().unwrap_or_else(|error| {
+        if !error.use_stderr() {
+            let _ = error.print();
+            process::exit(0);
+        }
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            let _ = error.print();
+        } else {
+            let _ = writeln!(io::stderr(), "error: {}", one_line(&error));
+        }
+        process::exit(2)
+    })
+}
+
+/// What the argument parser has to say, without the usage text that would follow.
+pub fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let said = text
+        .split("\n\n")
+        .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"))
+        .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    format!("{} (see --help)", said.collect::<Vec<_>>().join("; "))
+}
+
+/// Prints one line at once. Ends the program quietly when nobody reads it any more.
+pub fn print(line: Arguments<'_>) {
+    let mut out = io::stdout().lock();
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        process::exit(0);
+    }
+}

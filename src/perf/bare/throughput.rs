@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The yardstick of throughput. On the wire a message is a tag (4 bytes), a length (4 bytes) and the
+//! payload, nothing more:
+//!
+//! ```text
+//! +--------+------------+-----------------+
+//! | tag    | length le  | payload         |
+//! +--------+------------+-----------------+
+//! ```
+//!
+//! The sender packs small messages into blocks, copying each as any publisher must, and writes a large
+//! one without a copy. The receiver finds every message and looks at its first byte.
+
+use std::hint::black_box;
+use std::io::{self, IoSlice, Read, Write};
+use std::net::TcpStream;
+
+use super::{Side, is_end};
+use crate::perf::meter::Meter;
+
+const HEADER: usize = 8;
+const TAG: [u8; 4] = [0x7a, 1, 0, 1];
+/// Bytes of small messages written at a time.
+const BLOCK: usize = 64 * 1024;
+/// A message of at least this size is written from where it lies.
+const LARGE: usize = 32 * 1024;
+/// What the receiver reads at most at a time.
+const READ: usize = 1 << 20;
+
+/// Sends messages of `size` bytes until the other side leaves.
+pub fn publish(side: &Side, size: usize) -> io::Result<()> {
+    let mut stream = side.open()?;
+    let length = u32::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut header = [0; HEADER];
+    header[..4].copy_from_slice(&TAG);
+    header[4..].copy_from_slice(&length.to_le_bytes());
+    let payload = vec![7; size];
+    let mut block = Vec::with_capacity(BLOCK);
+    loop {
+        let written = if size >= LARGE {
+            write_large(&mut stream, black_box(&header), black_box(&payload))
+        } else {
+            block.clear();
+            while block.len() + HEADER + size <= BLOCK {
+                block.extend_from_slice(black_box(&header));
+                block.extend_from_slice(black_box(&payload));
+            }
+            stream.write_all(&block)
+        };
+        match written {
+            Err(e) if is_end(&e) => return Ok(()),
+            other => other?,
+        }
+    }
+}
+
+fn write_large(stream: &mut TcpStream, header: &[u8], payload: &[u8]) -> io::Result<()> {
+    let mut parts = [IoSlice::new(header), IoSlice::new(payload)];
+    let mut parts = parts.as_mut_slice();
+    while !parts.is_empty() {
+        match stream.write_vectored(parts)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            n => IoSlice::advance_slices(&mut parts, n),
+        }
+    }
+    Ok(())
+}
+
+/// Counts messages until the other side leaves.
+pub fn subscribe(side: &Side) -> io::Result<()> {
+    let meter = Meter::start();
+    let mut stream = side.open()?;
+    let mut window = Window {
+        bytes: vec![0; READ],
+        head: 0,
+        tail: 0,
+        wanted: HEADER,
+    };
+    let mut seen = 0;
+    let mut total = 0;
+    loop {
+        let room = window.room();
+        match stream.read(room) {
+            Ok(0) => return Ok(()),
+            Ok(n) => window.tail += n,
+            Err(e) if is_end(&e) => return Ok(()),
+            Err(e) => return Err(e),
+        }
+        while let Some(payload) = window.next() {
+            seen ^= payload.first().copied().unwrap_or(0);
+            total += 1;
+        }
+        black_box(seen);
+        meter.set(total);
+    }
+}
+
+/// The bytes received and not yet looked at: `bytes[head..tail]`, of which the first message needs
+/// `wanted`.
+struct Window {
+    bytes: Vec<u8>,
+    head: usize,
+    tail: usize,
+    wanted: usize,
+}
+
+impl Window {
+    /// Where to read to. A large message that has begun is read exactly to its end, so that the next
+    /// one starts in an empty window and nothing is ever moved.
+    fn room(&mut self) -> &mut [u8] {
+        if self.head == self.tail {
+            (self.head, self.tail) = (0, 0);
+        }
+        let end = self.head + self.wanted;
+        if end > self.bytes.len() {
+            self.bytes.copy_within(self.head..self.tail, 0);
+            (self.head, self.tail) = (0, self.tail - self.head);
+            let needed = self.wanted.max(self.bytes.len());
+            self.bytes.resize(needed, 0);
+        }
+        let end = if self.wanted >= LARGE {
+            self.head + self.wanted
+        } else {
+            self.bytes.len()
+        };
+        &mut self.bytes[self.tail..end]
+    }
+
+    /// The next whole message.
+    fn next(&mut self) -> Option<&[u8]> {
+        let filled = &self.bytes[self.head..self.tail];
+        self.wanted = HEADER;
+        let length = filled.get(4..HEADER)?;
+        let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
+        self.wanted = HEADER + length;
+        let payload = filled.get(HEADER..self.wanted)?;
+        self.head += self.wanted;
+        self.wanted = HEADER;
+        Some(payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(sizes: &[usize], chunk: usize) -> Vec<usize> {
+        let mut wire = Vec::new();
+        for &size in sizes {
+            wire.extend_from_slice(&TAG);
+            wire.extend_from_slice(&(size as u32).to_le_bytes());
+            wire.extend(std::iter::repeat_n(7, size));
+        }
+        let mut window = Window {
+            bytes: vec![0; 64],
+            head: 0,
+            tail: 0,
+            wanted: HEADER,
+        };
+        let mut found = Vec::new();
+        let mut rest = wire.as_slice();
+        while !rest.is_empty() {
+            let room = window.room();
+            assert!(!room.is_empty());
+            let n = chunk.min(room.len()).min(rest.len());
+            room[..n].copy_from_slice(&rest[..n]);
+            window.tail += n;
+            rest = &rest[n..];
+            while let Some(payload) = window.next() {
+                found.push(payload.len());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn messages_are_found_however_the_bytes_arrive() {
+        let sizes = [0, 8, 1, 70_000, 8, 33, 40_000, 32_768, 0, 5];
+        for chunk in [1, 3, 7, 8, 64, 1000, 1 << 20] {
+            assert_eq!(feed(&sizes, chunk), sizes, "in pieces of {chunk}");
+        }
+    }
+}

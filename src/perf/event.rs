@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a worker tells the process that started it: one JSON object per line on standard output.
+
+use serde_json::{Value, json};
+
+/// One line of a worker.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The worker is set up; others may connect to these addresses.
+    Ready {
+        /// Bound addresses, a relay's front before its back.
+        listening: Vec<String>,
+    },
+    /// Messages received since the start, and when that was counted.
+    Count(Count),
+    /// The warm-up is over and round trips are being recorded.
+    Measuring,
+    /// The recorded round trips.
+    RoundTrips(RoundTrips),
+}
+
+/// A counter's reading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Count {
+    /// Messages since the start.
+    pub messages: u64,
+    /// Nanoseconds since the start.
+    pub nanos: u64,
+}
+
+/// The outcome of a run of round trips.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundTrips {
+    /// How long recording took, in seconds.
+    pub seconds: f64,
+    /// (nanoseconds, how often), ascending.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+impl Event {
+    /// The line, without its end.
+    pub fn to_line(&self) -> String {
+        match self {
+            Event::Ready { listening } => json!({"event": "ready", "listening": listening}),
+            Event::Count(c) => json!({"event": "count", "messages": c.messages, "nanos": c.nanos}),
+            Event::Measuring => json!({"event": "measuring"}),
+            Event::RoundTrips(r) => json!({
+                "event": "round trips",
+                "seconds": r.seconds,
+                "histogram": r.histogram,
+            }),
+        }
+        .to_string()
+    }
+
+    /// Reads a line; `None` for anything that is not an event.
+    pub fn parse(line: &str) -> Option<Event> {
+        let value: Value = serde_json::from_str(line).ok()?;
+        match value.get("event")?.as_str()? {
+            "ready" => {
+                let listening = value.get("listening")?.as_array()?;
+                let listening = listening.iter().map(|a| Some(a.as_str()?.to_owned()));
+                Some(Event::Ready {
+                    listening: listening.collect::<Option<_>>()?,
+                })
+            }
+            "count" => Some(Event::Count(Count {
+                messages: value.get("messages")?.as_u64()?,
+                nanos: value.get("nanos")?.as_u64()?,
+            })),
+            "measuring" => Some(Event::Measuring),
+            "round trips" => Some(Event::RoundTrips(RoundTrips {
+                seconds: value.get("seconds")?.as_f64()?,
+                histogram: value
+                    .get("histogram")?
+                    .as_array()?
+                    .iter()
+                    .map(pair)
+                    .collect::<Option<_>>()?,
+            })),
+            _ => None,
+        }
+    }
+}
+
+fn pair(value: &Value) -> Option<(u64, u64)> {
+    match value.as_array()?.as_slice() {
+        [nanos, times] => Some((nanos.as_u64()?, times.as_u64()?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_survives_its_line() {
+        for event in [
+            Event::Ready {
+                listening: vec!["tcp/127.0.0.1:1".into(), "tcp/[::1]:2".into()],
+            },
+            Event::Count(Count {
+                messages: u64::MAX,
+                nanos: 7,
+            }),
+            Event::Measuring,
+            Event::RoundTrips(RoundTrips {
+                seconds: 0.25,
+                histogram: vec![(900, 2), (1100, 1)],
+            }),
+        ] {
+            assert_eq!(Event::parse(&event.to_line()), Some(event));
+        }
+    }
+
+    #[test]
+    fn other_lines_are_not_events() {
+        for line in [
+            "",
+            "12 msg/s",
+            "{}",
+            r#"{"event":"count"}"#,
+            r#"{"event":"round trips","seconds":1,"histogram":[[1]]}"#,
+        ] {
+            assert_eq!(Event::parse(line), None, "{line}");
+        }
+    }
+}

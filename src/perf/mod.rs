@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda perf`: measurements on the reader's own machine. `quick` runs the others of these
+//! subcommands, the workers, as processes of their own and reads what they print.
+
+mod bare;
+mod case;
+mod cpu;
+mod event;
+mod latency;
+mod machine;
+mod meter;
+mod port;
+mod process;
+mod progress;
+mod quick;
+mod report;
+mod result;
+mod round_trips;
+mod stage;
+mod system;
+mod table;
+mod throughput;
+mod trouble;
+
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::thread;
+
+use clap::Subcommand;
+
+use crate::arguments::Failure;
+use bare::Side;
+use quick::Quick;
+use round_trips::Pace;
+
+/// What can be measured, and the workers that do it.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Perf {
+    /// Measure throughput and round trips, peer to peer and routed, beside bare sockets
+    ///
+    /// Starts everything it needs on loopback ports as processes of their own and prints one table.
+    /// Takes about a minute.
+    Quick(Quick),
+    /// Worker: count messages from bare-pub
+    BareSub {
+        #[command(flatten)]
+        side: Side,
+    },
+    /// Worker: send messages to bare-sub as fast as blocking sockets can
+    BarePub {
+        /// Payload of a message in bytes
+        size: usize,
+        #[command(flatten)]
+        side: Side,
+    },
+    /// Worker: copy bytes between two connections, the yardstick of a router
+    BareRelay {
+        /// Where the sender connects
+        address: SocketAddr,
+    },
+    /// Worker: send back what bare-ping sends
+    BarePong {
+        #[command(flatten)]
+        side: Side,
+    },
+    /// Worker: measure round trips to bare-pong
+    BarePing {
+        /// Payload of a message in bytes
+        size: usize,
+        #[command(flatten)]
+        side: Side,
+        #[command(flatten)]
+        pace: Pace,
+    },
+}
+
+impl Perf {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        if !matches!(self, Perf::Quick(_)) {
+            end_with_parent();
+        }
+        match self {
+            Perf::Quick(options) => quick::quick(&options),
+            Perf::BareSub { side } => Ok(bare::subscribe(&side)?),
+            Perf::BarePub { size, side } => Ok(bare::publish(&side, size)?),
+            Perf::BareRelay { address } => Ok(bare::relay(address)?),
+            Perf::BarePong { side } => Ok(bare::pong(&side)?),
+            Perf::BarePing { size, side, pace } => Ok(bare::ping(&side, size, &pace)?),
+        }
+    }
+}
+
+/// A worker ends when its standard input does: then the process that started it has gone, however that
+/// happened.
+fn end_with_parent() {
+    thread::spawn(|| {
+        let mut nothing = [0; 64];
+        let mut input = io::stdin().lock();
+        while input.read(&mut nothing).is_ok_and(|n| n > 0) {}
+        std::process::exit(0);
+    });
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shows on standard error how far a run has come: a bar on a terminal, plain lines elsewhere.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Progress over a known number of steps.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    steps: usize,
+    done: usize,
+}
+
+impl Progress {
+    /// Nothing done yet.
+    pub fn new(steps: usize) -> Self {
+        let bar = stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(steps as u64);
+            let style =
+                ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} ({elapsed}, {eta} left)");
+            bar.set_style(style.expect("the template is a constant"));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Progress {
+            bar,
+            steps,
+            done: 0,
+        }
+    }
+
+    /// `what` is being measured now.
+    pub fn begin(&self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what.to_owned());
+        }
+    }
+
+    /// One step more, and what came out of it.
+    pub fn step(&mut self, what: &str, outcome: &str) {
+        self.done += 1;
+        match &self.bar {
+            Some(bar) => bar.inc(1),
+            None => {
+                // a closed standard error is no reason to stop
+                let _ = writeln!(stderr(), "{}/{} {what}: {outcome}", self.done, self.steps);
+            }
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

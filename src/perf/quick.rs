@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda perf quick`: every system in turn in every case, round by round, so that what disturbs the
+//! machine disturbs all of them alike.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::case::{Case, Kind};
+use super::progress::Progress;
+use super::result::{Cell, Round};
+use super::system::{Span, System, ZENOH_PROGRAMS};
+use super::table::{short, table};
+use super::trouble::Trouble;
+use super::{latency, machine, report, throughput};
+use crate::arguments::{Failure, Interrupt, print, seconds};
+
+/// Options of `perf quick`.
+#[derive(Args, Clone, Debug)]
+pub struct Quick {
+    /// Measure each cell this often; the table shows the median
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Measure for this long in each round
+    #[arg(long, value_name = "SECONDS", default_value = "0.7", value_parser = seconds)]
+    pub seconds: Duration,
+    /// Only cells whose name has all of these words, such as "routed 8B" or "ping zonda" (repeatable)
+    #[arg(long, value_name = "WORDS")]
+    pub only: Vec<String>,
+    /// Runtime of the nodes measured
+    #[arg(long, value_name = "NAME")]
+    pub runtime: Option<String>,
+    /// Measure the reference too, in the same rounds: a directory with its zenohd, z_pub_thr,
+    /// z_sub_thr, z_ping and z_pong
+    #[arg(long, value_name = "DIR")]
+    pub with_zenoh: Option<PathBuf>,
+    /// Write everything that was measured, and where, to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+impl Quick {
+    /// Recording time and the warm-up before it.
+    pub fn span(&self) -> Span {
+        let seconds = self.seconds.as_secs_f64();
+        Span {
+            warm_up: (seconds / 2.0).clamp(0.05, 0.5),
+            seconds,
+        }
+    }
+
+    fn systems(&self) -> Result<Vec<System>, Failure> {
+        let executable =
+            std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))?;
+        let runtime = self.runtime.clone();
+        let mut systems = vec![
+            System::Zonda {
+                executable: executable.clone(),
+                runtime,
+            },
+            System::Bare { executable },
+        ];
+        if let Some(directory) = &self.with_zenoh {
+            check_programs(directory)?;
+            systems.push(System::Zenoh {
+                directory: directory.clone(),
+            });
+        }
+        Ok(systems)
+    }
+
+    fn plan(&self, systems: &[System]) -> Vec<(Case, Vec<System>)> {
+        let wanted = |case: &Case, system: &System| {
+            self.only.is_empty() || self.only.iter().any(|f| case.is_wanted(system.name(), f))
+        };
+        Case::quick()
+            .into_iter()
+            .map(|case| {
+                let of_case = systems
+                    .iter()
+                    .filter(|s| wanted(&case, s))
+                    .cloned()
+                    .collect();
+                (case, of_case)
+            })
+            .filter(|(_, systems): &(_, Vec<_>)| !systems.is_empty())
+            .collect()
+    }
+}
+
+fn check_programs(directory: &Path) -> Result<(), Failure> {
+    let file = |name: &&&str| directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    match ZENOH_PROGRAMS.iter().find(|name| !file(name).is_file()) {
+        None => Ok(()),
+        Some(missing) => Err(Failure::Usage(format!(
+            "--with-zenoh {}: no {missing} there; it must hold {}",
+            directory.display(),
+            ZENOH_PROGRAMS.join(", ")
+        ))),
+    }
+}
+
+/// Runs the plan and prints the table.
+pub fn quick(options: &Quick) -> Result<(), Failure> {
+    let systems = options.systems()?;
+    let plan = options.plan(&systems);
+    if plan.is_empty() {
+        let text = format!(
+            "--only {:?}: no such cell, try \"8B\" or \"ping routed\"",
+            options.only
+        );
+        return Err(Failure::Usage(text));
+    }
+    if let Some(file) = &options.json {
+        // better now than after a minute of work
+        fs::write(file, "").map_err(|e| cannot_write(file, &e))?;
+    }
+    let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+    let before = machine::machine();
+    warn_of_surroundings();
+    let cells = run(options, &plan, &interrupt)?;
+    let mut references = vec!["bare"];
+    if options.with_zenoh.is_some() {
+        references.push("zenoh");
+    }
+    print(format_args!(
+        "{}\n{}",
+        machine::summary(),
+        table(&cells, &references)
+    ));
+    print(format_args!("{}", legend(options)));
+    if let Some(file) = &options.json {
+        let text = format!("{:#}\n", report::report(options, &before, &cells));
+        fs::write(file, text).map_err(|e| cannot_write(file, &e))?;
+    }
+    verdict(&cells)
+}
+
+fn run(
+    options: &Quick,
+    plan: &[(Case, Vec<System>)],
+    interrupt: &Interrupt,
+) -> Result<Vec<Cell>, Failure> {
+    let runs: usize = plan.iter().map(|(_, systems)| systems.len()).sum();
+    let mut progress = Progress::new(runs * options.rounds as usize);
+    let mut all = Vec::new();
+    for (case, systems) in plan {
+        let empty = |s: &System| Cell {
+            case: *case,
+            system: s.name(),
+            rounds: vec![],
+            trouble: None,
+        };
+        let mut cells: Vec<Cell> = systems.iter().map(empty).collect();
+        for _ in 0..options.rounds {
+            for (system, cell) in systems.iter().zip(&mut cells) {
+                let what = format!("{case} {}", system.name());
+                progress.begin(&what);
+                let outcome = round(system, cell, options.span(), interrupt)?;
+                progress.step(&what, &outcome);
+            }
+        }
+        all.append(&mut cells);
+    }
+    Ok(all)
+}
+
+/// One round of one cell. Only Ctrl-C is a failure: any other trouble is kept with the cell, and the
+/// cell is not tried again.
+fn round(
+    system: &System,
+    cell: &mut Cell,
+    span: Span,
+    interrupt: &Interrupt,
+) -> Result<String, Failure> {
+    if cell.trouble.is_some() {
+        return Ok("not tried again".into());
+    }
+    let measured = match cell.case.kind {
+        Kind::Throughput => {
+            throughput::measure(system, &cell.case, span, interrupt).map(Round::Flow)
+        }
+        Kind::RoundTrip => latency::measure(system, &cell.case, span, interrupt).map(Round::Trips),
+    };
+    match measured {
+        Ok(round) => {
+            let outcome = match &round {
+                Round::Flow(flow) => format!("{} msg/s", short(flow.rate)),
+                Round::Trips(trips) => format!("p50 {:.1} µs", trips.micros(50.0)),
+            };
+            cell.rounds.push(round);
+            Ok(outcome)
+        }
+        Err(Trouble::Interrupted) => Err(Failure::Run("interrupted".into())),
+        Err(trouble) => {
+            let text = trouble.to_string();
+            cell.trouble = Some(text.clone());
+            Ok(text)
+        }
+    }
+}
+
+/// Says what makes the figures worth less.
+fn warn_of_surroundings() {
+    if cfg!(debug_assertions) {
+        note("this is a debug build; for real figures: cargo run --release -- perf quick");
+    }
+    let load = machine::load_average()
+        .and_then(|l| l.first().copied())
+        .unwrap_or(0.0);
+    if load > 0.3 * machine::cores() as f64 {
+        note(&format!(
+            "load average {load:.1} on {} CPUs: other programs disturb these figures",
+            machine::cores()
+        ));
+    }
+}
+
+fn note(text: &str) {
+    // a closed standard error is no reason to stop
+    let _ = writeln!(io::stderr(), "note: {text}");
+}
+
+fn legend(options: &Quick) -> String {
+    let rounds = match options.rounds {
+        1 => "one round".to_owned(),
+        n => format!("median of {n} rounds"),
+    };
+    format!(
+        "{rounds} of {} s each. CPU ns/msg: sender / router / receiver. x: times better \
+         (throughput, or p50). bare: blocking sockets with the least framing.",
+        options.seconds.as_secs_f64()
+    )
+}
+
+fn verdict(cells: &[Cell]) -> Result<(), Failure> {
+    let mut failed = 0;
+    for cell in cells {
+        if let Some(trouble) = &cell.trouble {
+            note(&format!("{} {}: {trouble}", cell.case, cell.system));
+            failed += 1;
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        n => Err(Failure::Run(format!(
+            "{n} of {} cells could not be measured",
+            cells.len()
+        ))),
+    }
+}
+
+fn cannot_write(file: &Path, error: &io::Error) -> Failure {
+    Failure::Run(format!("cannot write {}: {error}", file.display()))
+}

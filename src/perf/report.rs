@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The `--json` file: everything that is in the table, everything it was made of, and where.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+
+use super::machine;
+use super::quick::Quick;
+use super::result::{Cell, Round, Spread, beside};
+
+/// Raised when a field changes its meaning or goes away.
+const FORMAT: u32 = 1;
+
+/// The whole report. `before` is the machine's state before the first measurement.
+pub fn report(options: &Quick, before: &Value, cells: &[Cell]) -> Value {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    json!({
+        "format": FORMAT,
+        "unix_time": now.as_secs(),
+        "command": std::env::args().collect::<Vec<_>>(),
+        "machine": before,
+        "load_average_after": machine::load_average(),
+        "build": machine::build(),
+        "configuration": {
+            "rounds": options.rounds,
+            "seconds": options.seconds.as_secs_f64(),
+            "warm_up_seconds": options.span().warm_up,
+            "runtime": options.runtime.as_deref().unwrap_or("default"),
+            "with_zenoh": options.with_zenoh,
+            "only": options.only,
+            "pinned_cpus": null,
+            "address": "127.0.0.1",
+        },
+        "cells": cells.iter().map(|c| cell(cells, c)).collect::<Vec<_>>(),
+    })
+}
+
+fn cell(all: &[Cell], cell: &Cell) -> Value {
+    let micros: Map<String, Value> = cell
+        .micros()
+        .into_iter()
+        .map(|(name, s)| (name.into(), spread(s)))
+        .collect();
+    let cpu: Map<String, Value> = cell
+        .cpu()
+        .into_iter()
+        .map(|(role, ns)| (role.into(), json!(ns)))
+        .collect();
+    let ratios: Map<String, Value> = ["bare", "zenoh"]
+        .iter()
+        .filter(|other| **other != cell.system)
+        .filter_map(|o| Some(((*o).into(), json!(cell.times_better(beside(all, cell, o)?)))))
+        .collect();
+    json!({
+        "case": cell.case.to_string(),
+        "kind": cell.case.kind.to_string(),
+        "topology": cell.case.topology.to_string(),
+        "size": cell.case.size,
+        "system": cell.system,
+        "messages_per_second": cell.rate().map(spread),
+        "bits_per_second": cell.bits(),
+        "cpu_ns_per_message": cpu,
+        "round_trip_us": micros,
+        "times_better_than": ratios,
+        "trouble": cell.trouble,
+        "rounds": cell.rounds.iter().map(round).collect::<Vec<_>>(),
+    })
+}
+
+fn spread(s: Spread) -> Value {
+    json!({"median": s.median, "min": s.min, "max": s.max})
+}
+
+fn round(round: &Round) -> Value {
+    let cpu: Map<String, Value> = round
+        .cpu()
+        .iter()
+        .map(|(role, ns)| ((*role).into(), json!(ns)))
+        .collect();
+    match round {
+        Round::Flow(flow) => json!({
+            "messages_per_second": flow.rate,
+            "cpu_ns_per_message": cpu,
+            "messages_at_nanos":
+                flow.counts.iter().map(|c| [c.nanos, c.messages]).collect::<Vec<_>>(),
+        }),
+        Round::Trips(trips) => json!({
+            "messages_per_second": trips.rate,
+            "cpu_ns_per_message": cpu,
+            "nanos_times": trips
+                .histogram
+                .iter_recorded()
+                .map(|v| [v.value_iterated_to(), v.count_at_value()])
+                .collect::<Vec<_>>(),
+        }),
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Brings the programs of one measurement up in order: the router, the receiver, then the sender, each
+//! when the one before it is ready.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::case::{Case, Topology};
+use super::event::Event;
+use super::port::{free_port, is_listening};
+use super::process::{Process, Program, Said};
+use super::system::{Side, Span, System};
+use super::trouble::Trouble;
+use crate::arguments::Interrupt;
+
+/// How long a program may take until it listens.
+const READY: Duration = Duration::from_secs(15);
+/// How often the table of listeners is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The running programs. Dropping it ends them all.
+#[derive(Debug)]
+pub struct Stage {
+    /// The publisher, or the one who asks. First, so that it is ended first.
+    pub sender: Process,
+    /// The subscriber, or the one who answers.
+    pub receiver: Process,
+    /// The router, if there is one.
+    pub router: Option<Process>,
+}
+
+impl Stage {
+    /// Starts everything that `case` needs of `system`.
+    pub fn set(
+        system: &System,
+        case: &Case,
+        span: Span,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Trouble> {
+        let starter = Starter { system, interrupt };
+        let (router, receiver, address) = match case.topology {
+            Topology::PeerToPeer => {
+                let (receiver, addresses) =
+                    starter.listening(|port| system.receiver(case, &Side::Listen(port)))?;
+                let front = first(&receiver, addresses)?;
+                (None, receiver, front)
+            }
+            Topology::Routed => {
+                let (router, addresses) = starter.listening(|port| system.router(port))?;
+                // a relay has one address for each side, a router the same for both
+                let back = addresses.last().cloned();
+                let front = first(&router, addresses)?;
+                let side = Side::Connect(back.unwrap_or_else(|| front.clone()));
+                let mut receiver = Process::start(&system.receiver(case, &side))?;
+                if system.tells_events() {
+                    starter.ready(&mut receiver)?;
+                }
+                (Some(router), receiver, front)
+            }
+        };
+        let sender = Process::start(&system.sender(case, &address, span))?;
+        Ok(Stage {
+            sender,
+            receiver,
+            router,
+        })
+    }
+
+    /// Role and program, in the order in which a message meets them.
+    pub fn programs(&self) -> Vec<(&'static str, &Process)> {
+        let mut all = vec![("sender", &self.sender)];
+        all.extend(self.router.as_ref().map(|r| ("router", r)));
+        all.push(("receiver", &self.receiver));
+        all
+    }
+
+    /// The trouble if one of the programs has ended.
+    pub fn check(&mut self) -> Result<(), Trouble> {
+        let all = self
+            .router
+            .iter_mut()
+            .chain([&mut self.receiver, &mut self.sender]);
+        for program in all {
+            if !program.is_running() {
+                return Err(program.died());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn first(program: &Process, addresses: Vec<String>) -> Result<String, Trouble> {
+    addresses
+        .into_iter()
+        .next()
+        .ok_or_else(|| Trouble::Nonsense {
+            program: program.name().to_owned(),
+            line: "ready".into(),
+            expected: "an address to connect to",
+        })
+}
+
+struct Starter<'a> {
+    system: &'a System,
+    interrupt: &'a Interrupt,
+}
+
+impl Starter<'_> {
+    /// Starts a program that listens, and its addresses once it does.
+    fn listening(
+        &self,
+        program: impl FnOnce(u16) -> Program,
+    ) -> Result<(Process, Vec<String>), Trouble> {
+        if self.system.tells_events() {
+            let mut process = Process::start(&program(0))?;
+            let addresses = self.ready(&mut process)?;
+            return Ok((process, addresses));
+        }
+        let port = free_port().map_err(|error| Trouble::Own {
+            what: "looking for a free port",
+            error,
+        })?;
+        let mut process = Process::start(&program(port))?;
+        let until = Instant::now() + READY;
+        while !is_listening(port) {
+            if self.interrupt.happened() {
+                return Err(Trouble::Interrupted);
+            }
+            if !process.is_running() {
+                return Err(process.died());
+            }
+            if Instant::now() > until {
+                return Err(late(&process));
+            }
+            thread::sleep(LOOK);
+        }
+        Ok((process, vec![format!("tcp/127.0.0.1:{port}")]))
+    }
+
+    /// Waits for the worker's word, which names its addresses.
+    fn ready(&self, process: &mut Process) -> Result<Vec<String>, Trouble> {
+        let until = Instant::now() + READY;
+        match process.line(until, self.interrupt)? {
+            Said::Line(line) => match Event::parse(&line) {
+                Some(Event::Ready { listening }) => Ok(listening),
+                _ => Err(Trouble::Nonsense {
+                    program: process.name().to_owned(),
+                    line,
+                    expected: "its readiness",
+                }),
+            },
+            Said::Nothing => Err(late(process)),
+            Said::End => Err(process.died()),
+        }
+    }
+}
+
+fn late(process: &Process) -> Trouble {
+    Trouble::Late {
+        program: process.name().to_owned(),
+        what: "start to listen",
+        after: READY,
+    }
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The systems that are compared, and the command line by which each plays each role.
+
+use std::path::PathBuf;
+
+use super::case::{Case, Kind, Topology};
+use super::process::Program;
+
+/// One of the systems.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum System {
+    /// This project, as workers of this executable.
+    Zonda {
+        /// This executable.
+        executable: PathBuf,
+        /// Value of `--runtime`, if one was asked for.
+        runtime: Option<String>,
+    },
+    /// Blocking sockets, as workers of this executable.
+    Bare {
+        /// This executable.
+        executable: PathBuf,
+    },
+    /// The reference's programs in a directory.
+    Zenoh {
+        /// Where `zenohd`, `z_pub_thr`, `z_sub_thr`, `z_ping` and `z_pong` are.
+        directory: PathBuf,
+    },
+}
+
+/// How the receiving program gets its connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It listens on this port of the loopback address, 0 to choose one.
+    Listen(u16),
+    /// It connects to this address.
+    Connect(String),
+}
+
+/// How long round trips are recorded, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Before recording.
+    pub warm_up: f64,
+    /// While recording.
+    pub seconds: f64,
+}
+
+/// Programs of the reference that a comparison needs.
+pub const ZENOH_PROGRAMS: [&str; 5] = ["zenohd", "z_pub_thr", "z_sub_thr", "z_ping", "z_pong"];
+
+/// A count is wanted this often while the reference counts messages by rounds.
+const ROUNDS_PER_SECOND: f64 = 40.0;
+/// No system known moves payload faster, in bytes per second.
+const FASTEST_BYTES: f64 = 4e9;
+/// The reference does not go round more often than this in a second.
+const FASTEST_ROUND_TRIPS: f64 = 12_000.0;
+
+impl System {
+    /// Its name in the table.
+    pub fn name(&self) -> &'static str {
+        match self {
+            System::Zonda { .. } => "zonda",
+            System::Bare { .. } => "bare",
+            System::Zenoh { .. } => "zenoh",
+        }
+    }
+
+    /// True if its programs print [`Event`](super::event::Event)s and choose their own ports.
+    pub fn tells_events(&self) -> bool {
+        !matches!(self, System::Zenoh { .. })
+    }
+
+    /// The program between the two others.
+    pub fn router(&self, port: u16) -> Program {
+        match self {
+            System::Bare { .. } => {
+                self.worker("router", "bare-relay", &[format!("127.0.0.1:{port}")])
+            }
+            System::Zonda { .. } => self.worker("router", "router", &listening(port)),
+            System::Zenoh { .. } => {
+                let mut arguments = listening(port);
+                arguments.extend(["--rest-http-port", "none"].map(String::from));
+                self.program("router", "zenohd", arguments)
+            }
+        }
+    }
+
+    /// The subscriber or the one who answers.
+    pub fn receiver(&self, case: &Case, side: &Side) -> Program {
+        let (role, bare, own, reference) = match case.kind {
+            Kind::Throughput => ("sub", "bare-sub", "sub", "z_sub_thr"),
+            Kind::RoundTrip => ("pong", "bare-pong", "pong", "z_pong"),
+        };
+        match self {
+            System::Bare { .. } => self.worker(role, bare, &bare_side(side)),
+            System::Zonda { .. } => self.worker(role, own, &node_side(case.topology, side)),
+            System::Zenoh { .. } => {
+                let mut arguments = node_side(case.topology, side);
+                if case.kind == Kind::Throughput {
+                    let n = round_messages(case.size).to_string();
+                    arguments.extend(["-s".into(), "1000000000".into(), "-n".into(), n]);
+                }
+                self.program(role, reference, arguments)
+            }
+        }
+    }
+
+    /// The publisher or the one who asks.
+    pub fn sender(&self, case: &Case, to: &str, span: Span) -> Program {
+        let (role, bare, own, reference) = match case.kind {
+            Kind::Throughput => ("pub", "bare-pub", "pub", "z_pub_thr"),
+            Kind::RoundTrip => ("ping", "bare-ping", "ping", "z_ping"),
+        };
+        let mut arguments = vec![case.size.to_string()];
+        let side = Side::Connect(to.to_owned());
+        arguments.extend(match self {
+            System::Bare { .. } => bare_side(&side),
+            _ => node_side(case.topology, &side),
+        });
+        let Span { warm_up, seconds } = span;
+        match (self, case.kind) {
+            (_, Kind::Throughput) => {}
+            (System::Zenoh { .. }, Kind::RoundTrip) => {
+                let n = (seconds * FASTEST_ROUND_TRIPS).ceil().max(1.0);
+                arguments.extend(["-n".into(), n.to_string(), "-w".into(), warm_up.to_string()]);
+            }
+            (_, Kind::RoundTrip) => arguments.extend([
+                "--seconds".into(),
+                seconds.to_string(),
+                "--warm-up".into(),
+                warm_up.to_string(),
+            ]),
+        }
+        match self {
+            System::Bare { .. } => self.worker(role, bare, &arguments),
+            System::Zonda { .. } => self.worker(role, own, &arguments),
+            System::Zenoh { .. } => self.program(role, reference, arguments),
+        }
+    }
+
+    fn worker(&self, role: &str, worker: &str, arguments: &[String]) -> Program {
+        let mut all = vec!["perf".to_owned(), worker.to_owned()];
+        all.extend_from_slice(arguments);
+        if let System::Zonda {
+            runtime: Some(runtime),
+            ..
+        } = self
+        {
+            all.extend(["--runtime".to_owned(), runtime.clone()]);
+        }
+        self.program(role, worker, all)
+    }
+
+    fn program(&self, role: &str, file: &str, arguments: Vec<String>) -> Program {
+        let executable = match self {
+            System::Zonda { executable, .. } | System::Bare { executable } => executable.clone(),
+            System::Zenoh { directory } => {
+                directory.join(format!("{file}{}", std::env::consts::EXE_SUFFIX))
+            }
+        };
+        Program {
+            name: format!("{} {role}", self.name()),
+            executable,
+            arguments,
+        }
+    }
+}
+
+/// Messages in one round of the reference's subscriber: few enough for several rounds in the time of
+/// a measurement, many enough that printing them costs nothing.
+pub fn round_messages(size: usize) -> u64 {
+    (FASTEST_BYTES / ROUNDS_PER_SECOND / size.max(1000) as f64).clamp(20.0, 100_000.0) as u64
+}
+
+fn listening(port: u16) -> Vec<String> {
+    [
+        "-l",
+        &format!("tcp/127.0.0.1:{port}"),
+        "--no-multicast-scouting",
+    ]
+    .map(String::from)
+    .into()
+}
+
+fn node_side(topology: Topology, side: &Side) -> Vec<String> {
+    let mode = match topology {
+        Topology::PeerToPeer => "peer",
+        Topology::Routed => "client",
+    };
+    let mut arguments = vec!["-m".to_owned(), mode.to_owned()];
+    match side {
+        Side::Listen(port) => arguments.extend(listening(*port)),
+        Side::Connect(address) => {
+            arguments.extend(["-e", address, "--no-multicast-scouting"].map(String::from))
+        }
+    }
+    arguments
+}
+
+fn bare_side(side: &Side) -> Vec<String> {
+    match side {
+        Side::Listen(port) => vec!["--listen".into(), format!("127.0.0.1:{port}")],
+        Side::Connect(address) => vec!["--connect".into(), address.clone()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PING: Case = Case {
+        kind: Kind::RoundTrip,
+        topology: Topology::Routed,
+        size: 64,
+    };
+
+    fn words(program: &Program) -> String {
+        program.arguments.join(" ")
+    }
+
+    #[test]
+    fn the_reference_gets_its_own_flags() {
+        let zenoh = System::Zenoh {
+            directory: "/ref".into(),
+        };
+        let span = Span {
+            warm_up: 0.5,
+            seconds: 1.0,
+        };
+        let ping = zenoh.sender(&PING, "tcp/127.0.0.1:9", span);
+        assert!(ping.executable.starts_with("/ref"));
+        let expected = "64 -m client -e tcp/127.0.0.1:9 --no-multicast-scouting -n 12000 -w 0.5";
+        assert_eq!(words(&ping), expected);
+        let throughput = Case {
+            kind: Kind::Throughput,
+            topology: Topology::PeerToPeer,
+            size: 8,
+        };
+        let sub = zenoh.receiver(&throughput, &Side::Listen(9));
+        let expected = "-m peer -l tcp/127.0.0.1:9 --no-multicast-scouting -s 1000000000 -n 100000";
+        assert_eq!(words(&sub), expected);
+    }
+
+    #[test]
+    fn workers_pass_the_runtime_on() {
+        let zonda = System::Zonda {
+            executable: "zonda".into(),
+            runtime: Some("tokio".into()),
+        };
+        assert!(words(&zonda.router(0)).starts_with("perf router -l tcp/127.0.0.1:0"));
+        assert!(words(&zonda.router(0)).ends_with("--runtime tokio"));
+        let pong = zonda.receiver(&PING, &Side::Connect("tcp/127.0.0.1:9".into()));
+        let expected =
+            "perf pong -m client -e tcp/127.0.0.1:9 --no-multicast-scouting --runtime tokio";
+        assert_eq!(words(&pong), expected);
+    }
+
+    #[test]
+    fn rounds_shrink_as_messages_grow() {
+        assert_eq!(
+            [8, 1024, 65536, 1 << 20].map(round_messages),
+            [100_000, 97_656, 1525, 95]
+        );
+    }
+}
