@@ -86,16 +86,6 @@ pub struct Established {
     pub initial_sn_rx: u32,
 }
 
-/// The bits in use of a sequence number under `resolution` (its two low bits choose the width).
-pub fn sn_mask(resolution: Resolution) -> u32 {
-    match resolution.0 & 0b11 {
-        0 => 0x7f,
-        1 => 0x3fff,
-        2 => 0x0fff_ffff,
-        _ => u32::MAX,
-    }
-}
-
 /// The first sequence number that node `own` uses towards node `peer`.
 ///
 /// It is the same for every link between the two, which a connection of several links needs.
@@ -108,16 +98,9 @@ pub fn initial_sn(own: &ZenohId, peer: &ZenohId, mask: u32) -> u32 {
     u32::from_le_bytes(first) & mask
 }
 
-/// The field by field minimum of two resolutions; reserved bits are dropped.
-pub(crate) fn narrowest(a: Resolution, b: Resolution) -> Resolution {
-    let frame = (a.0 & 0b11).min(b.0 & 0b11);
-    let request = (a.0 & 0b1100).min(b.0 & 0b1100);
-    Resolution(frame | request)
-}
-
 /// Whether each field of `answered` is at most the same field of `offered`.
 pub(crate) fn is_within(answered: Resolution, offered: Resolution) -> bool {
-    narrowest(answered, offered).0 == answered.0 & 0b1111
+    answered.min(offered) == answered
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use zonda_codec::{
 use super::cookie::{Agreement, CookieKey, seal, unseal};
 use super::{HandshakeError, Step, answer, decode, name, put, write_close};
 use crate::protocol::parameters::{
-    BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn, narrowest, sn_mask,
+    BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn,
 };
 
 /// What a batch did to an [`Acceptor`].
@@ -129,7 +129,7 @@ impl Acceptor {
         let agreement = Agreement {
             zid: syn.zid,
             whatami: syn.whatami,
-            resolution: narrowest(syn.resolution, self.local.resolution),
+            resolution: syn.resolution.min(self.local.resolution),
             batch_size,
             qos: self.local.qos && (syn.ext.qos || range.is_some()),
             patch: syn.ext.patch.min(self.local.patch),
@@ -157,7 +157,7 @@ impl Acceptor {
         if agreed.zid == self.local.zid {
             return Err(HandshakeError::OwnId);
         }
-        let mask = sn_mask(agreed.resolution);
+        let mask = agreed.resolution.frame_sn_mask();
         super::check_open(Step::OpenSyn, syn.lease, syn.initial_sn, mask)?;
         Ok(Established {
             zid: agreed.zid,
@@ -179,12 +179,9 @@ fn check_priorities(ext: &InitExt<'_>) -> Result<Option<QosLink>, HandshakeError
     let Some(range) = ext.qos_link else {
         return Ok(None);
     };
-    let (first, last) = ((range.0 >> 3) & 0xff, (range.0 >> 11) & 0xff);
-    match range.0 {
+    match range.priorities() {
         _ if ext.qos => refuse("QoS with and without a range"),
-        bits if bits & 0b111 == 0b001 => Ok(Some(range)),
-        bits if bits & 0b111 == 0 => refuse("an empty QoS range"),
-        bits if bits & 0b010 != 0 && (first > last || last > 7) => refuse("an invalid QoS range"),
+        Some((first, last)) if first > last || last > 7 => refuse("an invalid QoS range"),
         _ => Ok(Some(range)),
     }
 }

@@ -64,8 +64,8 @@ pub(super) fn seal(key: &CookieKey, epoch: u32, agreement: &Agreement) -> Vec<u8
     cookie.extend_from_slice(&epoch.to_le_bytes());
     cookie.push(zid.len() as u8);
     cookie.extend_from_slice(zid);
-    cookie.push(whatami_byte(agreement.whatami));
-    cookie.push(agreement.resolution.0);
+    cookie.push(agreement.whatami.code());
+    cookie.push(agreement.resolution.bits());
     cookie.extend_from_slice(&agreement.batch_size.to_le_bytes());
     cookie.push(agreement.qos as u8);
     cookie.push(agreement.patch);
@@ -88,8 +88,8 @@ pub(super) fn unseal(key: &CookieKey, epoch: u32, cookie: &[u8]) -> Option<Agree
     }
     let length = r.u8().ok()?;
     let zid = ZenohId::from_le_bytes(r.take(length.into()).ok()?).ok()?;
-    let whatami = whatami_from(r.u8().ok()?)?;
-    let resolution = Resolution(r.u8().ok()?);
+    let whatami = WhatAmI::from_code(r.u8().ok()?)?;
+    let resolution = Resolution::from_bits(r.u8().ok()?);
     let batch_size = r.u16_le().ok()?;
     let qos = r.u8().ok()? != 0;
     let patch = r.u8().ok()?;
@@ -102,23 +102,6 @@ fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
         std::hint::black_box(all | usize::from(x ^ y))
     });
     difference == 0
-}
-
-fn whatami_byte(whatami: WhatAmI) -> u8 {
-    match whatami {
-        WhatAmI::Router => 0,
-        WhatAmI::Peer => 1,
-        WhatAmI::Client => 2,
-    }
-}
-
-fn whatami_from(byte: u8) -> Option<WhatAmI> {
-    match byte {
-        0 => Some(WhatAmI::Router),
-        1 => Some(WhatAmI::Peer),
-        2 => Some(WhatAmI::Client),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

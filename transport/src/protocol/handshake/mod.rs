@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use zonda_codec::{Encode, OpenAck, Reader, TransportMessage};
+use zonda_codec::{Close, Encode, Reader, TransportMessage};
 
 mod accept;
 mod cookie;
@@ -61,7 +61,7 @@ fn check_open(
 
 /// Puts the Close that belongs to `error` into `out`, replacing what was there.
 fn answer(error: &HandshakeError, out: &mut Vec<u8>) {
-    use zonda_codec::close::reason::{CONNECTION_TO_SELF, GENERIC, INVALID};
+    use zonda_codec::transport::reason::{CONNECTION_TO_SELF, GENERIC, INVALID};
     let reason = match error {
         HandshakeError::Refused { .. } | HandshakeError::Io(_) => return,
         HandshakeError::Unexpected { step: Step::Finished, .. } => return,
@@ -73,8 +73,7 @@ fn answer(error: &HandshakeError, out: &mut Vec<u8>) {
 }
 
 fn write_close(reason: u8, out: &mut Vec<u8>) {
-    let close = zonda_codec::Close { reason, session: false };
-    put(&close, out);
+    put(&Close { reason, session: false }, out);
 }
 
 fn put(message: &impl Encode, out: &mut Vec<u8>) {
@@ -88,7 +87,7 @@ fn name(message: &TransportMessage<'_>) -> &'static str {
         TransportMessage::InitSyn(_) => "InitSyn",
         TransportMessage::InitAck(_) => "InitAck",
         TransportMessage::OpenSyn(_) => "OpenSyn",
-        TransportMessage::OpenAck(OpenAck { .. }) => "OpenAck",
+        TransportMessage::OpenAck(_) => "OpenAck",
         TransportMessage::Close(_) => "Close",
         TransportMessage::KeepAlive => "KeepAlive",
         TransportMessage::Frame(_) => "Frame",

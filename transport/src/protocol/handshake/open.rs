@@ -8,7 +8,7 @@ use zonda_codec::{
 
 use super::{HandshakeError, Step, answer, decode, name, put};
 use crate::protocol::parameters::{
-    BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn, is_within, sn_mask,
+    BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn, is_within,
 };
 
 /// What a batch did to an [`Opener`].
@@ -112,7 +112,7 @@ impl Opener {
             return Err(HandshakeError::WrongId { expected, found: ack.zid });
         }
         if !is_within(ack.resolution, self.local.resolution) {
-            return Err(exceeds("resolution", ack.resolution.0, 0, self.local.resolution.0));
+            return Err(exceeds("resolution", ack.resolution.bits(), 0, self.local.resolution.bits()));
         }
         if ack.batch_size < BATCH_SIZE_MIN {
             return Err(exceeds("batch size", ack.batch_size, BATCH_SIZE_MIN, u16::MAX));
@@ -121,7 +121,7 @@ impl Opener {
             return Err(exceeds("patch level", ack.ext.patch, 0, self.local.patch));
         }
         let qos = self.check_features(&ack.ext)?;
-        let mask = sn_mask(ack.resolution);
+        let mask = ack.resolution.frame_sn_mask();
         Ok(Established {
             zid: ack.zid,
             whatami: ack.whatami,

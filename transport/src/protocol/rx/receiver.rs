@@ -64,6 +64,14 @@ pub enum PeerMisbehaved {
         /// What is wrong with it.
         source: DecodeError,
     },
+    /// A batch larger than agreed.
+    #[error("batch of {length} bytes exceeds the agreed {max}")]
+    BatchTooLarge {
+        /// Its length, without the prefix.
+        length: usize,
+        /// The batch size agreed.
+        max: u16,
+    },
     /// A sequence number wider than agreed.
     #[error("sequence number {sn} exceeds the agreed maximum {mask}")]
     SequenceNumber {
@@ -106,6 +114,7 @@ pub struct Received {
 /// The receiving half of an open link.
 #[derive(Debug)]
 pub struct Receiver {
+    batch_size: u16,
     sn_mask: u32,
     qos: bool,
     sequences: [Sequence; CHANNELS],
@@ -120,6 +129,7 @@ impl Receiver {
         let sequence = Sequence::new(established.initial_sn_rx, established.sn_mask);
         let limits = ReassemblyLimits::for_messages(message_size_max);
         Receiver {
+            batch_size: established.batch_size,
             sn_mask: established.sn_mask,
             qos: established.qos,
             sequences: [sequence; CHANNELS],
@@ -155,6 +165,9 @@ impl Receiver {
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
         self.counters.batches += 1;
+        if batch.len() > usize::from(self.batch_size) {
+            return Err(PeerMisbehaved::BatchTooLarge { length: batch.len(), max: self.batch_size });
+        }
         let mut r = Reader::new(batch);
         let mut pass = Pass { receiver: self, batch_bytes: batch.len(), block, deliver };
         while !r.is_empty() {
