@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the fuzz targets assert about any input. The same functions replay the corpus in an ordinary test of the codec.
+#![forbid(unsafe_code)]
+
+pub mod checks;
