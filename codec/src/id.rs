@@ -111,9 +111,12 @@ impl ZenohId {
         Self::checked(bytes, reader)
     }
 
-    /// Reads an id with its length before it.
+    /// Reads an id with its length before it, as timestamps and link states hold it.
+    ///
+    /// # Errors
+    /// If the input is cut or the bytes are no id.
     #[inline]
-    pub(crate) fn read_sized(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    pub fn read_sized(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let bytes = reader.bytes_z64()?;
         Self::checked(bytes, reader)
     }
@@ -123,9 +126,12 @@ impl ZenohId {
         Self::from_le_bytes(bytes).map_err(|_| reader.invalid("node id", bytes.len() as u64))
     }
 
-    /// Writes the id with its length before it.
+    /// Writes the id with its length before it; on [`NoRoom`] the length may have been written.
+    ///
+    /// # Errors
+    /// [`NoRoom`] if it does not fit.
     #[inline]
-    pub(crate) fn write_sized(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub fn write_sized(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
         writer.u8(self.length.get())?;
         writer.bytes(self.as_le_bytes())
     }

@@ -56,7 +56,7 @@ pub use error::DecodeError;
 pub use extension::RawExtensions;
 pub use id::{EntityGlobalId, IdError, Roles, SourceInfo, WhatAmI, ZenohId};
 pub use key_expr::{KeyExpr, KeyExprError};
-pub use linkstate::{LinkState, LinkStateList};
+pub use linkstate::{LinkState, LinkStateList, LinkStates, Numbers};
 pub use locator::{Endpoint, EndpointError, Locator};
 pub use network::{
     Declaration, Declare, Interest, InterestMode, InterestOptions, NetworkMessage, Oam, OamBody,

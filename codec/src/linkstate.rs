@@ -247,12 +247,15 @@ impl<'a> LinkStateList<'a> {
     }
 }
 
-/// Link states to be sent are a plain slice.
-impl Encode for [LinkState<'_>] {
+/// Link states to be sent as the body of one OAM message.
+#[derive(Debug, Clone, Copy)]
+pub struct LinkStates<'s, 'a>(pub &'s [LinkState<'a>]);
+
+impl Encode for LinkStates<'_, '_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
         writer.all_or_nothing(|writer| {
-            writer.vle(self.len() as u64)?;
-            self.iter().try_for_each(|state| state.encode(writer))
+            writer.vle(self.0.len() as u64)?;
+            self.0.iter().try_for_each(|state| state.encode(writer))
         })
     }
 }
