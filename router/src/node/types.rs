@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zonda_codec::{
-    Encoding, KeyExpr, Locator, Payload, Push, Qos, Reliability, SourceInfo, Timestamp, WhatAmI,
-    ZSlice, ZenohId,
+    Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
+    Timestamp, WhatAmI, ZSlice, ZenohId,
 };
 
 /// What a publication does to the value of its key.
@@ -69,6 +69,12 @@ pub enum Outcome {
     Sent,
     /// Accepted into the send queue of at least one peer; the peer has not taken it yet.
     Queued,
+    /// Congestion control `Drop`, and the send queue of at least one peer was full: it does not get the message.
+    /// Made by the session from [`PublishError::Dropped`], since a caller of plain `put` asked for dropping.
+    Dropped {
+        /// The slow peer.
+        peer: ZenohId,
+    },
 }
 
 /// Why a publication was not (fully) accepted.
@@ -103,6 +109,15 @@ pub enum PublishError {
         /// The limit in bytes (`transport/link/rx/max_message_size`).
         limit: usize,
     },
+    /// The schema of the encoding is longer than the protocol can say.
+    #[error("an encoding schema of {len} bytes exceeds the limit of 255 bytes")]
+    SchemaTooLong {
+        /// Length in bytes.
+        len: usize,
+    },
+    /// The key is not a valid key expression.
+    #[error(transparent)]
+    Key(#[from] KeyExprError),
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
@@ -112,6 +127,9 @@ pub enum PublishError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclareError {
+    /// The key is not a valid key expression.
+    #[error(transparent)]
+    Key(#[from] KeyExprError),
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
@@ -142,7 +160,9 @@ pub enum OpenError {
         reason: String,
     },
     /// A client needs at least one endpoint to connect to.
-    #[error("a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447)")]
+    #[error(
+        "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447)"
+    )]
     NoEndpoint,
     /// An endpoint cannot be listened on.
     #[error("cannot listen on {endpoint}: {reason}")]
