@@ -74,6 +74,9 @@ impl Runtime for Absent {
     fn adopt_tcp(&self, _stream: TcpStream) -> io::Result<(Absent, Absent)> {
         match *self {}
     }
+    fn release_tcp(&self, _read: Absent, _write: Absent) -> io::Result<TcpStream> {
+        match *self {}
+    }
     async fn connect_tcp(&self, _to: SocketAddr) -> io::Result<TcpStream> {
         pending().await
     }

@@ -182,6 +182,10 @@ impl Runtime for TokioRuntime {
         Ok(stream::split(::tokio::net::TcpStream::from_std(stream)?))
     }
 
+    fn release_tcp(&self, read: TokioRead, write: TokioWrite) -> io::Result<TcpStream> {
+        stream::join(read, write)?.into_std()
+    }
+
     async fn connect_tcp(&self, to: SocketAddr) -> io::Result<TcpStream> {
         within(&self.handle, ::tokio::net::TcpStream::connect(to))
             .await?

@@ -93,6 +93,13 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// [`Runtime::spawn`]). The socket becomes non-blocking.
     fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(Self::Read, Self::Write)>;
 
+    /// Takes a stream back from the runtime, from the two halves of one [`Runtime::adopt_tcp`], to hand it to a task of
+    /// its own. It stays non-blocking. No read or write may be under way.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] when the halves do not belong together, or those of the runtime.
+    fn release_tcp(&self, read: Self::Read, write: Self::Write) -> io::Result<TcpStream>;
+
     /// Connects to one address with default socket options.
     fn connect_tcp(&self, to: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> + Send;
 

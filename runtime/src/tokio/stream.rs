@@ -40,6 +40,13 @@ pub(super) fn split(stream: TcpStream) -> (TokioRead, TokioWrite) {
     )
 }
 
+/// Undoes [`split`].
+pub(super) fn join(read: TokioRead, write: TokioWrite) -> io::Result<TcpStream> {
+    drop(write);
+    let apart = || io::Error::new(io::ErrorKind::InvalidInput, "halves of different streams");
+    Arc::into_inner(read.stream).ok_or_else(apart)
+}
+
 impl TokioRead {
     /// Reads without waiting for readiness, if the last read makes it likely that bytes are there.
     fn try_at_once(&mut self, spare: &mut [u8]) -> Option<io::Result<usize>> {

@@ -80,10 +80,10 @@ impl PreciseTimer for TokioTimer {
             return ::tokio::task::yield_now().await;
         }
         let deadline = Instant::now() + delay;
-        if let Some(descriptor) = &self.descriptor {
-            if expire(descriptor, delay).await.is_ok() {
-                return;
-            }
+        if let Some(descriptor) = &self.descriptor
+            && expire(descriptor, delay).await.is_ok()
+        {
+            return;
         }
         self.runtime.sleep_until(deadline).await;
     }
