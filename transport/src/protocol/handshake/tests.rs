@@ -1,1 +1,397 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+use std::sync::Arc;
+
+use zonda_codec::{InitAck, InitExt, InitSyn, OpenAck, OpenSyn, QosLink, Resolution, WhatAmI};
+
+use super::*;
+use crate::protocol::parameters::{Established, LEASE_MAX, LocalParameters};
+
+/// The Close that refuses invalid messages.
+const INVALID: &[u8] = &[0x03, 0x02];
+const GENERIC: &[u8] = &[0x03, 0x00];
+
+fn local(zid: &str, whatami: WhatAmI) -> LocalParameters {
+    LocalParameters::new(zid.parse().expect("a valid id"), whatami)
+}
+
+fn client() -> LocalParameters {
+    local("d7", WhatAmI::Client)
+}
+
+fn router() -> LocalParameters {
+    local("a1", WhatAmI::Router)
+}
+
+fn acceptor(local: LocalParameters) -> Acceptor {
+    Acceptor::new(local, Arc::new(CookieKey::new([3; 32])))
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.chunks(2).map(pair).collect()
+}
+
+/// Runs both halves against each other; `edit` may change each batch on its way.
+fn run(
+    opener: LocalParameters,
+    accepting: LocalParameters,
+    mut edit: impl FnMut(Step, &mut Vec<u8>),
+) -> Result<(Established, Established), (Step, HandshakeError, Vec<u8>)> {
+    let mut opener = Opener::new(opener, None);
+    let mut acceptor = acceptor(accepting);
+    let (mut forth, mut back) = (Vec::new(), Vec::new());
+    opener.start(&mut forth);
+    edit(Step::InitSyn, &mut forth);
+    let mut at_acceptor = None;
+    loop {
+        let step = acceptor.step();
+        match acceptor.handle_batch(&forth, &mut back) {
+            Ok(AcceptStep::Continue) => edit(Step::InitAck, &mut back),
+            Ok(AcceptStep::Admit(established)) => {
+                at_acceptor = Some(established);
+                acceptor.admit(&mut back);
+                edit(Step::OpenAck, &mut back);
+            }
+            Err(error) => return Err((step, error, back)),
+        }
+        let step = opener.step();
+        match opener.handle_batch(&back, &mut forth) {
+            Ok(OpenStep::Continue) => edit(Step::OpenSyn, &mut forth),
+            Ok(OpenStep::Done(established)) => {
+                return Ok((established, at_acceptor.expect("admitted before OpenAck")));
+            }
+            Err(error) => return Err((step, error, forth)),
+        }
+    }
+}
+
+/// Replaces one message of the handshake by `message`.
+fn instead(at: Step, message: impl Encode) -> impl FnMut(Step, &mut Vec<u8>) {
+    move |step, batch| {
+        if step == at {
+            *batch = message.to_vec();
+        }
+    }
+}
+
+#[test]
+fn both_sides_agree_on_the_same() {
+    let (open, accept) = run(client(), router(), |_, _| {}).expect("a plain handshake");
+    assert_eq!(open.zid, router().zid);
+    assert_eq!(open.whatami, WhatAmI::Router);
+    assert_eq!(accept.zid, client().zid);
+    assert_eq!(accept.whatami, WhatAmI::Client);
+    assert_eq!((open.initial_sn_tx, open.initial_sn_rx), (102_104_470, 245_048_022));
+    assert_eq!((accept.initial_sn_tx, accept.initial_sn_rx), (245_048_022, 102_104_470));
+    assert_eq!((open.batch_size, accept.batch_size), (65535, 65535));
+    assert!(open.qos && accept.qos);
+    assert_eq!((open.patch, accept.patch), (1, 1));
+    assert_eq!(open.remote_lease, Duration::from_secs(10));
+}
+
+#[test]
+fn the_narrower_of_each_parameter_wins() {
+    let sizes = [40, 1000, 65535];
+    let resolutions = [0x00, 0x01, 0x06, 0x0a, 0x0f];
+    for (size_a, size_b) in sizes.iter().flat_map(|a| sizes.iter().map(move |b| (*a, *b))) {
+        for (bits_a, bits_b) in resolutions.iter().flat_map(|a| resolutions.map(|b| (*a, b))) {
+            for flags in 0..16_u8 {
+                let [qos_a, qos_b, patch_a, patch_b] = [1, 2, 4, 8].map(|bit| flags & bit != 0);
+                let with = |mut own: LocalParameters, size, bits, qos, patch: bool| {
+                    own.batch_size = size;
+                    own.resolution = Resolution::from_bits(bits);
+                    (own.qos, own.patch) = (qos, patch.into());
+                    own
+                };
+                let a = with(client(), size_a, bits_a, qos_a, patch_a);
+                let b = with(router(), size_b, bits_b, qos_b, patch_b);
+                let (open, accept) = run(a, b, |_, _| {}).expect("compatible sides");
+                for side in [&open, &accept] {
+                    assert_eq!(side.batch_size, size_a.min(size_b));
+                    let mask = Resolution::from_bits(bits_a & 3).frame_sn_mask();
+                    let other = Resolution::from_bits(bits_b & 3).frame_sn_mask();
+                    assert_eq!(side.sn_mask, mask.min(other));
+                    assert_eq!(side.qos, qos_a && qos_b);
+                    assert_eq!(side.patch, u8::from(patch_a && patch_b));
+                    assert!(side.initial_sn_tx <= side.sn_mask);
+                }
+            }
+        }
+    }
+}
+
+/// The client's first and second word as captured from the reference; shared memory is not taken up.
+#[test]
+fn the_references_client_is_answered() {
+    let mut acceptor = acceptor(router());
+    let mut out = Vec::new();
+    let syn = bytes("c1 09 02 d7 0a c8ff 81 c2 05 f591b3d701 27 01");
+    assert_eq!(acceptor.handle_batch(&syn, &mut out), Ok(AcceptStep::Continue));
+    let (head, tail) = (bytes("e1 09 00 a1 0a c8ff"), bytes("81 27 01"));
+    assert!(out.starts_with(&head) && out.ends_with(&tail), "{out:02x?}");
+    let cookie = out[head.len()..out.len() - tail.len()].to_vec();
+    let open = [bytes("c2 0a 96fbd730"), cookie, bytes("42 05 0102030405")].concat();
+    let Ok(AcceptStep::Admit(established)) = acceptor.handle_batch(&open, &mut out) else {
+        panic!("not admitted: {out:02x?}");
+    };
+    assert!(out.is_empty(), "nothing is said before the decision");
+    assert_eq!(established.batch_size, 65480);
+    assert_eq!(established.initial_sn_rx, 102_104_470);
+    acceptor.admit(&mut out);
+    assert_eq!(out, bytes("62 0a d6c5ec74"));
+    acceptor.admit(&mut out);
+    assert!(out.is_empty(), "a peer is admitted once");
+}
+
+/// The router's words as captured from the reference, and the least a router may say.
+#[test]
+fn the_references_router_is_understood() {
+    let mut opener = Opener::new(client(), Some(router().zid));
+    let mut out = Vec::new();
+    opener.start(&mut out);
+    assert_eq!(out, bytes("81 09 02 d7 81 27 01"));
+    let ack = bytes("e1 09 00 a1 0a 00c0 03 aabbcc 81 c2 02 0102 27 01");
+    assert_eq!(opener.handle_batch(&ack, &mut out), Ok(OpenStep::Continue));
+    assert_eq!(out, bytes("42 0a 96fbd730 03 aabbcc"));
+    let open = bytes("e2 0a d6c5ec74 42 01 00");
+    let Ok(OpenStep::Done(established)) = opener.handle_batch(&open, &mut out) else {
+        panic!("not open");
+    };
+    assert_eq!(established.batch_size, 49152);
+    assert!(established.qos);
+
+    let mut opener = Opener::new(client(), None);
+    assert_eq!(opener.handle_batch(&bytes("21 09 00 a1 01 55"), &mut out), Ok(OpenStep::Continue));
+    let Ok(OpenStep::Done(plain)) = opener.handle_batch(&bytes("62 0a e587f235"), &mut out) else {
+        panic!("not open");
+    };
+    assert_eq!((plain.qos, plain.patch, plain.batch_size), (false, 0, 65535));
+}
+
+fn syn() -> InitSyn<'static> {
+    InitSyn::new(WhatAmI::Client, client().zid)
+}
+
+fn ack() -> InitAck<'static> {
+    InitAck {
+        version: 9,
+        whatami: WhatAmI::Router,
+        zid: router().zid,
+        resolution: Resolution::default(),
+        batch_size: 65535,
+        cookie: &[1],
+        ext: InitExt::default(),
+    }
+}
+
+#[test]
+fn the_acceptor_refuses() {
+    let refused = |at: Step, message: Vec<u8>| {
+        let (step, error, out) = run(client(), router(), |step, batch| {
+            if step == at {
+                batch.clone_from(&message);
+            }
+        })
+        .expect_err("to be refused");
+        assert_eq!(step, at);
+        (error, out)
+    };
+    let (error, out) = refused(Step::InitSyn, InitSyn { version: 8, ..syn() }.to_vec());
+    assert_eq!((error, &out[..]), (HandshakeError::Version { theirs: 8 }, INVALID));
+    let (error, out) = refused(Step::InitSyn, InitSyn { batch_size: 31, ..syn() }.to_vec());
+    assert!(matches!(error, HandshakeError::Parameter { value: 31, min: 32, .. }), "{error}");
+    assert_eq!(out, INVALID);
+    let both = InitExt { qos: true, qos_link: Some(QosLink::new(None, None)), ..InitExt::default() };
+    let (error, out) = refused(Step::InitSyn, InitSyn { ext: both, ..syn() }.to_vec());
+    assert!(matches!(error, HandshakeError::Feature { .. }), "{error}");
+    assert_eq!(out, GENERIC);
+    let (error, out) = refused(Step::InitSyn, vec![0x1f]);
+    assert!(matches!(error, HandshakeError::Undecodable { .. }), "{error}");
+    assert_eq!(out, INVALID);
+    let (error, out) = refused(Step::InitSyn, vec![0x04]);
+    let unexpected = HandshakeError::Unexpected { step: Step::InitSyn, found: "KeepAlive" };
+    assert_eq!((error, &out[..]), (unexpected, INVALID));
+    let (error, _) = refused(Step::InitSyn, [syn().to_vec(), vec![0x04]].concat());
+    assert_eq!(error, HandshakeError::Trailing { step: Step::InitSyn, count: 1 });
+    let (error, out) = refused(Step::InitSyn, vec![0x03, 0x05]);
+    assert_eq!((error, out), (HandshakeError::Refused { reason: 5 }, Vec::new()));
+    let (error, out) = refused(Step::OpenSyn, bytes("42 0a 00 02 1234"));
+    assert_eq!((error, &out[..]), (HandshakeError::Cookie, INVALID));
+}
+
+#[test]
+fn the_acceptor_checks_what_open_says() {
+    let edit = |lease: Duration, initial_sn: u32| {
+        move |step: Step, batch: &mut Vec<u8>| {
+            if step == Step::OpenSyn {
+                let sent = batch.clone();
+                let Ok(TransportMessage::OpenSyn(open)) = decode(&sent, step) else { panic!() };
+                *batch = OpenSyn { lease, initial_sn, ..open }.to_vec();
+            }
+        }
+    };
+    let second = Duration::from_secs(1);
+    let (_, error, out) = run(client(), router(), edit(second, 1 << 28)).expect_err("too wide");
+    assert!(matches!(error, HandshakeError::Parameter { max: 0x0fff_ffff, .. }), "{error}");
+    assert_eq!(out, INVALID);
+    let (_, error, _) = run(client(), router(), edit(Duration::ZERO, 0)).expect_err("no lease");
+    assert!(matches!(error, HandshakeError::Parameter { value: 0, min: 1, .. }), "{error}");
+    let (_, accept) = run(client(), router(), edit(LEASE_MAX * 2, 0)).expect("a long lease is cut");
+    assert_eq!(accept.remote_lease, LEASE_MAX);
+}
+
+#[test]
+fn the_opener_refuses() {
+    let features = |edit: fn(&mut InitExt<'static>)| {
+        let mut ext = InitExt::default();
+        edit(&mut ext);
+        InitAck { ext, ..ack() }
+    };
+    let wide = InitAck { resolution: Resolution::from_bits(0x0b), ..ack() };
+    let cases: [(InitAck<'_>, &[u8]); 9] = [
+        (InitAck { version: 10, ..ack() }, INVALID),
+        (wide, INVALID),
+        (InitAck { batch_size: 7, ..ack() }, INVALID),
+        (features(|ext| ext.patch = 2), INVALID),
+        (features(|ext| ext.low_latency = true), GENERIC),
+        (features(|ext| ext.compression = true), GENERIC),
+        (features(|ext| ext.qos = true), GENERIC),
+        (features(|ext| ext.qos_link = Some(QosLink::new(None, None))), GENERIC),
+        (InitAck { zid: client().zid, ..ack() }, &[0x03, 0x07]),
+    ];
+    for (message, close) in cases {
+        let plain = LocalParameters { qos: false, ..client() };
+        let (step, error, out) = run(plain, router(), instead(Step::InitAck, message))
+            .expect_err("to be refused");
+        assert_eq!(step, Step::InitAck);
+        assert_eq!(out, close, "{error}");
+    }
+    let late = OpenAck { lease: Duration::from_secs(1), initial_sn: u32::MAX, ext: Default::default() };
+    let (step, error, _) = run(client(), router(), instead(Step::OpenAck, late)).expect_err("wide");
+    assert_eq!(step, Step::OpenAck);
+    assert!(matches!(error, HandshakeError::Parameter { .. }), "{error}");
+    let (_, error, out) = run(client(), router(), |step, batch| {
+        if step == Step::OpenAck {
+            *batch = vec![0x03, 0x04];
+        }
+    })
+    .expect_err("closed");
+    assert_eq!((error, out), (HandshakeError::Refused { reason: 4 }, Vec::new()));
+}
+
+#[test]
+fn the_wrong_node_is_told_apart() {
+    let expected = "bb".parse().expect("a valid id");
+    let mut opener = Opener::new(client(), Some(expected));
+    let mut out = Vec::new();
+    let error = opener.handle_batch(&ack().to_vec(), &mut out).expect_err("another node");
+    assert_eq!(error, HandshakeError::WrongId { expected, found: router().zid });
+    assert_eq!(out, INVALID);
+    let again = opener.handle_batch(&ack().to_vec(), &mut out).expect_err("it is over");
+    assert!(matches!(again, HandshakeError::Unexpected { step: Step::Finished, .. }), "{again}");
+}
+
+/// As the reference does it: the acceptor finds out when the cookie comes back.
+#[test]
+fn a_node_does_not_connect_to_itself() {
+    let mut acceptor = acceptor(client());
+    let mut out = Vec::new();
+    assert_eq!(acceptor.handle_batch(&syn().to_vec(), &mut out), Ok(AcceptStep::Continue));
+    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else { panic!() };
+    let open = OpenSyn {
+        lease: Duration::from_secs(1),
+        initial_sn: 0,
+        cookie: answer.cookie,
+        ext: Default::default(),
+    }
+    .to_vec();
+    assert_eq!(acceptor.handle_batch(&open, &mut out), Err(HandshakeError::OwnId));
+    assert_eq!(out, [0x03, 0x07]);
+    let (step, error, _) = run(client(), client(), |_, _| {}).expect_err("the opener is first");
+    assert_eq!((step, error), (Step::InitAck, HandshakeError::OwnId));
+}
+
+#[test]
+fn unsupported_offers_are_not_echoed() {
+    let all = InitExt {
+        qos: true,
+        shm: Some(&[1]),
+        auth: Some(&[2]),
+        multilink: Some(&[0]),
+        low_latency: true,
+        compression: true,
+        patch: 7,
+        region_name: Some("north"),
+        ..InitExt::default()
+    };
+    let mut out = Vec::new();
+    let message = InitSyn { ext: all, ..syn() }.to_vec();
+    assert_eq!(acceptor(router()).handle_batch(&message, &mut out), Ok(AcceptStep::Continue));
+    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else { panic!() };
+    assert_eq!(answer.ext, InitExt { qos: true, patch: 1, ..InitExt::default() });
+    let range = Some(QosLink::from_bits(0x2802 | 1 << 3));
+    let message = InitSyn { ext: InitExt { qos_link: range, ..InitExt::default() }, ..syn() };
+    assert_eq!(acceptor(router()).handle_batch(&message.to_vec(), &mut out), Ok(AcceptStep::Continue));
+    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else { panic!() };
+    assert_eq!((answer.ext.qos, answer.ext.qos_link), (false, range), "taken over");
+}
+
+#[test]
+fn a_refused_peer_is_told_why() {
+    for reason in [2, 4] {
+        let mut acceptor = acceptor(router());
+        let mut out = Vec::new();
+        acceptor.refuse(reason, &mut out);
+        assert_eq!(out, [0x03, reason]);
+        acceptor.admit(&mut out);
+        assert!(out.is_empty());
+    }
+}
+
+#[test]
+fn a_cookie_is_good_for_two_epochs() {
+    for (later, good) in [(0, true), (1, true), (2, false)] {
+        let (mut opener, mut acceptor) = (Opener::new(client(), None), acceptor(router()));
+        let (mut forth, mut back) = (Vec::new(), Vec::new());
+        acceptor.set_epoch(100);
+        opener.start(&mut forth);
+        assert_eq!(acceptor.handle_batch(&forth, &mut back), Ok(AcceptStep::Continue));
+        assert_eq!(opener.handle_batch(&back, &mut forth), Ok(OpenStep::Continue));
+        acceptor.set_epoch(100 + later);
+        assert_eq!(acceptor.handle_batch(&forth, &mut back).is_ok(), good);
+    }
+}
+
+#[test]
+fn no_change_of_any_bit_or_length_does_harm() {
+    for target in [Step::InitSyn, Step::InitAck, Step::OpenSyn, Step::OpenAck] {
+        for change in 0..2000_usize {
+            let outcome = run(client(), router(), |step, batch| {
+                if step == target && change < 1000 {
+                    batch.truncate(change);
+                } else if step == target && (change - 1000) / 8 < batch.len() {
+                    batch[(change - 1000) / 8] ^= 1 << (change % 8);
+                }
+                // A cut to nothing is an empty batch, which both sides pass over in silence.
+                if batch.is_empty() {
+                    *batch = vec![0x03, 0x00];
+                }
+            });
+            if let Err((_, error, out)) = outcome {
+                let close = out.is_empty() || (out.len() == 2 && out[0] == 0x03);
+                assert!(close, "{error}: {out:02x?}");
+                assert!(!error.to_string().contains('\n'), "one line");
+            }
+        }
+    }
+}
+
+#[test]
+fn empty_batches_change_nothing() {
+    let (mut out, mut acceptor) = (vec![9], acceptor(router()));
+    assert_eq!(acceptor.handle_batch(&[], &mut out), Ok(AcceptStep::Continue));
+    assert!(out.is_empty());
+    assert_eq!(acceptor.step(), Step::InitSyn);
+    assert_eq!(Opener::new(client(), None).handle_batch(&[], &mut out), Ok(OpenStep::Continue));
+}

@@ -5,7 +5,7 @@ fn agreement(zid_bytes: usize) -> Agreement {
     Agreement {
         zid: ZenohId::from_le_bytes(&vec![0xa5; zid_bytes]).expect("a valid id"),
         whatami: WhatAmI::Peer,
-        resolution: Resolution(0x0a),
+        resolution: Resolution::from_bits(0x0a),
         batch_size: 49_152,
         qos: true,
         patch: 1,
