@@ -25,6 +25,8 @@ const HAS_ROLE: u64 = 0x02;
 const HAS_LOCATORS: u64 = 0x04;
 const HAS_WEIGHTS: u64 = 0x08;
 const IS_GATEWAY: u64 = 0x10;
+/// The bits of a weight; what a peer sends above them is dropped.
+const WEIGHT_MASK: u64 = 0xffff;
 
 /// What the sender knows of one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,7 +73,7 @@ impl<'a> LinkState<'a> {
         let count = reader.z64()?;
         state.links = Numbers::read(count, reader)?;
         if options & HAS_WEIGHTS != 0 {
-            state.weights = Some(Numbers::read(count, reader)?);
+            state.weights = Some(Numbers::read(count, reader)?.truncated(WEIGHT_MASK));
         }
         Ok(state)
     }
@@ -122,7 +124,7 @@ impl Encode for LinkState<'_> {
             }
             if options & HAS_WEIGHTS != 0 {
                 for weight in self.weights.iter().flat_map(Numbers::iter) {
-                    writer.vle(weight & 0xffff)?;
+                    writer.vle(weight & WEIGHT_MASK)?;
                 }
             }
             Ok(())
@@ -136,7 +138,11 @@ pub struct Numbers<'a>(List<'a>);
 
 #[derive(Clone, Copy)]
 enum List<'a> {
-    Wire { count: usize, bytes: &'a [u8] },
+    Wire {
+        count: usize,
+        mask: u64,
+        bytes: &'a [u8],
+    },
     Given(&'a [u64]),
 }
 
@@ -161,12 +167,21 @@ impl<'a> Numbers<'a> {
 
     /// The numbers.
     pub fn iter(&self) -> impl Iterator<Item = u64> + use<'a> {
-        let (bytes, numbers): (&[u8], &[u64]) = match self.0 {
-            List::Wire { bytes, .. } => (bytes, &[]),
-            List::Given(numbers) => (&[], numbers),
+        let (bytes, mask, numbers): (&[u8], u64, &[u64]) = match self.0 {
+            List::Wire { bytes, mask, .. } => (bytes, mask, &[]),
+            List::Given(numbers) => (&[], 0, numbers),
         };
         let mut reader = Reader::new(bytes);
-        core::iter::from_fn(move || reader.z64().ok()).chain(numbers.iter().copied())
+        let received = core::iter::from_fn(move || Some(reader.z64().ok()? & mask));
+        received.chain(numbers.iter().copied())
+    }
+
+    /// The same numbers as received, of which only the bits of `mask` count.
+    fn truncated(self, mask: u64) -> Self {
+        match self.0 {
+            List::Wire { count, bytes, .. } => Numbers(List::Wire { count, mask, bytes }),
+            List::Given(_) => self,
+        }
     }
 
     /// Each number takes at least a byte, so a count that lies ends with the input.
@@ -179,6 +194,7 @@ impl<'a> Numbers<'a> {
         }
         Ok(Numbers(List::Wire {
             count,
+            mask: u64::MAX,
             bytes: reader.since(start),
         }))
     }
