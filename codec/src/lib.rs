@@ -73,6 +73,7 @@ pub use transport::{
 };
 pub use wire_expr::{Mapping, WireExpr};
 pub use writer::{Encode, NoRoom, Writer};
+pub use zenoh_buffers::ZSlice;
 
 /// The protocol version this crate speaks, sent in INIT, JOIN, SCOUT and HELLO.
 pub const PROTOCOL_VERSION: u8 = 9;
