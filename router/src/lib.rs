@@ -5,6 +5,8 @@
 //! The library behind the session API and behind the daemon `zondad`.
 
 pub mod config;
+#[cfg(feature = "daemon")]
+pub mod daemon;
 pub mod node;
 
 pub use config::Config;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The flags of the daemon. Those of the reference keep their names and meanings; what has no effect yet
+//! is accepted and reported, so that no start script breaks.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use zonda_codec::{Endpoint, WhatAmI, ZenohId};
+use zonda_runtime::RuntimeKind;
+
+/// The command line of the router daemon.
+#[derive(Args, Clone, Debug, Default)]
+pub struct DaemonArgs {
+    /// Endpoint to listen on, such as tcp/0.0.0.0:7447 or tcp/[::1]:0 (repeatable)
+    /// [default: tcp/[::]:7447]
+    #[arg(short, long, value_name = "ENDPOINT", help_heading = "Connection")]
+    pub listen: Vec<Endpoint>,
+    /// Endpoint of another router to connect to (repeatable)
+    #[arg(
+        short = 'e',
+        long,
+        value_name = "ENDPOINT",
+        help_heading = "Connection"
+    )]
+    pub connect: Vec<Endpoint>,
+    /// Role of the node: router, peer or client [default: router]
+    #[arg(short, long, value_name = "ROLE", help_heading = "Connection")]
+    pub mode: Option<WhatAmI>,
+    /// Id of the node, up to 32 hexadecimal digits [default: random]
+    #[arg(short, long, value_name = "HEX", help_heading = "Connection")]
+    pub id: Option<ZenohId>,
+    /// Neither look for others by multicast nor answer those who do
+    #[arg(long, help_heading = "Connection")]
+    pub no_multicast_scouting: bool,
+
+    /// Configuration file (JSON5); other flags win over it
+    #[arg(short, long, value_name = "FILE", help_heading = "Configuration")]
+    pub config: Option<PathBuf>,
+    /// One configuration value, key/path:json5 (repeatable); wins over everything else
+    #[arg(long, value_name = "KEY:VALUE", help_heading = "Configuration")]
+    pub cfg: Vec<String>,
+    /// Print the configuration that results, with all defaults, and exit
+    #[arg(long, help_heading = "Configuration")]
+    pub check_config: bool,
+    /// Do not stamp messages that come without a timestamp
+    #[arg(long, help_heading = "Configuration")]
+    pub no_timestamp: bool,
+    /// What others may do in the admin space
+    #[arg(
+        long,
+        value_name = "RIGHTS",
+        value_enum,
+        help_heading = "Configuration"
+    )]
+    pub adminspace_permissions: Option<Permissions>,
+
+    /// What the node's tasks run on (see `zonda info` for those built in)
+    #[arg(long, value_name = "NAME", help_heading = "Runtime and output")]
+    pub runtime: Option<RuntimeKind>,
+    /// Print the start line as one JSON object
+    #[arg(long, help_heading = "Runtime and output")]
+    pub json: bool,
+
+    /// Port of the REST interface, or none (accepted, no effect yet)
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, help_heading = "Accepted for compatibility")]
+    pub rest_http_port: Option<Option<String>>,
+    /// Plugin to load (accepted, no effect yet; repeatable)
+    #[arg(
+        short = 'P',
+        long,
+        value_name = "NAME[:PATH]",
+        help_heading = "Accepted for compatibility"
+    )]
+    pub plugin: Vec<String>,
+    /// Where to look for plugins (accepted, no effect yet; repeatable)
+    #[arg(long, value_name = "DIR", help_heading = "Accepted for compatibility")]
+    pub plugin_search_dir: Vec<PathBuf>,
+    /// Count messages per link (accepted, no effect yet)
+    #[arg(long, help_heading = "Accepted for compatibility")]
+    pub stats: bool,
+}
+
+/// What others may do in the admin space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Permissions {
+    /// Read.
+    R,
+    /// Write.
+    W,
+    /// Read and write.
+    Rw,
+    /// Nothing.
+    None,
+}
+
+impl Permissions {
+    /// Whether reading is allowed.
+    pub fn read(self) -> bool {
+        matches!(self, Permissions::R | Permissions::Rw)
+    }
+
+    /// Whether writing is allowed.
+    pub fn write(self) -> bool {
+        matches!(self, Permissions::W | Permissions::Rw)
+    }
+}

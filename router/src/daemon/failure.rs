@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Why the daemon did not start or did not end well, in one line.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use crate::config::ConfigError;
+use crate::node::OpenError;
+
+/// Why the daemon ends without having done its work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DaemonError {
+    /// The command line or the configuration is wrong: exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Something failed at run time: exit code 1.
+    #[error("{0}")]
+    Run(String),
+}
+
+impl DaemonError {
+    /// A configuration value is wrong; `flag` says where it came from.
+    pub(super) fn config(flag: impl fmt::Display, error: &ConfigError) -> Self {
+        DaemonError::Usage(format!("{flag}: {error}"))
+    }
+
+    /// What a shell sees.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            DaemonError::Usage(_) => ExitCode::from(2),
+            DaemonError::Run(_) => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl From<OpenError> for DaemonError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Config { .. } | OpenError::NoEndpoint => {
+                DaemonError::Usage(error.to_string())
+            }
+            _ => DaemonError::Run(error.to_string()),
+        }
+    }
+}
+
+/// What the argument parser has to say in one line, without the usage text that would follow.
+pub fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let said = text
+        .split("\n\n")
+        .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"))
+        .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    format!("{} (see --help)", said.collect::<Vec<_>>().join("; "))
+}

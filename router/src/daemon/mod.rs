@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The router as a program: what `zondad` and `zonda router` have in common. The flags are the
+//! reference daemon's, so its scripts work unchanged; this module turns them into a [`Config`](crate::Config), runs a
+//! node until a signal comes and prints what it bound. No routing here.
+
+mod arguments;
+mod failure;
+mod settings;
+
+pub use arguments::DaemonArgs;
+pub use failure::{DaemonError, one_line};
