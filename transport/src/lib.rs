@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One connection to one peer of a Zonda node: links, handshake, batches, priorities, fragments, lease.
+//! One peer: everything between a socket and the messages of one Zenoh connection.
 //!
-//! [`protocol`] is sans-IO; the other modules move its bytes.
+//! * [`protocol`] is sans-IO: handshake, sequence numbers, batches, fragments, timers.
+//! * [`outbox`] is the way out to a peer, shared by all who send to it.
+//! * [`link`] are the kinds of connection; [`dial`] opens one, [`listen`] accepts them, [`framing`] carries their handshake.
+//! * [`driver`] moves bytes between a socket and the two above, on any runtime.
 #![forbid(unsafe_code)]
 
+pub mod dial;
+pub mod driver;
+pub mod framing;
+pub mod link;
+pub mod listen;
+pub mod outbox;
 pub mod protocol;

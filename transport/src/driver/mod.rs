@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the sans-IO connection meets a socket: one task that reads, one that writes what senders could not.
+//!
+//! The reading task owns the [`Receiver`] and calls the [`Handler`] for each message, on whatever thread the
+//! runtime runs it, holding no lock. The writing task wakes only for what needs waiting: a full socket, the ticks of
+//! a dense stream, keep-alives, the lease, the end. Both end together.
+
+mod read;
+mod write;
+
+use std::{future::Future, sync::Arc, time::Instant};
+
+use zonda_runtime::Runtime;
+
+use crate::{
+    outbox::Outbox,
+    protocol::{
+        rx::{Deliver, Receiver},
+        timers::Timers,
+    },
+};
+
+pub use read::SharedBlock;
+
+/// Why a connection ended, as told to [`Handler::closed`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Ended {
+    /// This side closed it.
+    #[error("closed by this side")]
+    Local,
+    /// The peer said Close.
+    #[error("closed by the peer with reason {0}")]
+    Remote(u8),
+    /// The peer shut the socket down without a Close.
+    #[error("the peer hung up")]
+    HungUp,
+    /// The peer sent nothing for the lease it had announced.
+    #[error("the peer was silent for its whole lease")]
+    Expired,
+    /// The peer sent what the protocol does not allow.
+    #[error("the peer broke the protocol: {0}")]
+    Misbehaved(String),
+    /// The socket failed.
+    #[error("the socket failed: {0}")]
+    Io(std::io::ErrorKind),
+}
+
+/// What a connection's owner does with what arrives. All calls come from the reading task, one at a time.
+pub trait Handler: Deliver + Send + 'static {
+    /// Everything that one read brought has been delivered: time to write out what was forwarded.
+    ///
+    /// The future completes when the source may be read again; while it waits, only this source is paused.
+    fn burst_end(&mut self) -> impl Future<Output = ()> + Send;
+
+    /// The connection is over. Nothing is delivered after this.
+    fn closed(&mut self, ended: Ended);
+}
+
+/// All that a driver needs of an established connection.
+#[derive(Debug)]
+pub struct Drive {
+    /// The connected socket; adopted by the runtime on the task's own thread.
+    pub stream: std::net::TcpStream,
+    /// Bytes that were read behind the handshake.
+    pub unread: Vec<u8>,
+    /// The receiving half of the protocol.
+    pub receiver: Receiver,
+    /// Lease and keep-alive.
+    pub timers: Timers,
+    /// The way out, shared with all who send.
+    pub outbox: Arc<Outbox>,
+}
+
+/// Starts the two tasks of a connection on `runtime`.
+pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) {
+    let tasks = runtime.clone();
+    runtime.spawn("zonda-link", move || async move {
+        let Drive { stream, unread, receiver, timers, outbox } = drive;
+        outbox.note_received(Instant::now());
+        let halves = tasks.adopt_tcp(stream);
+        let (read, write) = match halves {
+            Ok(halves) => halves,
+            Err(error) => {
+                outbox.abort();
+                handler.closed(Ended::Io(error.kind()));
+                return;
+            }
+        };
+        let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);
+        tasks.spawn("zonda-tx", move || writer.run(write));
+        read::Reading::new(receiver, outbox, handler).run(read, unread).await;
+    });
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The reading task: one read brings many batches, their messages are delivered in place.
+
+use std::{any::Any, fmt, sync::Arc, time::Instant};
+
+use zenoh_buffers::{ZSlice, ZSliceBuffer};
+use zonda_runtime::{LinkRead, RxBuf};
+
+use crate::{
+    outbox::Outbox,
+    protocol::rx::{Flow, Receiver},
+};
+
+use super::{Ended, Handler};
+
+/// Bytes of one receive block: what a single read may bring. Must hold the largest batch and its prefix.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// With less spare than this a block is not read into any further: the largest batch and its prefix must fit.
+const SPARE_BYTES_MIN: usize = 65_535 + 2;
+
+/// Blocks that a link keeps while samples still refer to them; beyond that they belong to the samples alone.
+const POOL_MAX: usize = 4;
+
+/// A receive block that samples may share. Read into only while nobody else holds it.
+#[derive(Default)]
+pub struct SharedBlock(RxBuf);
+
+impl fmt::Debug for SharedBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SharedBlock({} bytes)", self.0.filled().len())
+    }
+}
+
+impl ZSliceBuffer for SharedBlock {
+    fn as_slice(&self) -> &[u8] {
+        self.0.filled()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// State of the reading task.
+pub(super) struct Reading<H> {
+    receiver: Receiver,
+    outbox: Arc<Outbox>,
+    handler: H,
+    block: Arc<SharedBlock>,
+    /// Bytes of `block` that are dealt with.
+    consumed: usize,
+    pool: Vec<Arc<SharedBlock>>,
+}
+
+impl<H: Handler> Reading<H> {
+    pub(super) fn new(receiver: Receiver, outbox: Arc<Outbox>, handler: H) -> Self {
+        Self { receiver, outbox, handler, block: Arc::new(SharedBlock::default()), consumed: 0, pool: Vec::new() }
+    }
+
+    /// Reads until the connection ends, then tells the handler why.
+    pub(super) async fn run<L: LinkRead>(mut self, mut link: L, unread: Vec<u8>) {
+        let ended = self.read_all(&mut link, &unread).await;
+        self.outbox.end(ended.clone());
+        let lingers = ended == Ended::Local;
+        self.handler.closed(ended);
+        if lingers {
+            self.discard(&mut link).await;
+        }
+        self.outbox.abort();
+    }
+
+    /// Reads on without looking until the peer hangs up: a socket that is closed with unread bytes is reset, and the
+    /// peer might lose our last words. The writing task bounds how long this takes.
+    async fn discard<L: LinkRead>(&mut self, link: &mut L) {
+        let mut buffer = RxBuf::new(SPARE_BYTES_MIN);
+        loop {
+            buffer.clear();
+            let (result, back) = link.read(buffer).await;
+            buffer = back;
+            if !matches!(result, Ok(count) if count > 0) {
+                return;
+            }
+        }
+    }
+
+    async fn read_all<L: LinkRead>(&mut self, link: &mut L, unread: &[u8]) -> Ended {
+        let mut buffer = RxBuf::new(BLOCK_BYTES);
+        let first = unread.len().min(buffer.spare_mut().len());
+        buffer.spare_mut()[..first].copy_from_slice(&unread[..first]);
+        buffer.advance(first);
+        self.block = Arc::new(SharedBlock(buffer));
+        loop {
+            if let Err(ended) = self.deliver() {
+                return ended;
+            }
+            self.handler.burst_end().await;
+            if self.outbox.is_closed() {
+                return self.why_closed();
+            }
+            let buffer = self.next_buffer();
+            let (result, buffer) = link.read(buffer).await;
+            self.put_back(buffer);
+            match result {
+                Ok(0) if self.outbox.is_closed() => return self.why_closed(),
+                Ok(0) => return Ended::HungUp,
+                Ok(_) => self.outbox.note_received(Instant::now()),
+                Err(_) if self.outbox.is_closed() => return self.why_closed(),
+                Err(error) => return Ended::Io(error.kind()),
+            }
+        }
+    }
+
+    fn why_closed(&self) -> Ended {
+        self.outbox.ended().cloned().unwrap_or(Ended::Local)
+    }
+
+    /// Hands every whole batch of the block to the receiver.
+    fn deliver(&mut self) -> Result<(), Ended> {
+        let buffer = Arc::clone(&self.block);
+        let filled = buffer.0.filled();
+        let Ok(block) = ZSlice::new(Arc::clone(&buffer) as _, 0, filled.len()) else {
+            return Ok(());
+        };
+        while let Some((batch, end)) = next_batch(filled, self.consumed) {
+            self.consumed = end;
+            match self.receiver.handle_batch(batch, &block, &mut self.handler) {
+                Ok(Flow::Open) => {}
+                Ok(Flow::Closed { reason }) => return Err(Ended::Remote(reason)),
+                Err(misbehaved) => return Err(Ended::Misbehaved(misbehaved.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The buffer to read into next: the same block if no sample holds it, else another one that starts with the
+    /// unfinished batch.
+    fn next_buffer(&mut self) -> RxBuf {
+        if let Some(block) = Arc::get_mut(&mut self.block) {
+            let mut buffer = block.0.take();
+            if self.consumed == buffer.filled().len() {
+                buffer.clear();
+                self.consumed = 0;
+            } else if buffer.spare_mut().len() < SPARE_BYTES_MIN {
+                buffer.discard_front(self.consumed);
+                self.consumed = 0;
+            }
+            return buffer;
+        }
+        let mut fresh = self.unused_block();
+        let left = self.block.0.filled().get(self.consumed..).unwrap_or(&[]);
+        fresh.spare_mut()[..left.len()].copy_from_slice(left);
+        fresh.advance(left.len());
+        self.consumed = 0;
+        let held = std::mem::take(&mut self.block);
+        if self.pool.len() < POOL_MAX {
+            self.pool.push(held);
+        }
+        fresh
+    }
+
+    /// A buffer that no sample refers to any more, else a new one.
+    fn unused_block(&mut self) -> RxBuf {
+        let unused = self.pool.iter().position(|block| Arc::strong_count(block) == 1);
+        if let Some(mut block) = unused.map(|index| self.pool.swap_remove(index))
+            && let Some(inner) = Arc::get_mut(&mut block)
+        {
+            let mut buffer = inner.0.take();
+            buffer.clear();
+            return buffer;
+        }
+        RxBuf::new(BLOCK_BYTES)
+    }
+
+    fn put_back(&mut self, buffer: RxBuf) {
+        if let Some(block) = Arc::get_mut(&mut self.block) {
+            block.0 = buffer;
+        } else {
+            self.block = Arc::new(SharedBlock(buffer));
+        }
+    }
+}
+
+/// The batch that starts at `at` and where the next one starts; `None` if it has not arrived as a whole.
+#[inline]
+fn next_batch(filled: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let prefix = filled.get(at..at + 2)?;
+    let start = at + 2;
+    let end = start + usize::from(u16::from_le_bytes([prefix[0], prefix[1]]));
+    Some((filled.get(start..end)?, end))
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The writing task: whatever of a link's sending needs waiting.
+
+use std::{
+    future::{Future, poll_fn},
+    io,
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use zonda_runtime::{LinkWrite, PreciseTimer, Runtime};
+
+use crate::{
+    outbox::{Outbox, TICK, signal},
+    protocol::timers::{TimerEvent, Timers},
+};
+
+use super::Ended;
+
+/// How long a closing link may take to write what is queued. The session's own deadline may be shorter.
+const CLOSE_GRACE: Duration = Duration::from_secs(1);
+
+/// State of the writing task.
+pub(super) struct Writing<R> {
+    runtime: R,
+    outbox: Arc<Outbox>,
+    timers: Timers,
+}
+
+/// What a wait of the writing task ended with.
+enum Event {
+    Signals(u8),
+    Due,
+}
+
+/// What happened while the socket was waited for.
+enum Step {
+    Drained(io::Result<()>),
+    Signals(u8),
+    Due,
+}
+
+impl<R: Runtime> Writing<R> {
+    pub(super) fn new(runtime: R, outbox: Arc<Outbox>, timers: Timers) -> Self {
+        Self { runtime, outbox, timers }
+    }
+
+    /// Runs until the connection ends.
+    pub(super) async fn run<W: LinkWrite>(mut self, mut link: W) {
+        let ended = self.serve(&mut link).await;
+        let orderly = ended == Ended::Local && !self.outbox.is_closed();
+        self.outbox.end(ended);
+        // The peer may be gone already; the socket closes with the halves in any case.
+        let _ = link.shutdown().await;
+        if orderly {
+            self.wait_for_reader().await;
+        }
+        self.outbox.shutdown();
+    }
+
+    /// Gives the peer a moment to hang up in turn, so that nothing it sends meanwhile resets the socket.
+    async fn wait_for_reader(&self) {
+        let mut grace = pin!(self.runtime.sleep_until(Instant::now() + CLOSE_GRACE));
+        poll_fn(|context| match self.outbox.poll_signals(context) {
+            Poll::Ready(signals) if signals & signal::ABORT != 0 => Poll::Ready(()),
+            Poll::Ready(_) => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Poll::Pending => grace.as_mut().poll(context),
+        })
+        .await;
+    }
+
+    async fn serve<W: LinkWrite>(&mut self, link: &mut W) -> Ended {
+        loop {
+            let event = self.next_event().await;
+            let mut signals = match event {
+                Event::Signals(signals) => signals,
+                Event::Due => match self.handle_timeout() {
+                    Some(ended) => return ended,
+                    None => continue,
+                },
+            };
+            if signals & signal::ABORT == 0 && signals & (signal::FLUSH | signal::HANDOVER) != 0 {
+                match self.drain(link).await {
+                    Ok(meanwhile) => signals |= meanwhile,
+                    Err(ended) => return ended,
+                }
+            }
+            if signals & signal::ABORT != 0 {
+                return Ended::Local;
+            }
+            if signals & signal::CLOSE != 0 {
+                self.say_close(link).await;
+                return Ended::Local;
+            }
+            if signals & signal::HOT != 0
+                && let Err(ended) = self.look_after_stream(link).await
+            {
+                return ended;
+            }
+        }
+    }
+
+    /// Waits for a signal or the next deadline.
+    async fn next_event(&mut self) -> Event {
+        let mut due = pin!(self.runtime.sleep_until(self.timers.poll_timeout()));
+        poll_fn(|context| {
+            if let Poll::Ready(signals) = self.outbox.poll_signals(context) {
+                return Poll::Ready(Event::Signals(signals));
+            }
+            due.as_mut().poll(context).map(|()| Event::Due)
+        })
+        .await
+    }
+
+    /// Keep-alive and lease. Tells how the connection ended if it did.
+    fn handle_timeout(&mut self) -> Option<Ended> {
+        let now = Instant::now();
+        self.timers.on_received(self.outbox.last_received());
+        if self.outbox.take_wrote() {
+            self.timers.on_sent(now);
+        }
+        match self.timers.handle_timeout(now) {
+            Some(TimerEvent::Expired) => return Some(Ended::Expired),
+            Some(TimerEvent::SendKeepAlive) => {
+                self.outbox.push_keep_alive();
+                self.outbox.flush();
+                self.outbox.take_wrote();
+                self.timers.on_sent(now);
+            }
+            None => {}
+        }
+        None
+    }
+
+    /// Waits for the socket to take what is queued, while the lease and the end are still looked after.
+    /// Returns the signals that came meanwhile.
+    async fn drain<W: LinkWrite>(&mut self, link: &mut W) -> Result<u8, Ended> {
+        let (outbox, runtime) = (Arc::clone(&self.outbox), self.runtime.clone());
+        let mut draining = pin!(outbox.drain(link));
+        let mut meanwhile = 0;
+        let mut close_by = None;
+        loop {
+            let deadline = close_by.unwrap_or_else(|| self.timers.poll_timeout());
+            let mut due = pin!(runtime.sleep_until(deadline));
+            let step = poll_fn(|context| {
+                if let Poll::Ready(result) = draining.as_mut().poll(context) {
+                    return Poll::Ready(Step::Drained(result));
+                }
+                if let Poll::Ready(signals) = outbox.poll_signals(context) {
+                    return Poll::Ready(Step::Signals(signals));
+                }
+                due.as_mut().poll(context).map(|()| Step::Due)
+            })
+            .await;
+            match step {
+                Step::Drained(Ok(())) => return Ok(meanwhile),
+                Step::Drained(Err(error)) => return Err(Ended::Io(error.kind())),
+                Step::Signals(signals) if signals & signal::ABORT != 0 => return Err(Ended::Local),
+                Step::Signals(signals) => {
+                    meanwhile |= signals & (signal::CLOSE | signal::HOT);
+                    if signals & signal::CLOSE != 0 && close_by.is_none() {
+                        close_by = Some(Instant::now() + CLOSE_GRACE);
+                    }
+                }
+                Step::Due if close_by.is_some() => return Err(Ended::Local),
+                Step::Due => {
+                    if let Some(ended) = self.handle_timeout() {
+                        return Err(ended);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the open batches of a dense stream every tick, until the stream ends.
+    async fn look_after_stream<W: LinkWrite>(&mut self, link: &mut W) -> Result<(), Ended> {
+        let outbox = Arc::clone(&self.outbox);
+        let mut timer = self.runtime.precise_timer();
+        outbox.flush();
+        let mut idle_ticks = 0;
+        while !outbox.wants_end() && outbox.tick(&mut idle_ticks) {
+            if outbox.needs_driver() && self.drain(link).await? & signal::CLOSE != 0 {
+                outbox.close(outbox.close_reason());
+                break;
+            }
+            timer.wait(TICK).await;
+            if self.timers.poll_timeout() <= Instant::now()
+                && let Some(ended) = self.handle_timeout()
+            {
+                return Err(ended);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is queued and a Close behind it, as far as the peer takes it in time.
+    async fn say_close<W: LinkWrite>(&mut self, link: &mut W) {
+        self.outbox.push_close();
+        self.outbox.flush();
+        let mut draining = pin!(self.outbox.drain(link));
+        let mut grace = pin!(self.runtime.sleep_until(Instant::now() + CLOSE_GRACE));
+        poll_fn(|context| {
+            if draining.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            grace.as_mut().poll(context)
+        })
+        .await;
+    }
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The one place where bytes leave: whoever holds the [`Exit`] writes, everybody else's messages go along.
+
+use std::{
+    io::{self, IoSlice},
+    net::Shutdown,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use socket2::SockRef;
+use event_listener::Listener;
+use zonda_codec::{Close, Priority, TransportMessage};
+use zonda_runtime::LinkWrite;
+
+use crate::driver::Ended;
+
+use super::{
+    Outbox, signal,
+    transmit::{SLICES_MAX, Transmit},
+};
+
+/// Buffers kept for the lanes' next batches.
+const FREE_MAX: usize = 4;
+
+/// `MSG_DONTWAIT`: this call does not wait, whatever the descriptor's own mode.
+#[cfg(target_os = "linux")]
+const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
+
+/// A second handle to a link's socket, for writing from the sender's own thread without waiting.
+#[derive(Debug)]
+pub struct DirectSocket(Arc<std::net::TcpStream>);
+
+impl DirectSocket {
+    /// Duplicates the descriptor of `stream`. `None` where the platform has no way to write without waiting
+    /// regardless of the descriptor's mode: there every write is the driver's.
+    ///
+    /// # Errors
+    /// The operating system's, if it has no descriptor left.
+    #[cfg(target_os = "linux")]
+    pub fn beside(stream: &std::net::TcpStream) -> io::Result<Option<Self>> {
+        stream.try_clone().map(|clone| Some(Self(Arc::new(clone))))
+    }
+
+    /// See the Linux version; here there is no such way.
+    ///
+    /// # Errors
+    /// Never.
+    #[cfg(not(target_os = "linux"))]
+    pub fn beside(_stream: &std::net::TcpStream) -> io::Result<Option<Self>> {
+        Ok(None)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn send(&self, transmit: &Transmit) -> io::Result<usize> {
+        let socket = SockRef::from(&*self.0);
+        if let Some(single) = transmit.single() {
+            return socket.send_with_flags(single, SEND_FLAGS);
+        }
+        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        let count = transmit.slices(&mut slices);
+        socket.send_vectored_with_flags(&slices[..count], SEND_FLAGS)
+    }
+
+    fn clone_handle(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+
+    /// Blocks until the socket takes bytes, is closed, or the time is over (false).
+    #[cfg(target_os = "linux")]
+    fn wait_writable(&self, left: Duration) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut fds = [PollFd::new(&*self.0, PollFlags::OUT)];
+        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        matches!(poll(&mut fds, Some(&left)), Ok(count) if count > 0)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn wait_writable(&self, _left: Duration) -> bool {
+        false
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn send(&self, _transmit: &Transmit) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+}
+
+/// What it takes to write: the socket, the batches under way, buffers to reuse.
+#[derive(Debug)]
+pub(super) struct Exit {
+    direct: Option<DirectSocket>,
+    /// The socket is full, or the driver has taken the batches: nobody else may write.
+    busy: bool,
+    transmit: Transmit,
+    free: Vec<Box<[u8]>>,
+}
+
+impl Exit {
+    pub(super) fn new(direct: Option<DirectSocket>) -> Self {
+        Self { direct, busy: false, transmit: Transmit::default(), free: Vec::with_capacity(FREE_MAX) }
+    }
+
+    /// True while nobody may write: the socket is full, or the driver has taken the batches.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+}
+
+impl Outbox {
+    /// Writes what is ready until it is all out (true) or the socket is full or broken (false, the driver's turn).
+    pub(super) fn write_now(&self, exit: &mut Exit) -> bool {
+        loop {
+            self.gather(&mut exit.transmit, &mut exit.free);
+            if exit.transmit.is_empty() {
+                return true;
+            }
+            let Some(direct) = &exit.direct else { return false };
+            match direct.send(&exit.transmit) {
+                Ok(count) => {
+                    self.count_write(count, &self.counters.writes_direct);
+                    exit.transmit.advance(count, &mut exit.free, FREE_MAX);
+                    if exit.transmit.is_empty() {
+                        continue;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => {
+                    self.end(Ended::Io(error.kind()));
+                    self.signals.raise(signal::ABORT);
+                    return false;
+                }
+            }
+            exit.busy = true;
+            self.signals.raise(signal::HANDOVER);
+            return false;
+        }
+    }
+
+    /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes.
+    fn gather(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) {
+        while !transmit.is_full() {
+            let ready = self.ready.load(Ordering::SeqCst);
+            let index = ready.trailing_zeros() as usize;
+            let Some(lane) = self.lanes.get(index) else { return };
+            let mut lane = lane.lock();
+            while !transmit.is_full() {
+                let Some(batch) = lane.pop(free) else { break };
+                transmit.push(batch);
+            }
+            if lane.is_empty() {
+                self.ready.fetch_and(!(1 << index), Ordering::SeqCst);
+            }
+            let drained = lane.has_drained();
+            drop(lane);
+            if drained {
+                self.room.notify(usize::MAX);
+            }
+        }
+    }
+
+    fn count_write(&self, bytes: usize, writes: &std::sync::atomic::AtomicU64) {
+        self.wrote.store(true, Ordering::Relaxed);
+        writes.fetch_add(1, Ordering::Relaxed);
+        self.counters.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// The driver's way to write: waits for the socket where senders write by themselves, else takes the batches
+    /// over and writes them. Returns when nobody demands more.
+    /// Not cancel-safe: a write that is dropped half-way leaves the link unusable.
+    pub(crate) async fn drain<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
+        if self.has_direct { self.drain_direct(writer).await } else { self.drain_owned(writer).await }
+    }
+
+    /// The batches stay in the exit: a sender that waits for room may write them as well, whoever comes first.
+    async fn drain_direct<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
+        while self.is_busy() && !self.is_closed() {
+            writer.writable().await?;
+            self.resume();
+        }
+        self.flush();
+        Ok(())
+    }
+
+    /// True while the socket is full and what it did not take waits.
+    fn is_busy(&self) -> bool {
+        self.exit.lock().busy
+    }
+
+    /// The socket takes bytes again: goes on writing where it stopped.
+    fn resume(&self) {
+        let mut exit = self.exit.lock();
+        if exit.busy {
+            exit.busy = false;
+            self.demand.store(false, Ordering::SeqCst);
+            self.write_now(&mut exit);
+        }
+    }
+
+    /// Waits, blocking the calling thread, until the lane has room, the connection closes, or `deadline` passes.
+    /// Tells whether there is room. Where the platform allows it the caller writes to the socket itself meanwhile,
+    /// so that this works on the very thread that drives the link.
+    pub fn wait_room(&self, priority: Priority, deadline: Instant) -> bool {
+        loop {
+            let listener = self.listen_room();
+            if self.has_room(priority) {
+                return true;
+            }
+            let now = Instant::now();
+            let Some(left) = deadline.checked_duration_since(now).filter(|left| !left.is_zero()) else {
+                return false;
+            };
+            if self.has_direct {
+                self.wait_writable(left);
+            } else {
+                listener.wait_deadline(deadline);
+            }
+        }
+    }
+
+    /// Waits for the socket on the sender's thread and writes as soon as it takes something.
+    fn wait_writable(&self, left: Duration) {
+        let Some(socket) = self.exit.lock().direct.as_ref().map(DirectSocket::clone_handle) else { return };
+        if socket.wait_writable(left) {
+            self.resume();
+        }
+    }
+
+    async fn drain_owned<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
+        loop {
+            let Some(transmit) = self.take_for_driver() else {
+                if self.demand.load(Ordering::SeqCst) {
+                    continue;
+                }
+                return Ok(());
+            };
+            let bytes = transmit.bytes();
+            let (result, mut transmit) = writer.write_all(transmit).await;
+            result?;
+            self.count_write(bytes, &self.counters.writes_driver);
+            let mut exit = self.exit.lock();
+            transmit.finish(&mut exit.free, FREE_MAX);
+            exit.transmit = transmit;
+            if !self.demand.load(Ordering::SeqCst) {
+                exit.busy = false;
+                drop(exit);
+                if !self.demand.load(Ordering::SeqCst) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The batches under way, now the driver's. `None`, and the exit free again, if there is nothing to write.
+    fn take_for_driver(&self) -> Option<Transmit> {
+        let mut exit = self.exit.lock();
+        let exit = &mut *exit;
+        exit.busy = true;
+        self.demand.store(false, Ordering::SeqCst);
+        self.gather(&mut exit.transmit, &mut exit.free);
+        if exit.transmit.is_empty() {
+            exit.busy = false;
+            return None;
+        }
+        Some(std::mem::take(&mut exit.transmit))
+    }
+
+    /// Queues a keep-alive, ahead of all data.
+    pub(crate) fn push_keep_alive(&self) {
+        self.push_bare(0, &TransportMessage::KeepAlive);
+    }
+
+    /// Queues the Close that ends the link, behind everything else.
+    pub(crate) fn push_close(&self) {
+        let reason = self.signals.close_reason();
+        self.push_bare(self.lanes.len() - 1, &TransportMessage::Close(Close { reason, session: false }));
+    }
+
+    fn push_bare(&self, lane: usize, message: &TransportMessage<'_>) {
+        self.lanes[lane].lock().push_bare(message);
+        self.mark_ready(lane);
+    }
+
+    /// True if something was written since the last call.
+    pub(crate) fn take_wrote(&self) -> bool {
+        self.wrote.swap(false, Ordering::Relaxed)
+    }
+
+    /// Notes that the peer was heard just now.
+    pub(crate) fn note_received(&self, now: Instant) {
+        let at = now.saturating_duration_since(self.epoch).as_nanos();
+        self.last_received_ns.store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// When the peer was last heard.
+    pub(crate) fn last_received(&self) -> Instant {
+        self.epoch + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
+    }
+
+    /// One look of the driver at a hot link. Tells whether the link is still hot.
+    pub(crate) fn tick(&self, idle_ticks: &mut u32) -> bool {
+        if self.ready.load(Ordering::SeqCst) == 0 {
+            *idle_ticks += 1;
+            if *idle_ticks < IDLE_TICKS_MAX {
+                return true;
+            }
+            self.hot.store(false, Ordering::SeqCst);
+            if self.ready.load(Ordering::SeqCst) != 0 {
+                self.flush();
+            }
+            return false;
+        }
+        *idle_ticks = 0;
+        if !self.sealed_since_tick.swap(false, Ordering::Relaxed) {
+            self.flush();
+        }
+        true
+    }
+
+    /// Shuts both directions of the socket down, which also ends the reading task.
+    pub(crate) fn shutdown(&self) {
+        if let Some(direct) = &self.exit.lock().direct {
+            // The socket may be gone already; then there is nothing left to shut down.
+            let _ = direct.0.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// True if the end of the connection waits for the driver.
+    pub(crate) fn wants_end(&self) -> bool {
+        self.is_closed() || self.signals.has(signal::CLOSE | signal::ABORT)
+    }
+
+    /// True if the socket did not take everything and the driver must wait for it.
+    pub(crate) fn needs_driver(&self) -> bool {
+        !self.has_direct || self.is_busy()
+    }
+
+    /// Takes the raised signals, or registers the driver for the next one.
+    pub(crate) fn poll_signals(&self, context: &mut Context<'_>) -> Poll<u8> {
+        self.signals.poll(context)
+    }
+
+    /// The reason to give in the Close message.
+    pub(crate) fn close_reason(&self) -> u8 {
+        self.signals.close_reason()
+    }
+}
+
+/// A hot link cools down after this many ticks without a message.
+const IDLE_TICKS_MAX: u32 = 10;

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The way out to one peer, shared by everybody who sends to it.
+//!
+//! Publishers and forwarding faces [`push`](Outbox::push) messages: one lane lock, the message is encoded in place,
+//! the lock is gone. Who then writes to the socket is decided here, so that no message waits for a thread hop that
+//! it does not need:
+//! * an express message, a full batch, the end of a received burst: the *caller* writes, without blocking;
+//! * a message that finds the link quiet: the caller writes as well, there is nothing to wait for;
+//! * a message close behind another one stays in the open batch; the link's driver looks after it every
+//!   [`TICK`] for as long as the stream goes on (the link is *hot*);
+//! * what the socket does not take at once is handed to the driver, which waits for the peer.
+//!
+//! Locks: a lane's, held while one message is encoded; the exit's, held by the caller that writes and only ever
+//! *tried*. A lane may be locked while the exit is held, never the other way round. No lock is held across an
+//! await or a callback.
+
+mod exit;
+mod signals;
+mod transmit;
+
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use event_listener::{Event, EventListener};
+use parking_lot::Mutex;
+use zonda_codec::{Encode, Priority};
+
+use crate::{
+    driver::Ended,
+    protocol::{
+        parameters::Established,
+        tx::{Lane, LaneConfig, Outgoing, Pushed},
+    },
+};
+
+pub use exit::DirectSocket;
+pub(crate) use signals::{Signals, signal};
+use exit::Exit;
+
+/// How often the driver writes out the open batches of a link that is hot: the longest a message of a dense stream
+/// waits for company.
+pub const TICK: Duration = Duration::from_micros(100);
+
+/// A message that comes at least this long after the previous one is written by its sender at once.
+const QUIET: Duration = Duration::from_micros(50);
+
+/// A lane may overshoot its limit by what receive bursts and control traffic force into it, up to this factor;
+/// a peer that far behind is given up.
+const OVERRUN_FACTOR: usize = 64;
+
+/// The lane is full; nothing was queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The peer does not keep up: the lane holds its limit.
+    #[error("the peer does not keep up and the queue of this priority is full")]
+    Full,
+    /// The connection is closed or closing.
+    #[error("the connection is closed")]
+    Closed,
+}
+
+/// What an outbox has done so far. All counts are since the connection opened.
+#[derive(Debug, Default)]
+pub struct OutboxCounters {
+    /// Messages that were refused with [`Refused::Full`].
+    pub refused_full: AtomicU64,
+    /// Messages dropped by congestion control, counted by whoever decided it.
+    pub dropped: AtomicU64,
+    /// Writes that the sender's own thread made.
+    pub writes_direct: AtomicU64,
+    /// Writes that the driver made.
+    pub writes_driver: AtomicU64,
+    /// Bytes handed to the socket, framing included.
+    pub bytes: AtomicU64,
+}
+
+/// The queues of one connection and the right to write to its socket.
+pub struct Outbox {
+    lanes: Box<[Mutex<Lane>]>,
+    /// One bit per lane that holds something; set and cleared under the lane's lock.
+    ready: AtomicU8,
+    exit: Mutex<Exit>,
+    has_direct: bool,
+    /// Somebody wants what is queued written now. Set before the exit is tried, looked at after it is released.
+    demand: AtomicBool,
+    hot: AtomicBool,
+    sealed_since_tick: AtomicBool,
+    epoch: Instant,
+    last_quiet_ns: AtomicU64,
+    last_received_ns: AtomicU64,
+    wrote: AtomicBool,
+    closed: AtomicBool,
+    ended: OnceLock<Ended>,
+    signals: Signals,
+    room: Event,
+    overrun_bytes: usize,
+    counters: OutboxCounters,
+}
+
+impl std::fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outbox").field("closed", &self.is_closed()).field("counters", &self.counters).finish()
+    }
+}
+
+impl Outbox {
+    /// The queues for a connection as it was agreed. `queue_bytes_max` limits each priority. With a `direct`
+    /// socket, senders write by themselves; without one every write is the driver's.
+    #[must_use]
+    pub fn new(established: &Established, queue_bytes_max: usize, direct: Option<DirectSocket>) -> Self {
+        let lane = |priority| {
+            Mutex::new(Lane::new(LaneConfig {
+                priority,
+                batch_size: established.batch_size,
+                sn_mask: established.sn_mask,
+                initial_sn: established.initial_sn_tx,
+                queue_bytes_max,
+            }))
+        };
+        let lanes = if established.qos {
+            Priority::ALL.iter().map(|&priority| lane(priority)).collect()
+        } else {
+            Box::from([lane(Priority::Data)])
+        };
+        Self {
+            lanes,
+            ready: AtomicU8::new(0),
+            has_direct: direct.is_some(),
+            exit: Mutex::new(Exit::new(direct)),
+            demand: AtomicBool::new(false),
+            hot: AtomicBool::new(false),
+            sealed_since_tick: AtomicBool::new(false),
+            epoch: Instant::now(),
+            last_quiet_ns: AtomicU64::new(0),
+            last_received_ns: AtomicU64::new(0),
+            wrote: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            ended: OnceLock::new(),
+            signals: Signals::default(),
+            room: Event::new(),
+            overrun_bytes: queue_bytes_max.saturating_mul(OVERRUN_FACTOR),
+            counters: OutboxCounters::default(),
+        }
+    }
+
+    /// Queues a message if its lane has room. Call [`Outbox::settle`] or [`Outbox::flush`] afterwards, or it may
+    /// stay where it is. Never waits for the peer.
+    ///
+    /// # Errors
+    /// [`Refused`]; the message was not queued.
+    #[inline]
+    pub fn push<E: Encode + ?Sized>(&self, priority: Priority, message: &Outgoing<'_, E>) -> Result<Pushed, Refused> {
+        let index = self.lane_index(priority);
+        let mut lane = self.lanes[index].lock();
+        if !lane.has_room() {
+            drop(lane);
+            return Err(self.refuse_full());
+        }
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Refused::Closed);
+        }
+        let pushed = lane.push(message);
+        self.mark_ready(index);
+        Ok(pushed)
+    }
+
+    /// Queues a message even if its lane is over its limit: control traffic, and what a burst that was already
+    /// received brings. Tells whether the lane still has room, so that the source can be paused.
+    ///
+    /// A peer that is so far behind that even this bound is reached is given up.
+    ///
+    /// # Errors
+    /// [`Refused::Closed`], also when this call gave the peer up.
+    pub fn push_over<E: Encode + ?Sized>(
+        &self,
+        priority: Priority,
+        message: &Outgoing<'_, E>,
+    ) -> Result<(Pushed, bool), Refused> {
+        if self.is_closed() {
+            return Err(Refused::Closed);
+        }
+        let index = self.lane_index(priority);
+        let mut lane = self.lanes[index].lock();
+        if lane.queued_bytes() > self.overrun_bytes {
+            drop(lane);
+            self.abort();
+            return Err(Refused::Closed);
+        }
+        let pushed = lane.push(message);
+        self.mark_ready(index);
+        Ok((pushed, lane.has_room()))
+    }
+
+    /// Decides who writes what [`Outbox::push`] has queued, and writes if it is the caller. Never blocks. Tells
+    /// whether the message is with the socket already.
+    #[inline]
+    pub fn settle(&self, pushed: Pushed, express: bool) -> bool {
+        if express {
+            self.flush()
+        } else if pushed == Pushed::Sealed {
+            self.sealed_since_tick.store(true, Ordering::Relaxed);
+            self.flush()
+        } else if self.hot.load(Ordering::Relaxed) {
+            false
+        } else {
+            self.settle_quiet()
+        }
+    }
+
+    /// Writes everything that is queued, as far as the socket takes it now; the rest goes to the driver.
+    /// Never blocks. If somebody else is writing, they take this caller's messages along. Tells whether all of it
+    /// is with the socket.
+    pub fn flush(&self) -> bool {
+        self.demand.store(true, Ordering::SeqCst);
+        if !self.has_direct {
+            self.signals.raise(signal::FLUSH);
+            return false;
+        }
+        while self.demand.load(Ordering::SeqCst) {
+            let Some(mut exit) = self.exit.try_lock() else { return false };
+            if exit.is_busy() {
+                return false;
+            }
+            if self.demand.swap(false, Ordering::SeqCst) && !self.write_now(&mut exit) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// True while the lane of this priority takes messages without going over its limit.
+    #[must_use]
+    pub fn has_room(&self, priority: Priority) -> bool {
+        self.is_closed() || self.lanes[self.lane_index(priority)].lock().has_room()
+    }
+
+    /// Wakes when a lane has drained or the connection closed. Look at [`Outbox::has_room`] after listening and
+    /// before waiting.
+    #[must_use]
+    pub fn listen_room(&self) -> EventListener {
+        self.room.listen()
+    }
+
+    /// Closes in good order: what is queued is written (the driver bounds how long that may take), then a Close
+    /// message, then the socket is shut down.
+    pub fn close(&self, reason: u8) {
+        self.signals.set_close_reason(reason);
+        self.signals.raise(signal::CLOSE);
+    }
+
+    /// Ends the connection now, without another word to the peer. What is queued is lost.
+    pub fn abort(&self) {
+        self.end(Ended::Local);
+        self.signals.raise(signal::ABORT);
+    }
+
+    /// Notes how the connection ended, if nobody did before, and lets everybody who waits for it know.
+    pub(crate) fn end(&self, ended: Ended) {
+        // Whoever comes first knows the cause; what follows are its consequences.
+        let _ = self.ended.set(ended);
+        self.closed.store(true, Ordering::SeqCst);
+        self.room.notify(usize::MAX);
+    }
+
+    /// How the connection ended, once it has.
+    #[must_use]
+    pub fn ended(&self) -> Option<&Ended> {
+        self.ended.get()
+    }
+
+    /// True once nothing can be sent any more.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// What this outbox has done so far.
+    #[must_use]
+    pub fn counters(&self) -> &OutboxCounters {
+        &self.counters
+    }
+
+    /// Bytes that wait in all lanes.
+    #[must_use]
+    pub fn queued_bytes(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.lock().queued_bytes()).sum()
+    }
+
+    #[inline]
+    fn lane_index(&self, priority: Priority) -> usize {
+        if self.lanes.len() == 1 { 0 } else { priority as usize }
+    }
+
+    #[inline]
+    fn mark_ready(&self, index: usize) {
+        let bit = 1 << index;
+        if self.ready.load(Ordering::Relaxed) & bit == 0 {
+            self.ready.fetch_or(bit, Ordering::SeqCst);
+        }
+    }
+
+    #[cold]
+    fn refuse_full(&self) -> Refused {
+        self.counters.refused_full.fetch_add(1, Ordering::Relaxed);
+        if self.is_closed() { Refused::Closed } else { Refused::Full }
+    }
+
+    /// The link is not hot: write at once if it was quiet, else let the driver look after the stream from now on.
+    #[cold]
+    fn settle_quiet(&self) -> bool {
+        let now = self.now_ns();
+        let last = self.last_quiet_ns.swap(now, Ordering::Relaxed);
+        if now.saturating_sub(last) >= QUIET.as_nanos() as u64 {
+            return self.flush();
+        }
+        if !self.hot.swap(true, Ordering::SeqCst) {
+            self.signals.raise(signal::HOT);
+        }
+        false
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}

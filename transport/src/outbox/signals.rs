@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How senders reach the driver of their link: a few flags and its waker.
+
+use std::{
+    sync::atomic::{AtomicU8, Ordering},
+    task::{Context, Poll},
+};
+
+use atomic_waker::AtomicWaker;
+
+/// What the driver can be told. Flags, because several may be raised before it looks.
+pub(crate) mod signal {
+    /// Write what is queued.
+    pub(crate) const FLUSH: u8 = 1;
+    /// The socket took only a part; the rest waits in the exit.
+    pub(crate) const HANDOVER: u8 = 2;
+    /// A dense stream began: write the open batches every tick until it ends.
+    pub(crate) const HOT: u8 = 4;
+    /// Say Close and end.
+    pub(crate) const CLOSE: u8 = 8;
+    /// End at once.
+    pub(crate) const ABORT: u8 = 16;
+}
+
+/// The flags that wait for the driver. Any number of senders, one driver.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    raised: AtomicU8,
+    close_reason: AtomicU8,
+    driver: AtomicWaker,
+}
+
+impl Signals {
+    pub(crate) fn raise(&self, flag: u8) {
+        if self.raised.fetch_or(flag, Ordering::SeqCst) & flag == 0 {
+            self.driver.wake();
+        }
+    }
+
+    pub(crate) fn has(&self, flags: u8) -> bool {
+        self.raised.load(Ordering::SeqCst) & flags != 0
+    }
+
+    pub(crate) fn set_close_reason(&self, reason: u8) {
+        self.close_reason.store(reason, Ordering::SeqCst);
+    }
+
+    pub(crate) fn close_reason(&self) -> u8 {
+        self.close_reason.load(Ordering::SeqCst)
+    }
+
+    /// Takes all flags that are raised, or registers the driver to be woken by the next one.
+    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<u8> {
+        let taken = self.raised.swap(0, Ordering::SeqCst);
+        if taken != 0 {
+            return Poll::Ready(taken);
+        }
+        self.driver.register(context.waker());
+        match self.raised.swap(0, Ordering::SeqCst) {
+            0 => Poll::Pending,
+            taken => Poll::Ready(taken),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Batches on their way into the socket, with the place where a partial write stopped.
+
+use std::{collections::VecDeque, io::IoSlice};
+
+use zonda_runtime::Segments;
+
+use crate::protocol::tx::Batch;
+
+/// Most slices of one vectored write; two for each batch.
+pub(super) const SLICES_MAX: usize = 64;
+
+/// Most batches taken at once, so that a higher priority that comes meanwhile waits for no more than these.
+const BATCHES_MAX: usize = SLICES_MAX / 2;
+
+/// Most bytes taken at once, for the same reason.
+const BYTES_MAX: usize = 256 * 1024;
+
+/// A few batches, oldest first, the first of them perhaps partly written.
+#[derive(Debug, Default)]
+pub(crate) struct Transmit {
+    batches: VecDeque<Batch>,
+    bytes: usize,
+    /// Bytes of the first batch that the socket has taken already.
+    written: usize,
+}
+
+impl Transmit {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.batches.len() >= BATCHES_MAX || self.bytes >= BYTES_MAX
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn push(&mut self, batch: Batch) {
+        self.bytes += batch.wire_len();
+        self.batches.push_back(batch);
+    }
+
+    /// The socket took `count` more bytes: drops the batches that are out, keeping their buffers in `free`.
+    pub(crate) fn advance(&mut self, mut count: usize, free: &mut Vec<Box<[u8]>>, free_max: usize) {
+        while let Some(first) = self.batches.front() {
+            let left = first.wire_len() - self.written;
+            if count < left {
+                self.written += count;
+                self.bytes -= count;
+                return;
+            }
+            count -= left;
+            self.bytes -= left;
+            self.written = 0;
+            if let Some(batch) = self.batches.pop_front() {
+                let buffer = batch.into_buffer();
+                if free.len() < free_max && buffer.len() > BUFFER_BYTES_MIN {
+                    free.push(buffer);
+                }
+            }
+        }
+    }
+
+    /// Drops everything that was written as a whole by the driver.
+    pub(crate) fn finish(&mut self, free: &mut Vec<Box<[u8]>>, free_max: usize) {
+        let all = self.bytes;
+        self.advance(all, free, free_max);
+    }
+
+    /// The unwritten bytes as slices for one vectored write; tells how many there are.
+    pub(crate) fn slices<'a>(&'a self, into: &mut [IoSlice<'a>; SLICES_MAX]) -> usize {
+        let count = self.count().min(SLICES_MAX);
+        for (index, slot) in into.iter_mut().enumerate().take(count) {
+            *slot = IoSlice::new(self.segment(index));
+        }
+        count
+    }
+
+    /// The unwritten bytes if they are one piece.
+    pub(crate) fn single(&self) -> Option<&[u8]> {
+        match (self.batches.len(), self.batches.front()) {
+            (1, Some(batch)) if batch.tail().is_none() => batch.head().get(self.written..),
+            _ => None,
+        }
+    }
+}
+
+/// Buffers up to this size belonged to fragments whose payload was shared; they are not worth keeping.
+const BUFFER_BYTES_MIN: usize = 512;
+
+impl Segments for Transmit {
+    fn count(&self) -> usize {
+        self.batches.len() * 2
+    }
+
+    fn segment(&self, index: usize) -> &[u8] {
+        let Some(batch) = self.batches.get(index / 2) else { return &[] };
+        let skip = if index < 2 { self.written } else { 0 };
+        let head = batch.head();
+        if index % 2 == 0 {
+            head.get(skip..).unwrap_or(&[])
+        } else {
+            let tail = batch.tail().map_or(&[][..], |slice| slice.as_slice());
+            tail.get(skip.saturating_sub(head.len())..).unwrap_or(&[])
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One write unit: a length prefix, the encoded messages, and at most one shared payload behind them.
+
+use zenoh_buffers::ZSlice;
+use zonda_codec::payload::shared_part;
+
+/// Bytes of the length prefix that every batch of a streamed link starts with.
+pub(crate) const PREFIX_BYTES: usize = 2;
+
+/// A batch: its own bytes, prefix first, then optionally a shared slice that the prefix counts as well.
+#[derive(Debug)]
+pub struct Batch {
+    bytes: Box<[u8]>,
+    len: usize,
+    tail: Option<ZSlice>,
+}
+
+impl Batch {
+    /// An empty batch over `bytes`, whose length is the most this batch may hold.
+    #[must_use]
+    pub fn over(bytes: Box<[u8]>) -> Self {
+        debug_assert!(bytes.len() > PREFIX_BYTES, "a batch has room beyond its prefix");
+        Self { bytes, len: PREFIX_BYTES, tail: None }
+    }
+
+    /// True while the batch holds nothing but its prefix.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == PREFIX_BYTES && self.tail.is_none()
+    }
+
+    /// The bytes that count on the wire, prefix included.
+    #[must_use]
+    pub fn wire_len(&self) -> usize {
+        self.len + self.tail.as_ref().map_or(0, ZSlice::len)
+    }
+
+    /// The prefix and the encoded messages.
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// The shared payload that follows [`Batch::head`] on the wire, if there is one.
+    #[must_use]
+    pub fn tail(&self) -> Option<&ZSlice> {
+        self.tail.as_ref()
+    }
+
+    /// What one datagram would hold: the batch without its prefix. Only for batches without a tail.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        &self.bytes[PREFIX_BYTES..self.len]
+    }
+
+    pub(super) fn room(&self) -> usize {
+        self.bytes.len() - self.len
+    }
+
+    pub(super) fn spare(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.len..]
+    }
+
+    pub(super) fn commit(&mut self, written: usize) {
+        self.len += written;
+        debug_assert!(self.len <= self.bytes.len(), "a batch never outgrows its buffer");
+    }
+
+    pub(super) fn attach(&mut self, tail: ZSlice) {
+        self.tail = Some(tail);
+    }
+
+    /// Writes the length prefix: from here on the batch is what goes out.
+    pub(super) fn seal(&mut self) {
+        let counted = self.wire_len() - PREFIX_BYTES;
+        let prefix = u16::try_from(counted).expect("a batch is at most 65535 bytes, prefix included");
+        self.bytes[..PREFIX_BYTES].copy_from_slice(&prefix.to_le_bytes());
+    }
+
+    /// Takes the buffer back for the next batch, dropping the tail.
+    #[must_use]
+    pub fn into_buffer(self) -> Box<[u8]> {
+        self.bytes
+    }
+}
+
+/// Where the payload of an outgoing message lies, and so whether it can be sent without copying.
+#[derive(Debug, Clone, Copy)]
+pub enum Tail<'a> {
+    /// Bytes that must be copied: nobody keeps them alive after the call.
+    Copy(&'a [u8]),
+    /// A payload that is reference-counted already.
+    Shared(&'a ZSlice),
+    /// A part of the receive block that it arrived in.
+    Part {
+        /// The block that `part` was decoded from.
+        block: &'a ZSlice,
+        /// The payload inside `block`.
+        part: &'a [u8],
+    },
+}
+
+impl<'a> Tail<'a> {
+    /// No payload: the encoded head is the whole message.
+    pub const NONE: Tail<'static> = Tail::Copy(&[]);
+
+    /// The payload's bytes.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self) -> &'a [u8] {
+        match self {
+            Tail::Copy(bytes) => bytes,
+            Tail::Shared(slice) => slice.as_slice(),
+            Tail::Part { part, .. } => part,
+        }
+    }
+
+    /// The payload's bytes from `start` to `end` as a slice that outlives the call, without copying them.
+    /// `None` if they can only be copied.
+    pub(super) fn share(&self, start: usize, end: usize) -> Option<ZSlice> {
+        match self {
+            Tail::Copy(_) => None,
+            Tail::Shared(slice) => slice.subslice(start..end),
+            Tail::Part { block, part } => part.get(start..end).map(|bytes| shared_part(block, bytes)),
+        }
+    }
+}

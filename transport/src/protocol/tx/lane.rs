@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The queue of one priority: the open batch, the sealed ones behind it, the sequence numbers of both channels.
+
+use std::collections::VecDeque;
+
+use zonda_codec::{Encode, Fragment, FrameHeader, NoRoom, Priority, Reliability, Writer};
+
+use super::{
+    SHARE_BYTES_MIN,
+    batch::{Batch, Tail},
+};
+
+/// Buffers that a lane keeps for its next batches; more go back to the allocator.
+const SPARES_MAX: usize = 2;
+
+/// Most bytes a fragment's header takes: length prefix, id, sequence number, three extensions.
+const FRAGMENT_HEADER_BYTES_MAX: usize = 12;
+
+/// What a lane must know of its connection.
+#[derive(Debug, Clone, Copy)]
+pub struct LaneConfig {
+    /// The priority that the lane's frames carry.
+    pub priority: Priority,
+    /// Most bytes of one batch, its length prefix included, as negotiated.
+    pub batch_size: u16,
+    /// Sequence numbers wrap by this mask.
+    pub sn_mask: u32,
+    /// The first sequence number of both channels.
+    pub initial_sn: u32,
+    /// The lane is full from this many queued bytes on; one message may overshoot it.
+    pub queue_bytes_max: usize,
+}
+
+/// A message on its way out: a head that can encode itself, and the payload bytes that follow the head.
+#[derive(Debug)]
+pub struct Outgoing<'a, E: ?Sized> {
+    /// Which of the lane's two channels carries it.
+    pub reliability: Reliability,
+    /// Encodes everything in front of the payload.
+    pub head: &'a E,
+    /// The payload, appended to the head as it is.
+    pub payload: Tail<'a>,
+}
+
+/// What a push did to the lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    /// The message waits in the open batch, which still has room.
+    Open,
+    /// This push sealed at least one batch, which waits to be written.
+    Sealed,
+}
+
+/// One priority's queue. Single owner, no locks, no clock.
+#[derive(Debug)]
+pub struct Lane {
+    config: LaneConfig,
+    open: Option<Batch>,
+    /// Reliability of the frame that is being filled in `open`.
+    frame: Option<Reliability>,
+    sealed: VecDeque<Batch>,
+    sealed_bytes: usize,
+    spares: Vec<Box<[u8]>>,
+    next_sn: [u32; 2],
+}
+
+impl Lane {
+    /// An empty lane.
+    #[must_use]
+    pub fn new(config: LaneConfig) -> Self {
+        let first = config.initial_sn & config.sn_mask;
+        Self {
+            config,
+            open: None,
+            frame: None,
+            sealed: VecDeque::new(),
+            sealed_bytes: 0,
+            spares: Vec::new(),
+            next_sn: [first; 2],
+        }
+    }
+
+    /// Bytes that wait to be written.
+    #[must_use]
+    #[inline]
+    pub fn queued_bytes(&self) -> usize {
+        self.sealed_bytes + self.open.as_ref().map_or(0, Batch::wire_len)
+    }
+
+    /// True while another message may be pushed without going over the lane's limit.
+    #[must_use]
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.sealed_bytes < self.config.queue_bytes_max
+    }
+
+    /// True once enough has drained that those who wait for room should be woken: half of the limit, so that one
+    /// wake-up is worth many messages.
+    #[must_use]
+    pub fn has_drained(&self) -> bool {
+        self.sealed_bytes * 2 <= self.config.queue_bytes_max
+    }
+
+    /// True if nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sealed.is_empty() && self.open.is_none()
+    }
+
+    /// Encodes a message into the open batch, or into as many fragments as it takes.
+    ///
+    /// One copy of a payload below [`SHARE_BYTES_MIN`], none of a larger one that can be shared; no allocation
+    /// while a spare buffer is at hand. The limit of the queue is the caller's to check, with [`Lane::has_room`].
+    #[inline]
+    pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Pushed {
+        if let Some(open) = &mut self.open {
+            let frame = (self.frame != Some(message.reliability)).then_some(&self.next_sn);
+            if let Ok(shared) = append(open, &self.config, frame, message) {
+                return self.appended(message.reliability, shared);
+            }
+        }
+        self.push_fresh(message)
+    }
+
+    /// One transport message that stands outside of any frame (keep-alive, close).
+    pub fn push_bare<E: Encode + ?Sized>(&mut self, message: &E) {
+        self.seal_open();
+        let mut batch = self.fresh();
+        let mut writer = Writer::new(batch.spare());
+        if message.encode(&mut writer).is_ok() {
+            let written = writer.position();
+            batch.commit(written);
+            self.enqueue(batch);
+        }
+    }
+
+    /// Takes the batch that goes out next: the oldest sealed one, else the open one. `free` gives the lane a
+    /// buffer for its next batch in the same visit.
+    pub fn pop(&mut self, free: &mut Vec<Box<[u8]>>) -> Option<Batch> {
+        if self.sealed.is_empty() {
+            self.seal_open();
+        }
+        let batch = self.sealed.pop_front()?;
+        self.sealed_bytes -= batch.wire_len();
+        if self.spares.len() < SPARES_MAX
+            && let Some(buffer) = free.pop()
+        {
+            self.spares.push(buffer);
+        }
+        Some(batch)
+    }
+
+    /// Bytes that a pooled buffer of this lane has; others are not worth keeping.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> usize {
+        usize::from(self.config.batch_size)
+    }
+
+    #[inline]
+    fn appended(&mut self, reliability: Reliability, shared: bool) -> Pushed {
+        if self.frame != Some(reliability) {
+            self.frame = Some(reliability);
+            self.advance(reliability);
+        }
+        if !shared {
+            return Pushed::Open;
+        }
+        self.seal_open();
+        Pushed::Sealed
+    }
+
+    #[cold]
+    fn push_fresh<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Pushed {
+        let sealed = self.seal_open();
+        let mut batch = self.fresh();
+        match append(&mut batch, &self.config, Some(&self.next_sn), message) {
+            Ok(shared) => {
+                self.open = Some(batch);
+                let pushed = self.appended(message.reliability, shared);
+                if sealed { Pushed::Sealed } else { pushed }
+            }
+            Err(NoRoom) => {
+                self.keep_spare(batch.into_buffer());
+                self.push_fragments(message);
+                Pushed::Sealed
+            }
+        }
+    }
+
+    /// Splits head and payload over as many batches as it takes. Each fragment has its own batch and the next
+    /// sequence number; nothing else of this lane can come between, because the lane has one owner.
+    fn push_fragments<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) {
+        let head = message.head.to_vec();
+        let payload_bytes = message.payload.bytes();
+        let total = head.len() + payload_bytes.len();
+        let room = usize::from(self.config.batch_size).saturating_sub(FRAGMENT_HEADER_BYTES_MAX).max(1);
+        let mut at = 0;
+        while at < total {
+            let end = total.min(at + room);
+            let header = Fragment {
+                reliability: message.reliability,
+                priority: self.config.priority,
+                sn: self.next_sn[channel(message.reliability)],
+                more: end < total,
+                first: at == 0,
+                drop: false,
+                payload: &[],
+            };
+            let own = head.get(at..end.min(head.len())).unwrap_or(&[]);
+            let start = at.max(head.len()) - head.len();
+            let batch = fragment(&header, own, &message.payload, start..start + (end - at - own.len()));
+            self.enqueue(batch);
+            self.advance(message.reliability);
+            at = end;
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, reliability: Reliability) {
+        let sn = &mut self.next_sn[channel(reliability)];
+        *sn = sn.wrapping_add(1) & self.config.sn_mask;
+    }
+
+    /// Ends the open batch; tells whether there was one.
+    fn seal_open(&mut self) -> bool {
+        self.frame = None;
+        let Some(batch) = self.open.take() else { return false };
+        self.enqueue(batch);
+        true
+    }
+
+    fn enqueue(&mut self, mut batch: Batch) {
+        batch.seal();
+        self.sealed_bytes += batch.wire_len();
+        self.sealed.push_back(batch);
+    }
+
+    fn fresh(&mut self) -> Batch {
+        let buffer = self.spares.pop().unwrap_or_else(|| vec![0; self.buffer_bytes()].into_boxed_slice());
+        Batch::over(buffer)
+    }
+
+    fn keep_spare(&mut self, buffer: Box<[u8]>) {
+        if self.spares.len() < SPARES_MAX {
+            self.spares.push(buffer);
+        }
+    }
+}
+
+#[inline]
+fn channel(reliability: Reliability) -> usize {
+    match reliability {
+        Reliability::BestEffort => 0,
+        Reliability::Reliable => 1,
+    }
+}
+
+/// Appends one message; `frame` holds the next sequence numbers if a frame header must come first. Tells whether
+/// the payload was attached as a shared slice, which ends the batch. On `NoRoom` the batch is as before.
+#[inline]
+fn append<E: Encode + ?Sized>(
+    batch: &mut Batch,
+    config: &LaneConfig,
+    frame: Option<&[u32; 2]>,
+    message: &Outgoing<'_, E>,
+) -> Result<bool, NoRoom> {
+    let room = batch.room();
+    let mut writer = Writer::new(batch.spare());
+    if let Some(next_sn) = frame {
+        let sn = next_sn[channel(message.reliability)];
+        FrameHeader { reliability: message.reliability, priority: config.priority, sn }.encode(&mut writer)?;
+    }
+    message.head.encode(&mut writer)?;
+    let payload = message.payload.bytes();
+    if payload.len() >= SHARE_BYTES_MIN {
+        let written = writer.position();
+        if room - written < payload.len() {
+            return Err(NoRoom);
+        }
+        if let Some(slice) = message.payload.share(0, payload.len()) {
+            batch.commit(written);
+            batch.attach(slice);
+            return Ok(true);
+        }
+    }
+    writer.bytes(payload)?;
+    let written = writer.position();
+    batch.commit(written);
+    Ok(false)
+}
+
+/// One fragment's batch: its header, the part of the message's head that belongs to it, the part of the payload.
+fn fragment(header: &Fragment<'_>, own: &[u8], payload: &Tail<'_>, range: std::ops::Range<usize>) -> Batch {
+    let shared = if range.len() >= SHARE_BYTES_MIN { payload.share(range.start, range.end) } else { None };
+    let copied = if shared.is_some() { &[][..] } else { payload.bytes().get(range).unwrap_or(&[]) };
+    let capacity = FRAGMENT_HEADER_BYTES_MAX + own.len() + copied.len();
+    let mut batch = Batch::over(vec![0; capacity].into_boxed_slice());
+    let mut writer = Writer::new(batch.spare());
+    header
+        .encode_header(&mut writer)
+        .and_then(|()| writer.bytes(own))
+        .and_then(|()| writer.bytes(copied))
+        .expect("the buffer is sized for the largest header and both parts");
+    let written = writer.position();
+    batch.commit(written);
+    if let Some(slice) = shared {
+        batch.attach(slice);
+    }
+    batch
+}
