@@ -57,9 +57,10 @@ pub fn wire_expr(expr: &WireExpr<'_>) -> Value {
 }
 
 fn source_info(info: &Option<SourceInfo>) -> Value {
-    info.map_or(Value::Null, |info| {
-        json!({"zid": info.id.zid.to_string(), "eid": info.id.eid, "sn": info.sn})
-    })
+    info.map_or(
+        Value::Null,
+        |info| json!({"zid": info.id.zid.to_string(), "eid": info.id.eid, "sn": info.sn}),
+    )
 }
 
 fn unknown(extensions: &RawExtensions<'_>) -> Value {
@@ -151,12 +152,8 @@ fn response_body(body: &ResponseBody<'_>) -> Value {
 }
 
 fn declaration(body: &Declaration<'_>) -> Value {
-    let entity = |kind: &str, id: u32, expr: &WireExpr<'_>| {
-        json!({"kind": kind, "id": id, "wire_expr": wire_expr(expr)})
-    };
-    let end = |kind: &str, id: u32, key: &Option<WireExpr<'_>>| {
-        json!({"kind": kind, "id": id, "ext_wire_expr": wire_expr(&key.unwrap_or_default())})
-    };
+    let entity = |kind: &str, id: u32, expr: &WireExpr<'_>| json!({"kind": kind, "id": id, "wire_expr": wire_expr(expr)});
+    let end = |kind: &str, id: u32, key: &Option<WireExpr<'_>>| json!({"kind": kind, "id": id, "ext_wire_expr": wire_expr(&key.unwrap_or_default())});
     match body {
         Declaration::KeyExpr { id, wire_expr } => json!({
             "kind": "DeclareKeyExpr",

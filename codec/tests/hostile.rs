@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bytes that nobody should send: nothing panics, and what is accepted survives a round trip unchanged.
+
+mod json;
+
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use serde_json::Value;
+use zonda_codec::{
+    Encode, LinkState, LinkStateList, LinkStates, NetworkMessage, Push, PushBody, Reader,
+    ScoutingMessage, Timestamp, TransportMessage, Writer, splice_timestamp,
+};
+
+/// The bytes of all golden vectors that hold messages.
+fn vectors() -> &'static [Vec<u8>] {
+    static VECTORS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    VECTORS.get_or_init(|| {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
+        let text = std::fs::read_to_string(path).expect("the golden vectors are part of the tree");
+        let all: Vec<Value> = serde_json::from_str(&text).expect("valid JSON");
+        let layers = ["scouting", "transport", "network", "batch", "linkstate"];
+        all.iter()
+            .filter(|vector| layers.iter().any(|layer| vector["layer"] == *layer))
+            .map(|vector| json::unhex(vector["hex"].as_str().expect("hex")))
+            .collect()
+    })
+}
+
+/// Reads `bytes` as everything there is; each that is accepted must come back equal.
+fn survive(bytes: &[u8]) {
+    if let Ok(message) = NetworkMessage::decode(&mut Reader::new(bytes)) {
+        let again = message.to_vec();
+        assert_eq!(
+            NetworkMessage::decode(&mut Reader::new(&again)),
+            Ok(message)
+        );
+    }
+    if let Ok(message) = TransportMessage::decode(&mut Reader::new(bytes)) {
+        let again = message.to_vec();
+        assert_eq!(
+            TransportMessage::decode(&mut Reader::new(&again)),
+            Ok(message)
+        );
+    }
+    if let Ok(message) = ScoutingMessage::decode(&mut Reader::new(bytes)) {
+        let again = message.to_vec();
+        assert_eq!(
+            ScoutingMessage::decode(&mut Reader::new(&again)),
+            Ok(message)
+        );
+    }
+    if let Ok(list) = LinkStateList::decode(&mut Reader::new(bytes)) {
+        let states: Vec<LinkState<'_>> = list.iter().collect();
+        assert_eq!(states.len(), list.len());
+        let again = LinkStates(&states).to_vec();
+        let list = LinkStateList::decode(&mut Reader::new(&again)).expect("our own bytes");
+        assert!(list.iter().eq(states));
+    }
+    cut_through(bytes);
+}
+
+/// The raw body of a push is the body, and a timestamp spliced into it changes nothing else.
+fn cut_through(bytes: &[u8]) {
+    let mut reader = Reader::new(bytes);
+    let Ok((push, raw)) = Push::decode_with_raw(&mut reader) else {
+        return;
+    };
+    assert!(bytes[..reader.position()].ends_with(raw));
+    let PushBody::Put(put) = push.body else {
+        return;
+    };
+    let timestamp: Timestamp = "7386690599959157260/a1b2".parse().expect("a timestamp");
+    let mut buffer = vec![0; bytes.len() + 64];
+    let mut writer = Writer::new(&mut buffer);
+    Push::encode_head(&push.wire_expr, push.qos, push.node_id, &mut writer).expect("room");
+    let rest = if put.timestamp.is_none() {
+        splice_timestamp(raw, &timestamp, &mut writer).expect("room")
+    } else {
+        assert_eq!(splice_timestamp(raw, &timestamp, &mut writer), Ok(raw));
+        raw
+    };
+    writer.bytes(rest).expect("room");
+    let forwarded = NetworkMessage::decode(&mut Reader::new(writer.written())).expect("a push");
+    let mut expected = push;
+    expected.timestamp = None;
+    expected.ts_stack = None;
+    let mut put = put;
+    put.timestamp = put.timestamp.or(Some(timestamp));
+    expected.body = PushBody::Put(put);
+    assert_eq!(forwarded, NetworkMessage::Push(expected));
+}
+
+#[test]
+fn golden_vectors_survive() {
+    for bytes in vectors() {
+        survive(bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        survive(&bytes);
+    }
+
+    /// Bytes that begin like a message get further.
+    #[test]
+    fn random_bytes_behind_a_header(
+        header in prop_oneof![0u8..8, 0x19u8..0x20],
+        flags in 0u8..8,
+        bytes in proptest::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..60),
+    ) {
+        let mut input = vec![flags << 5 | header];
+        input.extend(bytes);
+        survive(&input);
+    }
+
+    #[test]
+    fn mutated_vectors(
+        index in any::<prop::sample::Index>(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..3), 1..5),
+    ) {
+        let mut bytes = index.get(vectors()).clone();
+        for (place, value, kind) in changes {
+            if bytes.is_empty() {
+                break;
+            }
+            let place = place.index(bytes.len());
+            match kind {
+                0 => bytes[place] = value,
+                1 => bytes.insert(place, value),
+                _ => drop(bytes.remove(place)),
+            }
+        }
+        survive(&bytes);
+    }
+}
