@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One value from one thread or task to another, with any executor on the receiving side.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,18 @@ pub struct Sender<T>(Shared<T>);
 
 /// The end that waits: a future of the value, or of `None` when the sender is gone without one.
 pub struct Receiver<T>(Shared<T>);
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sender")
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Receiver")
+    }
+}
 
 /// A channel for one value.
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {

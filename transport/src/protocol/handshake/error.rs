@@ -65,6 +65,14 @@ pub enum HandshakeError {
         /// The id in question.
         zid: ZenohId,
     },
+    /// This node does not want the link.
+    #[error("node {zid} was turned away with close reason {reason}")]
+    NotAdmitted {
+        /// The peer's id.
+        zid: ZenohId,
+        /// The close reason sent to it.
+        reason: u8,
+    },
     /// A step did not complete in time.
     #[error(
         "no {step} from the peer in time; check that a Zenoh node listens there and that nothing filters the link"

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Handshake batches on a stream: each is a u16le length and as many bytes.
+//!
+//! An [`Exchange`] owns the stream while two nodes introduce themselves, and gives it back with whatever was read
+//! behind the last batch. Its buffer starts tiny and grows only for a batch whose first byte can start a message, so
+//! that strangers cost a listener next to nothing.
+
+use std::io;
+use std::net::TcpStream;
+
+use crate::protocol::handshake::{HandshakeError, Step};
+use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
+
+/// Bytes of the length in front of a batch.
+pub const PREFIX_BYTES: usize = 2;
+
+/// What a stranger may make this node keep before its first bytes are seen to make sense. Enough for the usual
+/// messages of a handshake.
+const FIRST_BYTES: usize = 256;
+
+/// The ids that can be in the low five bits of a batch's first byte.
+const MESSAGE_IDS: std::ops::RangeInclusive<u8> = 0x00..=0x07;
+
+/// Appends a batch with its length in front.
+///
+/// # Panics
+/// When the batch is longer than 65535 bytes.
+pub fn frame(batch: &[u8], out: &mut Vec<u8>) {
+    let length = u16::try_from(batch.len()).expect("a batch is at most 65535 bytes");
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(batch);
+}
+
+/// Why no batch could be received.
+#[derive(Debug)]
+pub enum ReceiveError {
+    /// The socket failed; [`io::ErrorKind::UnexpectedEof`] when the peer hung up.
+    Io(io::Error),
+    /// The peer announced a longer batch than a handshake needs.
+    TooLong {
+        /// The announced length in bytes, without the prefix.
+        length: usize,
+        /// The longest that is accepted.
+        max: usize,
+    },
+}
+
+impl ReceiveError {
+    /// The same as the failure of a handshake that was waiting for `step`.
+    pub fn during(self, step: Step) -> HandshakeError {
+        match self {
+            ReceiveError::Io(error) => HandshakeError::Io(error.kind()),
+            ReceiveError::TooLong { length, max } => HandshakeError::Parameter {
+                step,
+                what: "batch length",
+                value: length as u64,
+                min: 0,
+                max: max as u64,
+            },
+        }
+    }
+}
+
+/// What the bytes at hand begin with.
+enum Head {
+    /// Too few bytes to tell.
+    Incomplete,
+    /// A batch without content, which means nothing.
+    Empty,
+    /// Nothing of this protocol.
+    Foreign,
+    /// A batch that ends at this offset, possibly still to come.
+    Batch { end: usize },
+}
+
+/// One frame on its way out.
+struct Frame(Vec<u8>);
+
+impl Segments for Frame {
+    fn count(&self) -> usize {
+        1
+    }
+    fn segment(&self, _index: usize) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A stream that carries the batches of a handshake.
+pub struct Exchange<R: Runtime> {
+    read: R::Read,
+    write: R::Write,
+    received: RxBuf,
+    /// Bytes at the front of `received` that belong to batches handed out before.
+    consumed: usize,
+    /// The longest batch to receive, in bytes without the prefix.
+    batch_bytes_max: usize,
+}
+
+impl<R: Runtime> Exchange<R> {
+    /// Adopts a connected stream. Batches longer than `batch_bytes_max` will be refused.
+    ///
+    /// # Errors
+    /// Those of the runtime.
+    pub fn new(runtime: &R, stream: TcpStream, batch_bytes_max: usize) -> io::Result<Self> {
+        let (read, write) = runtime.adopt_tcp(stream)?;
+        Ok(Exchange {
+            read,
+            write,
+            received: RxBuf::new(FIRST_BYTES),
+            consumed: 0,
+            batch_bytes_max,
+        })
+    }
+
+    /// Sends one batch; an empty one is not sent.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub async fn send(&mut self, batch: &[u8]) -> io::Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut framed = Vec::with_capacity(PREFIX_BYTES + batch.len());
+        frame(batch, &mut framed);
+        self.write.write_all(Frame(framed)).await.0
+    }
+
+    /// Receives the next batch that is not empty.
+    ///
+    /// If its first byte cannot start any message, the bytes at hand are returned as they are without waiting for the
+    /// rest: decoding them says what is wrong, and what the peer speaks instead never ends a batch of ours.
+    ///
+    /// # Errors
+    /// The link cannot be used any more.
+    pub async fn receive(&mut self) -> Result<&[u8], ReceiveError> {
+        self.received.discard_front(self.consumed);
+        self.consumed = 0;
+        let end = loop {
+            match self.head()? {
+                Head::Incomplete => self.fill(PREFIX_BYTES + 1).await?,
+                Head::Empty => self.received.discard_front(PREFIX_BYTES),
+                Head::Foreign => break self.received.filled().len(),
+                Head::Batch { end } if end <= self.received.filled().len() => break end,
+                Head::Batch { end } => self.fill(end).await?,
+            }
+        };
+        self.consumed = end;
+        Ok(self
+            .received
+            .filled()
+            .get(PREFIX_BYTES..end)
+            .unwrap_or_default())
+    }
+
+    /// The bytes at hand, from the last batch's prefix on: what a peer that speaks something else has said.
+    pub fn raw(&self) -> &[u8] {
+        self.received.filled()
+    }
+
+    fn head(&self) -> Result<Head, ReceiveError> {
+        let filled = self.received.filled();
+        let Some(prefix) = filled.first_chunk::<PREFIX_BYTES>() else {
+            return Ok(Head::Incomplete);
+        };
+        let length = usize::from(u16::from_le_bytes(*prefix));
+        match filled.get(PREFIX_BYTES) {
+            _ if length == 0 => Ok(Head::Empty),
+            None => Ok(Head::Incomplete),
+            Some(first) if !MESSAGE_IDS.contains(&(first & 0x1f)) => Ok(Head::Foreign),
+            Some(_) if length > self.batch_bytes_max => Err(ReceiveError::TooLong {
+                length,
+                max: self.batch_bytes_max,
+            }),
+            Some(_) => Ok(Head::Batch {
+                end: PREFIX_BYTES + length,
+            }),
+        }
+    }
+
+    /// Reads once, with room for `needed` bytes in all.
+    async fn fill(&mut self, needed: usize) -> Result<(), ReceiveError> {
+        if needed > self.received.capacity() {
+            let mut larger = RxBuf::new(needed);
+            let filled = self.received.filled().len();
+            larger.spare_mut()[..filled].copy_from_slice(self.received.filled());
+            larger.advance(filled);
+            self.received = larger;
+        }
+        let (result, received) = self.read.read(self.received.take()).await;
+        self.received = received;
+        match result {
+            Ok(0) => Err(ReceiveError::Io(io::ErrorKind::UnexpectedEof.into())),
+            Ok(_) => Ok(()),
+            Err(error) => Err(ReceiveError::Io(error)),
+        }
+    }
+
+    /// Sends the last words, if there are any, and ends the sending direction, so that the peer reads them and then the
+    /// end. Failures do not matter: the link is given up anyway.
+    pub async fn say_goodbye(&mut self, batch: &[u8]) {
+        if self.send(batch).await.is_ok() {
+            let _ = self.write.shutdown().await;
+        }
+    }
+
+    /// Gives the stream back, with the bytes that were read behind the last batch.
+    ///
+    /// # Errors
+    /// Those of the runtime.
+    pub fn finish(mut self, runtime: &R) -> io::Result<(TcpStream, Vec<u8>)> {
+        self.received.discard_front(self.consumed);
+        let unread = self.received.filled().to_vec();
+        Ok((runtime.release_tcp(self.read, self.write)?, unread))
+    }
+}

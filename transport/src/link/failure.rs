@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The system's reason for a failed socket call, in a form that can be compared, cloned and read in one line.
+
+use std::{fmt, io};
+
+/// Why a socket call failed: the kind for programs, the text for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IoFailure {
+    kind: io::ErrorKind,
+    text: String,
+}
+
+impl IoFailure {
+    /// The kind of error.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.kind
+    }
+}
+
+impl From<io::Error> for IoFailure {
+    fn from(error: io::Error) -> Self {
+        let text = error.to_string();
+        // Without the number that the standard library appends, and as a clause in a sentence.
+        let text = text.split(" (os error").next().unwrap_or(&text);
+        let mut text = text
+            .strip_prefix("failed to lookup address information: ")
+            .unwrap_or(text)
+            .to_owned();
+        if let Some(first) = text.get_mut(..1) {
+            first.make_ascii_lowercase();
+        }
+        IoFailure {
+            kind: error.kind(),
+            text,
+        }
+    }
+}
+
+impl fmt::Display for IoFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The socket options that an endpoint carries behind `#`.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use socket2::Socket;
+use zonda_codec::Endpoint;
+
+use super::EndpointProblem;
+
+/// What an endpoint asks of its socket.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// `so_sndbuf`: size of the send buffer in bytes; the system's default without it.
+    pub send_buffer_bytes: Option<usize>,
+    /// `so_rcvbuf`: size of the receive buffer in bytes; the system's default without it.
+    pub receive_buffer_bytes: Option<usize>,
+    /// `bind`: the local address to connect from, port 0 for any.
+    pub bind: Option<SocketAddr>,
+    /// `iface`: the network interface that all packets must pass.
+    pub interface: Option<String>,
+}
+
+impl SocketOptions {
+    /// Reads the options `so_sndbuf`, `so_rcvbuf`, `bind` and `iface`; others are not for sockets and left alone.
+    ///
+    /// # Errors
+    /// [`EndpointProblem::Option`] for a value that cannot be.
+    pub fn of(endpoint: &Endpoint) -> Result<SocketOptions, EndpointProblem> {
+        Ok(SocketOptions {
+            send_buffer_bytes: size(endpoint, "so_sndbuf")?,
+            receive_buffer_bytes: size(endpoint, "so_rcvbuf")?,
+            bind: option(
+                endpoint,
+                "bind",
+                "ADDRESS or ADDRESS:PORT, such as 192.168.0.1:0",
+                address,
+            )?,
+            interface: option(
+                endpoint,
+                "iface",
+                "the name of a network interface, such as eth0",
+                interface,
+            )?,
+        })
+    }
+
+    /// Applies all but `bind` to a socket that is neither connected nor listening.
+    ///
+    /// # Errors
+    /// Those of the system: no such interface, or not allowed.
+    pub fn apply(&self, socket: &Socket) -> io::Result<()> {
+        if let Some(bytes) = self.send_buffer_bytes {
+            socket.set_send_buffer_size(bytes)?;
+        }
+        if let Some(bytes) = self.receive_buffer_bytes {
+            socket.set_recv_buffer_size(bytes)?;
+        }
+        match &self.interface {
+            Some(name) => bind_to_interface(socket, name),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+fn bind_to_interface(socket: &Socket, name: &str) -> io::Result<()> {
+    let failed =
+        |error: io::Error| io::Error::new(error.kind(), format!("interface {name}: {error}"));
+    socket.bind_device(Some(name.as_bytes())).map_err(failed)
+}
+
+#[cfg(not(any(target_os = "android", target_os = "fuchsia", target_os = "linux")))]
+fn bind_to_interface(_socket: &Socket, name: &str) -> io::Result<()> {
+    let text = format!("interface {name}: a socket cannot be tied to an interface on this system");
+    Err(io::Error::new(io::ErrorKind::Unsupported, text))
+}
+
+/// Looks an option up and parses its value.
+pub(crate) fn option<T>(
+    endpoint: &Endpoint,
+    key: &'static str,
+    expected: &'static str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, EndpointProblem> {
+    let Some(value) = endpoint.config(key) else {
+        return Ok(None);
+    };
+    let problem = || EndpointProblem::Option {
+        key,
+        value: value.to_owned(),
+        expected,
+    };
+    parse(value).ok_or_else(problem).map(Some)
+}
+
+fn size(endpoint: &Endpoint, key: &'static str) -> Result<Option<usize>, EndpointProblem> {
+    // The kernel takes a C int.
+    let parse = |value: &str| {
+        value
+            .parse()
+            .ok()
+            .filter(|bytes| (1..=i32::MAX as usize).contains(bytes))
+    };
+    option(
+        endpoint,
+        key,
+        "a number of bytes from 1 to 2147483647",
+        parse,
+    )
+}
+
+fn address(value: &str) -> Option<SocketAddr> {
+    let bare = value.trim_start_matches('[').trim_end_matches(']');
+    let alone = || bare.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, 0));
+    value.parse().ok().or_else(alone)
+}
+
+fn interface(value: &str) -> Option<String> {
+    // IFNAMSIZ is 16 with the final zero.
+    ((1..16).contains(&value.len()) && !value.contains('\0')).then(|| value.to_owned())
+}

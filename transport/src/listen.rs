@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Accepting links: a loop per listening socket, and a short-lived task per stranger that introduces itself.
+//!
+//! A stranger costs a socket, a task and a buffer of 256 bytes (at most 4 KiB while a message arrives), and for the
+//! accept timeout only. When too many introduce themselves at once the oldest gives way, never the newcomer: silent
+//! connections cannot keep an honest one out.
+
+mod accept;
+mod counters;
+mod pending;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Endpoint, Locator};
+use zonda_runtime::{Runtime, block_on_until, oneshot};
+
+pub use counters::ListenCounts;
+
+use self::accept::Reception;
+use self::counters::Counters;
+use self::pending::Pending;
+use crate::link::{EndpointProblem, HostPort, IoFailure, Link, Protocol, SocketOptions, tcp};
+use crate::protocol::handshake::{CookieKey, HandshakeError};
+use crate::protocol::parameters::{Established, LocalParameters};
+
+/// The longest that [`listen`] waits for a host name's addresses.
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the owner of a listener decides and receives. Called from the runtime's threads, several at once.
+pub trait Admission: Send + Sync + 'static {
+    /// A peer has introduced itself. `Err` turns it away with that close reason.
+    ///
+    /// After `Ok`, exactly one of [`accepted`](Self::accepted) and [`withdrawn`](Self::withdrawn) follows.
+    fn admit(&self, established: &Established) -> Result<(), u8>;
+
+    /// The link is open on both sides. `listener` is the endpoint it came in by, as it was given to [`listen`].
+    fn accepted(&self, link: Link, listener: &Endpoint);
+
+    /// A peer that was admitted got lost before its link was open: whatever [`admit`](Self::admit) reserved is free.
+    fn withdrawn(&self, established: &Established) {
+        let _ = established;
+    }
+
+    /// An introduction failed; it is counted and logged already.
+    fn failed(&self, remote: Option<SocketAddr>, error: HandshakeError) {
+        let _ = (remote, error);
+    }
+}
+
+/// Why nothing listens. Each text is one line that names the endpoint and what to try.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// The endpoint cannot be listened on, whatever the system does.
+    #[error("cannot listen on {endpoint}: {problem}")]
+    Endpoint {
+        /// The endpoint given.
+        endpoint: Endpoint,
+        /// What is wrong with it.
+        problem: EndpointProblem,
+    },
+    /// The host name has no address.
+    #[error(
+        "cannot listen on {endpoint}: no address found for host \"{host}\": {failure}; check the spelling, or use an IP address"
+    )]
+    Resolve {
+        /// The endpoint given.
+        endpoint: Endpoint,
+        /// The name looked up.
+        host: String,
+        /// The resolver's reason.
+        failure: IoFailure,
+    },
+    /// The system refused the socket, the address or an option.
+    #[error("cannot listen on {endpoint}: {failure}{}", advice(endpoint, failure))]
+    Bind {
+        /// The endpoint given.
+        endpoint: Endpoint,
+        /// The address tried.
+        address: SocketAddr,
+        /// The system's reason.
+        failure: IoFailure,
+    },
+    /// No secret could be drawn for the cookies.
+    #[error("cannot listen on {endpoint}: the system gives no random bytes")]
+    Random {
+        /// The endpoint given.
+        endpoint: Endpoint,
+    },
+}
+
+fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
+    match failure.kind() {
+        io::ErrorKind::AddrInUse => {
+            let host = endpoint
+                .address()
+                .rsplit_once(':')
+                .map_or("127.0.0.1", |(host, _)| host);
+            format!(
+                "; is another router running? try -l {}/{host}:0",
+                endpoint.proto()
+            )
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "; no interface of this machine has this address".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => "; try a port from 1024 up".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The limits of a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListenOptions {
+    /// Introductions under way at once, at least 1; beyond it the oldest is given up. Default 1024.
+    pub pending_max: usize,
+    /// How long an introduction may take in all. Default 10 s.
+    pub accept_timeout: Duration,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        ListenOptions {
+            pending_max: 1024,
+            accept_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A listener at work. Dropping it stops it.
+#[derive(Debug)]
+pub struct Listening {
+    endpoint: Endpoint,
+    addresses: Vec<SocketAddr>,
+    pending: Arc<Pending>,
+    counters: Arc<Counters>,
+    /// Dropping one ends its accept loop.
+    stops: Mutex<Vec<oneshot::Sender<()>>>,
+    /// Each is done when its loop has closed the socket.
+    ended: Vec<oneshot::Receiver<()>>,
+}
+
+impl Listening {
+    /// The endpoint as it was given.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The bound addresses; port 0 is replaced by the system's choice.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The bound addresses as peers may be told them, with the endpoint's metadata.
+    pub fn locators(&self) -> Vec<Locator> {
+        let at = |address: &SocketAddr| self.endpoint.with_address(&address.to_string()).ok();
+        self.addresses
+            .iter()
+            .filter_map(at)
+            .map(|endpoint| endpoint.locator())
+            .collect()
+    }
+
+    /// What happened to introductions so far.
+    pub fn counts(&self) -> ListenCounts {
+        self.counters.snapshot()
+    }
+
+    /// How many introductions are under way.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Stops accepting and gives up the introductions under way; links that are open stay. Returns at once, the socket
+    /// is closed soon after.
+    pub fn stop(&self) {
+        let stops = std::mem::take(&mut *self.stops.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(stops);
+        self.pending.close();
+    }
+
+    /// Stops, and completes when the port is free again.
+    pub async fn close(mut self) {
+        self.stop();
+        for ended in std::mem::take(&mut self.ended) {
+            ended.await;
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Listens on `endpoint` with the default limits, from when it returns on.
+///
+/// # Errors
+/// The endpoint is unusable, or the system refuses it.
+///
+/// # Blocking
+/// Only for the addresses of a host name, at most 10 s; an endpoint with an IP address does not block.
+pub fn listen<R: Runtime, A: Admission>(
+    runtime: &R,
+    endpoint: &Endpoint,
+    local: LocalParameters,
+    admission: Arc<A>,
+) -> Result<Listening, ListenError> {
+    listen_with(
+        runtime,
+        endpoint,
+        local,
+        admission,
+        ListenOptions::default(),
+    )
+}
+
+/// Listens as [`listen`] does, with other limits.
+///
+/// # Errors
+/// As [`listen`].
+///
+/// # Blocking
+/// As [`listen`].
+pub fn listen_with<R: Runtime, A: Admission>(
+    runtime: &R,
+    endpoint: &Endpoint,
+    local: LocalParameters,
+    admission: Arc<A>,
+    options: ListenOptions,
+) -> Result<Listening, ListenError> {
+    let sockets = match Protocol::of(endpoint) {
+        Ok(Protocol::Tcp) => bind_tcp(runtime, endpoint)?,
+        Err(problem) => {
+            return Err(ListenError::Endpoint {
+                endpoint: endpoint.clone(),
+                problem,
+            });
+        }
+    };
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(|_| ListenError::Random {
+        endpoint: endpoint.clone(),
+    })?;
+    let reception = Arc::new(Reception {
+        runtime: runtime.clone(),
+        endpoint: endpoint.clone(),
+        local,
+        admission,
+        accept_timeout: options.accept_timeout,
+        key: Arc::new(CookieKey::new(secret)),
+        started: Instant::now(),
+        pending: Arc::new(Pending::new(options.pending_max)),
+        counters: Arc::default(),
+    });
+    start(reception, sockets)
+}
+
+/// Starts one accept loop per socket.
+fn start<R: Runtime, A: Admission>(
+    reception: Arc<Reception<R, A>>,
+    sockets: Vec<(SocketAddr, TcpListener)>,
+) -> Result<Listening, ListenError> {
+    let endpoint = &reception.endpoint;
+    let failed = |address, error: io::Error| ListenError::Bind {
+        endpoint: endpoint.clone(),
+        address,
+        failure: error.into(),
+    };
+    let mut addresses = Vec::new();
+    let mut listeners = Vec::new();
+    for (address, socket) in sockets {
+        addresses.push(
+            socket
+                .local_addr()
+                .map_err(|error| failed(address, error))?,
+        );
+        listeners.push(
+            reception
+                .runtime
+                .listen_tcp(socket)
+                .map_err(|error| failed(address, error))?,
+        );
+    }
+    let (mut stops, mut ended) = (Vec::new(), Vec::new());
+    for listener in listeners {
+        let (stop, stopped) = oneshot::channel();
+        let (end, has_ended) = oneshot::channel();
+        stops.push(stop);
+        ended.push(has_ended);
+        let reception = Arc::clone(&reception);
+        let runtime = reception.runtime.clone();
+        runtime.spawn("zonda-accept", move || async move {
+            reception.accept_all(listener, stopped).await;
+            end.send(());
+        });
+    }
+    Ok(Listening {
+        endpoint: endpoint.clone(),
+        addresses,
+        pending: Arc::clone(&reception.pending),
+        counters: Arc::clone(&reception.counters),
+        stops: Mutex::new(stops),
+        ended,
+    })
+}
+
+/// Binds every address of the endpoint's host. Of a name's addresses those that this machine lacks are left out, if
+/// any remains.
+fn bind_tcp<R: Runtime>(
+    runtime: &R,
+    endpoint: &Endpoint,
+) -> Result<Vec<(SocketAddr, TcpListener)>, ListenError> {
+    let invalid = |problem| ListenError::Endpoint {
+        endpoint: endpoint.clone(),
+        problem,
+    };
+    let options = SocketOptions::of(endpoint).map_err(invalid)?;
+    let host = HostPort::of(endpoint).map_err(invalid)?;
+    let addresses = match host.socket_address() {
+        Some(address) => vec![address],
+        None => look_up(runtime, endpoint, host)?,
+    };
+    let (mut bound, mut absent) = (Vec::new(), None);
+    for address in addresses {
+        match tcp::bind(address, &options) {
+            Ok(socket) => bound.push((address, socket)),
+            Err(error) => {
+                let lacking = tcp::lacks_address(&error);
+                let error = ListenError::Bind {
+                    endpoint: endpoint.clone(),
+                    address,
+                    failure: error.into(),
+                };
+                if !lacking {
+                    return Err(error);
+                }
+                absent = absent.or(Some(error));
+            }
+        }
+    }
+    match absent {
+        Some(error) if bound.is_empty() => Err(error),
+        _ => Ok(bound),
+    }
+}
+
+fn look_up<R: Runtime>(
+    runtime: &R,
+    endpoint: &Endpoint,
+    host: HostPort,
+) -> Result<Vec<SocketAddr>, ListenError> {
+    let search = runtime.resolve(host.host.clone(), host.port);
+    let found = block_on_until(Instant::now() + RESOLVE_TIMEOUT, search);
+    found
+        .unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
+        .map_err(|error| ListenError::Resolve {
+            endpoint: endpoint.clone(),
+            host: host.host,
+            failure: error.into(),
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The accept loop, and the task that hears one stranger out.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use zonda_codec::Endpoint;
+use zonda_codec::transport::reason::MAX_LINKS;
+use zonda_runtime::{Runtime, oneshot};
+
+use super::Admission;
+use super::counters::{Counters, count};
+use super::pending::{Entry, Pending};
+use crate::framing::Exchange;
+use crate::link::{Link, tcp};
+use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError};
+use crate::protocol::parameters::{Established, LocalParameters};
+
+/// The longest batch of an introduction: own cookies are short, and other messages fit well.
+const BATCH_BYTES_MAX: usize = 4096 - 2;
+
+/// The wait after an accept call that failed for want of descriptors or memory.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Cookies are sealed with the number of the period in which they were given out.
+const EPOCH: Duration = Duration::from_secs(10);
+
+/// What the tasks of one listener share.
+pub(super) struct Reception<R, A> {
+    pub(super) runtime: R,
+    pub(super) endpoint: Endpoint,
+    pub(super) local: LocalParameters,
+    pub(super) admission: Arc<A>,
+    pub(super) accept_timeout: Duration,
+    pub(super) key: Arc<CookieKey>,
+    pub(super) started: Instant,
+    pub(super) pending: Arc<Pending>,
+    pub(super) counters: Arc<Counters>,
+}
+
+/// Waits for `future`, or for the channel's end if that comes first: `Err` with what it brought.
+async fn unless<T, F: Future>(
+    end: &mut oneshot::Receiver<T>,
+    future: F,
+) -> Result<F::Output, Option<T>> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        if let Poll::Ready(message) = Pin::new(&mut *end).poll(context) {
+            return Poll::Ready(Err(message));
+        }
+        future.as_mut().poll(context).map(Ok)
+    })
+    .await
+}
+
+impl<R: Runtime, A: Admission> Reception<R, A> {
+    /// Accepts until the listener is stopped, then closes the socket.
+    pub(super) async fn accept_all(
+        self: Arc<Self>,
+        mut listener: R::Listener,
+        mut stopped: oneshot::Receiver<()>,
+    ) {
+        while let Ok(incoming) = unless(&mut stopped, self.runtime.accept(&mut listener)).await {
+            match incoming {
+                Ok((stream, remote)) => self.receive(stream, canonical(remote)),
+                Err(error) => {
+                    let pause = self.after_failure(&error);
+                    let wait = self.runtime.sleep_until(Instant::now() + pause);
+                    if !pause.is_zero() && unless(&mut stopped, wait).await.is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes a failed accept call; returns how long to leave the socket alone.
+    fn after_failure(&self, error: &io::Error) -> Duration {
+        use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
+        count(&self.counters.accept_errors);
+        tracing::debug!("{}: accepting failed: {error}", self.endpoint);
+        if matches!(
+            error.kind(),
+            ConnectionAborted | ConnectionReset | Interrupted | WouldBlock
+        ) {
+            // This connection only: the peer had hung up already.
+            return Duration::ZERO;
+        }
+        // Out of descriptors or memory, most likely: a stranger that is still silent can spare its own.
+        if self.pending.evict_oldest() {
+            count(&self.counters.evicted);
+        }
+        PAUSE
+    }
+
+    /// Starts the task that hears a stranger out.
+    fn receive(self: &Arc<Self>, stream: TcpStream, remote: SocketAddr) {
+        let Some(Entry {
+            ticket,
+            mut ended,
+            evicted,
+        }) = self.pending.enter()
+        else {
+            return;
+        };
+        if evicted {
+            count(&self.counters.evicted);
+        }
+        let reception = Arc::clone(self);
+        self.runtime.spawn("zonda-handshake", move || async move {
+            let mut acceptor = Acceptor::new(reception.local.clone(), Arc::clone(&reception.key));
+            acceptor.set_epoch(reception.epoch());
+            let hearing = reception.hear(&mut acceptor, stream, remote);
+            let bounded = reception
+                .runtime
+                .timeout_at(Instant::now() + reception.accept_timeout, hearing);
+            let outcome = unless(&mut ended, bounded).await;
+            drop(ticket);
+            match outcome {
+                Ok(Some(Ok(admitted))) => reception.accepted(admitted),
+                Ok(Some(Err(error))) => reception.failed(remote, error),
+                Ok(None) => reception.failed(
+                    remote,
+                    HandshakeError::Timeout {
+                        step: acceptor.step(),
+                    },
+                ),
+                Err(Some(_give_way)) => {
+                    tracing::debug!(
+                        "{}: {remote} gave way to newer connections",
+                        reception.endpoint
+                    );
+                }
+                Err(None) => {}
+            }
+        });
+    }
+
+    fn epoch(&self) -> u32 {
+        u32::try_from(self.started.elapsed().as_secs() / EPOCH.as_secs()).unwrap_or(u32::MAX)
+    }
+
+    async fn hear(
+        &self,
+        acceptor: &mut Acceptor,
+        stream: TcpStream,
+        remote: SocketAddr,
+    ) -> Result<Admitted<A>, HandshakeError> {
+        let local = stream.local_addr().map_err(io_error)?;
+        tcp::prepare(&stream).map_err(io_error)?;
+        let mut exchange =
+            Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
+        let mut out = Vec::new();
+        let established = loop {
+            let step = acceptor.step();
+            let batch = exchange
+                .receive()
+                .await
+                .map_err(|error| error.during(step))?;
+            match acceptor.handle_batch(batch, &mut out) {
+                Ok(AcceptStep::Continue) => exchange.send(&out).await.map_err(io_error)?,
+                Ok(AcceptStep::Admit(established)) => break established,
+                Err(error) => {
+                    exchange.say_goodbye(&out).await;
+                    return Err(error);
+                }
+            }
+        };
+        if let Err(reason) = self.admission.admit(&established) {
+            acceptor.refuse(reason, &mut out);
+            exchange.say_goodbye(&out).await;
+            return Err(turned_away(&established, reason));
+        }
+        let reserved = Reserved {
+            admission: Arc::clone(&self.admission),
+            established: Some(established.clone()),
+        };
+        acceptor.admit(&mut out);
+        exchange.send(&out).await.map_err(io_error)?;
+        let (stream, unread) = exchange.finish(&self.runtime).map_err(io_error)?;
+        Ok(Admitted {
+            link: Link {
+                stream,
+                established,
+                local: canonical(local),
+                remote,
+                unread,
+            },
+            reserved,
+        })
+    }
+
+    fn accepted(&self, admitted: Admitted<A>) {
+        let Admitted { link, mut reserved } = admitted;
+        reserved.established = None;
+        count(&self.counters.accepted);
+        self.admission.accepted(link, &self.endpoint);
+    }
+
+    fn failed(&self, remote: SocketAddr, error: HandshakeError) {
+        self.counters.failure(&error);
+        tracing::debug!("{}: no link from {remote}: {error}", self.endpoint);
+        self.admission.failed(Some(remote), error);
+    }
+}
+
+/// A link that is open, and what its owner reserved for it.
+struct Admitted<A: Admission> {
+    link: Link,
+    reserved: Reserved<A>,
+}
+
+/// What [`Admission::admit`] reserved; given back if the link does not come about, for whatever reason.
+struct Reserved<A: Admission> {
+    admission: Arc<A>,
+    established: Option<Established>,
+}
+
+impl<A: Admission> Drop for Reserved<A> {
+    fn drop(&mut self) {
+        if let Some(established) = self.established.take() {
+            self.admission.withdrawn(&established);
+        }
+    }
+}
+
+fn turned_away(established: &Established, reason: u8) -> HandshakeError {
+    match reason {
+        MAX_LINKS => HandshakeError::SameId {
+            zid: established.zid,
+        },
+        _ => HandshakeError::NotAdmitted {
+            zid: established.zid,
+            reason,
+        },
+    }
+}
+
+fn io_error(error: io::Error) -> HandshakeError {
+    HandshakeError::Io(error.kind())
+}
+
+/// An IPv4 peer of a socket that listens on `[::]` by its own address.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
