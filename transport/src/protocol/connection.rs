@@ -163,8 +163,9 @@ impl Connection {
         match self.timers.handle_timeout(now) {
             Some(TimerEvent::Expired) => Err(Expired),
             Some(TimerEvent::SendKeepAlive) => {
-                if let Some(first) = self.lanes.first_mut() {
-                    first.push_bare(&TransportMessage::KeepAlive);
+                // What waits already says as much, and a link that takes nothing must not collect them.
+                if self.lanes.iter().all(Lane::is_empty) {
+                    self.lanes[0].push_bare(&TransportMessage::KeepAlive);
                 }
                 Ok(())
             }

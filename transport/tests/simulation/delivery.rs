@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What arrives, and in which order.
+
+use std::time::Duration;
+
+use super::for_seeds;
+use super::pipe::Faults;
+use super::traffic::Note;
+use super::world::World;
+
+/// The numbers that belong to `channel`, in order.
+fn numbers(notes: &[Note], channel: usize) -> Vec<u32> {
+    notes.iter().filter(|note| note.channel == channel).map(|note| note.number).collect()
+}
+
+/// Compares what each side recorded with the second opinion, and its counters with the oracle's.
+fn check_against_oracle(world: &World) {
+    for side in &world.sides {
+        let oracle = side.oracle.as_ref().expect("an oracle");
+        assert_eq!(side.recorder.damaged, 0, "byte-identical");
+        assert_eq!(side.recorder.notes, oracle.expected, "exactly what the rules allow");
+        let received = side.connection().expect("still open").receiver().received();
+        assert_eq!(received.messages, oracle.expected.len() as u64);
+        assert_eq!(received.frames_dropped, oracle.frames_dropped);
+        assert_eq!(received.fragments_dropped, oracle.fragments_dropped);
+        assert_eq!(received.ignored, 0);
+    }
+}
+
+#[test]
+fn a_clean_pipe_delivers_everything_once_and_in_order() {
+    for_seeds(1500, |seed| {
+        let mut world = World::new(seed);
+        world.open();
+        world.load(40, Duration::from_millis(200));
+        world.run_to_silence();
+        assert_eq!(world.ends(), [None, None]);
+        check_against_oracle(&world);
+        for index in 0..2 {
+            let (receiving, sending) = (&world.sides[index], &world.sides[1 - index]);
+            assert_eq!(sending.sent.len(), 40);
+            for channel in 0..16 {
+                let sent = numbers(&sending.sent, channel);
+                assert_eq!(numbers(&receiving.recorder.notes, channel), sent, "channel {channel}");
+            }
+            let connection = receiving.connection().expect("open");
+            let received = connection.receiver().received();
+            assert_eq!(received.sequence_numbers_skipped, 0);
+            assert_eq!((received.messages_discarded, received.fragments_discarded), (0, 0));
+            assert_eq!(connection.receiver().defragmenter().buffered_bytes(), 0);
+        }
+    });
+}
+
+#[test]
+fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
+    for_seeds(1500, |seed| {
+        let mut world = World::new(seed);
+        world.open();
+        let faults = Faults {
+            loss: world.rng.pick(&[0, 20, 200]),
+            duplication: world.rng.pick(&[0, 20, 200]),
+            reordering: world.rng.pick(&[0, 20, 200]),
+            ..Faults::default()
+        };
+        // A stream cannot reorder its bytes, but whole batches of it may be lost or repeated.
+        let stream = world.pipes[0].carriage.stream;
+        world.set_faults(Faults { reordering: if stream { 0 } else { faults.reordering }, ..faults });
+        world.load(40, Duration::from_millis(200));
+        world.run_to_silence();
+        if world.ends() != [None, None] {
+            return; // so much was lost that a lease ran out; `time` looks at that
+        }
+        check_against_oracle(&world);
+        for index in 0..2 {
+            let (receiving, sending) = (&world.sides[index], &world.sides[1 - index]);
+            for channel in 0..16 {
+                let mut sent = sending.sent.iter().filter(|note| note.channel == channel);
+                for got in receiving.recorder.notes.iter().filter(|note| note.channel == channel) {
+                    assert!(sent.any(|note| note == got), "{got:?} is repeated or out of order");
+                }
+            }
+            let missing = sending.sent.len() - receiving.recorder.notes.len();
+            let received = receiving.connection().expect("open").receiver().received();
+            let reasons = world.pipes[1 - index].lost_batches
+                + received.frames_dropped
+                + received.fragments_dropped
+                + received.fragments_discarded;
+            assert!(missing == 0 || reasons > 0, "{missing} messages vanished without a trace");
+        }
+    });
+}
+
+#[test]
+fn slow_and_stalled_peers_lose_nothing() {
+    for_seeds(300, |seed| {
+        let mut world = World::new(seed);
+        world.open();
+        world.load(40, Duration::from_millis(50));
+        for index in 0..2 {
+            let lease = world.sides[1 - index].established.as_ref().expect("open").remote_lease;
+            let stall = lease.mul_f64(world.rng.below(90) as f64 / 100.0);
+            world.pipes[index].stalled_until = Some(world.now + stall);
+            world.pipes[index].carriage.window_bytes = 500;
+        }
+        world.run_to_silence();
+        if world.ends() != [None, None] {
+            return;
+        }
+        check_against_oracle(&world);
+        for index in 0..2 {
+            let got = world.sides[index].recorder.notes.len();
+            assert_eq!(got, world.sides[1 - index].sent.len());
+        }
+    });
+}
+
+#[test]
+fn messages_above_the_receivers_limit_are_dropped_alone() {
+    for_seeds(200, |seed| {
+        let mut world = World::new(seed);
+        for side in &mut world.sides {
+            side.limit_messages(200);
+        }
+        world.open();
+        world.load(40, Duration::from_millis(50));
+        world.run_to_silence();
+        assert_eq!(world.ends(), [None, None]);
+        check_against_oracle(&world);
+    });
+}
+
+#[test]
+fn a_close_ends_the_peer_after_everything_before_it() {
+    for_seeds(200, |seed| {
+        let mut world = World::new(seed);
+        world.open();
+        world.load(20, Duration::from_millis(50));
+        world.sides[1].outgoing.clear();
+        world.sides[0].closes = true;
+        world.run_to_silence();
+        let closed = Some(super::side::End::Closed(0));
+        assert_eq!(world.ends(), [closed.clone(), closed]);
+        assert_eq!(world.sides[1].recorder.notes.len(), 20);
+    });
+}

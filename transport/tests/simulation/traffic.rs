@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the simulated sides say to each other, in a form that can be checked on arrival: the key of
+//! each message names its channel, its number and its size, and its payload follows from the key.
+
+use std::sync::LazyLock;
+
+use zenoh_buffers::ZSlice;
+use zonda_codec::{
+    Encode, NetworkMessage, NoRoom, Priority, Push, PushBody, Put, Qos, Reliability, ResponseFinal,
+    WireExpr, Writer,
+};
+use zonda_transport::protocol::rx::{Context, Deliver};
+
+use super::rng::Rng;
+
+/// Bytes that payloads are cut out of.
+static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| Rng::new(1).bytes(512 * 1024));
+
+/// One of the 16 ways a message can go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Channel {
+    pub priority: Priority,
+    pub reliability: Reliability,
+}
+
+impl Channel {
+    pub fn index(self) -> usize {
+        (self.priority as usize) * 2 + usize::from(self.reliability == Reliability::Reliable)
+    }
+}
+
+/// A message as the test remembers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub channel: usize,
+    pub number: u32,
+    pub size: usize,
+}
+
+impl Note {
+    pub fn key(&self) -> String {
+        format!("{}/{}/{}", self.channel, self.number, self.size)
+    }
+
+    pub fn parse(key: &str) -> Option<Note> {
+        let mut parts = key.split('/').map(|part| part.parse::<u64>());
+        let mut next = || parts.next()?.ok();
+        let (channel, number, size) = (next()? as usize, next()? as u32, next()? as usize);
+        Some(Note { channel, number, size })
+    }
+
+    pub fn payload(&self) -> &'static [u8] {
+        let start = (self.number as usize * 7919 + self.channel * 31) % (PATTERN.len() / 2);
+        &PATTERN[start..start + self.size]
+    }
+
+    /// Every eighth message is not a PUSH; its number travels as the request id.
+    pub fn is_push(&self) -> bool {
+        !self.number.is_multiple_of(8) || self.size > 0
+    }
+}
+
+/// Encodes everything of a PUSH in front of its payload.
+#[derive(Debug)]
+pub struct PushHead {
+    pub key: String,
+    pub qos: Qos,
+    pub payload_bytes: usize,
+}
+
+impl Encode for PushHead {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        Push::encode_head(&WireExpr::full(&self.key), self.qos, 0, writer)?;
+        Put::new(&[]).encode_head(self.payload_bytes, writer)
+    }
+}
+
+/// The message that stands for a note of size 0 which is not a PUSH.
+pub fn other(note: &Note) -> NetworkMessage<'static> {
+    let rid = (note.channel as u32) << 24 | note.number;
+    NetworkMessage::ResponseFinal(ResponseFinal { rid, qos: Qos::REQUEST, timestamp: None })
+}
+
+/// Keeps what arrives, after checking that it is what its key says.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    pub notes: Vec<Note>,
+    /// Messages that are not as they were sent; only a damaging pipe may produce them.
+    pub damaged: u64,
+    pub qos_agreed: bool,
+    /// Keeps blocks alive for a while, as an application would.
+    pub held: Vec<ZSlice>,
+}
+
+impl Recorder {
+    fn note(&mut self, note: Option<Note>, intact: bool, context: &Context<'_>) {
+        let channel = Channel { priority: context.priority, reliability: context.reliability };
+        match note {
+            Some(note) if intact && note.channel == channel.index() => self.notes.push(note),
+            _ => self.damaged += 1,
+        }
+        if self.notes.len() % 5 == 0 {
+            self.held.push(context.block.clone());
+        }
+        if self.held.len() > 8 {
+            self.held.clear();
+        }
+    }
+}
+
+impl Deliver for Recorder {
+    fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
+        let note = Note::parse(push.wire_expr.suffix);
+        let intact = match (&push.body, note) {
+            (PushBody::Put(put), Some(note)) if note.size <= PATTERN.len() / 2 => {
+                raw_body.ends_with(put.payload) && put.payload == note.payload()
+            }
+            _ => false,
+        };
+        self.note(note, intact, context);
+    }
+
+    fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>) {
+        assert!(!matches!(message, NetworkMessage::Push(_)), "a PUSH goes to `push`");
+        let note = match message {
+            NetworkMessage::ResponseFinal(end) => {
+                let (channel, number) = ((end.rid >> 24) as usize, end.rid & 0xff_ffff);
+                Some(Note { channel, number, size: 0 })
+            }
+            _ => None,
+        };
+        let intact = note.is_some_and(|note| other(&note) == message);
+        self.note(note, intact, context);
+    }
+}
