@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What arrives, and in which order.
 
+use std::cell::RefCell;
 use std::time::Duration;
+
+use zonda_transport::protocol::rx::Received;
 
 use super::for_seeds;
 use super::pipe::Faults;
@@ -24,6 +27,66 @@ fn check_against_oracle(world: &World) {
         assert_eq!(received.frames_dropped, oracle.frames_dropped);
         assert_eq!(received.fragments_dropped, oracle.fragments_dropped);
         assert_eq!(received.ignored, 0);
+    }
+}
+
+/// Sent = delivered + what can be put down to sequence numbers that were lost or rejected.
+fn check_the_books(world: &World, receiving: usize) {
+    let (to, from) = (&world.sides[receiving], &world.sides[1 - receiving]);
+    let oracle = to.oracle.as_ref().expect("an oracle");
+    let received = to.connection().expect("open").receiver().received();
+    assert_eq!(from.ledger.sent(), from.sent.len() as u64);
+    if from.ledger.wrapped {
+        return;
+    }
+    let complete = from.ledger.complete(&oracle.accepted);
+    match oracle.patch {
+        // Without marks the rest of a torn message may swallow the beginning of the next.
+        0 => assert!(received.messages <= complete),
+        _ => assert_eq!(received.messages, complete),
+    }
+    let known = oracle.accepted.len() as u64 + received.sequence_numbers_skipped;
+    assert!(known <= from.ledger.numbers(), "no number is counted twice");
+    let lost = world.pipes[1 - receiving].lost_batches;
+    let unseen = from.ledger.numbers() - known;
+    assert!(unseen == 0 || lost > 0 || received.frames_dropped + received.fragments_dropped > 0);
+}
+
+/// What happened over all seeds, to be sure that the test tests something.
+#[derive(Default)]
+struct Tally(RefCell<(Received, u64)>);
+
+impl Tally {
+    fn add(&self, received: &Received) {
+        let all = &mut self.0.borrow_mut().0;
+        all.messages += received.messages;
+        all.frames_dropped += received.frames_dropped;
+        all.fragments_dropped += received.fragments_dropped;
+        all.fragments_discarded += received.fragments_discarded;
+        all.messages_discarded += received.messages_discarded;
+        all.messages_undecodable += received.messages_undecodable;
+        all.sequence_numbers_skipped += received.sequence_numbers_skipped;
+    }
+
+    fn expire(&self) {
+        self.0.borrow_mut().1 += 1;
+    }
+
+    fn check(&self) {
+        let (all, expired) = *self.0.borrow();
+        println!("{all:?}, {expired} runs ended by a lease");
+        if std::env::var_os("ZONDA_SEED").is_none() {
+            let rarest = [
+                all.frames_dropped,
+                all.fragments_dropped,
+                all.fragments_discarded,
+                all.messages_discarded,
+                all.messages_undecodable,
+                all.sequence_numbers_skipped,
+            ];
+            assert!(rarest.into_iter().all(|count| count >= 50), "{all:?}");
+            assert!(expired < 100, "{expired} runs ended early");
+        }
     }
 }
 
@@ -54,6 +117,7 @@ fn a_clean_pipe_delivers_everything_once_and_in_order() {
 
 #[test]
 fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
+    let tally = Tally::default();
     for_seeds(1500, |seed| {
         let mut world = World::new(seed);
         world.open();
@@ -69,7 +133,7 @@ fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
         world.load(40, Duration::from_millis(200));
         world.run_to_silence();
         if world.ends() != [None, None] {
-            return; // so much was lost that a lease ran out; `time` looks at that
+            return tally.expire(); // so much was lost that a lease ran out
         }
         check_against_oracle(&world);
         for index in 0..2 {
@@ -80,15 +144,12 @@ fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
                     assert!(sent.any(|note| note == got), "{got:?} is repeated or out of order");
                 }
             }
-            let missing = sending.sent.len() - receiving.recorder.notes.len();
+            check_the_books(&world, index);
             let received = receiving.connection().expect("open").receiver().received();
-            let reasons = world.pipes[1 - index].lost_batches
-                + received.frames_dropped
-                + received.fragments_dropped
-                + received.fragments_discarded;
-            assert!(missing == 0 || reasons > 0, "{missing} messages vanished without a trace");
+            tally.add(&received);
         }
     });
+    tally.check();
 }
 
 #[test]

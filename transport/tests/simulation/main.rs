@@ -3,6 +3,7 @@
 //! repeat, reorder and damage what they carry. A seed decides everything; a failing one is printed,
 //! and `ZONDA_SEED=<seed>` runs that one alone. `ZONDA_SEEDS=<factor>` runs that many times more.
 
+mod ledger;
 mod oracle;
 mod pipe;
 mod rng;

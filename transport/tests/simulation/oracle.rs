@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A slow and simple second opinion on what a receiver must deliver of the batches that arrive.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use zonda_codec::{Fragment, NetworkMessage, Reader, TransportMessage};
 
+use super::ledger::Place;
 use super::traffic::{Channel, Note};
 
 #[derive(Debug, Default)]
@@ -25,7 +26,7 @@ pub struct Oracle {
     pub expected: Vec<Note>,
     pub frames_dropped: u64,
     pub fragments_dropped: u64,
-    pub sequence_numbers_accepted: u64,
+    pub accepted: HashSet<Place>,
     channels: HashMap<usize, ChannelState>,
 }
 
@@ -52,7 +53,7 @@ impl Oracle {
             expected: Vec::new(),
             frames_dropped: 0,
             fragments_dropped: 0,
-            sequence_numbers_accepted: 0,
+            accepted: HashSet::new(),
             channels: HashMap::new(),
         }
     }
@@ -92,7 +93,7 @@ impl Oracle {
             return None;
         }
         state.last = Some(sn);
-        self.sequence_numbers_accepted += 1;
+        self.accepted.insert((channel, sn));
         Some(ahead - 1)
     }
 

@@ -16,6 +16,7 @@ use zonda_transport::protocol::parameters::{Established, LocalParameters};
 use zonda_transport::protocol::rx::{Flow, PeerMisbehaved};
 use zonda_transport::protocol::tx::{Outgoing, Tail};
 
+use super::ledger::Ledger;
 use super::oracle::Oracle;
 use super::pipe::Pipe;
 use super::rng::Rng;
@@ -54,6 +55,7 @@ pub struct Side {
     /// Messages to send, with the time from which on each may be.
     pub outgoing: VecDeque<(Instant, Note)>,
     pub sent: Vec<Note>,
+    pub ledger: Ledger,
     /// When batches were sent.
     pub batch_times: Vec<Instant>,
     pub last_received: Instant,
@@ -82,6 +84,7 @@ impl Side {
             checks_with_oracle: true,
             outgoing: VecDeque::new(),
             sent: Vec::new(),
+            ledger: Ledger::default(),
             batch_times: Vec::new(),
             last_received: now,
             ended_at: None,
@@ -287,6 +290,7 @@ impl Side {
             let prefix = u16::from_le_bytes([batch.head()[0], batch.head()[1]]);
             assert_eq!(usize::from(prefix), bytes.len(), "the prefix counts the batch");
             self.batch_times.push(now);
+            self.ledger.enter(&bytes);
             connection.recycle(batch);
             back.pipe.send(now, &bytes, back.rng);
         }
