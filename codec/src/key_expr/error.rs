@@ -106,3 +106,10 @@ pub(super) fn quoted(text: &str) -> Box<str> {
     let (shown, _) = text.split_at(end);
     format!("{shown:?}... ({} bytes)", text.len()).into()
 }
+
+/// A key expression that is one already needs no check; this lets functions take it beside texts.
+impl From<std::convert::Infallible> for KeyExprError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
