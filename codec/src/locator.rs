@@ -249,6 +249,37 @@ impl FromStr for Locator {
     }
 }
 
+/// Whether `text` may stand for a locator in a received message. Allocates nothing.
+///
+/// This is the reference's own rule, which a message must keep to be understood at all: normalised text of the form
+/// `protocol/address?metadata`. It is a little wider than [`Locator`], which also wants a plain protocol name and an
+/// address; a locator that only this accepts cannot be dialled, but is no reason to drop the peer that passed it on.
+///
+/// ```
+/// use zonda_codec::locator::is_wire_locator;
+/// assert!(is_wire_locator("tcp/127.0.0.1:7447?prio=1-3;rel=1"));
+/// assert!(!is_wire_locator("tcp/127.0.0.1:7447?rel=1;prio=1-3"));
+/// assert!(!is_wire_locator("tcp/127.0.0.1:7447#iface=lo"));
+/// ```
+pub fn is_wire_locator(text: &str) -> bool {
+    let (place, metadata) = split_mark(text, '?');
+    let Some((protocol, address)) = place.split_once('/') else {
+        return false;
+    };
+    if protocol.is_empty() || text.contains('#') || (address.is_empty() && metadata.is_none()) {
+        return false;
+    }
+    let mut previous = "";
+    metadata.is_none_or(|metadata| {
+        metadata.split(';').all(|entry| {
+            let (key, value) = split_mark(entry, '=');
+            let sorted = previous <= key;
+            previous = key;
+            sorted && !key.is_empty() && value != Some("")
+        })
+    })
+}
+
 /// The text divided at its marks. A part that is there but empty is `Some("")`.
 #[derive(Clone, Copy)]
 struct Parts<'a> {

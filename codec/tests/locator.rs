@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use zenoh_protocol::core::EndPoint;
+use zonda_codec::locator::is_wire_locator;
 use zonda_codec::{Endpoint, EndpointError, Locator};
 
 #[test]
@@ -182,6 +183,19 @@ proptest! {
             let theirs = theirs.to_locator();
             prop_assert_eq!(locator.as_str(), theirs.as_str());
             prop_assert_eq!(endpoint.as_str().parse::<Endpoint>().unwrap(), endpoint.clone());
+        }
+    }
+
+    /// In a message the reference takes exactly the texts it would write itself.
+    #[test]
+    fn locators_in_messages_are_those_of_the_reference(
+        text in "(tcp|t:|)/?[ab:/]{0,4}(\\?[ab=;|1?]{0,8})?(#[ab=]{0,3})?"
+    ) {
+        let theirs = text.parse::<zenoh_protocol::core::Locator>();
+        let expected = theirs.is_ok_and(|locator| locator.as_str() == text);
+        prop_assert_eq!(is_wire_locator(&text), expected, "{}", text);
+        if let Ok(locator) = text.parse::<Locator>() {
+            prop_assert!(is_wire_locator(locator.as_str()));
         }
     }
 

@@ -9,12 +9,13 @@ use core::fmt;
 
 use crate::{
     error::DecodeError,
-    locator::Locator,
+    locator::is_wire_locator,
     reader::Reader,
     writer::{NoRoom, Writer},
 };
 
-/// Locators on the wire. Received ones are checked: each is a valid [`Locator`].
+/// Locators on the wire. Received ones are checked with [`is_wire_locator`]; to dial one, parse it as a
+/// [`Locator`](crate::Locator).
 #[derive(Clone, Copy)]
 pub struct Locators<'a>(List<'a>);
 
@@ -63,7 +64,7 @@ impl<'a> Locators<'a> {
         // Each takes at least a byte, so a count that lies ends with the input.
         while (count as u64) < announced {
             let text = reader.str_z8()?;
-            if text.parse::<Locator>().is_err() {
+            if !is_wire_locator(text) {
                 return Err(reader.invalid("locator", text.len() as u64));
             }
             count += 1;
