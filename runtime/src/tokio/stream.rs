@@ -42,9 +42,12 @@ pub(super) fn split(stream: TcpStream) -> (TokioRead, TokioWrite) {
 
 /// Undoes [`split`].
 pub(super) fn join(read: TokioRead, write: TokioWrite) -> io::Result<TcpStream> {
+    let together = Arc::ptr_eq(&read.stream, &write.stream);
     drop(write);
     let apart = || io::Error::new(io::ErrorKind::InvalidInput, "halves of different streams");
-    Arc::into_inner(read.stream).ok_or_else(apart)
+    Arc::into_inner(read.stream)
+        .filter(|_| together)
+        .ok_or_else(apart)
 }
 
 impl TokioRead {
