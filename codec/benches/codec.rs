@@ -1,2 +1,41 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-fn main() {}
+//! Time to encode and decode the messages that matter, beside the reference's codec in the same run.
+//!
+//! `cargo bench -p zonda-codec --bench codec`; instructions are counted by `benches/instructions.sh`.
+
+mod cases;
+
+use std::time::Duration;
+
+use cases::{Case, Ours, Theirs};
+use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
+
+fn encode(group: &mut BenchmarkGroup<'_, WallTime>, case: Case) {
+    let mut ours = Ours::new(case);
+    group.bench_function("ours", |bencher| bencher.iter(|| ours.encode()));
+    let mut theirs = Theirs::new(case);
+    group.bench_function("zenoh-codec", |bencher| bencher.iter(|| theirs.encode()));
+}
+
+fn decode(group: &mut BenchmarkGroup<'_, WallTime>, case: Case) {
+    let ours = Ours::new(case);
+    group.bench_function("ours", |bencher| bencher.iter(|| ours.decode()));
+    let mut theirs = Theirs::new(case);
+    group.bench_function("zenoh-codec", |bencher| bencher.iter(|| theirs.decode()));
+}
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .configure_from_args();
+    for case in Case::ALL {
+        for (direction, bench) in [("encode", encode as fn(&mut _, _)), ("decode", decode)] {
+            let mut group = criterion.benchmark_group(format!("{direction}/{}", case.name()));
+            group.throughput(Throughput::Elements(1));
+            bench(&mut group, case);
+            group.finish();
+        }
+    }
+    criterion.final_summary();
+}
