@@ -1,1 +1,116 @@
-//! x
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![forbid(unsafe_code)]
+
+//! Publish/subscribe over the Zenoh 1.x protocol, on the runtime you already have.
+//!
+//! A [`Session`] is a node: it listens, connects to peers and routers (this project's or the reference's), publishes
+//! values on keys such as `building/3/temperature`, and receives what others publish.
+//!
+//! # The smallest program
+//! ```
+//! use zonda::{Config, Wait};
+//!
+//! fn main() -> zonda::Result<()> {
+//!     // One peer listens, the other connects; `tcp/127.0.0.1:0` takes any free port.
+//!     let alice = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+//!     let address = alice.info().locators().remove(0);
+//!     let bob = zonda::open(Config::client([&address])).wait()?;
+//!
+//!     let subscriber = bob.declare_subscriber("building/*/temperature").wait()?;
+//!     let publisher = alice.declare_publisher("building/3/temperature").wait()?;
+//! #   let begin = std::time::Instant::now();
+//! #   while !publisher.matching_status().wait()?.matching() {
+//! #       assert!(begin.elapsed().as_secs() < 20, "the subscription does not arrive");
+//! #       std::thread::yield_now();
+//! #   }
+//!     publisher.put("21.5").wait()?;
+//!
+//!     let sample = subscriber.recv()?;
+//!     println!("{} is {}", sample.key_expr(), sample.payload().try_to_string()?);
+//!     alice.close().wait()?;
+//!     Ok(())
+//! }
+//! ```
+//! Every operation is a builder: end it with `.await`, or with `.wait()` of the trait [`Wait`] on a plain thread.
+//!
+//! # Threads
+//! By default a session starts a tokio runtime of its own (threads `zonda-net-N`) on which it talks to its peers and
+//! **runs the callbacks** of subscribers. [`Config::with_runtime`] chooses another kind,
+//! [`Config::with_runtime_handle`] hands over a runtime that exists already. Dropping the last clone of a session
+//! starts one short-lived thread (`zonda-close`) that says goodbye. No other thread is started, there is no global
+//! state, and dropping anything never blocks.
+//!
+//! # What a put tells
+//! A put gives an [`Outcome`]: sent, queued, or dropped for a slow peer; a refusal names the reason and the peer. With
+//! congestion control `Drop` (the default) it never waits; with `Block` it waits at most its timeout (5 s) and never
+//! drops silently.
+//!
+//! # Coming from `zenoh`
+//! Names are the same; most programs need another `use`.
+//!
+//! | `zenoh` | here |
+//! |---|---|
+//! | `use zenoh::Wait;`, `.await` | `use zonda::Wait;`, `.await` |
+//! | `zenoh::open(zenoh::Config::default())` | `zonda::open(zonda::Config::default())`; there is no discovery yet: set `connect/endpoints` or [`Config::connect`] |
+//! | `config.insert_json5("connect/endpoints", ..)` | the same; unknown keys are errors that name the right one |
+//! | `Config::from_file`, `DEFAULT_CONFIG.json5` | the same file works; what is not supported yet is a [warning](Config::warnings) |
+//! | `session.put(..).await?` is `()` | is an [`Outcome`] |
+//! | `session.declare_subscriber(..).callback(..)`, `.with(..)`, `.background()` | the same |
+//! | `FifoChannel`, `RingChannel`, `CallbackDrop` | the same in [`handlers`]; plus [`handlers::Overflow`] and counters |
+//! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`] |
+//! | `session.close()` | the same; plus `.timeout(..)` |
+//! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |
+//! | `session.get`, queryables, liveliness, scouting | not yet |
+
+pub mod bytes;
+mod encoding;
+mod error;
+pub mod handlers;
+mod publication;
+mod publisher;
+mod put;
+pub mod sample;
+pub mod session;
+mod subscriber;
+mod wait;
+
+pub use config::Config;
+pub use error::*;
+pub use session::{Session, open};
+pub use wait::{Done, Wait};
+pub use zonda_router::node::Outcome;
+
+/// Configuration: roles, endpoints, limits, runtime.
+pub mod config {
+    pub use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId};
+    pub use zonda_router::config::{Config, ConfigError, Retry, TimeLimit, Warning};
+    pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions};
+
+    /// The reference's spelling of [`Endpoint`].
+    pub type EndPoint = Endpoint;
+}
+
+/// Keys and key expressions.
+pub mod key_expr {
+    pub use zonda_codec::{KeyExpr, KeyExprError};
+}
+
+/// Publishers and subscribers.
+pub mod pubsub {
+    pub use crate::publisher::{
+        MatchingStatus, Publisher, PublisherBuilder, PublisherDeleteBuilder, PublisherPutBuilder,
+        Publishing,
+    };
+    pub use crate::put::{IntoAttachment, SessionDeleteBuilder, SessionPutBuilder};
+    pub use crate::subscriber::{BackgroundSubscriberBuilder, Subscriber, SubscriberBuilder};
+}
+
+/// Quality of service.
+pub mod qos {
+    pub use zonda_codec::{CongestionControl, Priority, Reliability};
+}
+
+/// Timestamps.
+pub mod time {
+    pub use zonda_codec::{Ntp64, Timestamp};
+}

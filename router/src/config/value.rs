@@ -110,10 +110,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
 fn in_words(kind: Kind) -> String {
     match kind {
         Kind::Bool => "true or false".into(),
-        Kind::Whole {
-            min,
-            max: 0x7fff_ffff_ffff_ffff..,
-        } if min == -1 => "a whole number from 0, or -1 for no limit".into(),
+        Kind::Whole { min: -1, .. } => "a whole number from 0, or -1 for no limit".into(),
         Kind::Whole { min, max } if max >= 1 << 53 => format!("a whole number from {min}"),
         Kind::Whole { min, max } => format!("a whole number from {min} to {max}"),
         Kind::Factor => "a number of at least 1".into(),
@@ -130,11 +127,7 @@ fn in_words(kind: Kind) -> String {
 }
 
 fn texts(items: &[super::json5::Located]) -> Option<Vec<&str>> {
-    let text = |v: &Value| match v {
-        Value::Text(_) => true,
-        _ => false,
-    };
-    if !items.iter().all(|i| text(&i.value)) {
+    if !items.iter().all(|i| as_text(&i.value).is_some()) {
         return None;
     }
     Some(items.iter().filter_map(|i| as_text(&i.value)).collect())

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`ZBytes`], what is published and received, and [`Encoding`], which says how to read it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::str::Utf8Error;
+
+use bytes::Bytes;
+use zonda_codec::{Payload, ZSlice};
+
+pub use crate::encoding::{Encoding, EncodingError};
+
+/// A payload or an attachment: contiguous shared bytes. Cloning copies nothing.
+///
+/// What a subscriber receives shares the buffer the network filled. Keeping many small payloads therefore could
+/// keep large buffers; queues ([`FifoChannel`](crate::handlers::FifoChannel), ...) take care of it, and
+/// [`ZBytes::detached`] does the same for your own collections.
+///
+/// ```
+/// use zonda::bytes::ZBytes;
+///
+/// let bytes = ZBytes::from("hello");
+/// assert_eq!(bytes.len(), 5);
+/// assert_eq!(bytes.try_to_string().unwrap(), "hello");
+/// assert_eq!(ZBytes::from(vec![1, 2, 3]).to_bytes(), [1, 2, 3].as_slice());
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ZBytes(Payload);
+
+impl ZBytes {
+    /// No bytes.
+    pub fn new() -> ZBytes {
+        ZBytes::default()
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.as_slice().len()
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes. Borrowed: the bytes of Zonda are contiguous always.
+    pub fn to_bytes(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(self.as_slice())
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+
+    /// The bytes as text.
+    ///
+    /// # Errors
+    /// They are not UTF-8.
+    pub fn try_to_string(&self) -> Result<Cow<'_, str>, Utf8Error> {
+        std::str::from_utf8(self.as_slice()).map(Cow::Borrowed)
+    }
+
+    /// The bytes in pieces; Zonda always has one piece, or none when empty.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(self.as_slice()).filter(|s| !s.is_empty())
+    }
+
+    /// Reads the bytes through [`std::io::Read`] and [`std::io::Seek`].
+    pub fn reader(&self) -> io::Cursor<&[u8]> {
+        io::Cursor::new(self.as_slice())
+    }
+
+    /// Builds bytes through [`std::io::Write`].
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// let mut writer = zonda::bytes::ZBytes::writer();
+    /// write!(writer, "{} {}", 1, 2).unwrap();
+    /// assert_eq!(writer.finish(), zonda::bytes::ZBytes::from("1 2"));
+    /// ```
+    pub fn writer() -> ZBytesWriter {
+        ZBytesWriter(Vec::new())
+    }
+
+    /// The same bytes in a buffer of their own, if they are so few (at most
+    /// [`DETACHED_BYTES_MAX`](ZBytes::DETACHED_BYTES_MAX)) that sharing a large buffer could cost more memory
+    /// than the copy; else the same shared bytes.
+    #[must_use]
+    pub fn detached(&self) -> ZBytes {
+        if self.is_empty() || self.len() > Self::DETACHED_BYTES_MAX {
+            self.clone()
+        } else {
+            ZBytes::from(self.as_slice())
+        }
+    }
+
+    /// The longest bytes that [`ZBytes::detached`] copies.
+    pub const DETACHED_BYTES_MAX: usize = 1024;
+
+    /// The codec's view.
+    pub(crate) fn payload(&self) -> &Payload {
+        &self.0
+    }
+}
+
+/// Collects bytes for a [`ZBytes`]; see [`ZBytes::writer`].
+#[derive(Debug, Default)]
+pub struct ZBytesWriter(Vec<u8>);
+
+impl ZBytesWriter {
+    /// The bytes written so far, without a copy.
+    pub fn finish(self) -> ZBytes {
+        ZBytes::from(self.0)
+    }
+}
+
+impl io::Write for ZBytesWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ZBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl From<Vec<u8>> for ZBytes {
+    /// Takes the vector over; no copy.
+    fn from(bytes: Vec<u8>) -> Self {
+        ZBytes(bytes.into())
+    }
+}
+
+impl From<&[u8]> for ZBytes {
+    /// **Copies** the bytes.
+    fn from(bytes: &[u8]) -> Self {
+        ZBytes(bytes.into())
+    }
+}
+
+impl<const N: usize> From<[u8; N]> for ZBytes {
+    /// **Copies** the bytes.
+    fn from(bytes: [u8; N]) -> Self {
+        ZBytes::from(bytes.as_slice())
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for ZBytes {
+    /// **Copies** the bytes.
+    fn from(bytes: &[u8; N]) -> Self {
+        ZBytes::from(bytes.as_slice())
+    }
+}
+
+impl From<&Vec<u8>> for ZBytes {
+    /// **Copies** the bytes.
+    fn from(bytes: &Vec<u8>) -> Self {
+        ZBytes::from(bytes.as_slice())
+    }
+}
+
+impl From<String> for ZBytes {
+    /// Takes the text over; no copy.
+    fn from(text: String) -> Self {
+        ZBytes(text.into())
+    }
+}
+
+impl From<&String> for ZBytes {
+    /// **Copies** the text.
+    fn from(text: &String) -> Self {
+        ZBytes::from(text.as_str())
+    }
+}
+
+impl From<&str> for ZBytes {
+    /// **Copies** the text.
+    fn from(text: &str) -> Self {
+        ZBytes(text.into())
+    }
+}
+
+impl From<Cow<'_, [u8]>> for ZBytes {
+    /// Copies only what is borrowed.
+    fn from(bytes: Cow<'_, [u8]>) -> Self {
+        ZBytes::from(bytes.into_owned())
+    }
+}
+
+impl From<Cow<'_, str>> for ZBytes {
+    /// Copies only what is borrowed.
+    fn from(text: Cow<'_, str>) -> Self {
+        ZBytes::from(text.into_owned())
+    }
+}
+
+impl From<Bytes> for ZBytes {
+    /// Shares the bytes; no copy.
+    fn from(bytes: Bytes) -> Self {
+        ZBytes(bytes.into())
+    }
+}
+
+impl From<ZBytes> for Bytes {
+    /// Shares the bytes; no copy.
+    fn from(bytes: ZBytes) -> Self {
+        bytes.0.into()
+    }
+}
+
+impl From<ZSlice> for ZBytes {
+    /// Shares the bytes; no copy.
+    fn from(slice: ZSlice) -> Self {
+        ZBytes(slice.into())
+    }
+}
+
+impl From<ZBytes> for ZSlice {
+    /// Shares the bytes; no copy.
+    fn from(bytes: ZBytes) -> Self {
+        bytes.0.into()
+    }
+}
+
+impl From<Payload> for ZBytes {
+    fn from(payload: Payload) -> Self {
+        ZBytes(payload)
+    }
+}
+
+impl From<ZBytes> for Payload {
+    fn from(bytes: ZBytes) -> Self {
+        bytes.0
+    }
+}
+
+impl From<&ZBytes> for ZBytes {
+    /// Shares the bytes; no copy.
+    fn from(bytes: &ZBytes) -> Self {
+        bytes.clone()
+    }
+}
+
+impl AsRef<[u8]> for ZBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How a subscriber is called: an inline [`Callback`], a bounded queue ([`FifoChannel`], the default) or a ring of
+//! the latest values ([`RingChannel`]). Anything that implements [`IntoHandler`] will do.
+//!
+//! | handler | runs on | when full |
+//! |---|---|---|
+//! | callback | the receiving task (or the publishing thread, within one session) | it never is; while it runs, its link is not read |
+//! | [`FifoChannel`] | your thread or task | waits, so the link is not read (back-pressure); or drops the newest and counts |
+//! | [`RingChannel`] | your thread or task | drops the oldest and counts |
+//!
+//! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
+//! runs, nor while it is dropped. A panic in it is logged and costs that one message.
+
+mod callback;
+mod fifo;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+pub use callback::{Callback, CallbackDrop};
+pub use fifo::{FifoChannel, FifoChannelHandler, Overflow};
+pub use ring::{RingChannel, RingChannelHandler};
+
+/// The handler of a subscriber that names none.
+pub type DefaultHandler = FifoChannel;
+
+/// Something that takes what a subscriber receives: split into the side that is called and the side that the
+/// application keeps.
+pub trait IntoHandler<T> {
+    /// What the application keeps; reached through the subscriber, which dereferences to it.
+    type Handler;
+
+    /// Whether values outlive the call. They are then prepared by [`Stored::before_storing`].
+    const STORES: bool = true;
+
+    /// Makes the two sides.
+    fn into_handler(self) -> (Callback<T>, Self::Handler);
+}
+
+/// A value that can be prepared for being kept for a while.
+pub trait Stored: Sized {
+    /// Gives up large shared buffers that a small value would keep alive.
+    #[must_use]
+    fn before_storing(self) -> Self {
+        self
+    }
+}
+
+/// Why nothing was received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecvError {
+    /// Nothing is left, and nothing will come: the subscriber is undeclared or its session closed.
+    #[error("the subscriber is closed")]
+    Closed,
+}
+
+impl<T> IntoHandler<T> for (flume::Sender<T>, flume::Receiver<T>)
+where
+    T: Send + 'static,
+{
+    type Handler = flume::Receiver<T>;
+
+    /// A flume channel; waits when a bounded one is full.
+    fn into_handler(self) -> (Callback<T>, Self::Handler) {
+        let (sender, receiver) = self;
+        let callback = Callback::new(move |value| {
+            // The receiver may be gone: then nobody wants the value.
+            let _ = sender.send(value);
+        });
+        (callback, receiver)
+    }
+}
+
+impl<T> IntoHandler<T> for (std::sync::mpsc::SyncSender<T>, std::sync::mpsc::Receiver<T>)
+where
+    T: Send + 'static,
+{
+    type Handler = std::sync::mpsc::Receiver<T>;
+
+    /// A channel of the standard library; waits when it is full.
+    fn into_handler(self) -> (Callback<T>, Self::Handler) {
+        let (sender, receiver) = self;
+        let callback = Callback::new(move |value| {
+            // The receiver may be gone: then nobody wants the value.
+            let _ = sender.send(value);
+        });
+        (callback, receiver)
+    }
+}

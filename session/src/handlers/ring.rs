@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The latest N values: a full ring drops its oldest one and never makes anybody wait.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use event_listener::{Event, Listener};
+use parking_lot::Mutex;
+
+use super::{Callback, IntoHandler, RecvError, Stored};
+
+/// A ring of the latest values. Writing never waits: the oldest value is dropped and counted.
+///
+/// ```
+/// // Whoever reads gets the latest value, however late he comes.
+/// let latest = zonda::handlers::RingChannel::new(1);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct RingChannel {
+    capacity: usize,
+}
+
+impl RingChannel {
+    /// A ring of so many values (at least 1).
+    pub fn new(capacity: usize) -> RingChannel {
+        RingChannel {
+            capacity: capacity.max(1),
+        }
+    }
+}
+
+impl Default for RingChannel {
+    /// The latest value.
+    fn default() -> Self {
+        RingChannel::new(1)
+    }
+}
+
+impl<T: Stored + Send + 'static> IntoHandler<T> for RingChannel {
+    type Handler = RingChannelHandler<T>;
+
+    fn into_handler(self) -> (Callback<T>, Self::Handler) {
+        let ring = Arc::new(Ring {
+            state: Mutex::new(State {
+                values: VecDeque::new(),
+                closed: false,
+            }),
+            arrived: Event::new(),
+            dropped: AtomicU64::new(0),
+            capacity: self.capacity,
+        });
+        let writer = Writer(ring.clone());
+        let callback = Callback::new(move |value| writer.push(value));
+        (callback, RingChannelHandler { ring })
+    }
+}
+
+struct Ring<T> {
+    state: Mutex<State<T>>,
+    /// Notified once per value, and for everyone when the writer goes.
+    arrived: Event,
+    dropped: AtomicU64,
+    capacity: usize,
+}
+
+struct State<T> {
+    values: VecDeque<T>,
+    /// No value will come any more.
+    closed: bool,
+}
+
+impl<T> Ring<T> {
+    fn take(&self) -> Result<Option<T>, RecvError> {
+        let mut state = self.state.lock();
+        match state.values.pop_front() {
+            Some(value) => Ok(Some(value)),
+            None if state.closed => Err(RecvError::Closed),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The only writer; closes the ring when it goes.
+struct Writer<T>(Arc<Ring<T>>);
+
+impl<T> Writer<T> {
+    fn push(&self, value: T) {
+        let mut state = self.0.state.lock();
+        let full = state.values.len() >= self.0.capacity;
+        let oldest = if full { state.values.pop_front() } else { None };
+        state.values.push_back(value);
+        drop(state);
+        if oldest.is_some() {
+            self.0.dropped.fetch_add(1, Ordering::Relaxed);
+        } else {
+            // A full ring has readers on their way already.
+            self.0.arrived.notify_additional(1);
+        }
+        // Last, outside of the lock: dropping a value may run anybody's code.
+        drop(oldest);
+    }
+}
+
+impl<T> Drop for Writer<T> {
+    fn drop(&mut self) {
+        self.0.state.lock().closed = true;
+        self.0.arrived.notify(usize::MAX);
+    }
+}
+
+/// The reading side of a [`RingChannel`].
+pub struct RingChannelHandler<T> {
+    ring: Arc<Ring<T>>,
+}
+
+impl<T> RingChannelHandler<T> {
+    /// Takes the oldest value of the ring.
+    ///
+    /// # Errors
+    /// [`RecvError::Closed`] once the ring is empty and its subscriber gone.
+    ///
+    /// # Blocking
+    /// Until there is a value.
+    pub fn recv(&self) -> Result<T, RecvError> {
+        loop {
+            if let Some(value) = self.try_recv()? {
+                return Ok(value);
+            }
+            let listener = self.ring.arrived.listen();
+            if let Some(value) = self.try_recv()? {
+                return Ok(value);
+            }
+            listener.wait();
+        }
+    }
+
+    /// Takes the oldest value of the ring, waiting by waker.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn recv_async(&self) -> Result<T, RecvError> {
+        loop {
+            if let Some(value) = self.try_recv()? {
+                return Ok(value);
+            }
+            let listener = self.ring.arrived.listen();
+            if let Some(value) = self.try_recv()? {
+                return Ok(value);
+            }
+            listener.await;
+        }
+    }
+
+    /// Takes the oldest value of the ring if there is one now.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    pub fn try_recv(&self) -> Result<Option<T>, RecvError> {
+        self.ring.take()
+    }
+
+    /// Takes the oldest value of the ring if one comes within `limit`.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Blocking
+    /// At most `limit`.
+    pub fn recv_timeout(&self, limit: Duration) -> Result<Option<T>, RecvError> {
+        match Instant::now().checked_add(limit) {
+            Some(deadline) => self.recv_deadline(deadline),
+            None => self.recv().map(Some),
+        }
+    }
+
+    /// Takes the oldest value of the ring if one comes until `deadline`.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Blocking
+    /// At most until `deadline`.
+    pub fn recv_deadline(&self, deadline: Instant) -> Result<Option<T>, RecvError> {
+        loop {
+            let listener = self.ring.arrived.listen();
+            if let Some(value) = self.try_recv()? {
+                return Ok(Some(value));
+            }
+            if listener.wait_deadline(deadline).is_none() {
+                return self.try_recv();
+            }
+        }
+    }
+
+    /// The values as they come; ends when the subscriber is gone. Each step blocks.
+    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+        std::iter::from_fn(|| self.recv().ok())
+    }
+
+    /// The values that are there, without waiting.
+    pub fn try_iter(&self) -> impl Iterator<Item = T> + '_ {
+        std::iter::from_fn(|| self.try_recv().ok().flatten())
+    }
+
+    /// How many values wait to be taken.
+    pub fn len(&self) -> usize {
+        self.ring.state.lock().values.len()
+    }
+
+    /// Whether no value waits to be taken.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many values the ring holds.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity
+    }
+
+    /// How many values were dropped because newer ones came.
+    pub fn dropped(&self) -> u64 {
+        self.ring.dropped.load(Ordering::Relaxed)
+    }
+}
+
+impl<T> std::fmt::Debug for RingChannelHandler<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RingChannelHandler")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The one message under construction that puts and deletes share, and what a publication ends in.
+
+use std::time::Duration;
+
+use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Timestamp};
+use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as Limit};
+
+use crate::bytes::{Encoding, ZBytes};
+
+/// Everything about one publication but its key.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub kind: SampleKind,
+    pub payload: ZBytes,
+    pub encoding: Encoding,
+    pub attachment: Option<ZBytes>,
+    pub timestamp: Option<Timestamp>,
+    pub source_info: Option<SourceInfo>,
+    pub delivery: Service,
+    /// How long a blocking publication may wait.
+    pub limit: Duration,
+}
+
+/// How a message is to be carried.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Service {
+    pub priority: Priority,
+    pub congestion_control: CongestionControl,
+    pub express: bool,
+    pub reliability: Reliability,
+}
+
+impl Default for Service {
+    /// Data, drop, not express, reliable.
+    fn default() -> Self {
+        Service {
+            priority: Priority::default(),
+            congestion_control: CongestionControl::default(),
+            express: false,
+            reliability: Reliability::default(),
+        }
+    }
+}
+
+impl Message {
+    pub fn put(payload: ZBytes, delivery: Service, limit: Duration) -> Message {
+        Message {
+            kind: SampleKind::Put,
+            payload,
+            encoding: Encoding::default(),
+            attachment: None,
+            timestamp: None,
+            source_info: None,
+            delivery,
+            limit,
+        }
+    }
+
+    pub fn delete(delivery: Service, limit: Duration) -> Message {
+        Message {
+            kind: SampleKind::Delete,
+            ..Message::put(ZBytes::new(), delivery, limit)
+        }
+    }
+
+    /// The node's view.
+    ///
+    /// # Errors
+    /// The schema is too long for the protocol.
+    #[inline]
+    pub fn view(&self) -> Result<Publication<'_>, PublishError> {
+        let encoding = self.encoding.wire();
+        match encoding.schema.map_or(0, <[u8]>::len) {
+            len if len > Encoding::SCHEMA_BYTES_MAX => {
+                return Err(PublishError::SchemaTooLong { len });
+            }
+            _ => {}
+        }
+        let Service {
+            priority,
+            congestion_control,
+            express,
+            reliability,
+        } = self.delivery;
+        Ok(Publication {
+            kind: self.kind,
+            payload: self.payload.payload(),
+            encoding,
+            attachment: self.attachment.as_ref().map(ZBytes::as_slice),
+            timestamp: self.timestamp,
+            source_info: self.source_info,
+            qos: Qos::new(priority, congestion_control, express),
+            reliability,
+        })
+    }
+
+    /// How long publishing it may wait: never under `Drop`.
+    #[inline]
+    pub fn patience(&self) -> Limit {
+        match self.delivery.congestion_control {
+            CongestionControl::Drop => Limit::Never,
+            _ => Limit::AtMost(self.limit),
+        }
+    }
+}
+
+/// Under `Drop`, to be dropped is what the publisher asked for, so it is an outcome and no error.
+#[inline]
+pub(crate) fn forgive_drop(result: Result<Outcome, PublishError>) -> Result<Outcome, PublishError> {
+    match result {
+        Err(PublishError::Dropped { peer }) => Ok(Outcome::Dropped { peer }),
+        other => other,
+    }
+}
+
+/// Writes the setters that every builder with a `message` field has.
+macro_rules! message_setters {
+    () => {
+        /// How to read the payload; default: that of the publisher, or plain bytes. Deletions have none.
+        #[must_use]
+        pub fn encoding(mut self, encoding: impl Into<$crate::bytes::Encoding>) -> Self {
+            self.message.encoding = encoding.into();
+            self
+        }
+
+        /// The application's own bytes beside the payload.
+        #[must_use]
+        pub fn attachment(mut self, attachment: impl $crate::put::IntoAttachment) -> Self {
+            self.message.attachment = attachment.into_attachment();
+            self
+        }
+
+        /// When the value was made; default: unknown, until a router stamps it.
+        #[must_use]
+        pub fn timestamp(mut self, timestamp: impl Into<Option<$crate::time::Timestamp>>) -> Self {
+            self.message.timestamp = timestamp.into();
+            self
+        }
+
+        /// Who made the value, and its number in that source.
+        #[must_use]
+        pub fn source_info(
+            mut self,
+            source_info: impl Into<Option<$crate::sample::SourceInfo>>,
+        ) -> Self {
+            self.message.source_info = source_info.into();
+            self
+        }
+
+        /// How long this publication may wait for room under congestion control `Block`. Default: the
+        /// configuration's `wait_before_close`, 5 s.
+        #[must_use]
+        pub fn timeout(mut self, limit: std::time::Duration) -> Self {
+            self.message.limit = limit;
+            self
+        }
+    };
+}
+
+/// Writes the setters of quality of service for builders with a `Service` at the given place.
+macro_rules! service_setters {
+    ($($field:ident).+) => {
+        /// Which messages go first. Default: `Data`.
+        #[must_use]
+        pub fn priority(mut self, priority: $crate::qos::Priority) -> Self {
+            self.$($field).+.priority = priority;
+            self
+        }
+
+        /// What happens when a peer is slow. Default: `Drop`.
+        #[must_use]
+        pub fn congestion_control(mut self, control: $crate::qos::CongestionControl) -> Self {
+            self.$($field).+.congestion_control = control;
+            self
+        }
+
+        /// Whether the message is not to wait for company in a batch. Default: no.
+        #[must_use]
+        pub fn express(mut self, express: bool) -> Self {
+            self.$($field).+.express = express;
+            self
+        }
+
+        /// Whether hops may lose the message. Default: `Reliable`.
+        #[must_use]
+        pub fn reliability(mut self, reliability: $crate::qos::Reliability) -> Self {
+            self.$($field).+.reliability = reliability;
+            self
+        }
+    };
+}
+
+pub(crate) use {message_setters, service_setters};

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Declared publishers: the route of the key is worked out once, so that each put is cheap.
+
+use std::fmt;
+use std::future::{Future, IntoFuture, Ready, ready};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, Reliability};
+use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherFace, Wait as Limit};
+
+use crate::bytes::{Encoding, ZBytes};
+use crate::publication::{Message, Service, forgive_drop, message_setters, service_setters};
+use crate::session::Session;
+use crate::wait::{Done, Pending, Wait};
+
+/// A publisher under construction; made by [`Session::declare_publisher`].
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct PublisherBuilder<'a, 'b> {
+    pub(crate) session: &'a Session,
+    pub(crate) key: Result<KeyExpr<'b>, KeyExprError>,
+    pub(crate) encoding: Encoding,
+    pub(crate) service: Service,
+}
+
+impl PublisherBuilder<'_, '_> {
+    service_setters!(service);
+
+    /// How to read the payloads, unless a put says otherwise. Default: plain bytes.
+    #[must_use]
+    pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
+        self.encoding = encoding.into();
+        self
+    }
+}
+
+impl<'b> Wait for PublisherBuilder<'_, 'b> {
+    type To = Result<Publisher<'b>, DeclareError>;
+
+    /// Declares the publisher; does not block.
+    fn wait(self) -> Self::To {
+        let key = self.key?;
+        Ok(Publisher {
+            face: self.session.node().declare_publisher(&key)?,
+            key,
+            encoding: self.encoding,
+            service: self.service,
+            limit: self.session.publish_limit(),
+        })
+    }
+}
+
+impl<'b> IntoFuture for PublisherBuilder<'_, 'b> {
+    type Output = Result<Publisher<'b>, DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// Publishes on one key. Dropping it undeclares it, without blocking.
+///
+/// ```
+/// use zonda::{Config, Wait, qos::CongestionControl};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let publisher = session
+///     .declare_publisher("demo/temperature")
+///     .congestion_control(CongestionControl::Block)
+///     .wait()?;
+/// publisher.put("21.5").wait()?;
+/// publisher.put("21.6").attachment("sensor 3").wait()?;
+/// publisher.delete().wait()?;
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub struct Publisher<'a> {
+    face: PublisherFace,
+    key: KeyExpr<'a>,
+    encoding: Encoding,
+    service: Service,
+    limit: Duration,
+}
+
+impl<'a> Publisher<'a> {
+    /// Publishes a value: `.await` waits by waker, `.wait()` blocks, [`PublisherPutBuilder::try_publish`] never waits.
+    #[inline]
+    pub fn put(&self, payload: impl Into<ZBytes>) -> PublisherPutBuilder<'_> {
+        let mut message = Message::put(payload.into(), self.service, self.limit);
+        message.encoding = self.encoding.clone();
+        PublisherPutBuilder {
+            face: &self.face,
+            message,
+        }
+    }
+
+    /// Publishes that the key has no value any more.
+    #[inline]
+    pub fn delete(&self) -> PublisherDeleteBuilder<'_> {
+        PublisherPutBuilder {
+            face: &self.face,
+            message: Message::delete(self.service, self.limit),
+        }
+    }
+
+    /// Publishes a value without waiting, whatever the congestion control.
+    ///
+    /// # Errors
+    /// [`PublishError::WouldBlock`] or [`PublishError::Dropped`] with the slow peer, when a queue is full.
+    #[inline]
+    pub fn try_put(&self, payload: impl Into<ZBytes>) -> Result<Outcome, PublishError> {
+        self.put(payload).try_publish()
+    }
+
+    /// Publishes a value; waits by waker under congestion control `Block`. The same as `self.put(payload).await`.
+    ///
+    /// # Errors
+    /// As [`PublisherPutBuilder`].
+    pub async fn put_async(&self, payload: impl Into<ZBytes>) -> Result<Outcome, PublishError> {
+        let put = self.put(payload);
+        put.await
+    }
+
+    /// The key.
+    pub fn key_expr(&self) -> &KeyExpr<'a> {
+        &self.key
+    }
+
+    /// How to read the payloads.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// The priority of its messages.
+    pub fn priority(&self) -> Priority {
+        self.service.priority
+    }
+
+    /// What happens to its messages when a peer is slow.
+    pub fn congestion_control(&self) -> CongestionControl {
+        self.service.congestion_control
+    }
+
+    /// Whether hops may lose its messages.
+    pub fn reliability(&self) -> Reliability {
+        self.service.reliability
+    }
+
+    /// Whether anybody wants what it publishes, as far as this node knows now.
+    pub fn matching_status(&self) -> Done<Result<MatchingStatus, std::convert::Infallible>> {
+        Done(Ok(MatchingStatus {
+            matching: self.face.has_matching_subscribers(),
+        }))
+    }
+
+    /// Undeclares it. The same as dropping it; never blocks and never fails.
+    pub fn undeclare(self) -> Done<Result<(), std::convert::Infallible>> {
+        drop(self);
+        Done(Ok(()))
+    }
+}
+
+impl fmt::Debug for Publisher<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publisher")
+            .field("key", &self.key)
+            .field("encoding", &self.encoding)
+            .field("service", &self.service)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a publisher has subscribers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MatchingStatus {
+    matching: bool,
+}
+
+impl MatchingStatus {
+    /// Whether there is at least one subscriber.
+    pub fn matching(&self) -> bool {
+        self.matching
+    }
+}
+
+/// A put or delete of a publisher under construction.
+#[must_use = "nothing is published before .await or .wait()"]
+pub struct PublisherPutBuilder<'a> {
+    face: &'a PublisherFace,
+    message: Message,
+}
+
+/// A delete of a publisher under construction; the same builder.
+pub type PublisherDeleteBuilder<'a> = PublisherPutBuilder<'a>;
+
+impl PublisherPutBuilder<'_> {
+    message_setters!();
+
+    /// Publishes without waiting, whatever the congestion control.
+    ///
+    /// # Errors
+    /// [`PublishError::WouldBlock`] or [`PublishError::Dropped`] with the slow peer, when a queue is full.
+    #[inline]
+    pub fn try_publish(self) -> Result<Outcome, PublishError> {
+        self.face.publish(&self.message.view()?, Limit::Never)
+    }
+}
+
+impl Wait for PublisherPutBuilder<'_> {
+    type To = Result<Outcome, PublishError>;
+
+    /// Publishes.
+    ///
+    /// # Blocking
+    /// Under congestion control `Drop` never; else at most the timeout of the builder.
+    #[inline]
+    fn wait(self) -> Self::To {
+        forgive_drop(
+            self.face
+                .publish(&self.message.view()?, self.message.patience()),
+        )
+    }
+}
+
+impl<'a> IntoFuture for PublisherPutBuilder<'a> {
+    type Output = Result<Outcome, PublishError>;
+    type IntoFuture = Publishing<'a>;
+
+    fn into_future(self) -> Publishing<'a> {
+        if self.message.delivery.congestion_control == CongestionControl::Drop {
+            return Publishing(Stage::AtOnce(Some(self)));
+        }
+        let PublisherPutBuilder { face, message } = self;
+        Publishing(Stage::Waiting(Box::pin(async move {
+            let publication = message.view()?;
+            forgive_drop(face.publish_async(&publication).await)
+        })))
+    }
+}
+
+/// The future of a publisher's put.
+///
+/// # Cancel safety
+/// Dropping it before it is ready publishes the message to some peers or to none.
+pub struct Publishing<'a>(Stage<'a>);
+
+enum Stage<'a> {
+    /// Never waits: no allocation is needed.
+    AtOnce(Option<PublisherPutBuilder<'a>>),
+    /// May wait.
+    Waiting(Pending<'a, Result<Outcome, PublishError>>),
+}
+
+impl Future for Publishing<'_> {
+    type Output = Result<Outcome, PublishError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            Stage::AtOnce(put) => {
+                let put = put
+                    .take()
+                    .expect("a future is not polled after it was ready");
+                Poll::Ready(put.wait())
+            }
+            Stage::Waiting(future) => future.as_mut().poll(context),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`Sample`]: what a subscriber receives.
+
+use zonda_codec::payload::shared_part;
+use zonda_codec::{
+    CongestionControl, KeyExpr, Priority, PushBody, Qos, Reliability, Timestamp, ZSlice,
+};
+use zonda_router::node::Delivery;
+
+use crate::bytes::{Encoding, ZBytes};
+
+pub use zonda_codec::{EntityGlobalId, SourceInfo};
+pub use zonda_router::node::SampleKind;
+
+/// A value (or its deletion) for a key, with everything its publisher said about it.
+///
+/// ```
+/// use zonda::sample::{Sample, SampleKind};
+///
+/// fn show(sample: &Sample) {
+///     match sample.kind() {
+///         SampleKind::Put => println!("{} = {:?}", sample.key_expr(), sample.payload()),
+///         SampleKind::Delete => println!("{} is gone", sample.key_expr()),
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Sample {
+    fields: SampleFields,
+}
+
+/// The parts of a [`Sample`], to take it apart without copies.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SampleFields {
+    /// The key.
+    pub key_expr: KeyExpr<'static>,
+    /// The value; empty for a deletion.
+    pub payload: ZBytes,
+    /// Put or delete.
+    pub kind: SampleKind,
+    /// How to read the payload.
+    pub encoding: Encoding,
+    /// When the value was made, if its publisher or a router stamped it.
+    pub timestamp: Option<Timestamp>,
+    /// Priority.
+    pub priority: Priority,
+    /// What its publisher wanted under congestion.
+    pub congestion_control: CongestionControl,
+    /// Whether it was not to wait for company in a batch.
+    pub express: bool,
+    /// Whether it came on the reliable channel.
+    pub reliability: Reliability,
+    /// Who published it.
+    pub source_info: Option<SourceInfo>,
+    /// The publisher's own bytes beside the payload.
+    pub attachment: Option<ZBytes>,
+}
+
+impl Sample {
+    /// The key the sample was published on: never the subscriber's pattern.
+    pub fn key_expr(&self) -> &KeyExpr<'static> {
+        &self.fields.key_expr
+    }
+
+    /// The value; empty for a deletion.
+    pub fn payload(&self) -> &ZBytes {
+        &self.fields.payload
+    }
+
+    /// Put or delete.
+    pub fn kind(&self) -> SampleKind {
+        self.fields.kind
+    }
+
+    /// How to read the payload.
+    pub fn encoding(&self) -> &Encoding {
+        &self.fields.encoding
+    }
+
+    /// When the value was made, if its publisher or a router stamped it.
+    pub fn timestamp(&self) -> Option<&Timestamp> {
+        self.fields.timestamp.as_ref()
+    }
+
+    /// The priority it was sent with.
+    pub fn priority(&self) -> Priority {
+        self.fields.priority
+    }
+
+    /// What its publisher wanted under congestion.
+    pub fn congestion_control(&self) -> CongestionControl {
+        self.fields.congestion_control
+    }
+
+    /// Whether it was not to wait for company in a batch.
+    pub fn express(&self) -> bool {
+        self.fields.express
+    }
+
+    /// Whether it came on the reliable channel.
+    pub fn reliability(&self) -> Reliability {
+        self.fields.reliability
+    }
+
+    /// Who published it, if the publisher said so.
+    pub fn source_info(&self) -> Option<&SourceInfo> {
+        self.fields.source_info.as_ref()
+    }
+
+    /// The publisher's own bytes beside the payload.
+    pub fn attachment(&self) -> Option<&ZBytes> {
+        self.fields.attachment.as_ref()
+    }
+
+    /// The sample of a delivery: shares the buffer, allocates nothing.
+    pub(crate) fn new(delivery: &Delivery<'_>) -> Sample {
+        let push = delivery.push;
+        let share = |part: &[u8]| -> ZSlice { shared_part(delivery.block, part) };
+        let bytes = |part: &[u8]| ZBytes::from(share(part));
+        let fields = match &push.body {
+            PushBody::Put(put) => SampleFields {
+                kind: SampleKind::Put,
+                payload: if put.payload.is_empty() {
+                    ZBytes::new()
+                } else {
+                    bytes(put.payload)
+                },
+                encoding: Encoding::from_parts(put.encoding.id, put.encoding.schema.map(share)),
+                timestamp: put.timestamp,
+                source_info: put.source_info,
+                attachment: put.attachment.map(bytes),
+                ..SampleFields::of(delivery.key, push.qos, delivery.reliability)
+            },
+            PushBody::Del(del) => SampleFields {
+                kind: SampleKind::Delete,
+                timestamp: del.timestamp,
+                source_info: del.source_info,
+                attachment: del.attachment.map(bytes),
+                ..SampleFields::of(delivery.key, push.qos, delivery.reliability)
+            },
+        };
+        Sample { fields }
+    }
+}
+
+impl SampleFields {
+    /// An empty put with this key and quality of service.
+    fn of(key: &KeyExpr<'static>, qos: Qos, reliability: Reliability) -> SampleFields {
+        SampleFields {
+            key_expr: key.clone(),
+            payload: ZBytes::new(),
+            kind: SampleKind::Put,
+            encoding: Encoding::default(),
+            timestamp: None,
+            priority: qos.priority(),
+            congestion_control: qos.congestion_control(),
+            express: qos.is_express(),
+            reliability,
+            source_info: None,
+            attachment: None,
+        }
+    }
+}
+
+impl From<Sample> for SampleFields {
+    fn from(sample: Sample) -> SampleFields {
+        sample.fields
+    }
+}
+
+impl crate::handlers::Stored for Sample {
+    /// Small parts get buffers of their own, so that a queue of small samples does not hold large receive buffers.
+    fn before_storing(mut self) -> Sample {
+        self.fields.payload = self.fields.payload.detached();
+        self.fields.attachment = self.fields.attachment.map(|a| a.detached());
+        self.fields.encoding.detach();
+        self
+    }
+}

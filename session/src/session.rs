@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`Session`]: a node seen by the application.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::IntoFuture;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonda_codec::{KeyExpr, KeyExprError, Timestamp, WhatAmI};
+use zonda_router::node::{CloseError, LinkStatus, Node, OpenError};
+
+use crate::bytes::{Encoding, ZBytes};
+use crate::config::{Config, Locator};
+use crate::handlers::DefaultHandler;
+use crate::publication::{Message, Service};
+use crate::publisher::PublisherBuilder;
+use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
+use crate::subscriber::SubscriberBuilder;
+use crate::wait::{Done, Pending, Wait};
+
+pub use zonda_codec::{EntityGlobalId, ZenohId};
+
+/// Opens a session.
+///
+/// ```
+/// use zonda::{Config, Wait};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// assert_eq!(session.info().locators().len(), 1);
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub fn open(config: impl Into<Config>) -> OpenBuilder {
+    OpenBuilder {
+        config: config.into(),
+    }
+}
+
+/// A session about to be opened; made by [`open`].
+#[derive(Debug)]
+#[must_use = "nothing is opened before .await or .wait()"]
+pub struct OpenBuilder {
+    config: Config,
+}
+
+impl Wait for OpenBuilder {
+    type To = Result<Session, OpenError>;
+
+    /// Opens the session.
+    ///
+    /// # Blocking
+    /// Until listening has begun and, for a client, the first endpoint has answered; `connect/timeout_ms` bounds it.
+    fn wait(self) -> Self::To {
+        zonda_runtime::block_on(self.into_future())
+    }
+}
+
+impl IntoFuture for OpenBuilder {
+    type Output = Result<Session, OpenError>;
+    type IntoFuture = Pending<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let config = self.config;
+            config.validate().map_err(|e| OpenError::Config {
+                reason: e.to_string(),
+            })?;
+            for warning in config.warnings() {
+                tracing::warn!("configuration: {warning}");
+            }
+            let publish_limit = config.wait_before_close();
+            let node = Node::open(config).await?;
+            Ok(Session(Arc::new(Shared {
+                node,
+                publish_limit,
+            })))
+        })
+    }
+}
+
+/// A node seen by the application: publishes, subscribes, and is connected to peers or routers.
+///
+/// Clones share one node. When the last clone is dropped, the node closes in the background, and its publishers and
+/// subscribers end; [`Session::close`] does the same and waits for it. A closure given to a subscriber that holds a
+/// clone of its own session keeps that session open until the subscriber is gone.
+#[derive(Clone)]
+pub struct Session(Arc<Shared>);
+
+struct Shared {
+    node: Node,
+    /// How long a `Block` publication may wait, unless it says otherwise.
+    publish_limit: Duration,
+}
+
+impl Session {
+    /// Publishes a value on a key. For many puts on one key, a [declared publisher](Session::declare_publisher) is
+    /// cheaper.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait, bytes::Encoding};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// session.put("demo/key", "value").encoding(Encoding::TEXT_PLAIN).wait()?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn put<'a, 'b, K>(&'a self, key: K, payload: impl Into<ZBytes>) -> SessionPutBuilder<'a, 'b>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        let message = Message::put(payload.into(), Service::default(), self.publish_limit());
+        SessionPutBuilder {
+            session: self,
+            key: key.try_into().map_err(Into::into),
+            message,
+        }
+    }
+
+    /// Publishes that a key has no value any more.
+    pub fn delete<'a, 'b, K>(&'a self, key: K) -> SessionDeleteBuilder<'a, 'b>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        let message = Message::delete(Service::default(), self.publish_limit());
+        SessionPutBuilder {
+            session: self,
+            key: key.try_into().map_err(Into::into),
+            message,
+        }
+    }
+
+    /// Declares a publisher of a key.
+    pub fn declare_publisher<'a, 'b, K>(&'a self, key: K) -> PublisherBuilder<'a, 'b>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        PublisherBuilder {
+            session: self,
+            key: key.try_into().map_err(Into::into),
+            encoding: Encoding::default(),
+            service: Service::default(),
+        }
+    }
+
+    /// Declares a subscriber to every key that matches `key`, where `*` stands for one chunk and `**` for any number.
+    pub fn declare_subscriber<'a, 'b, K>(&'a self, key: K) -> SubscriberBuilder<'a, 'b>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        SubscriberBuilder {
+            session: self,
+            key: key.try_into().map_err(Into::into),
+            handler: DefaultHandler::default(),
+        }
+    }
+
+    /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared publishers take
+    /// care of short keys on the wire.)
+    pub fn declare_keyexpr<'b, K>(&self, key: K) -> Done<Result<KeyExpr<'static>, KeyExprError>>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        Done(key.try_into().map(KeyExpr::into_owned).map_err(Into::into))
+    }
+
+    /// Undeclares a publisher or subscriber; the same as dropping it.
+    pub fn undeclare<T>(&self, declared: T) -> Done<Result<(), Infallible>> {
+        drop(declared);
+        Done(Ok(()))
+    }
+
+    /// The id of this session's node.
+    pub fn zid(&self) -> ZenohId {
+        self.node().zid()
+    }
+
+    /// A timestamp of this node's hybrid logical clock: unique, and later than all it has seen.
+    pub fn new_timestamp(&self) -> Timestamp {
+        self.node().new_timestamp()
+    }
+
+    /// What this session is connected to.
+    pub fn info(&self) -> SessionInfo<'_> {
+        SessionInfo { session: self }
+    }
+
+    /// Closes the session: sends what is queued, says goodbye to every peer, ends all publishers and subscribers.
+    /// Idempotent; affects all clones; legal from inside callbacks.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// session.close().timeout(Duration::from_secs(1)).wait()?;
+    /// assert!(session.is_closed());
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn close(&self) -> CloseBuilder<'_> {
+        CloseBuilder {
+            session: self,
+            limit: CLOSE_LIMIT,
+        }
+    }
+
+    /// Whether the session is closed (or closing).
+    pub fn is_closed(&self) -> bool {
+        self.node().is_closed()
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.0.node
+    }
+
+    pub(crate) fn publish_limit(&self) -> Duration {
+        self.0.publish_limit
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("zid", &self.zid())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    /// Never blocks: a thread of its own closes the node.
+    fn drop(&mut self) {
+        if self.node.is_closed() {
+            return;
+        }
+        let node = self.node.clone();
+        let closing = std::thread::Builder::new().name("zonda-close".into());
+        let spawned = closing.spawn(move || node.close_blocking(CLOSE_LIMIT));
+        if let Err(error) = spawned {
+            tracing::warn!("cannot close the session in the background: {error}");
+        }
+    }
+}
+
+/// How long a close may take unless it says otherwise.
+const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+
+/// A session about to be closed; made by [`Session::close`].
+#[derive(Debug)]
+#[must_use = "nothing is closed before .await or .wait()"]
+pub struct CloseBuilder<'a> {
+    session: &'a Session,
+    limit: Duration,
+}
+
+impl CloseBuilder<'_> {
+    /// How long closing may take. Default: 10 s.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+}
+
+impl Wait for CloseBuilder<'_> {
+    type To = Result<(), CloseError>;
+
+    /// Closes the session.
+    ///
+    /// # Blocking
+    /// At most the timeout.
+    fn wait(self) -> Self::To {
+        self.session.node().close_blocking(self.limit)
+    }
+}
+
+impl<'a> IntoFuture for CloseBuilder<'a> {
+    type Output = Result<(), CloseError>;
+    type IntoFuture = Pending<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.session.node().close(self.limit))
+    }
+}
+
+/// What a session is connected to; made by [`Session::info`].
+#[derive(Debug, Clone, Copy)]
+pub struct SessionInfo<'a> {
+    session: &'a Session,
+}
+
+impl SessionInfo<'_> {
+    /// The id of this session's node.
+    pub fn zid(&self) -> Done<ZenohId> {
+        Done(self.session.zid())
+    }
+
+    /// The role of this session's node.
+    pub fn whatami(&self) -> WhatAmI {
+        self.session.node().role()
+    }
+
+    /// The ids of the routers it is connected to.
+    pub fn routers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
+        Done(self.zids(WhatAmI::Router))
+    }
+
+    /// The ids of the peers it is connected to.
+    pub fn peers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
+        Done(self.zids(WhatAmI::Peer))
+    }
+
+    /// Every live link.
+    pub fn links(&self) -> Vec<LinkStatus> {
+        self.session.node().links()
+    }
+
+    /// Where it listens, with the ports that were chosen for port 0.
+    pub fn locators(&self) -> Vec<Locator> {
+        self.session.node().locators()
+    }
+
+    fn zids(&self, role: WhatAmI) -> std::vec::IntoIter<ZenohId> {
+        let mut zids: Vec<ZenohId> = self
+            .links()
+            .iter()
+            .filter(|l| l.whatami == role)
+            .map(|l| l.zid)
+            .collect();
+        zids.sort_unstable();
+        zids.dedup();
+        zids.into_iter()
+    }
+}

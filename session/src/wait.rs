@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How operations are carried out: every builder is a future to `.await` and has a blocking [`Wait::wait`].
+
+use std::future::{Future, IntoFuture, Ready, ready};
+use std::pin::Pin;
+
+/// Carries an operation out on the calling thread.
+///
+/// ```
+/// use zonda::{Config, Wait};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// session.put("demo/key", "value").wait()?;
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub trait Wait {
+    /// What the operation gives.
+    type To;
+
+    /// Carries the operation out.
+    ///
+    /// # Blocking
+    /// Until it is done; each builder says how long that can be. Do not use it on a thread that drives the runtime
+    /// the session itself runs on (a current-thread runtime handed over with `Config::with_runtime_handle`): `.await`
+    /// there.
+    fn wait(self) -> Self::To;
+}
+
+/// A future behind a pointer, as [`IntoFuture`] of builders needs a type that can be named.
+pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The result of an operation that is done already and only looks like one that has to be waited for.
+#[derive(Debug)]
+#[must_use = "await it or call wait()"]
+pub struct Done<T>(pub(crate) T);
+
+impl<T> Wait for Done<T> {
+    type To = T;
+
+    fn wait(self) -> T {
+        self.0
+    }
+}
+
+impl<T> IntoFuture for Done<T> {
+    type Output = T;
+    type IntoFuture = Ready<T>;
+
+    fn into_future(self) -> Ready<T> {
+        ready(self.0)
+    }
+}
