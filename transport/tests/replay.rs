@@ -26,8 +26,13 @@ fn directions() -> BTreeMap<(String, String), Direction> {
         let way = name.rsplit_once('_').map_or("", |(_, way)| way);
         if vector["layer"] == "batch" && matches!(way, "c2s" | "s2c") {
             let session = name.split('_').next().expect("a session name");
-            let entry = found.entry((session.to_owned(), way.to_owned())).or_default();
-            entry.push((bytes(vector["hex"].as_str().expect("bytes")), vector["decoded"].clone()));
+            let entry = found
+                .entry((session.to_owned(), way.to_owned()))
+                .or_default();
+            entry.push((
+                bytes(vector["hex"].as_str().expect("bytes")),
+                vector["decoded"].clone(),
+            ));
         }
     }
     found
@@ -55,14 +60,20 @@ impl Deliver for Count {
 }
 
 /// What the session agreed on, taken from its InitAck and from the Open of the direction's sender.
-fn established(session: &BTreeMap<(String, String), Direction>, name: &str, way: &str) -> Established {
+fn established(
+    session: &BTreeMap<(String, String), Direction>,
+    name: &str,
+    way: &str,
+) -> Established {
     let of = |way: &str, index: usize| {
         let (batch, _) = &session[&(name.to_owned(), way.to_owned())][index];
         batch.clone()
     };
     let (init, open) = (of("s2c", 0), of(way, 1));
     let decode = |batch| TransportMessage::decode(&mut Reader::new(batch)).expect("a message");
-    let TransportMessage::InitAck(init) = decode(&init) else { panic!("{name}: no InitAck") };
+    let TransportMessage::InitAck(init) = decode(&init) else {
+        panic!("{name}: no InitAck")
+    };
     let initial_sn_rx = match decode(&open) {
         TransportMessage::OpenSyn(open) => open.initial_sn,
         TransportMessage::OpenAck(open) => open.initial_sn,
@@ -93,17 +104,36 @@ fn captured_sessions_are_received_whole() {
             let flow = receiver.handle_batch(block.as_slice(), &block, &mut count);
             let messages = decoded.as_array().expect("messages");
             let closes = messages.iter().any(|message| message["msg"] == "Close");
-            assert_eq!(matches!(flow, Ok(Flow::Closed { reason: 0 })), closes, "{name} {way}: {flow:?}");
-            for message in messages.iter().filter_map(|message| message["payload"].as_array()) {
+            assert_eq!(
+                matches!(flow, Ok(Flow::Closed { reason: 0 })),
+                closes,
+                "{name} {way}: {flow:?}"
+            );
+            for message in messages
+                .iter()
+                .filter_map(|message| message["payload"].as_array())
+            {
                 let is_push = |message: &&Value| message["msg"] == "Push";
                 pushes += message.iter().filter(is_push).count() as u64;
                 others += message.iter().filter(|message| !is_push(message)).count() as u64;
             }
         }
-        assert_eq!((count.pushes, count.others), (pushes, others), "{name} {way}");
+        assert_eq!(
+            (count.pushes, count.others),
+            (pushes, others),
+            "{name} {way}"
+        );
         let batches = batches.len() as u64 - 2;
-        let expected = Received { batches, messages: pushes + others, ..Received::default() };
-        assert_eq!(receiver.received(), expected, "{name} {way}: nothing is lost or ignored");
+        let expected = Received {
+            batches,
+            messages: pushes + others,
+            ..Received::default()
+        };
+        assert_eq!(
+            receiver.received(),
+            expected,
+            "{name} {way}: nothing is lost or ignored"
+        );
         total += pushes + others;
     }
     assert!(total > 150, "only {total} messages");
@@ -124,12 +154,18 @@ fn captured_openers_are_accepted() {
         let step = acceptor.handle_batch(&batches[0].0, &mut out);
         assert_eq!(step, Ok(AcceptStep::Continue), "{name}");
         let decode = |batch| TransportMessage::decode(&mut Reader::new(batch)).expect("a message");
-        let TransportMessage::InitAck(ack) = decode(&out) else { panic!("{name}: no InitAck") };
+        let TransportMessage::InitAck(ack) = decode(&out) else {
+            panic!("{name}: no InitAck")
+        };
         let exts = &batches[0].1[0]["exts"];
         assert_eq!(Value::from(ack.ext.qos), exts["qos"], "{name}");
         assert_eq!(Value::from(ack.ext.patch), exts["patch"], "{name}");
         let answer = (ack.ext.shm, ack.ext.auth, ack.ext.multilink);
-        assert_eq!(answer, (None, None, None), "{name}: offered but not supported");
+        assert_eq!(
+            answer,
+            (None, None, None),
+            "{name}: offered but not supported"
+        );
         accepted += 1;
     }
     assert!(accepted >= 12, "only {accepted} sessions");

@@ -74,7 +74,9 @@ impl Connection {
 
     /// Whether the lane of `priority` takes another message without going over its limit.
     pub fn has_room(&self, priority: Priority) -> bool {
-        self.lanes.get(self.lane(priority)).is_some_and(Lane::has_room)
+        self.lanes
+            .get(self.lane(priority))
+            .is_some_and(Lane::has_room)
     }
 
     /// Queues a message in the lane of `priority`. The limit is the caller's to check, with
@@ -91,7 +93,10 @@ impl Connection {
     /// Queues the Close that ends the link, behind everything else of the lowest priority.
     pub fn close(&mut self, reason: u8) {
         if let Some(last) = self.lanes.last_mut() {
-            last.push_bare(&Close { reason, session: false });
+            last.push_bare(&Close {
+                reason,
+                session: false,
+            });
         }
     }
 
@@ -107,7 +112,10 @@ impl Connection {
     /// Takes the buffer of a written batch for the next one.
     pub fn recycle(&mut self, batch: Batch) {
         let buffer = batch.into_buffer();
-        let whole = self.lanes.first().is_some_and(|lane| lane.buffer_bytes() == buffer.len());
+        let whole = self
+            .lanes
+            .first()
+            .is_some_and(|lane| lane.buffer_bytes() == buffer.len());
         if whole && self.free.len() < self.lanes.len() {
             self.free.push(buffer);
         }
@@ -147,7 +155,10 @@ impl Connection {
             flow = self.receiver.handle_batch(batch, block, deliver)?;
             rest = behind;
         }
-        Ok(Progress { consumed: block.len() - rest.len(), flow })
+        Ok(Progress {
+            consumed: block.len() - rest.len(),
+            flow,
+        })
     }
 
     /// When to call [`handle_timeout`](Connection::handle_timeout) at the latest.

@@ -78,5 +78,7 @@ impl Timers {
 
 /// `start + wait`, or a year from `start` where the clock cannot represent that.
 fn after(start: Instant, wait: Duration) -> Instant {
-    start.checked_add(wait).unwrap_or(start + crate::protocol::parameters::LEASE_MAX)
+    start
+        .checked_add(wait)
+        .unwrap_or(start + crate::protocol::parameters::LEASE_MAX)
 }

@@ -56,11 +56,17 @@ fn damaged_handshakes_end_in_time() {
             side.checks_with_oracle = false;
         }
         let faults = faults(&mut world.rng);
-        world.set_faults(Faults { bit_flips: 400, ..faults });
+        world.set_faults(Faults {
+            bit_flips: 400,
+            ..faults
+        });
         world.begin();
         world.run_until(world.start + Duration::from_secs(25));
         for side in &world.sides {
-            assert!(side.end().is_some() || side.connection().is_some(), "undecided");
+            assert!(
+                side.end().is_some() || side.connection().is_some(),
+                "undecided"
+            );
         }
     });
 }
@@ -74,8 +80,12 @@ fn a_peer_that_sends_garbage_is_dropped_at_once() {
         let mut acceptor = Acceptor::new(local, Arc::new(CookieKey::new([1; 32])));
         let mut out = Vec::new();
         let count = rng.between(24, 64) as usize;
-        opener.handle_batch(&rng.bytes(count), &mut out).expect_err("not an answer");
-        acceptor.handle_batch(&rng.bytes(count), &mut out).expect_err("not a peer");
+        opener
+            .handle_batch(&rng.bytes(count), &mut out)
+            .expect_err("not an answer");
+        acceptor
+            .handle_batch(&rng.bytes(count), &mut out)
+            .expect_err("not a peer");
 
         let mut receiver = Receiver::new(&plain_link(), 4096);
         let mut recorder = Recorder::default();
@@ -97,17 +107,29 @@ fn hostile_fragments_stay_within_the_limits() {
     for_seeds(300, |seed| {
         let mut rng = Rng::new(seed);
         let patch = rng.below(2) as u8;
-        let established = Established { patch, sn_mask: 0x7f, ..plain_link() };
+        let established = Established {
+            patch,
+            sn_mask: 0x7f,
+            ..plain_link()
+        };
         let mut receiver = Receiver::new(&established, 2000);
         let mut recorder = Recorder::default();
         let mut numbers = [0_u32; 16];
         for _ in 0..300 {
             let channel = rng.below(16) as usize;
-            let step = if rng.per_mille(900) { 1 } else { rng.below(128) as u32 };
+            let step = if rng.per_mille(900) {
+                1
+            } else {
+                rng.below(128) as u32
+            };
             numbers[channel] = (numbers[channel] + step) & 0x7f;
             let count = rng.below(900) as usize;
             let fragment = Fragment {
-                reliability: if channel % 2 == 1 { Reliability::Reliable } else { Reliability::BestEffort },
+                reliability: if channel % 2 == 1 {
+                    Reliability::Reliable
+                } else {
+                    Reliability::BestEffort
+                },
                 priority: Priority::ALL[channel / 2],
                 sn: numbers[channel],
                 more: rng.per_mille(900),

@@ -13,7 +13,11 @@ use super::world::World;
 
 /// The numbers that belong to `channel`, in order.
 fn numbers(notes: &[Note], channel: usize) -> Vec<u32> {
-    notes.iter().filter(|note| note.channel == channel).map(|note| note.number).collect()
+    notes
+        .iter()
+        .filter(|note| note.channel == channel)
+        .map(|note| note.number)
+        .collect()
 }
 
 /// Compares what each side recorded with the second opinion, and its counters with the oracle's.
@@ -21,7 +25,10 @@ fn check_against_oracle(world: &World) {
     for side in &world.sides {
         let oracle = side.oracle.as_ref().expect("an oracle");
         assert_eq!(side.recorder.damaged, 0, "byte-identical");
-        assert_eq!(side.recorder.notes, oracle.expected, "exactly what the rules allow");
+        assert_eq!(
+            side.recorder.notes, oracle.expected,
+            "exactly what the rules allow"
+        );
         let received = side.connection().expect("still open").receiver().received();
         assert_eq!(received.messages, oracle.expected.len() as u64);
         assert_eq!(received.frames_dropped, oracle.frames_dropped);
@@ -104,12 +111,19 @@ fn a_clean_pipe_delivers_everything_once_and_in_order() {
             assert_eq!(sending.sent.len(), 40);
             for channel in 0..16 {
                 let sent = numbers(&sending.sent, channel);
-                assert_eq!(numbers(&receiving.recorder.notes, channel), sent, "channel {channel}");
+                assert_eq!(
+                    numbers(&receiving.recorder.notes, channel),
+                    sent,
+                    "channel {channel}"
+                );
             }
             let connection = receiving.connection().expect("open");
             let received = connection.receiver().received();
             assert_eq!(received.sequence_numbers_skipped, 0);
-            assert_eq!((received.messages_discarded, received.fragments_discarded), (0, 0));
+            assert_eq!(
+                (received.messages_discarded, received.fragments_discarded),
+                (0, 0)
+            );
             assert_eq!(connection.receiver().defragmenter().buffered_bytes(), 0);
         }
     });
@@ -129,7 +143,10 @@ fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
         };
         // A stream cannot reorder its bytes, but whole batches of it may be lost or repeated.
         let stream = world.pipes[0].carriage.stream;
-        world.set_faults(Faults { reordering: if stream { 0 } else { faults.reordering }, ..faults });
+        world.set_faults(Faults {
+            reordering: if stream { 0 } else { faults.reordering },
+            ..faults
+        });
         world.load(40, Duration::from_millis(200));
         world.run_to_silence();
         if world.ends() != [None, None] {
@@ -140,8 +157,16 @@ fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
             let (receiving, sending) = (&world.sides[index], &world.sides[1 - index]);
             for channel in 0..16 {
                 let mut sent = sending.sent.iter().filter(|note| note.channel == channel);
-                for got in receiving.recorder.notes.iter().filter(|note| note.channel == channel) {
-                    assert!(sent.any(|note| note == got), "{got:?} is repeated or out of order");
+                for got in receiving
+                    .recorder
+                    .notes
+                    .iter()
+                    .filter(|note| note.channel == channel)
+                {
+                    assert!(
+                        sent.any(|note| note == got),
+                        "{got:?} is repeated or out of order"
+                    );
                 }
             }
             check_the_books(&world, index);
@@ -159,7 +184,11 @@ fn slow_and_stalled_peers_lose_nothing() {
         world.open();
         world.load(40, Duration::from_millis(50));
         for index in 0..2 {
-            let lease = world.sides[1 - index].established.as_ref().expect("open").remote_lease;
+            let lease = world.sides[1 - index]
+                .established
+                .as_ref()
+                .expect("open")
+                .remote_lease;
             let stall = lease.mul_f64(world.rng.below(90) as f64 / 100.0);
             world.pipes[index].stalled_until = Some(world.now + stall);
             world.pipes[index].carriage.window_bytes = 500;

@@ -31,7 +31,10 @@ impl Ledger {
         while !r.is_empty() {
             match TransportMessage::decode(&mut r).expect("our own batch") {
                 TransportMessage::Frame(head) => {
-                    let channel = Channel { priority: head.priority, reliability: head.reliability };
+                    let channel = Channel {
+                        priority: head.priority,
+                        reliability: head.reliability,
+                    };
                     let place = (channel.index(), head.sn);
                     self.wrapped |= !self.used.insert(place);
                     let mut messages = 0;
@@ -43,7 +46,11 @@ impl Ledger {
                 }
                 TransportMessage::Fragment(fragment) => {
                     let (priority, reliability) = (fragment.priority, fragment.reliability);
-                    let channel = Channel { priority, reliability }.index();
+                    let channel = Channel {
+                        priority,
+                        reliability,
+                    }
+                    .index();
                     let place = (channel, fragment.sn);
                     self.wrapped |= !self.used.insert(place);
                     let pieces = self.unfinished.entry(channel).or_default();
@@ -65,8 +72,14 @@ impl Ledger {
 
     /// The messages of which everything is among the `accepted` numbers.
     pub fn complete(&self, accepted: &HashSet<Place>) -> u64 {
-        let frames = self.frames.iter().filter(|(place, _)| accepted.contains(place));
-        let cut = self.cut.iter().filter(|pieces| pieces.iter().all(|at| accepted.contains(at)));
+        let frames = self
+            .frames
+            .iter()
+            .filter(|(place, _)| accepted.contains(place));
+        let cut = self
+            .cut
+            .iter()
+            .filter(|pieces| pieces.iter().all(|at| accepted.contains(at)));
         frames.map(|(_, count)| count).sum::<u64>() + cut.count() as u64
     }
 

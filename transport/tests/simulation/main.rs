@@ -19,7 +19,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Runs `scenario` for the seeds from 0 to `count`, or for the one that the environment names.
 fn for_seeds(count: u64, scenario: impl Fn(u64)) {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
     let seeds = match number("ZONDA_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..count * number("ZONDA_SEEDS").unwrap_or(1),

@@ -36,7 +36,11 @@ pub fn note_of(message: &NetworkMessage<'_>) -> Option<Note> {
         NetworkMessage::Push(push) => Note::parse(push.wire_expr.suffix),
         NetworkMessage::ResponseFinal(end) => {
             let (channel, number) = ((end.rid >> 24) as usize, end.rid & 0xff_ffff);
-            Some(Note { channel, number, size: 0 })
+            Some(Note {
+                channel,
+                number,
+                size: 0,
+            })
         }
         _ => None,
     }
@@ -64,7 +68,10 @@ impl Oracle {
         while !r.is_empty() {
             match TransportMessage::decode(&mut r).expect("an undamaged batch") {
                 TransportMessage::Frame(head) => {
-                    let channel = Channel { priority: head.priority, reliability: head.reliability };
+                    let channel = Channel {
+                        priority: head.priority,
+                        reliability: head.reliability,
+                    };
                     let gap = self.gap(channel.index(), head.sn);
                     if gap.is_some() {
                         self.channels.entry(channel.index()).or_default().pieces = None;
@@ -87,7 +94,9 @@ impl Oracle {
     fn gap(&mut self, channel: usize, sn: u32) -> Option<u64> {
         let range = u64::from(self.mask) + 1;
         let state = self.channels.entry(channel).or_default();
-        let last = state.last.map_or(u64::from(self.initial_sn) + range - 1, u64::from);
+        let last = state
+            .last
+            .map_or(u64::from(self.initial_sn) + range - 1, u64::from);
         let ahead = (u64::from(sn) + range - last % range) % range;
         if ahead == 0 || ahead > u64::from(self.mask) / 2 {
             return None;
@@ -98,12 +107,20 @@ impl Oracle {
     }
 
     fn fragment(&mut self, fragment: &Fragment<'_>) {
-        let channel = Channel { priority: fragment.priority, reliability: fragment.reliability };
+        let channel = Channel {
+            priority: fragment.priority,
+            reliability: fragment.reliability,
+        };
         let Some(skipped) = self.gap(channel.index(), fragment.sn) else {
             self.fragments_dropped += 1;
             return;
         };
-        let held: usize = self.channels.values().filter_map(|c| c.pieces.as_ref()).map(Vec::len).sum();
+        let held: usize = self
+            .channels
+            .values()
+            .filter_map(|c| c.pieces.as_ref())
+            .map(Vec::len)
+            .sum();
         let state = self.channels.entry(channel.index()).or_default();
         let pieces = state.pieces.take();
         let own = pieces.as_ref().map_or(0, Vec::len);
@@ -113,10 +130,18 @@ impl Oracle {
             _ if skipped > 0 => return,
             _ => false,
         };
-        let mut all = if start { Vec::new() } else { pieces.unwrap_or_default() };
+        let mut all = if start {
+            Vec::new()
+        } else {
+            pieces.unwrap_or_default()
+        };
         all.extend_from_slice(fragment.payload);
         let whole_at_once = start && !fragment.more;
-        let total = if whole_at_once { 0 } else { held - own + all.len() };
+        let total = if whole_at_once {
+            0
+        } else {
+            held - own + all.len()
+        };
         if all.len() > self.message_bytes_max || total > self.total_bytes_max {
             return;
         }

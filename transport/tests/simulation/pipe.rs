@@ -71,7 +71,11 @@ impl Pipe {
             return;
         }
         let damaged = self.damage(batch, rng);
-        let copies = if rng.per_mille(self.faults.duplication) { 2 } else { 1 };
+        let copies = if rng.per_mille(self.faults.duplication) {
+            2
+        } else {
+            1
+        };
         for _ in 0..copies {
             self.schedule(now, &damaged, rng);
         }
@@ -114,7 +118,11 @@ impl Pipe {
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
             let whole = rng.per_mille(700);
-            let cut = if whole { rest.len() } else { rng.between(1, rest.len() as u64) as usize };
+            let cut = if whole {
+                rest.len()
+            } else {
+                rng.between(1, rest.len() as u64) as usize
+            };
             self.insert(at, rest[..cut].to_vec());
             rest = &rest[cut..];
         }

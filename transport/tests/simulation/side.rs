@@ -151,13 +151,19 @@ impl Side {
         }
         self.partial.extend_from_slice(&chunk);
         while self.connection().is_none() && self.end().is_none() {
-            let Some((prefix, rest)) = self.partial.split_first_chunk::<2>() else { return };
+            let Some((prefix, rest)) = self.partial.split_first_chunk::<2>() else {
+                return;
+            };
             let length = usize::from(u16::from_le_bytes(*prefix));
-            let Some(batch) = rest.get(..length).map(<[u8]>::to_vec) else { return };
+            let Some(batch) = rest.get(..length).map(<[u8]>::to_vec) else {
+                return;
+            };
             self.partial.drain(..length + 2);
             self.receive_batch(&batch, back);
         }
-        let State::Open(connection) = &mut self.state else { return };
+        let State::Open(connection) = &mut self.state else {
+            return;
+        };
         let block = ZSlice::from(self.partial.clone());
         match connection.handle_bytes(now, &block, &mut self.recorder) {
             Ok(progress) => {
@@ -173,7 +179,9 @@ impl Side {
     }
 
     fn consult_oracle(&mut self, consumed: usize) {
-        let Some(oracle) = &mut self.oracle else { return };
+        let Some(oracle) = &mut self.oracle else {
+            return;
+        };
         let mut rest = &self.partial[..consumed];
         while let Some((prefix, behind)) = rest.split_first_chunk::<2>() {
             let (batch, behind) = behind.split_at(u16::from_le_bytes(*prefix).into());
@@ -215,7 +223,9 @@ impl Side {
     }
 
     fn receive_open(&mut self, batch: &[u8], now: Instant) {
-        let State::Open(connection) = &mut self.state else { return };
+        let State::Open(connection) = &mut self.state else {
+            return;
+        };
         let block = ZSlice::from(batch.to_vec());
         let flow = connection.handle_batch(now, block.as_slice(), &block, &mut self.recorder);
         if let Some(oracle) = &mut self.oracle {
@@ -234,8 +244,12 @@ impl Side {
         self.recorder.qos_agreed = established.qos;
         if self.checks_with_oracle {
             let (sn, mask) = (established.initial_sn_rx, established.sn_mask);
-            self.oracle =
-                Some(Oracle::new(sn, mask, established.patch, self.local.message_size_max));
+            self.oracle = Some(Oracle::new(
+                sn,
+                mask,
+                established.patch,
+                self.local.message_size_max,
+            ));
         }
         self.established = Some(established);
         self.last_received = now;
@@ -243,12 +257,22 @@ impl Side {
     }
 
     fn check_memory(&self) {
-        let Some(connection) = self.connection() else { return };
-        let (max, defragmenter) =
-            (self.local.message_size_max, connection.receiver().defragmenter());
-        assert!(defragmenter.buffered_bytes() <= 2 * max, "the total limit holds");
+        let Some(connection) = self.connection() else {
+            return;
+        };
+        let (max, defragmenter) = (
+            self.local.message_size_max,
+            connection.receiver().defragmenter(),
+        );
+        assert!(
+            defragmenter.buffered_bytes() <= 2 * max,
+            "the total limit holds"
+        );
         let allocated = 18 * (2 * max).max(4096);
-        assert!(defragmenter.allocated_bytes() <= allocated, "allocations follow what arrived");
+        assert!(
+            defragmenter.allocated_bytes() <= allocated,
+            "allocations follow what arrived"
+        );
     }
 
     /// Deadlines, new messages, and as much sending as the pipe takes.
@@ -268,7 +292,9 @@ impl Side {
 
     fn act_open(&mut self, back: &mut Link<'_>) {
         let now = back.now;
-        let State::Open(connection) = &mut self.state else { return };
+        let State::Open(connection) = &mut self.state else {
+            return;
+        };
         if connection.handle_timeout(now).is_err() {
             return self.finish(now, End::Expired);
         }
@@ -284,11 +310,17 @@ impl Side {
             if !back.pipe.is_writable() {
                 break;
             }
-            let Some(batch) = connection.poll_transmit(now) else { break };
+            let Some(batch) = connection.poll_transmit(now) else {
+                break;
+            };
             let mut bytes = batch.head()[2..].to_vec();
             bytes.extend_from_slice(batch.tail().map_or(&[], |tail| tail.as_slice()));
             let prefix = u16::from_le_bytes([batch.head()[0], batch.head()[1]]);
-            assert_eq!(usize::from(prefix), bytes.len(), "the prefix counts the batch");
+            assert_eq!(
+                usize::from(prefix),
+                bytes.len(),
+                "the prefix counts the batch"
+            );
             self.batch_times.push(now);
             self.ledger.enter(&bytes);
             connection.recycle(batch);
@@ -315,26 +347,52 @@ pub struct Link<'w> {
 fn channel_of(note: &Note) -> Channel {
     let priority = Priority::ALL[note.channel / 2];
     let reliable = note.channel % 2 == 1;
-    let reliability = if reliable { Reliability::Reliable } else { Reliability::BestEffort };
-    Channel { priority, reliability }
+    let reliability = if reliable {
+        Reliability::Reliable
+    } else {
+        Reliability::BestEffort
+    };
+    Channel {
+        priority,
+        reliability,
+    }
 }
 
 fn push(connection: &mut Connection, note: &Note, rng: &mut Rng) {
-    let Channel { priority, reliability } = channel_of(note);
+    let Channel {
+        priority,
+        reliability,
+    } = channel_of(note);
     if !note.is_push() {
         let message = other(note);
-        let outgoing = Outgoing { reliability, head: &message, payload: Tail::NONE };
+        let outgoing = Outgoing {
+            reliability,
+            head: &message,
+            payload: Tail::NONE,
+        };
         connection.push(priority, &outgoing);
         return;
     }
     let qos = Qos::new(priority, CongestionControl::Block, rng.per_mille(100));
-    let head = PushHead { key: note.key(), qos, payload_bytes: note.size };
+    let head = PushHead {
+        key: note.key(),
+        qos,
+        payload_bytes: note.size,
+    };
     if note.size >= 16 * 1024 && rng.per_mille(800) {
         let slice = ZSlice::from(note.payload().to_vec());
-        let outgoing = Outgoing { reliability, head: &head, payload: Tail::Shared(&slice) };
+        let outgoing = Outgoing {
+            reliability,
+            head: &head,
+            payload: Tail::Shared(&slice),
+        };
         connection.push(priority, &outgoing);
     } else {
-        let outgoing = Outgoing { reliability, head: &head, payload: Tail::Copy(note.payload()) };
+        let outgoing = Outgoing {
+            reliability,
+            head: &head,
+            payload: Tail::Copy(note.payload()),
+        };
         connection.push(priority, &outgoing);
     }
 }
@@ -342,5 +400,8 @@ fn push(connection: &mut Connection, note: &Note, rng: &mut Rng) {
 /// A node to simulate.
 pub fn node(zid: u128, whatami: WhatAmI, lease: Duration) -> LocalParameters {
     let zid = zonda_codec::ZenohId::random_from(zid);
-    LocalParameters { lease, ..LocalParameters::new(zid, whatami) }
+    LocalParameters {
+        lease,
+        ..LocalParameters::new(zid, whatami)
+    }
 }

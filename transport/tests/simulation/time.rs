@@ -26,7 +26,11 @@ fn keep_alives_flow_in_silence() {
             let interval = peer.remote_lease / 4;
             let times = &world.sides[index].batch_times;
             let count = Duration::from_secs(60).as_nanos() / interval.as_nanos();
-            assert!(times.len() as u128 >= count - 1, "{} of {count}", times.len());
+            assert!(
+                times.len() as u128 >= count - 1,
+                "{} of {count}",
+                times.len()
+            );
             let regular = times.windows(2).all(|pair| pair[1] - pair[0] == interval);
             assert!(regular, "one each quarter of the lease");
         }
@@ -49,7 +53,11 @@ fn a_lease_expires_on_time() {
         for side in &world.sides {
             assert_eq!(side.end(), Some(&End::Expired));
             let lease = side.established.as_ref().expect("was open").remote_lease;
-            assert_eq!(side.ended_at, Some(side.last_received + lease), "exactly then");
+            assert_eq!(
+                side.ended_at,
+                Some(side.last_received + lease),
+                "exactly then"
+            );
         }
     });
 }
@@ -70,7 +78,11 @@ fn a_silent_peer_times_the_handshake_out() {
         world.run_until(start + Duration::from_secs(60));
         for side in &world.sides {
             let Some(End::Handshake(HandshakeError::Timeout { step })) = side.end() else {
-                assert_eq!(side.end(), Some(&End::Expired), "the side that was open already");
+                assert_eq!(
+                    side.end(),
+                    Some(&End::Expired),
+                    "the side that was open already"
+                );
                 continue;
             };
             assert_ne!(*step, Step::Finished);
@@ -87,7 +99,10 @@ fn timers_do_what_they_say() {
     let mut timers = Timers::new(start, second, 4, second * 2);
     assert_eq!(timers.poll_timeout(), ms(250));
     assert_eq!(timers.handle_timeout(ms(249)), None);
-    assert_eq!(timers.handle_timeout(ms(250)), Some(TimerEvent::SendKeepAlive));
+    assert_eq!(
+        timers.handle_timeout(ms(250)),
+        Some(TimerEvent::SendKeepAlive)
+    );
     assert_eq!(timers.handle_timeout(ms(250)), None, "it counts as sent");
     timers.on_sent(ms(400));
     assert_eq!(timers.poll_timeout(), ms(650));
@@ -96,7 +111,11 @@ fn timers_do_what_they_say() {
     assert_eq!(timers.poll_timeout(), ms(2100));
     assert_eq!(timers.handle_timeout(ms(2099)), None);
     assert_eq!(timers.handle_timeout(ms(2100)), Some(TimerEvent::Expired));
-    assert_eq!(timers.handle_timeout(ms(2100)), Some(TimerEvent::Expired), "for good");
+    assert_eq!(
+        timers.handle_timeout(ms(2100)),
+        Some(TimerEvent::Expired),
+        "for good"
+    );
 }
 
 #[test]

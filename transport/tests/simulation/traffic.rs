@@ -46,7 +46,11 @@ impl Note {
         let mut parts = key.split('/').map(|part| part.parse::<u64>());
         let mut next = || parts.next()?.ok();
         let (channel, number, size) = (next()? as usize, next()? as u32, next()? as usize);
-        Some(Note { channel, number, size })
+        Some(Note {
+            channel,
+            number,
+            size,
+        })
     }
 
     pub fn payload(&self) -> &'static [u8] {
@@ -78,7 +82,11 @@ impl Encode for PushHead {
 /// The message that stands for a note of size 0 which is not a PUSH.
 pub fn other(note: &Note) -> NetworkMessage<'static> {
     let rid = (note.channel as u32) << 24 | note.number;
-    NetworkMessage::ResponseFinal(ResponseFinal { rid, qos: Qos::REQUEST, timestamp: None })
+    NetworkMessage::ResponseFinal(ResponseFinal {
+        rid,
+        qos: Qos::REQUEST,
+        timestamp: None,
+    })
 }
 
 /// Keeps what arrives, after checking that it is what its key says.
@@ -94,12 +102,15 @@ pub struct Recorder {
 
 impl Recorder {
     fn note(&mut self, note: Option<Note>, intact: bool, context: &Context<'_>) {
-        let channel = Channel { priority: context.priority, reliability: context.reliability };
+        let channel = Channel {
+            priority: context.priority,
+            reliability: context.reliability,
+        };
         match note {
             Some(note) if intact && note.channel == channel.index() => self.notes.push(note),
             _ => self.damaged += 1,
         }
-        if self.notes.len() % 5 == 0 {
+        if self.notes.len().is_multiple_of(5) {
             self.held.push(context.block.clone());
         }
         if self.held.len() > 8 {
@@ -121,11 +132,18 @@ impl Deliver for Recorder {
     }
 
     fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>) {
-        assert!(!matches!(message, NetworkMessage::Push(_)), "a PUSH goes to `push`");
+        assert!(
+            !matches!(message, NetworkMessage::Push(_)),
+            "a PUSH goes to `push`"
+        );
         let note = match message {
             NetworkMessage::ResponseFinal(end) => {
                 let (channel, number) = ((end.rid >> 24) as usize, end.rid & 0xff_ffff);
-                Some(Note { channel, number, size: 0 })
+                Some(Note {
+                    channel,
+                    number,
+                    size: 0,
+                })
             }
             _ => None,
         };

@@ -51,8 +51,17 @@ impl World {
         };
         let pipes = [Pipe::new(carriage()), Pipe::new(carriage())];
         let [opener, acceptor] = locals;
-        let sides = [Side::new(opener, true, start), Side::new(acceptor, false, start)];
-        World { now: start, start, rng, sides, pipes }
+        let sides = [
+            Side::new(opener, true, start),
+            Side::new(acceptor, false, start),
+        ];
+        World {
+            now: start,
+            start,
+            rng,
+            sides,
+            pipes,
+        }
     }
 
     /// Sends the opener's first word.
@@ -94,9 +103,15 @@ impl World {
                     0..4 => 0,
                     4..7 => self.rng.below(40),
                     7 | 8 => self.rng.below(2 * batch.min(3000)),
-                    _ => self.rng.between(batch.saturating_sub(60), batch + batch / 2),
+                    _ => self
+                        .rng
+                        .between(batch.saturating_sub(60), batch + batch / 2),
                 };
-                let note = Note { channel, number: numbers[channel], size: size as usize };
+                let note = Note {
+                    channel,
+                    number: numbers[channel],
+                    size: size as usize,
+                };
                 numbers[channel] += 1;
                 side.outgoing.push_back((at, note));
             }
@@ -133,7 +148,11 @@ impl World {
         if index == 1 {
             std::mem::swap(&mut out, &mut incoming);
         }
-        let link = Link { now: self.now, pipe: out, rng: &mut self.rng };
+        let link = Link {
+            now: self.now,
+            pipe: out,
+            rng: &mut self.rng,
+        };
         (&mut self.sides[index], link, incoming)
     }
 

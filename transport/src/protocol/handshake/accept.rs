@@ -39,7 +39,13 @@ pub struct Acceptor {
 impl Acceptor {
     /// An acceptor that agrees to at most `local` and seals its cookies with `key`.
     pub fn new(local: LocalParameters, key: Arc<CookieKey>) -> Self {
-        Acceptor { local, key, epoch: 0, step: Step::InitSyn, waiting: None }
+        Acceptor {
+            local,
+            key,
+            epoch: 0,
+            step: Step::InitSyn,
+            waiting: None,
+        }
     }
 
     /// What the acceptor is waiting for, for the error when its time is over.
@@ -78,7 +84,14 @@ impl Acceptor {
     pub fn admit(&mut self, out: &mut Vec<u8>) {
         out.clear();
         if let Some(initial_sn) = self.waiting.take() {
-            put(&OpenAck { lease: self.local.lease, initial_sn, ext: OpenExt::default() }, out);
+            put(
+                &OpenAck {
+                    lease: self.local.lease,
+                    initial_sn,
+                    ext: OpenExt::default(),
+                },
+                out,
+            );
         }
     }
 
@@ -91,9 +104,9 @@ impl Acceptor {
 
     fn advance(&mut self, batch: &[u8], out: &mut Vec<u8>) -> Result<AcceptStep, HandshakeError> {
         match (self.step, decode(batch, self.step)?) {
-            (_, TransportMessage::Close(close)) => {
-                Err(HandshakeError::Refused { reason: close.reason })
-            }
+            (_, TransportMessage::Close(close)) => Err(HandshakeError::Refused {
+                reason: close.reason,
+            }),
             (Step::InitSyn, TransportMessage::InitSyn(syn)) => {
                 self.acknowledge(&syn, out)?;
                 self.step = Step::OpenSyn;
@@ -105,7 +118,10 @@ impl Acceptor {
                 self.step = Step::Finished;
                 Ok(AcceptStep::Admit(established))
             }
-            (step, other) => Err(HandshakeError::Unexpected { step, found: name(&other) }),
+            (step, other) => Err(HandshakeError::Unexpected {
+                step,
+                found: name(&other),
+            }),
         }
     }
 
@@ -113,7 +129,9 @@ impl Acceptor {
     /// those that this side has as well.
     fn acknowledge(&self, syn: &InitSyn<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
         if syn.version != PROTOCOL_VERSION {
-            return Err(HandshakeError::Version { theirs: syn.version });
+            return Err(HandshakeError::Version {
+                theirs: syn.version,
+            });
         }
         let batch_size = syn.batch_size.min(self.local.batch_size);
         if batch_size < BATCH_SIZE_MIN {
@@ -175,7 +193,12 @@ impl Acceptor {
 
 /// The priority range the opener asks for, if any. This side has none of its own and takes it over.
 fn check_priorities(ext: &InitExt<'_>) -> Result<Option<QosLink>, HandshakeError> {
-    let refuse = |what| Err(HandshakeError::Feature { step: Step::InitSyn, what });
+    let refuse = |what| {
+        Err(HandshakeError::Feature {
+            step: Step::InitSyn,
+            what,
+        })
+    };
     let Some(range) = ext.qos_link else {
         return Ok(None);
     };

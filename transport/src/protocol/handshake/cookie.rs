@@ -93,7 +93,14 @@ pub(super) fn unseal(key: &CookieKey, epoch: u32, cookie: &[u8]) -> Option<Agree
     let batch_size = r.u16_le().ok()?;
     let qos = r.u8().ok()? != 0;
     let patch = r.u8().ok()?;
-    r.is_empty().then_some(Agreement { zid, whatami, resolution, batch_size, qos, patch })
+    r.is_empty().then_some(Agreement {
+        zid,
+        whatami,
+        resolution,
+        batch_size,
+        qos,
+        patch,
+    })
 }
 
 /// Takes the same time wherever the first difference is, so that a code cannot be guessed bytewise.

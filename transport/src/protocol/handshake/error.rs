@@ -158,17 +158,32 @@ pub enum HandshakeError {
 /// The words for a close reason on the wire, with what to try.
 fn describe(reason: u8) -> String {
     let (what, attempt) = match reason {
-        0 => ("unspecified reason", "look at the peer's log, credentials may be missing"),
-        1 => ("unsupported", "check the versions and features of both nodes"),
+        0 => (
+            "unspecified reason",
+            "look at the peer's log, credentials may be missing",
+        ),
+        1 => (
+            "unsupported",
+            "check the versions and features of both nodes",
+        ),
         2 => (
             "invalid",
             "it may hold a link of a node with this id, or disagree on the parameters",
         ),
-        3 => ("maximum number of sessions reached", "raise the peer's session limit"),
-        4 => ("maximum number of links reached", "it is connected to this node already"),
+        3 => (
+            "maximum number of sessions reached",
+            "raise the peer's session limit",
+        ),
+        4 => (
+            "maximum number of links reached",
+            "it is connected to this node already",
+        ),
         5 => ("expired", "the peer gave the link up, try again"),
         6 => ("unresponsive", "the peer gave the link up, try again"),
-        7 => ("connection to self", "remove the node's own address from its endpoints"),
+        7 => (
+            "connection to self",
+            "remove the node's own address from its endpoints",
+        ),
         other => return format!("unknown reason {other}; look at the peer's log"),
     };
     format!("{what} ({reason}); {attempt}")

@@ -38,7 +38,10 @@ fn decode(batch: &[u8], step: Step) -> Result<TransportMessage<'_>, HandshakeErr
     let alone = r.is_empty() || matches!(message, TransportMessage::Frame(_));
     match alone {
         true => Ok(message),
-        false => Err(HandshakeError::Trailing { step, count: r.remaining() }),
+        false => Err(HandshakeError::Trailing {
+            step,
+            count: r.remaining(),
+        }),
     }
 }
 
@@ -49,9 +52,20 @@ fn check_open(
     initial_sn: u32,
     mask: u32,
 ) -> Result<(), HandshakeError> {
-    let refuse = |what, value, min, max| HandshakeError::Parameter { step, what, value, min, max };
+    let refuse = |what, value, min, max| HandshakeError::Parameter {
+        step,
+        what,
+        value,
+        min,
+        max,
+    };
     if initial_sn > mask {
-        return Err(refuse("initial sequence number", initial_sn.into(), 0, mask.into()));
+        return Err(refuse(
+            "initial sequence number",
+            initial_sn.into(),
+            0,
+            mask.into(),
+        ));
     }
     if lease.is_zero() {
         return Err(refuse("lease in milliseconds", 0, 1, u64::MAX));
@@ -64,7 +78,10 @@ fn answer(error: &HandshakeError, out: &mut Vec<u8>) {
     use zonda_codec::transport::reason::{CONNECTION_TO_SELF, GENERIC, INVALID};
     let reason = match error {
         HandshakeError::Refused { .. } | HandshakeError::Io(_) => return,
-        HandshakeError::Unexpected { step: Step::Finished, .. } => return,
+        HandshakeError::Unexpected {
+            step: Step::Finished,
+            ..
+        } => return,
         HandshakeError::OwnId => CONNECTION_TO_SELF,
         HandshakeError::Feature { .. } => GENERIC,
         _ => INVALID,
@@ -73,7 +90,13 @@ fn answer(error: &HandshakeError, out: &mut Vec<u8>) {
 }
 
 fn write_close(reason: u8, out: &mut Vec<u8>) {
-    put(&Close { reason, session: false }, out);
+    put(
+        &Close {
+            reason,
+            session: false,
+        },
+        out,
+    );
 }
 
 fn put(message: &impl Encode, out: &mut Vec<u8>) {

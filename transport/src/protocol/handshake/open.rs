@@ -33,7 +33,12 @@ pub struct Opener {
 impl Opener {
     /// An opener that offers `local`. With `expected` only the node of that id will do.
     pub fn new(local: LocalParameters, expected: Option<ZenohId>) -> Self {
-        Opener { local, expected, step: Step::InitAck, agreed: None }
+        Opener {
+            local,
+            expected,
+            step: Step::InitAck,
+            agreed: None,
+        }
     }
 
     /// What the opener is waiting for, for the error when its time is over.
@@ -49,7 +54,11 @@ impl Opener {
             zid: self.local.zid,
             resolution: self.local.resolution,
             batch_size: self.local.batch_size,
-            ext: InitExt { qos: self.local.qos, patch: self.local.patch, ..InitExt::default() },
+            ext: InitExt {
+                qos: self.local.qos,
+                patch: self.local.patch,
+                ..InitExt::default()
+            },
         };
         put(&syn, out);
     }
@@ -75,9 +84,9 @@ impl Opener {
 
     fn advance(&mut self, batch: &[u8], out: &mut Vec<u8>) -> Result<OpenStep, HandshakeError> {
         match (self.step, decode(batch, self.step)?, self.agreed.take()) {
-            (_, TransportMessage::Close(close), _) => {
-                Err(HandshakeError::Refused { reason: close.reason })
-            }
+            (_, TransportMessage::Close(close), _) => Err(HandshakeError::Refused {
+                reason: close.reason,
+            }),
             (Step::InitAck, TransportMessage::InitAck(ack), _) => {
                 let agreed = self.check(&ack)?;
                 let syn = OpenSyn {
@@ -96,26 +105,44 @@ impl Opener {
                 self.step = Step::Finished;
                 Ok(OpenStep::Done(established))
             }
-            (step, other, _) => Err(HandshakeError::Unexpected { step, found: name(&other) }),
+            (step, other, _) => Err(HandshakeError::Unexpected {
+                step,
+                found: name(&other),
+            }),
         }
     }
 
     /// Checks the acceptor's answer against what was offered.
     fn check(&self, ack: &InitAck<'_>) -> Result<Established, HandshakeError> {
         if ack.version != PROTOCOL_VERSION {
-            return Err(HandshakeError::Version { theirs: ack.version });
+            return Err(HandshakeError::Version {
+                theirs: ack.version,
+            });
         }
         if ack.zid == self.local.zid {
             return Err(HandshakeError::OwnId);
         }
         if let Some(expected) = self.expected.filter(|expected| *expected != ack.zid) {
-            return Err(HandshakeError::WrongId { expected, found: ack.zid });
+            return Err(HandshakeError::WrongId {
+                expected,
+                found: ack.zid,
+            });
         }
         if !is_within(ack.resolution, self.local.resolution) {
-            return Err(exceeds("resolution", ack.resolution.bits(), 0, self.local.resolution.bits()));
+            return Err(exceeds(
+                "resolution",
+                ack.resolution.bits(),
+                0,
+                self.local.resolution.bits(),
+            ));
         }
         if ack.batch_size < BATCH_SIZE_MIN {
-            return Err(exceeds("batch size", ack.batch_size, BATCH_SIZE_MIN, u16::MAX));
+            return Err(exceeds(
+                "batch size",
+                ack.batch_size,
+                BATCH_SIZE_MIN,
+                u16::MAX,
+            ));
         }
         if ack.ext.patch > self.local.patch {
             return Err(exceeds("patch level", ack.ext.patch, 0, self.local.patch));
@@ -138,7 +165,12 @@ impl Opener {
     /// Only what changes the bytes on the link is refused when it was not offered; shared memory,
     /// authentication, further links and region names have no effect unless this side takes part.
     fn check_features(&self, ext: &InitExt<'_>) -> Result<bool, HandshakeError> {
-        let refuse = |what| Err(HandshakeError::Feature { step: Step::InitAck, what });
+        let refuse = |what| {
+            Err(HandshakeError::Feature {
+                step: Step::InitAck,
+                what,
+            })
+        };
         // An acceptor with a priority range answers the plain offer of priorities with that range.
         let qos = ext.qos || ext.qos_link.is_some();
         match ext {
@@ -162,5 +194,11 @@ fn complete(agreed: Established, ack: &OpenAck<'_>) -> Result<Established, Hands
 
 fn exceeds<T: Into<u64>>(what: &'static str, value: T, min: T, max: T) -> HandshakeError {
     let (value, min, max) = (value.into(), min.into(), max.into());
-    HandshakeError::Parameter { step: Step::InitAck, what, value, min, max }
+    HandshakeError::Parameter {
+        step: Step::InitAck,
+        what,
+        value,
+        min,
+        max,
+    }
 }

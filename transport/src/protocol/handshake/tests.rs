@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Both halves against each other, against the reference's own bytes, and against bad ones.
+
 use std::sync::Arc;
 
 use zonda_codec::{InitAck, InitExt, InitSyn, OpenAck, OpenSyn, QosLink, Resolution, WhatAmI};
@@ -82,8 +84,14 @@ fn both_sides_agree_on_the_same() {
     assert_eq!(open.whatami, WhatAmI::Router);
     assert_eq!(accept.zid, client().zid);
     assert_eq!(accept.whatami, WhatAmI::Client);
-    assert_eq!((open.initial_sn_tx, open.initial_sn_rx), (102_104_470, 245_048_022));
-    assert_eq!((accept.initial_sn_tx, accept.initial_sn_rx), (245_048_022, 102_104_470));
+    assert_eq!(
+        (open.initial_sn_tx, open.initial_sn_rx),
+        (102_104_470, 245_048_022)
+    );
+    assert_eq!(
+        (accept.initial_sn_tx, accept.initial_sn_rx),
+        (245_048_022, 102_104_470)
+    );
     assert_eq!((open.batch_size, accept.batch_size), (65535, 65535));
     assert!(open.qos && accept.qos);
     assert_eq!((open.patch, accept.patch), (1, 1));
@@ -94,8 +102,14 @@ fn both_sides_agree_on_the_same() {
 fn the_narrower_of_each_parameter_wins() {
     let sizes = [40, 1000, 65535];
     let resolutions = [0x00, 0x01, 0x06, 0x0a, 0x0f];
-    for (size_a, size_b) in sizes.iter().flat_map(|a| sizes.iter().map(move |b| (*a, *b))) {
-        for (bits_a, bits_b) in resolutions.iter().flat_map(|a| resolutions.map(|b| (*a, b))) {
+    for (size_a, size_b) in sizes
+        .iter()
+        .flat_map(|a| sizes.iter().map(move |b| (*a, *b)))
+    {
+        for (bits_a, bits_b) in resolutions
+            .iter()
+            .flat_map(|a| resolutions.map(|b| (*a, b)))
+        {
             for flags in 0..16_u8 {
                 let [qos_a, qos_b, patch_a, patch_b] = [1, 2, 4, 8].map(|bit| flags & bit != 0);
                 let with = |mut own: LocalParameters, size, bits, qos, patch: bool| {
@@ -127,7 +141,10 @@ fn the_references_client_is_answered() {
     let mut acceptor = acceptor(router());
     let mut out = Vec::new();
     let syn = bytes("c1 09 02 d7 0a c8ff 81 c2 05 f591b3d701 27 01");
-    assert_eq!(acceptor.handle_batch(&syn, &mut out), Ok(AcceptStep::Continue));
+    assert_eq!(
+        acceptor.handle_batch(&syn, &mut out),
+        Ok(AcceptStep::Continue)
+    );
     let (head, tail) = (bytes("e1 09 00 a1 0a c8ff"), bytes("81 27 01"));
     assert!(out.starts_with(&head) && out.ends_with(&tail), "{out:02x?}");
     let cookie = out[head.len()..out.len() - tail.len()].to_vec();
@@ -162,11 +179,17 @@ fn the_references_router_is_understood() {
     assert!(established.qos);
 
     let mut opener = Opener::new(client(), None);
-    assert_eq!(opener.handle_batch(&bytes("21 09 00 a1 01 55"), &mut out), Ok(OpenStep::Continue));
+    assert_eq!(
+        opener.handle_batch(&bytes("21 09 00 a1 01 55"), &mut out),
+        Ok(OpenStep::Continue)
+    );
     let Ok(OpenStep::Done(plain)) = opener.handle_batch(&bytes("62 0a e587f235"), &mut out) else {
         panic!("not open");
     };
-    assert_eq!((plain.qos, plain.patch, plain.batch_size), (false, 0, 65535));
+    assert_eq!(
+        (plain.qos, plain.patch, plain.batch_size),
+        (false, 0, 65535)
+    );
 }
 
 fn syn() -> InitSyn<'static> {
@@ -185,37 +208,89 @@ fn ack() -> InitAck<'static> {
     }
 }
 
+/// Puts `message` in the place of the step's own; tells why it was refused, and the batch in answer.
+fn refused(at: Step, message: Vec<u8>) -> (HandshakeError, Vec<u8>) {
+    let (step, error, out) = run(client(), router(), |step, batch| {
+        if step == at {
+            batch.clone_from(&message);
+        }
+    })
+    .expect_err("to be refused");
+    assert_eq!(step, at);
+    (error, out)
+}
+
 #[test]
-fn the_acceptor_refuses() {
-    let refused = |at: Step, message: Vec<u8>| {
-        let (step, error, out) = run(client(), router(), |step, batch| {
-            if step == at {
-                batch.clone_from(&message);
+fn the_acceptor_refuses_what_it_cannot_agree_to() {
+    let (error, out) = refused(
+        Step::InitSyn,
+        InitSyn {
+            version: 8,
+            ..syn()
+        }
+        .to_vec(),
+    );
+    assert_eq!(
+        (error, &out[..]),
+        (HandshakeError::Version { theirs: 8 }, INVALID)
+    );
+    let (error, out) = refused(
+        Step::InitSyn,
+        InitSyn {
+            batch_size: 31,
+            ..syn()
+        }
+        .to_vec(),
+    );
+    assert!(
+        matches!(
+            error,
+            HandshakeError::Parameter {
+                value: 31,
+                min: 32,
+                ..
             }
-        })
-        .expect_err("to be refused");
-        assert_eq!(step, at);
-        (error, out)
-    };
-    let (error, out) = refused(Step::InitSyn, InitSyn { version: 8, ..syn() }.to_vec());
-    assert_eq!((error, &out[..]), (HandshakeError::Version { theirs: 8 }, INVALID));
-    let (error, out) = refused(Step::InitSyn, InitSyn { batch_size: 31, ..syn() }.to_vec());
-    assert!(matches!(error, HandshakeError::Parameter { value: 31, min: 32, .. }), "{error}");
+        ),
+        "{error}"
+    );
     assert_eq!(out, INVALID);
-    let both = InitExt { qos: true, qos_link: Some(QosLink::new(None, None)), ..InitExt::default() };
+    let both = InitExt {
+        qos: true,
+        qos_link: Some(QosLink::new(None, None)),
+        ..InitExt::default()
+    };
     let (error, out) = refused(Step::InitSyn, InitSyn { ext: both, ..syn() }.to_vec());
     assert!(matches!(error, HandshakeError::Feature { .. }), "{error}");
     assert_eq!(out, GENERIC);
+}
+
+#[test]
+fn the_acceptor_refuses_what_is_not_its_turn() {
     let (error, out) = refused(Step::InitSyn, vec![0x1f]);
-    assert!(matches!(error, HandshakeError::Undecodable { .. }), "{error}");
+    assert!(
+        matches!(error, HandshakeError::Undecodable { .. }),
+        "{error}"
+    );
     assert_eq!(out, INVALID);
     let (error, out) = refused(Step::InitSyn, vec![0x04]);
-    let unexpected = HandshakeError::Unexpected { step: Step::InitSyn, found: "KeepAlive" };
+    let unexpected = HandshakeError::Unexpected {
+        step: Step::InitSyn,
+        found: "KeepAlive",
+    };
     assert_eq!((error, &out[..]), (unexpected, INVALID));
     let (error, _) = refused(Step::InitSyn, [syn().to_vec(), vec![0x04]].concat());
-    assert_eq!(error, HandshakeError::Trailing { step: Step::InitSyn, count: 1 });
+    assert_eq!(
+        error,
+        HandshakeError::Trailing {
+            step: Step::InitSyn,
+            count: 1
+        }
+    );
     let (error, out) = refused(Step::InitSyn, vec![0x03, 0x05]);
-    assert_eq!((error, out), (HandshakeError::Refused { reason: 5 }, Vec::new()));
+    assert_eq!(
+        (error, out),
+        (HandshakeError::Refused { reason: 5 }, Vec::new())
+    );
     let (error, out) = refused(Step::OpenSyn, bytes("42 0a 00 02 1234"));
     assert_eq!((error, &out[..]), (HandshakeError::Cookie, INVALID));
 }
@@ -226,17 +301,43 @@ fn the_acceptor_checks_what_open_says() {
         move |step: Step, batch: &mut Vec<u8>| {
             if step == Step::OpenSyn {
                 let sent = batch.clone();
-                let Ok(TransportMessage::OpenSyn(open)) = decode(&sent, step) else { panic!() };
-                *batch = OpenSyn { lease, initial_sn, ..open }.to_vec();
+                let Ok(TransportMessage::OpenSyn(open)) = decode(&sent, step) else {
+                    panic!()
+                };
+                *batch = OpenSyn {
+                    lease,
+                    initial_sn,
+                    ..open
+                }
+                .to_vec();
             }
         }
     };
     let second = Duration::from_secs(1);
     let (_, error, out) = run(client(), router(), edit(second, 1 << 28)).expect_err("too wide");
-    assert!(matches!(error, HandshakeError::Parameter { max: 0x0fff_ffff, .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            HandshakeError::Parameter {
+                max: 0x0fff_ffff,
+                ..
+            }
+        ),
+        "{error}"
+    );
     assert_eq!(out, INVALID);
     let (_, error, _) = run(client(), router(), edit(Duration::ZERO, 0)).expect_err("no lease");
-    assert!(matches!(error, HandshakeError::Parameter { value: 0, min: 1, .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            HandshakeError::Parameter {
+                value: 0,
+                min: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
     let (_, accept) = run(client(), router(), edit(LEASE_MAX * 2, 0)).expect("a long lease is cut");
     assert_eq!(accept.remote_lease, LEASE_MAX);
 }
@@ -248,26 +349,57 @@ fn the_opener_refuses() {
         edit(&mut ext);
         InitAck { ext, ..ack() }
     };
-    let wide = InitAck { resolution: Resolution::from_bits(0x0b), ..ack() };
+    let wide = InitAck {
+        resolution: Resolution::from_bits(0x0b),
+        ..ack()
+    };
     let cases: [(InitAck<'_>, &[u8]); 9] = [
-        (InitAck { version: 10, ..ack() }, INVALID),
+        (
+            InitAck {
+                version: 10,
+                ..ack()
+            },
+            INVALID,
+        ),
         (wide, INVALID),
-        (InitAck { batch_size: 7, ..ack() }, INVALID),
+        (
+            InitAck {
+                batch_size: 7,
+                ..ack()
+            },
+            INVALID,
+        ),
         (features(|ext| ext.patch = 2), INVALID),
         (features(|ext| ext.low_latency = true), GENERIC),
         (features(|ext| ext.compression = true), GENERIC),
         (features(|ext| ext.qos = true), GENERIC),
-        (features(|ext| ext.qos_link = Some(QosLink::new(None, None))), GENERIC),
-        (InitAck { zid: client().zid, ..ack() }, &[0x03, 0x07]),
+        (
+            features(|ext| ext.qos_link = Some(QosLink::new(None, None))),
+            GENERIC,
+        ),
+        (
+            InitAck {
+                zid: client().zid,
+                ..ack()
+            },
+            &[0x03, 0x07],
+        ),
     ];
     for (message, close) in cases {
-        let plain = LocalParameters { qos: false, ..client() };
-        let (step, error, out) = run(plain, router(), instead(Step::InitAck, message))
-            .expect_err("to be refused");
+        let plain = LocalParameters {
+            qos: false,
+            ..client()
+        };
+        let (step, error, out) =
+            run(plain, router(), instead(Step::InitAck, message)).expect_err("to be refused");
         assert_eq!(step, Step::InitAck);
         assert_eq!(out, close, "{error}");
     }
-    let late = OpenAck { lease: Duration::from_secs(1), initial_sn: u32::MAX, ext: Default::default() };
+    let late = OpenAck {
+        lease: Duration::from_secs(1),
+        initial_sn: u32::MAX,
+        ext: Default::default(),
+    };
     let (step, error, _) = run(client(), router(), instead(Step::OpenAck, late)).expect_err("wide");
     assert_eq!(step, Step::OpenAck);
     assert!(matches!(error, HandshakeError::Parameter { .. }), "{error}");
@@ -277,7 +409,10 @@ fn the_opener_refuses() {
         }
     })
     .expect_err("closed");
-    assert_eq!((error, out), (HandshakeError::Refused { reason: 4 }, Vec::new()));
+    assert_eq!(
+        (error, out),
+        (HandshakeError::Refused { reason: 4 }, Vec::new())
+    );
 }
 
 #[test]
@@ -285,11 +420,30 @@ fn the_wrong_node_is_told_apart() {
     let expected = "bb".parse().expect("a valid id");
     let mut opener = Opener::new(client(), Some(expected));
     let mut out = Vec::new();
-    let error = opener.handle_batch(&ack().to_vec(), &mut out).expect_err("another node");
-    assert_eq!(error, HandshakeError::WrongId { expected, found: router().zid });
+    let error = opener
+        .handle_batch(&ack().to_vec(), &mut out)
+        .expect_err("another node");
+    assert_eq!(
+        error,
+        HandshakeError::WrongId {
+            expected,
+            found: router().zid
+        }
+    );
     assert_eq!(out, INVALID);
-    let again = opener.handle_batch(&ack().to_vec(), &mut out).expect_err("it is over");
-    assert!(matches!(again, HandshakeError::Unexpected { step: Step::Finished, .. }), "{again}");
+    let again = opener
+        .handle_batch(&ack().to_vec(), &mut out)
+        .expect_err("it is over");
+    assert!(
+        matches!(
+            again,
+            HandshakeError::Unexpected {
+                step: Step::Finished,
+                ..
+            }
+        ),
+        "{again}"
+    );
 }
 
 /// As the reference does it: the acceptor finds out when the cookie comes back.
@@ -297,8 +451,13 @@ fn the_wrong_node_is_told_apart() {
 fn a_node_does_not_connect_to_itself() {
     let mut acceptor = acceptor(client());
     let mut out = Vec::new();
-    assert_eq!(acceptor.handle_batch(&syn().to_vec(), &mut out), Ok(AcceptStep::Continue));
-    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else { panic!() };
+    assert_eq!(
+        acceptor.handle_batch(&syn().to_vec(), &mut out),
+        Ok(AcceptStep::Continue)
+    );
+    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else {
+        panic!()
+    };
     let open = OpenSyn {
         lease: Duration::from_secs(1),
         initial_sn: 0,
@@ -306,7 +465,10 @@ fn a_node_does_not_connect_to_itself() {
         ext: Default::default(),
     }
     .to_vec();
-    assert_eq!(acceptor.handle_batch(&open, &mut out), Err(HandshakeError::OwnId));
+    assert_eq!(
+        acceptor.handle_batch(&open, &mut out),
+        Err(HandshakeError::OwnId)
+    );
     assert_eq!(out, [0x03, 0x07]);
     let (step, error, _) = run(client(), client(), |_, _| {}).expect_err("the opener is first");
     assert_eq!((step, error), (Step::InitAck, HandshakeError::OwnId));
@@ -327,14 +489,41 @@ fn unsupported_offers_are_not_echoed() {
     };
     let mut out = Vec::new();
     let message = InitSyn { ext: all, ..syn() }.to_vec();
-    assert_eq!(acceptor(router()).handle_batch(&message, &mut out), Ok(AcceptStep::Continue));
-    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else { panic!() };
-    assert_eq!(answer.ext, InitExt { qos: true, patch: 1, ..InitExt::default() });
+    assert_eq!(
+        acceptor(router()).handle_batch(&message, &mut out),
+        Ok(AcceptStep::Continue)
+    );
+    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else {
+        panic!()
+    };
+    assert_eq!(
+        answer.ext,
+        InitExt {
+            qos: true,
+            patch: 1,
+            ..InitExt::default()
+        }
+    );
     let range = Some(QosLink::from_bits(0x2802 | 1 << 3));
-    let message = InitSyn { ext: InitExt { qos_link: range, ..InitExt::default() }, ..syn() };
-    assert_eq!(acceptor(router()).handle_batch(&message.to_vec(), &mut out), Ok(AcceptStep::Continue));
-    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else { panic!() };
-    assert_eq!((answer.ext.qos, answer.ext.qos_link), (false, range), "taken over");
+    let message = InitSyn {
+        ext: InitExt {
+            qos_link: range,
+            ..InitExt::default()
+        },
+        ..syn()
+    };
+    assert_eq!(
+        acceptor(router()).handle_batch(&message.to_vec(), &mut out),
+        Ok(AcceptStep::Continue)
+    );
+    let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else {
+        panic!()
+    };
+    assert_eq!(
+        (answer.ext.qos, answer.ext.qos_link),
+        (false, range),
+        "taken over"
+    );
 }
 
 #[test]
@@ -356,8 +545,14 @@ fn a_cookie_is_good_for_two_epochs() {
         let (mut forth, mut back) = (Vec::new(), Vec::new());
         acceptor.set_epoch(100);
         opener.start(&mut forth);
-        assert_eq!(acceptor.handle_batch(&forth, &mut back), Ok(AcceptStep::Continue));
-        assert_eq!(opener.handle_batch(&back, &mut forth), Ok(OpenStep::Continue));
+        assert_eq!(
+            acceptor.handle_batch(&forth, &mut back),
+            Ok(AcceptStep::Continue)
+        );
+        assert_eq!(
+            opener.handle_batch(&back, &mut forth),
+            Ok(OpenStep::Continue)
+        );
         acceptor.set_epoch(100 + later);
         assert_eq!(acceptor.handle_batch(&forth, &mut back).is_ok(), good);
     }
@@ -390,8 +585,14 @@ fn no_change_of_any_bit_or_length_does_harm() {
 #[test]
 fn empty_batches_change_nothing() {
     let (mut out, mut acceptor) = (vec![9], acceptor(router()));
-    assert_eq!(acceptor.handle_batch(&[], &mut out), Ok(AcceptStep::Continue));
+    assert_eq!(
+        acceptor.handle_batch(&[], &mut out),
+        Ok(AcceptStep::Continue)
+    );
     assert!(out.is_empty());
     assert_eq!(acceptor.step(), Step::InitSyn);
-    assert_eq!(Opener::new(client(), None).handle_batch(&[], &mut out), Ok(OpenStep::Continue));
+    assert_eq!(
+        Opener::new(client(), None).handle_batch(&[], &mut out),
+        Ok(OpenStep::Continue)
+    );
 }

@@ -30,7 +30,10 @@ pub struct ReassemblyLimits {
 impl ReassemblyLimits {
     /// Limits for messages of up to `message_bytes_max`, of which two may be under way at full size.
     pub fn for_messages(message_bytes_max: usize) -> Self {
-        ReassemblyLimits { message_bytes_max, total_bytes_max: message_bytes_max.saturating_mul(2) }
+        ReassemblyLimits {
+            message_bytes_max,
+            total_bytes_max: message_bytes_max.saturating_mul(2),
+        }
     }
 }
 
@@ -102,7 +105,12 @@ impl Defragmenter {
     /// Bytes allocated for unfinished messages and kept for the next one.
     pub fn allocated_bytes(&self) -> usize {
         let spare = self.spare.as_ref().map_or(0, |spare| spare.capacity());
-        spare + self.channels.iter().map(|channel| channel.bytes.capacity()).sum::<usize>()
+        spare
+            + self
+                .channels
+                .iter()
+                .map(|channel| channel.bytes.capacity())
+                .sum::<usize>()
     }
 
     /// Messages given up before their last fragment.
@@ -118,7 +126,11 @@ impl Defragmenter {
     /// A frame was accepted on `channel`: a message in progress there cannot be completed any more.
     #[inline]
     pub fn interrupt(&mut self, channel: usize) {
-        if self.channels.get(channel).is_some_and(|unfinished| unfinished.active) {
+        if self
+            .channels
+            .get(channel)
+            .is_some_and(|unfinished| unfinished.active)
+        {
             self.discard(channel);
         }
     }
@@ -145,7 +157,10 @@ impl Defragmenter {
 
     /// Whether the fragment starts a message. If it does, the one in progress is discarded.
     fn begins(&mut self, channel: usize, piece: &Piece<'_>) -> bool {
-        let active = self.channels.get(channel).is_some_and(|unfinished| unfinished.active);
+        let active = self
+            .channels
+            .get(channel)
+            .is_some_and(|unfinished| unfinished.active);
         let begins = match self.marks {
             true => piece.first && !piece.drop,
             false => !active,
@@ -158,7 +173,10 @@ impl Defragmenter {
 
     /// Whether the fragment continues the message in progress. If it cannot, that is discarded.
     fn continues(&mut self, channel: usize, piece: &Piece<'_>) -> bool {
-        let active = self.channels.get(channel).is_some_and(|unfinished| unfinished.active);
+        let active = self
+            .channels
+            .get(channel)
+            .is_some_and(|unfinished| unfinished.active);
         let given_up = self.marks && piece.drop;
         if active && (given_up || !piece.follows) {
             self.discard(channel);

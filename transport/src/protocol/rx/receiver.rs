@@ -166,17 +166,29 @@ impl Receiver {
     ) -> Result<Flow, PeerMisbehaved> {
         self.counters.batches += 1;
         if batch.len() > usize::from(self.batch_size) {
-            return Err(PeerMisbehaved::BatchTooLarge { length: batch.len(), max: self.batch_size });
+            return Err(PeerMisbehaved::BatchTooLarge {
+                length: batch.len(),
+                max: self.batch_size,
+            });
         }
         let mut r = Reader::new(batch);
-        let mut pass = Pass { receiver: self, batch_bytes: batch.len(), block, deliver };
+        let mut pass = Pass {
+            receiver: self,
+            batch_bytes: batch.len(),
+            block,
+            deliver,
+        };
         while !r.is_empty() {
             let offset = r.position();
             let message = pass.decoded(offset, TransportMessage::decode(&mut r))?;
             match message {
                 TransportMessage::Frame(header) => pass.frame(&header, &mut r)?,
                 TransportMessage::Fragment(fragment) => pass.fragment(&fragment)?,
-                TransportMessage::Close(close) => return Ok(Flow::Closed { reason: close.reason }),
+                TransportMessage::Close(close) => {
+                    return Ok(Flow::Closed {
+                        reason: close.reason,
+                    });
+                }
                 TransportMessage::KeepAlive => {}
                 _ => pass.receiver.counters.ignored += 1,
             }
@@ -197,7 +209,10 @@ impl Receiver {
             return Err(PeerMisbehaved::Priority { priority });
         }
         if sn > self.sn_mask {
-            return Err(PeerMisbehaved::SequenceNumber { sn, mask: self.sn_mask });
+            return Err(PeerMisbehaved::SequenceNumber {
+                sn,
+                mask: self.sn_mask,
+            });
         }
         let channel = channel(priority, reliability);
         let skipped = self.sequences[channel].accept(sn);
@@ -225,13 +240,22 @@ impl<D: Deliver> Pass<'_, D> {
     /// Hands on the messages of a frame, whose header was just read from `r`.
     #[inline]
     fn frame(&mut self, header: &FrameHeader, r: &mut Reader<'_>) -> Result<(), PeerMisbehaved> {
-        let FrameHeader { priority, reliability, sn, .. } = *header;
+        let FrameHeader {
+            priority,
+            reliability,
+            sn,
+            ..
+        } = *header;
         let Some((channel, _)) = self.receiver.admit(priority, reliability, sn)? else {
             self.receiver.counters.frames_dropped += 1;
             return self.skip(r);
         };
         self.receiver.defragmenter.interrupt(channel);
-        let context = Context { block: self.block, reliability, priority };
+        let context = Context {
+            block: self.block,
+            reliability,
+            priority,
+        };
         let mut messages = 0;
         while let Some(byte) = r.peek().filter(|byte| NetworkMessage::starts(*byte)) {
             let offset = r.position();
@@ -259,7 +283,12 @@ impl<D: Deliver> Pass<'_, D> {
     }
 
     fn fragment(&mut self, fragment: &Fragment<'_>) -> Result<(), PeerMisbehaved> {
-        let Fragment { priority, reliability, sn, .. } = *fragment;
+        let Fragment {
+            priority,
+            reliability,
+            sn,
+            ..
+        } = *fragment;
         let Some((channel, follows)) = self.receiver.admit(priority, reliability, sn)? else {
             self.receiver.counters.fragments_dropped += 1;
             return Ok(());
@@ -280,7 +309,15 @@ impl<D: Deliver> Pass<'_, D> {
                 (complete.as_slice(), &complete)
             }
         };
-        match deliver_one(bytes, &Context { block, reliability, priority }, self.deliver) {
+        match deliver_one(
+            bytes,
+            &Context {
+                block,
+                reliability,
+                priority,
+            },
+            self.deliver,
+        ) {
             Ok(true) => self.receiver.counters.messages += 1,
             Ok(false) | Err(_) => self.receiver.counters.messages_undecodable += 1,
         }
@@ -294,7 +331,11 @@ impl<D: Deliver> Pass<'_, D> {
         result: Result<T, DecodeError>,
     ) -> Result<T, PeerMisbehaved> {
         let length = self.batch_bytes;
-        result.map_err(|source| PeerMisbehaved::Undecodable { offset, length, source })
+        result.map_err(|source| PeerMisbehaved::Undecodable {
+            offset,
+            length,
+            source,
+        })
     }
 }
 

@@ -13,7 +13,10 @@ pub struct Sequence {
 impl Sequence {
     /// A channel whose first number will be `initial`; numbers use the bits of `mask`.
     pub fn new(initial: u32, mask: u32) -> Self {
-        Sequence { mask, last: initial.wrapping_sub(1) & mask }
+        Sequence {
+            mask,
+            last: initial.wrapping_sub(1) & mask,
+        }
     }
 
     /// The last number accepted.
@@ -58,7 +61,11 @@ mod tests {
                 let mut sequence = Sequence { mask, last };
                 let ahead = (0..=mask).find(|gap| (last + gap) & mask == sn).unwrap();
                 let newer = (1..=63).contains(&ahead);
-                assert_eq!(sequence.accept(sn), newer.then(|| ahead - 1), "{sn} after {last}");
+                assert_eq!(
+                    sequence.accept(sn),
+                    newer.then(|| ahead - 1),
+                    "{sn} after {last}"
+                );
                 assert_eq!(sequence.last(), if newer { sn } else { last });
             }
         }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Batches made by hand, for each rule of the receiving half.
+
 use std::time::Duration;
 
 use zenoh_buffers::ZSlice;
@@ -35,11 +37,16 @@ struct Seen {
 
 impl Deliver for Seen {
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
-        let PushBody::Put(put) = push.body else { panic!("only puts are sent") };
+        let PushBody::Put(put) = push.body else {
+            panic!("only puts are sent")
+        };
         assert!(raw_body.ends_with(put.payload));
         self.payloads.push(put.payload.to_vec());
         let inside = context.block.as_slice().as_ptr_range();
-        assert!(put.payload.is_empty() || inside.contains(&put.payload.as_ptr()), "of the block");
+        assert!(
+            put.payload.is_empty() || inside.contains(&put.payload.as_ptr()),
+            "of the block"
+        );
         self.blocks.push(context.block.clone());
         self.last = Some((context.priority, context.reliability));
     }
@@ -54,7 +61,12 @@ const DATA: (Priority, Reliability) = (Priority::Data, Reliability::Reliable);
 
 fn frame(channel: (Priority, Reliability), sn: u32, payloads: &[&[u8]]) -> Vec<u8> {
     let (priority, reliability) = channel;
-    let mut bytes = FrameHeader { reliability, priority, sn }.to_vec();
+    let mut bytes = FrameHeader {
+        reliability,
+        priority,
+        sn,
+    }
+    .to_vec();
     for payload in payloads {
         bytes.append(&mut put(payload));
     }
@@ -87,7 +99,11 @@ fn receive(established: &Established, batches: &[Vec<u8>]) -> (Seen, Received) {
     let mut receiver = Receiver::new(established, 1 << 20);
     let mut seen = Seen::default();
     for batch in batches {
-        assert_eq!(take(&mut receiver, &mut seen, batch), Ok(Flow::Open), "{batch:02x?}");
+        assert_eq!(
+            take(&mut receiver, &mut seen, batch),
+            Ok(Flow::Open),
+            "{batch:02x?}"
+        );
     }
     (seen, receiver.received())
 }
@@ -98,60 +114,127 @@ fn frames_are_delivered_in_place_and_in_order() {
     batch.append(&mut frame(DATA, 100, &[b"one", b"two"]));
     let be = (Priority::RealTime, Reliability::BestEffort);
     batch.append(&mut frame(be, 100, &[b"three"]));
-    let end = ResponseFinal { rid: 1, qos: Default::default(), timestamp: None };
+    let end = ResponseFinal {
+        rid: 1,
+        qos: Default::default(),
+        timestamp: None,
+    };
     batch.append(&mut end.to_vec());
     batch.append(&mut frame(DATA, 101, &[]));
     let (seen, received) = receive(&established(), &[batch, Vec::new()]);
-    assert_eq!(seen.payloads, [b"one".to_vec(), b"two".to_vec(), b"three".to_vec()]);
+    assert_eq!(
+        seen.payloads,
+        [b"one".to_vec(), b"two".to_vec(), b"three".to_vec()]
+    );
     assert_eq!((seen.others, seen.last), (1, Some(be)));
-    assert_eq!(received, Received { batches: 2, messages: 4, ..Received::default() });
+    assert_eq!(
+        received,
+        Received {
+            batches: 2,
+            messages: 4,
+            ..Received::default()
+        }
+    );
 }
 
 #[test]
 fn old_and_repeated_frames_are_dropped_and_counted() {
     let both = [frame(DATA, 101, &[b"x"]), frame(DATA, 105, &[b"d"])].concat();
-    let batches =
-        [frame(DATA, 100, &[b"a"]), frame(DATA, 100, &[b"a"]), frame(DATA, 102, &[b"c"]), both];
+    let batches = [
+        frame(DATA, 100, &[b"a"]),
+        frame(DATA, 100, &[b"a"]),
+        frame(DATA, 102, &[b"c"]),
+        both,
+    ];
     let (seen, received) = receive(&established(), &batches);
     assert_eq!(seen.payloads, [b"a".to_vec(), b"c".to_vec(), b"d".to_vec()]);
-    assert_eq!((received.frames_dropped, received.sequence_numbers_skipped), (2, 3));
+    assert_eq!(
+        (received.frames_dropped, received.sequence_numbers_skipped),
+        (2, 3)
+    );
 }
 
 #[test]
 fn a_peer_that_breaks_the_rules_is_found_out() {
-    let mut receiver = Receiver::new(&Established { qos: false, ..established() }, 1 << 20);
+    let mut receiver = Receiver::new(
+        &Established {
+            qos: false,
+            ..established()
+        },
+        1 << 20,
+    );
     let mut seen = Seen::default();
     let urgent = (Priority::RealTime, Reliability::Reliable);
     let result = take(&mut receiver, &mut seen, &frame(urgent, 100, &[b"a"]));
-    assert_eq!(result, Err(PeerMisbehaved::Priority { priority: Priority::RealTime }));
+    assert_eq!(
+        result,
+        Err(PeerMisbehaved::Priority {
+            priority: Priority::RealTime
+        })
+    );
     let result = take(&mut receiver, &mut seen, &frame(DATA, 1 << 28, &[b"a"]));
-    assert_eq!(result, Err(PeerMisbehaved::SequenceNumber { sn: 1 << 28, mask: 0x0fff_ffff }));
-    let result = take(&mut receiver, &mut seen, &[frame(DATA, 100, &[b"a"]), vec![0x18]].concat());
+    assert_eq!(
+        result,
+        Err(PeerMisbehaved::SequenceNumber {
+            sn: 1 << 28,
+            mask: 0x0fff_ffff
+        })
+    );
+    let result = take(
+        &mut receiver,
+        &mut seen,
+        &[frame(DATA, 100, &[b"a"]), vec![0x18]].concat(),
+    );
     let Err(PeerMisbehaved::Undecodable { offset, length, .. }) = result else {
         panic!("{result:?}");
     };
-    assert_eq!((offset, length - offset, seen.payloads.len()), (length - 1, 1, 1));
+    assert_eq!(
+        (offset, length - offset, seen.payloads.len()),
+        (length - 1, 1, 1)
+    );
     let cut = &frame(DATA, 101, &[b"whole"])[..10];
-    assert!(matches!(take(&mut receiver, &mut seen, cut), Err(PeerMisbehaved::Undecodable { .. })));
-    let small = Established { batch_size: 40, ..established() };
+    assert!(matches!(
+        take(&mut receiver, &mut seen, cut),
+        Err(PeerMisbehaved::Undecodable { .. })
+    ));
+    let small = Established {
+        batch_size: 40,
+        ..established()
+    };
     let large = frame(DATA, 100, &[&[0; 64]]);
     let result = take(&mut Receiver::new(&small, 1 << 20), &mut seen, &large);
-    assert_eq!(result, Err(PeerMisbehaved::BatchTooLarge { length: large.len(), max: 40 }));
+    assert_eq!(
+        result,
+        Err(PeerMisbehaved::BatchTooLarge {
+            length: large.len(),
+            max: 40
+        })
+    );
 }
 
 #[test]
 fn close_ends_the_batch_and_other_messages_do_not_disturb() {
-    let close = Close { reason: 6, session: true }.to_vec();
+    let close = Close {
+        reason: 6,
+        session: true,
+    }
+    .to_vec();
     let late = [close, vec![0xff]].concat();
     let mut receiver = Receiver::new(&established(), 1 << 20);
     let mut seen = Seen::default();
-    assert_eq!(take(&mut receiver, &mut seen, &late), Ok(Flow::Closed { reason: 6 }));
+    assert_eq!(
+        take(&mut receiver, &mut seen, &late),
+        Ok(Flow::Closed { reason: 6 })
+    );
     let open = TransportMessage::OpenAck(zonda_codec::OpenAck {
         lease: Duration::from_secs(1),
         initial_sn: 3,
         ext: Default::default(),
     });
-    assert_eq!(take(&mut receiver, &mut seen, &open.to_vec()), Ok(Flow::Open));
+    assert_eq!(
+        take(&mut receiver, &mut seen, &open.to_vec()),
+        Ok(Flow::Open)
+    );
     assert_eq!(receiver.received().ignored, 1);
 }
 
@@ -164,14 +247,28 @@ fn fragments(patch: u8, marks: &[&str], missing: &[usize]) -> (usize, Received) 
     let mut rest = message.as_slice();
     let mut batches = Vec::new();
     for (index, marks) in marks.iter().enumerate() {
-        let (own, behind) = rest.split_at(if marks.contains('d') { 0 } else { size.min(rest.len()) });
+        let (own, behind) = rest.split_at(if marks.contains('d') {
+            0
+        } else {
+            size.min(rest.len())
+        });
         rest = behind;
         if !missing.contains(&index) {
             batches.push(fragment(100 + index as u32, marks, own));
         }
     }
-    let (seen, received) = receive(&Established { patch, ..established() }, &batches);
-    assert!(seen.payloads.iter().all(|payload| payload == b"in some pieces"));
+    let (seen, received) = receive(
+        &Established {
+            patch,
+            ..established()
+        },
+        &batches,
+    );
+    assert!(
+        seen.payloads
+            .iter()
+            .all(|payload| payload == b"in some pieces")
+    );
     (seen.payloads.len(), received)
 }
 
@@ -179,16 +276,48 @@ fn fragments(patch: u8, marks: &[&str], missing: &[usize]) -> (usize, Received) 
 fn fragments_become_messages_by_the_rules_of_the_patch_level() {
     assert_eq!(fragments(1, &["fm", "m", "m", ""], &[]).0, 1);
     assert_eq!(fragments(1, &["f"], &[]).0, 1, "one fragment is a message");
-    assert_eq!(fragments(0, &["m", "m", ""], &[]).0, 1, "marks are not needed");
+    assert_eq!(
+        fragments(0, &["m", "m", ""], &[]).0,
+        1,
+        "marks are not needed"
+    );
     assert_eq!(fragments(0, &["fm", "m", ""], &[]).0, 1, "and not minded");
     let (count, received) = fragments(1, &["m", "m", ""], &[]);
-    assert_eq!((count, received.fragments_discarded, received.messages_discarded), (0, 3, 0));
+    assert_eq!(
+        (
+            count,
+            received.fragments_discarded,
+            received.messages_discarded
+        ),
+        (0, 3, 0)
+    );
     let (count, received) = fragments(1, &["fm", "m", "m", ""], &[2]);
-    assert_eq!((count, received.fragments_discarded, received.messages_discarded), (0, 3, 1));
+    assert_eq!(
+        (
+            count,
+            received.fragments_discarded,
+            received.messages_discarded
+        ),
+        (0, 3, 1)
+    );
     let (count, received) = fragments(1, &["fm", "m", "d", ""], &[]);
-    assert_eq!((count, received.fragments_discarded, received.messages_discarded), (0, 4, 1));
+    assert_eq!(
+        (
+            count,
+            received.fragments_discarded,
+            received.messages_discarded
+        ),
+        (0, 4, 1)
+    );
     let (count, received) = fragments(0, &["m", "m", "m", ""], &[1]);
-    assert_eq!((count, received.messages_discarded, received.messages_undecodable), (0, 1, 1));
+    assert_eq!(
+        (
+            count,
+            received.messages_discarded,
+            received.messages_undecodable
+        ),
+        (0, 1, 1)
+    );
 }
 
 #[test]
@@ -201,7 +330,10 @@ fn a_first_mark_starts_over() {
     ];
     let (seen, received) = receive(&established(), &batches);
     assert_eq!(seen.payloads, [b"fresh".to_vec()]);
-    assert_eq!((received.messages_discarded, received.fragments_discarded), (1, 1));
+    assert_eq!(
+        (received.messages_discarded, received.fragments_discarded),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -209,13 +341,24 @@ fn a_frame_between_fragments_ends_the_message() {
     let message = put(b"torn");
     let other = (Priority::Data, Reliability::BestEffort);
     let batches = |between: Vec<u8>, last: u32| {
-        [fragment(100, "fm", &message[..4]), between, fragment(last, "", &message[4..])]
+        [
+            fragment(100, "fm", &message[..4]),
+            between,
+            fragment(last, "", &message[4..]),
+        ]
     };
     let (seen, _) = receive(&established(), &batches(frame(other, 100, &[b"b"]), 101));
-    assert_eq!(seen.payloads, [b"b".to_vec(), b"torn".to_vec()], "another channel is no matter");
+    assert_eq!(
+        seen.payloads,
+        [b"b".to_vec(), b"torn".to_vec()],
+        "another channel is no matter"
+    );
     let (seen, received) = receive(&established(), &batches(frame(DATA, 101, &[b"a"]), 102));
     assert_eq!(seen.payloads, [b"a".to_vec()]);
-    assert_eq!((received.messages_discarded, received.fragments_discarded), (1, 2));
+    assert_eq!(
+        (received.messages_discarded, received.fragments_discarded),
+        (1, 2)
+    );
 }
 
 #[test]
@@ -243,19 +386,33 @@ fn messages_above_the_limit_are_given_up() {
         assert!(receiver.defragmenter().buffered_bytes() <= 1000);
         assert!(receiver.defragmenter().allocated_bytes() <= 4096);
     }
-    assert_eq!(take(&mut receiver, &mut seen, &fragment(120, "f", &[0; 1001])), Ok(Flow::Open));
+    assert_eq!(
+        take(&mut receiver, &mut seen, &fragment(120, "f", &[0; 1001])),
+        Ok(Flow::Open)
+    );
     let received = receiver.received();
-    assert_eq!((received.messages_discarded, received.fragments_discarded), (2, 21));
+    assert_eq!(
+        (received.messages_discarded, received.fragments_discarded),
+        (2, 21)
+    );
 }
 
 #[test]
 fn all_channels_together_are_bounded() {
     let limits = ReassemblyLimits::for_messages(10_000);
     let mut defragmenter = Defragmenter::new(1, limits);
-    let piece =
-        Piece { follows: true, more: true, first: true, drop: false, payload: &[7; 10_000] };
+    let piece = Piece {
+        follows: true,
+        more: true,
+        first: true,
+        drop: false,
+        payload: &[7; 10_000],
+    };
     for channel in 0..CHANNELS {
-        assert!(matches!(defragmenter.push(channel, piece), Reassembly::Pending));
+        assert!(matches!(
+            defragmenter.push(channel, piece),
+            Reassembly::Pending
+        ));
         assert!(defragmenter.buffered_bytes() <= limits.total_bytes_max);
     }
     assert_eq!(defragmenter.buffered_bytes(), 20_000);

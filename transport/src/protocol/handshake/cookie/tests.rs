@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a cookie keeps, and what it does not survive.
+
 use super::*;
 
 fn agreement(zid_bytes: usize) -> Agreement {
@@ -36,7 +38,11 @@ fn any_change_makes_it_worthless() {
     }
     let longer = [cookie.clone(), vec![0]].concat();
     assert_eq!(unseal(&key, 9, &longer), None);
-    assert_eq!(unseal(&CookieKey::new([8; 32]), 9, &cookie), None, "a foreign key");
+    assert_eq!(
+        unseal(&CookieKey::new([8; 32]), 9, &cookie),
+        None,
+        "a foreign key"
+    );
 }
 
 #[test]
@@ -47,11 +53,17 @@ fn it_ages_after_one_epoch() {
         assert!(unseal(&key, sealed, &cookie).is_some());
         assert!(unseal(&key, sealed.wrapping_add(1), &cookie).is_some());
         assert!(unseal(&key, sealed.wrapping_add(2), &cookie).is_none());
-        assert!(unseal(&key, sealed.wrapping_sub(1), &cookie).is_none(), "from the future");
+        assert!(
+            unseal(&key, sealed.wrapping_sub(1), &cookie).is_none(),
+            "from the future"
+        );
     }
 }
 
 #[test]
 fn the_key_is_not_printed() {
-    assert_eq!(format!("{:?}", CookieKey::new([7; 32])), "CookieKey(secret)");
+    assert_eq!(
+        format!("{:?}", CookieKey::new([7; 32])),
+        "CookieKey(secret)"
+    );
 }
