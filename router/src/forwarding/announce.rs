@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Telling neighbours what exists: all of it to gateways and fellow peers, and to served nodes what their interests
+//! cover. An entity is told as long as one source that may be passed on to the neighbour is left.
+
+use std::sync::Arc;
+
+use zonda_codec::{InterestOptions, QueryableInfo};
+
+use super::entity::{Change, Kind, Source};
+use super::face::{Face, Told};
+use super::ids::Spelling;
+use super::table::ForwardingTable;
+use super::{Action, message};
+
+impl ForwardingTable {
+    /// Tells everybody concerned how the sources of an entity changed, and forgets it if none is left.
+    pub(super) fn apply(
+        &mut self,
+        kind: Kind,
+        entity: u32,
+        change: Option<Change>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(change) = change else {
+            return;
+        };
+        if kind == Kind::Subscriber {
+            self.generation += 1;
+        }
+        if change.south {
+            for slot in self.north.clone() {
+                self.refresh(kind, entity, slot, true, actions);
+            }
+        }
+        self.tell_interested(kind, entity, change, actions);
+        if change.after == 0 {
+            for slot in self.entities_mut(kind).remove(entity) {
+                if let Some(face) = self.faces.get_mut(slot) {
+                    face.told.of_mut(kind).remove(&entity);
+                }
+            }
+        }
+    }
+
+    /// Tells a new neighbour of the north of every entity of the south.
+    pub(super) fn tell_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
+        for kind in Kind::ALL {
+            let mut all = Vec::new();
+            self.entities(kind)
+                .tree
+                .for_each(&mut |entity| all.push(entity));
+            all.sort_unstable();
+            for entity in all {
+                self.refresh(kind, entity, slot, true, actions);
+            }
+        }
+    }
+
+    /// Brings what `slot` knows of an entity up to date. Without `interested` nothing is sent, but what it was told
+    /// before is forgotten when it is no longer true.
+    pub(super) fn refresh(
+        &mut self,
+        kind: Kind,
+        entity: u32,
+        slot: u32,
+        interested: bool,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(face) = self.faces.get(slot) else {
+            return;
+        };
+        let now = visible(kind, self.entities(kind).sources(entity), face);
+        let before = face.told.of(kind).get(&entity).copied();
+        match (now, before) {
+            (Some(info), None) if interested => {
+                self.tell(kind, (entity, info), slot, None, actions);
+            }
+            (Some(info), Some(told)) if interested && told.info != info => {
+                self.tell(kind, (entity, info), slot, None, actions);
+            }
+            (None, Some(told)) => {
+                self.entities_mut(kind).remove_told(entity, slot);
+                if let Some(face) = self.faces.get_mut(slot) {
+                    face.told.of_mut(kind).remove(&entity);
+                    if interested {
+                        let end = message::undeclaration(kind, told.id);
+                        message::declare(face.id, None, end, actions);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells `slot` of an entity under the id it knows it by, or a new one.
+    pub(super) fn tell(
+        &mut self,
+        kind: Kind,
+        (entity, info): (u32, QueryableInfo),
+        slot: u32,
+        interest_id: Option<u32>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(key) = self.entities(kind).key(entity).cloned() else {
+            return;
+        };
+        let spelling = self.spell(slot, &key, actions);
+        let Some(face) = self.faces.get_mut(slot) else {
+            return;
+        };
+        let known = face.told.of(kind).get(&entity).map(|told| told.id);
+        let id = known.unwrap_or_else(|| face.next_told_id());
+        face.told.of_mut(kind).insert(entity, Told { id, info });
+        let body = message::declaration(kind, id, spelling.wire_expr(&key), info);
+        message::declare(face.id, interest_id, body, actions);
+        if known.is_none() {
+            self.entities_mut(kind).add_told(entity, slot);
+        }
+    }
+
+    /// How to write a key to `slot` in a declaration or an interest. Declares an id for its plain beginning first
+    /// if the neighbour may be told one: always in the north, in the south where an interest asks for it.
+    pub(super) fn spell(
+        &mut self,
+        slot: u32,
+        key: &Arc<str>,
+        actions: &mut Vec<Action>,
+    ) -> Spelling {
+        let full = Spelling::full();
+        let own_key_ids_max = self.limits.own_key_ids_max;
+        let Some(face) = self.faces.get_mut(slot) else {
+            return full;
+        };
+        let best = face.ids.spell(key);
+        let (prefix, _) = zonda_codec::key_expr::literal_prefix(key);
+        if best.skip >= prefix.len()
+            || face.ids.our_count() >= own_key_ids_max
+            || !(face.relation.conduct().tell_unasked || face.grants(prefix))
+        {
+            return best;
+        }
+        let Some(id) = face.ids.declare(prefix) else {
+            return best;
+        };
+        let body = zonda_codec::Declaration::KeyExpr {
+            id,
+            wire_expr: zonda_codec::WireExpr::full(prefix),
+        };
+        message::declare(face.id, None, body, actions);
+        self.generation += 1;
+        face.ids.spell(key)
+    }
+
+    /// Tells the served nodes whose interests cover an entity.
+    fn tell_interested(
+        &mut self,
+        kind: Kind,
+        entity: u32,
+        change: Change,
+        actions: &mut Vec<Action>,
+    ) {
+        // With two or more sources before and after, everybody sees the entity as before; with one left or one
+        // before, only that one's view can differ. What queryables promise can change with any source.
+        let fewest = change.before.min(change.after);
+        if fewest > 1 && kind != Kind::Queryable {
+            return;
+        }
+        let only = (fewest == 1 && kind != Kind::Queryable).then(|| {
+            let others = self.entities(kind).sources(entity).iter();
+            let mut others = others.filter(|source| source.slot != change.slot);
+            others.next().map(|source| source.slot)
+        });
+        let Some(key) = self.entities(kind).key(entity).cloned() else {
+            return;
+        };
+        let (mut slots, mut groups) = (Vec::new(), Vec::new());
+        self.interested(kind, &key, |slot, group| {
+            if only.is_none_or(|only| only == Some(slot)) {
+                match group {
+                    None => slots.push(slot),
+                    Some(key) => groups.push((slot, key)),
+                }
+            }
+        });
+        slots.sort_unstable();
+        slots.dedup();
+        for slot in &slots {
+            self.refresh(kind, entity, *slot, true, actions);
+        }
+        if let Some(Some(slot)) = only
+            && !slots.contains(&slot)
+        {
+            self.refresh(kind, entity, slot, false, actions);
+        }
+        groups.sort_unstable();
+        groups.dedup();
+        for (slot, key) in groups {
+            self.refresh_group(kind, slot, &key, change.before < change.after, actions);
+        }
+    }
+
+    /// Calls `found` with the face of each kept interest in `kind` that covers `key`, and with the interest's
+    /// key if it is an aggregate one.
+    fn interested(&self, kind: Kind, key: &str, mut found: impl FnMut(u32, Option<Arc<str>>)) {
+        let mut check = |interest: super::interest::InterestRef| {
+            let face = self.faces.get(interest.slot);
+            if let Some(kept) = face.and_then(|face| face.interests.get(&interest.id))
+                && kept.options.contains(kind.option())
+            {
+                found(interest.slot, kept.group_key(kind).cloned());
+            }
+        };
+        self.interests.matches(key, &mut check);
+        self.interests_in_all.iter().copied().for_each(check);
+    }
+}
+
+/// What an entity looks like from a face, given its sources; `None` if the face may not know of it.
+///
+/// A served node sees everything but its own (of tokens also its own), the north sees the south.
+pub(super) fn visible(kind: Kind, sources: &[Source], face: &Face) -> Option<QueryableInfo> {
+    let conduct = face.relation.conduct();
+    let mut seen = sources.iter().filter(|source| {
+        let own = source.slot == face.id.index && kind != Kind::Token;
+        (source.south || conduct.south) && !own
+    });
+    let mut merged = seen.next()?.info();
+    if kind == Kind::Queryable {
+        for other in seen.map(Source::info) {
+            merged.complete |= other.complete;
+            merged.distance = merged.distance.min(other.distance);
+        }
+    }
+    Some(merged)
+}
+
+/// The kinds an interest asks for.
+pub(super) fn kinds(options: InterestOptions) -> impl Iterator<Item = Kind> {
+    let wanted = move |kind: &Kind| options.contains(kind.option());
+    Kind::ALL.into_iter().filter(wanted)
+}

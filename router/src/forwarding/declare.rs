@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Declarations of neighbours: what they have, recorded per face and id, and summed up per key.
+
+use std::sync::Arc;
+
+use zonda_codec::{Declaration, Declare, KeyExpr, Mapping, QueryableInfo, WireExpr};
+
+use super::entity::{Kind, Source};
+use super::ids::Learned;
+use super::policy::Relation;
+use super::table::ForwardingTable;
+use super::{Action, FaceId};
+
+impl ForwardingTable {
+    /// A DECLARE from a neighbour.
+    pub fn handle_declare(
+        &mut self,
+        face: FaceId,
+        declare: &Declare<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        if !source.relation.conduct().open {
+            source.counters.misplaced += 1;
+            return;
+        }
+        let plain = QueryableInfo::default();
+        match declare.body {
+            Declaration::KeyExpr { id, wire_expr } => self.learn_key(face, id, wire_expr),
+            Declaration::UndeclareKeyExpr { id } => self.forget_key(face, id),
+            Declaration::Subscriber { id, wire_expr } => {
+                let new = (Kind::Subscriber, id, wire_expr, plain);
+                self.learn_entity(face, declare.interest_id, new, actions);
+            }
+            Declaration::Queryable {
+                id,
+                wire_expr,
+                info,
+            } => {
+                let new = (Kind::Queryable, id, wire_expr, info);
+                self.learn_entity(face, declare.interest_id, new, actions);
+            }
+            Declaration::Token { id, wire_expr } => {
+                let new = (Kind::Token, id, wire_expr, plain);
+                self.learn_entity(face, declare.interest_id, new, actions);
+            }
+            Declaration::UndeclareSubscriber { id, .. } => {
+                self.remove_entity(face, Kind::Subscriber, id, actions);
+            }
+            Declaration::UndeclareQueryable { id, .. } => {
+                self.remove_entity(face, Kind::Queryable, id, actions);
+            }
+            Declaration::UndeclareToken { id, .. } => {
+                self.remove_entity(face, Kind::Token, id, actions);
+            }
+            Declaration::Final => self.handle_final(face, declare.interest_id, actions),
+        }
+    }
+
+    /// A D_KEYEXPR. It has no mapping bit: a scope in it counts as one of the receiver's ids, as the reference has it.
+    fn learn_key(&mut self, face: FaceId, id: u16, expr: WireExpr<'_>) {
+        let expr = WireExpr {
+            mapping: Mapping::Receiver,
+            ..expr
+        };
+        let key = self.key(face, &expr);
+        let limits = self.limits;
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        let Some(key) = key.filter(|_| id != 0) else {
+            source.counters.bad_keys += 1;
+            return;
+        };
+        let known = source.ids.text(id, Mapping::Sender).is_some();
+        let length = key.as_str().len();
+        let count = source.ids.their_count();
+        if !known && source.is_full((count, limits.key_ids_max), length, &limits) {
+            return;
+        }
+        match source.ids.learn(id, Arc::from(key)) {
+            Learned::New => {
+                source.key_bytes += length;
+                self.generation += 1;
+            }
+            Learned::Known => {}
+            Learned::Conflict => source.counters.id_conflicts += 1,
+        }
+    }
+
+    fn forget_key(&mut self, face: FaceId, id: u16) {
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        match source.ids.forget(id) {
+            Some(text) => {
+                source.key_bytes -= text.len();
+                self.generation += 1;
+            }
+            None => source.counters.unknown_ids += 1,
+        }
+    }
+
+    fn learn_entity(
+        &mut self,
+        face: FaceId,
+        interest_id: Option<u32>,
+        (kind, id, expr, info): (Kind, u32, WireExpr<'_>, QueryableInfo),
+        actions: &mut Vec<Action>,
+    ) {
+        let key = self.key(face, &expr);
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        let Some(key) = key else {
+            source.counters.bad_keys += 1;
+            return;
+        };
+        let relation = source.relation;
+        match (kind, interest_id, relation) {
+            (Kind::Token, Some(_), Relation::Served) => {
+                source.counters.misplaced += 1;
+                return;
+            }
+            (Kind::Token, Some(interest), Relation::Upstream)
+                if self.relay_token(face, interest, &key, actions) =>
+            {
+                return;
+            }
+            _ => {}
+        }
+        if relation == Relation::Upstream && !self.is_wanted(kind, key.as_str()) {
+            return;
+        }
+        self.add_entity(face, kind, (id, key, info), actions);
+    }
+
+    /// Records an entity of a face under its id.
+    pub(super) fn add_entity(
+        &mut self,
+        face: FaceId,
+        kind: Kind,
+        (id, key, info): (u32, KeyExpr<'static>, QueryableInfo),
+        actions: &mut Vec<Action>,
+    ) {
+        let known = self
+            .face(face)
+            .and_then(|source| source.declared.of(kind).get(&id).copied());
+        let entities = self.entities(kind);
+        if let Some(entity) = known
+            && entities
+                .key(entity)
+                .is_some_and(|old| **old == *key.as_str())
+        {
+            let change = self.entities_mut(kind).set_info(entity, face.index, info);
+            self.apply(kind, entity, change, actions);
+            return;
+        }
+        let limits = self.limits;
+        let length = key.as_str().len();
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        if source.is_full(source.occupancy(kind, &limits), length, &limits) {
+            return;
+        }
+        source.key_bytes += length;
+        let south = source.relation.conduct().south;
+        let entity = self.entities_mut(kind).find_or_add(&Arc::from(key));
+        if let Some(source) = self.face_mut(face)
+            && let Some(orphan) = source.declared.of_mut(kind).insert(id, entity)
+        {
+            source.orphans.of_mut(kind).push(orphan);
+        }
+        let source = Source::new(face.index, south, info);
+        let change = self.entities_mut(kind).add_source(entity, source);
+        self.apply(kind, entity, change, actions);
+    }
+
+    /// Forgets the entity a face declared under `id`.
+    pub(super) fn remove_entity(
+        &mut self,
+        face: FaceId,
+        kind: Kind,
+        id: u32,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        let Some(entity) = source.declared.of_mut(kind).remove(&id) else {
+            source.counters.unknown_ids += 1;
+            return;
+        };
+        self.release_entity(face, kind, entity, actions);
+    }
+
+    /// Takes back one declaration of an entity that the face's tables no longer mention.
+    pub(super) fn release_entity(
+        &mut self,
+        face: FaceId,
+        kind: Kind,
+        entity: u32,
+        actions: &mut Vec<Action>,
+    ) {
+        let length = self.entities(kind).key(entity).map_or(0, |key| key.len());
+        if let Some(source) = self.face_mut(face) {
+            source.key_bytes -= length;
+        }
+        let slot = face.index;
+        let change = self.entities_mut(kind).remove_source(entity, slot, false);
+        self.apply(kind, entity, change, actions);
+    }
+
+    fn handle_final(&mut self, face: FaceId, interest_id: Option<u32>, actions: &mut Vec<Action>) {
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        match (source.relation, interest_id) {
+            (Relation::PeerToPeer, Some(0)) => {
+                source.final_zero = true;
+                self.generation += 1;
+            }
+            (Relation::Upstream, Some(id)) => self.finalise(face, id, actions),
+            _ => source.counters.misplaced += 1,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Everything the table keeps about one neighbour.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use zonda_codec::{QueryableInfo, ZenohId};
+
+use super::entity::{Kind, PerKind};
+use super::ids::KeyIds;
+use super::interest::{Group, Kept};
+use super::key_tree::KeyTree;
+use super::limits::{FaceCounters, Limits};
+use super::policy::Relation;
+use super::upstream::Asked;
+use super::{FaceId, FaceInfo};
+
+/// One neighbour, or the node's own session.
+#[derive(Debug)]
+pub(super) struct Face {
+    pub(super) id: FaceId,
+    pub(super) info: FaceInfo,
+    pub(super) relation: Relation,
+    /// Key expression ids of both directions.
+    pub(super) ids: KeyIds,
+    /// What it declared: its id to our entity.
+    pub(super) declared: PerKind<HashMap<u32, u32>>,
+    /// Entities whose id it declared again on another key: they stay until the face goes.
+    pub(super) orphans: PerKind<Vec<u32>>,
+    /// What it was told: our entity to the id it knows it by.
+    pub(super) told: PerKind<HashMap<u32, Told>>,
+    /// The highest entity id it was told.
+    last_told_id: u32,
+    /// Its interests, by its ids.
+    pub(super) interests: HashMap<u32, Kept>,
+    /// Its aggregate interests, by kind and key.
+    pub(super) groups: HashMap<(Kind, Arc<str>), Group>,
+    /// Its interests that permit D_KEYEXPR, by key.
+    pub(super) granting: KeyTree<u32>,
+    /// How many of its interests permit D_KEYEXPR for every key.
+    pub(super) grants_all: usize,
+    /// It has told all it had when the link came up (peers).
+    pub(super) final_zero: bool,
+    /// What this node asked it (gateways): want to interest.
+    pub(super) asked: HashMap<u32, Asked>,
+    /// The same by interest id.
+    pub(super) asked_by_id: HashMap<u32, u32>,
+    /// The highest interest id sent to it.
+    last_interest_id: u32,
+    /// The nodes behind the numbers it uses in gossip.
+    pub(super) known_nodes: HashMap<u64, ZenohId>,
+    /// The nodes it says it is linked to.
+    pub(super) neighbours: HashSet<ZenohId>,
+    /// Bytes of the keys it declared.
+    pub(super) key_bytes: usize,
+    pub(super) counters: FaceCounters,
+}
+
+/// What a face knows of an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) id: u32,
+    pub(super) info: QueryableInfo,
+}
+
+impl Face {
+    pub(super) fn new(id: FaceId, info: FaceInfo, relation: Relation) -> Self {
+        Face {
+            id,
+            info,
+            relation,
+            ids: KeyIds::default(),
+            declared: PerKind::default(),
+            orphans: PerKind::default(),
+            told: PerKind::default(),
+            last_told_id: 0,
+            interests: HashMap::new(),
+            groups: HashMap::new(),
+            granting: KeyTree::new(),
+            grants_all: 0,
+            final_zero: false,
+            asked: HashMap::new(),
+            asked_by_id: HashMap::new(),
+            last_interest_id: 0,
+            known_nodes: HashMap::new(),
+            neighbours: HashSet::new(),
+            key_bytes: 0,
+            counters: FaceCounters::default(),
+        }
+    }
+
+    /// A fresh id for something it is told of.
+    pub(super) fn next_told_id(&mut self) -> u32 {
+        self.last_told_id = self.last_told_id.wrapping_add(1).max(1);
+        self.last_told_id
+    }
+
+    /// A fresh id for an interest sent to it.
+    pub(super) fn next_interest_id(&mut self) -> u32 {
+        self.last_interest_id = self.last_interest_id.wrapping_add(1).max(1);
+        self.last_interest_id
+    }
+
+    /// Whether one more key of `length` bytes exceeds what this face may occupy, `count` being how many of its kind
+    /// there are. Counts the refusal. A session of this node may declare what it likes.
+    pub(super) fn is_full(
+        &mut self,
+        (count, limit): (usize, usize),
+        length: usize,
+        limits: &Limits,
+    ) -> bool {
+        let full = self.relation != Relation::Local
+            && (count >= limit || self.key_bytes.saturating_add(length) > limits.key_bytes_max);
+        self.counters.over_limit += u64::from(full);
+        full
+    }
+
+    /// How many entities of a kind it occupies, and how many it may.
+    pub(super) fn occupancy(&self, kind: Kind, limits: &Limits) -> (usize, usize) {
+        let limit = match kind {
+            Kind::Subscriber => limits.subscribers_max,
+            Kind::Queryable => limits.queryables_max,
+            Kind::Token => limits.tokens_max,
+        };
+        (
+            self.declared.of(kind).len() + self.orphans.of(kind).len(),
+            limit,
+        )
+    }
+
+    /// Whether it, or the other face, says that the two are linked directly.
+    pub(super) fn is_linked_to(&self, other: &Face) -> bool {
+        self.neighbours.contains(&other.info.zid) || other.neighbours.contains(&self.info.zid)
+    }
+
+    /// Whether one of its interests permits declaring an id for `prefix` to it.
+    pub(super) fn grants(&self, prefix: &str) -> bool {
+        self.grants_all > 0 || self.granting.any(prefix, &mut |_| true)
+    }
+}

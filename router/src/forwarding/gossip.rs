@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What the table takes from gossip: which of the peers this node serves are linked to each other directly. Data
+//! between such two is theirs to deliver; a gateway that passed it on as well would deliver it twice.
+
+use zonda_codec::{LinkStateList, Oam, OamBody, Reader, WhatAmI};
+
+use super::policy::Relation;
+use super::table::ForwardingTable;
+use super::{Action, FaceId};
+
+/// The number a node has in its own table.
+const ITSELF: u64 = 0;
+
+impl ForwardingTable {
+    /// An OAM message from a neighbour. Anything but the link states of a served peer is ignored.
+    pub fn handle_oam(&mut self, face: FaceId, oam: &Oam<'_>, _actions: &mut Vec<Action>) {
+        let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body) else {
+            return;
+        };
+        let limit = self.limits.neighbours_max;
+        let Some(peer) = self.face_mut(face) else {
+            return;
+        };
+        if peer.relation != Relation::Served || peer.info.whatami != WhatAmI::Peer {
+            return;
+        }
+        let Ok(states) = LinkStateList::decode(&mut Reader::new(body)) else {
+            peer.counters.misplaced += 1;
+            return;
+        };
+        for state in states.iter() {
+            if let Some(zid) = state.zid {
+                if peer.known_nodes.len() < limit || peer.known_nodes.contains_key(&state.psid) {
+                    peer.known_nodes.insert(state.psid, zid);
+                } else {
+                    peer.counters.over_limit += 1;
+                }
+            }
+        }
+        let own = states.iter().filter(|state| state.psid == ITSELF);
+        if let Some(own) = own.last() {
+            let linked = own.links.iter().take(limit);
+            let known = &peer.known_nodes;
+            peer.neighbours = linked
+                .filter_map(|psid| known.get(&psid).copied())
+                .collect();
+            self.generation += 1;
+        }
+    }
+}

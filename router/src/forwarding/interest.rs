@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Interests of neighbours: answered with what is known, and for served nodes kept, so that changes follow.
+
+use std::sync::Arc;
+
+use zonda_codec::{
+    Declaration, Interest, InterestMode, InterestOptions, KeyExpr, QueryableInfo, WhatAmI,
+};
+
+use super::announce::{kinds, visible};
+use super::entity::Kind;
+use super::face::Face;
+use super::ids::Spelling;
+use super::policy::Relation;
+use super::table::ForwardingTable;
+use super::{Action, FaceId, message};
+
+/// A kept interest, from the table's side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct InterestRef {
+    pub(super) slot: u32,
+    /// The neighbour's id for it.
+    pub(super) id: u32,
+}
+
+/// A kept interest, from its face's side.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) options: InterestOptions,
+    pub(super) key: Option<Arc<str>>,
+    /// One declaration on its own key stands for all.
+    aggregate: bool,
+    /// What this node asks its own gateways on its behalf.
+    pub(super) want: Option<u32>,
+    /// Its D_FINAL waits for the gateways'.
+    pub(super) unanswered: bool,
+}
+
+impl Kept {
+    /// The key of the one declaration that stands for all of `kind`, if this interest asks for that.
+    pub(super) fn group_key(&self, kind: Kind) -> Option<&Arc<str>> {
+        self.key
+            .as_ref()
+            .filter(|_| self.aggregate && kind != Kind::Token)
+    }
+}
+
+/// All aggregate interests of a face in one kind on one key.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// How many there are.
+    members: usize,
+    /// The id under which the face knows that something matches.
+    told: Option<u32>,
+}
+
+/// An interest whose key is resolved.
+struct Asking {
+    id: u32,
+    mode: InterestMode,
+    options: InterestOptions,
+    key: Option<Arc<str>>,
+}
+
+impl ForwardingTable {
+    /// An INTEREST from a neighbour. Those of served nodes are kept; those of fellow peers are answered only, as
+    /// peers tell each other of changes anyway; others are not this node's to answer.
+    pub fn handle_interest(
+        &mut self,
+        face: FaceId,
+        interest: &Interest<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(asking_face) = self.face_mut(face) else {
+            return;
+        };
+        let relation = asking_face.relation;
+        if !relation.conduct().answer_interests {
+            asking_face.counters.misplaced += 1;
+            return;
+        }
+        if interest.mode == InterestMode::Final {
+            self.retract(face.index, interest.id, actions);
+            return;
+        }
+        let key = interest.wire_expr.map(|expr| self.key(face, &expr));
+        let key: Option<KeyExpr<'static>> = match key {
+            None => None,
+            Some(Some(key)) => Some(key),
+            Some(None) => {
+                if let Some(face) = self.face_mut(face) {
+                    face.counters.bad_keys += 1;
+                }
+                return;
+            }
+        };
+        let asking = Asking {
+            id: interest.id,
+            mode: interest.mode,
+            options: interest.options,
+            key: key.map(Arc::from),
+        };
+        match interest.mode {
+            InterestMode::Current => self.answer_current_only(face, &asking, actions),
+            _ if relation.conduct().keep_interests => self.keep(face, asking, actions),
+            _ => {
+                self.answer(face, &asking, actions);
+                message::declare(face, Some(asking.id), Declaration::Final, actions);
+            }
+        }
+    }
+
+    /// Current alone is served for tokens only; the reference answers nothing else.
+    fn answer_current_only(&mut self, face: FaceId, asking: &Asking, actions: &mut Vec<Action>) {
+        let (tokens, others) = (
+            InterestOptions::TOKENS,
+            [InterestOptions::SUBSCRIBERS, InterestOptions::QUERYABLES],
+        );
+        if !asking.options.contains(tokens)
+            || others.iter().any(|other| asking.options.contains(*other))
+        {
+            return;
+        }
+        let Some(asker) = self.face(face) else {
+            return;
+        };
+        let entities = self.entities(Kind::Token);
+        let mut keys = Vec::new();
+        self.for_each_matching(Kind::Token, asking.key.as_deref(), &mut |entity| {
+            if visible(Kind::Token, entities.sources(entity), asker).is_some() {
+                keys.extend(entities.key(entity).cloned());
+            }
+        });
+        keys.sort_unstable();
+        for key in keys {
+            self.tell_token(face, asking.id, &key, actions);
+        }
+        let is_served = self.relation(face) == Some(Relation::Served);
+        let asked = is_served && self.ask_current(face, asking.id, asking.key.clone(), actions);
+        if !asked {
+            message::declare(face, Some(asking.id), Declaration::Final, actions);
+        }
+    }
+
+    /// One token of an answer that is not kept: its id means nothing and is 0.
+    pub(super) fn tell_token(
+        &mut self,
+        face: FaceId,
+        interest_id: u32,
+        key: &str,
+        actions: &mut Vec<Action>,
+    ) {
+        if let Some(asker) = self.face(face) {
+            let expr = asker.ids.spell(key).wire_expr(key);
+            let body = Declaration::Token {
+                id: 0,
+                wire_expr: expr,
+            };
+            message::declare(face, Some(interest_id), body, actions);
+        }
+    }
+
+    fn keep(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
+        self.retract(face.index, asking.id, actions);
+        let limits = self.limits;
+        let length = asking.key.as_ref().map_or(0, |key| key.len());
+        let Some(asker) = self.face_mut(face) else {
+            return;
+        };
+        if asker.is_full(
+            (asker.interests.len(), limits.interests_max),
+            length,
+            &limits,
+        ) {
+            return;
+        }
+        asker.key_bytes += length;
+        // Aggregation is a service to clients; peers are told each entity.
+        let aggregate = asking.options.contains(InterestOptions::AGGREGATE)
+            && asker.info.whatami == WhatAmI::Client;
+        let kept = Kept {
+            options: asking.options,
+            key: asking.key.clone(),
+            aggregate,
+            want: None,
+            unanswered: false,
+        };
+        self.register(face, asking.id, kept);
+        if asking.mode == InterestMode::CurrentFuture {
+            self.answer(face, &asking, actions);
+        }
+        let user = InterestRef {
+            slot: face.index,
+            id: asking.id,
+        };
+        let waits = self.ask_for(user, (asking.mode, asking.options, asking.key), actions);
+        if !waits {
+            message::declare(face, Some(asking.id), Declaration::Final, actions);
+        }
+    }
+
+    fn register(&mut self, face: FaceId, id: u32, kept: Kept) {
+        let reference = InterestRef {
+            slot: face.index,
+            id,
+        };
+        match &kept.key {
+            Some(key) => drop(self.interests.insert(key, reference)),
+            None => drop(self.interests_in_all.insert(reference)),
+        }
+        let Some(asker) = self.face_mut(face) else {
+            return;
+        };
+        if kept.options.contains(InterestOptions::KEYEXPRS) {
+            match &kept.key {
+                Some(key) => drop(asker.granting.insert(key, id)),
+                None => asker.grants_all += 1,
+            }
+        }
+        for kind in kinds(kept.options) {
+            if let Some(key) = kept.group_key(kind) {
+                let group = asker.groups.entry((kind, key.clone())).or_insert(Group {
+                    members: 0,
+                    told: None,
+                });
+                group.members += 1;
+            }
+        }
+        asker.interests.insert(id, kept);
+    }
+
+    /// Forgets a kept interest, if there is one under this id.
+    fn retract(&mut self, slot: u32, id: u32, actions: &mut Vec<Action>) {
+        let Some(face) = self.faces.get_mut(slot) else {
+            return;
+        };
+        let Some(kept) = face.interests.remove(&id) else {
+            return;
+        };
+        face.key_bytes -= kept.key.as_ref().map_or(0, |key| key.len());
+        if kept.options.contains(InterestOptions::KEYEXPRS) {
+            match &kept.key {
+                Some(key) => drop(face.granting.remove(key, id)),
+                None => face.grants_all -= 1,
+            }
+        }
+        for kind in kinds(kept.options) {
+            if let Some(key) = kept.group_key(kind) {
+                leave_group(face, (kind, key.clone()));
+            }
+        }
+        self.unregister(InterestRef { slot, id }, &kept, actions);
+    }
+
+    /// Forgets the interests of a face that is gone.
+    pub(super) fn forget_interests(&mut self, slot: u32, gone: &Face, actions: &mut Vec<Action>) {
+        for (&id, kept) in &gone.interests {
+            self.unregister(InterestRef { slot, id }, kept, actions);
+        }
+        self.forget_current(gone.id);
+    }
+
+    fn unregister(&mut self, reference: InterestRef, kept: &Kept, actions: &mut Vec<Action>) {
+        match &kept.key {
+            Some(key) => drop(self.interests.remove(key, reference)),
+            None => drop(self.interests_in_all.remove(&reference)),
+        }
+        if let Some(want) = kept.want {
+            self.release_interest(want, reference, actions);
+        }
+    }
+
+    /// Tells what is known and matches, as answers to the interest.
+    fn answer(&mut self, face: FaceId, asking: &Asking, actions: &mut Vec<Action>) {
+        for kind in kinds(asking.options) {
+            let group = self.face(face).and_then(|asker| {
+                let kept = asker.interests.get(&asking.id)?;
+                kept.group_key(kind).cloned()
+            });
+            if let Some(key) = group {
+                self.answer_group(face, (kind, key), asking.id, actions);
+                continue;
+            }
+            let Some(asker) = self.face(face) else {
+                return;
+            };
+            let entities = self.entities(kind);
+            let mut matching = Vec::new();
+            self.for_each_matching(kind, asking.key.as_deref(), &mut |entity| {
+                if let Some(info) = visible(kind, entities.sources(entity), asker) {
+                    matching.push((entity, info));
+                }
+            });
+            matching.sort_unstable_by_key(|(entity, _)| *entity);
+            for entity in matching {
+                self.tell(kind, entity, face.index, Some(asking.id), actions);
+            }
+        }
+    }
+
+    fn for_each_matching(&self, kind: Kind, key: Option<&str>, found: &mut impl FnMut(u32)) {
+        let tree = &self.entities(kind).tree;
+        match key {
+            Some(key) => tree.matches(key, found),
+            None => tree.for_each(found),
+        }
+    }
+
+    fn answer_group(
+        &mut self,
+        face: FaceId,
+        (kind, key): (Kind, Arc<str>),
+        interest_id: u32,
+        actions: &mut Vec<Action>,
+    ) {
+        let told = self
+            .face(face)
+            .and_then(|asker| asker.groups.get(&(kind, key.clone()))?.told);
+        if told.is_some() || self.sees_any(face.index, kind, &key) {
+            self.tell_group(face.index, (kind, key), Some(interest_id), actions);
+        }
+    }
+
+    /// Brings what a face knows of a group up to date, after a source of an entity in it came or went.
+    pub(super) fn refresh_group(
+        &mut self,
+        kind: Kind,
+        slot: u32,
+        key: &Arc<str>,
+        came: bool,
+        actions: &mut Vec<Action>,
+    ) {
+        let group = (kind, key.clone());
+        let face = self.faces.get(slot);
+        let told = face.and_then(|face| face.groups.get(&group)?.told);
+        if told.is_some() == came || self.sees_any(slot, kind, key) != came {
+            return;
+        }
+        match told {
+            None => self.tell_group(slot, group, None, actions),
+            Some(id) => {
+                if let Some(face) = self.faces.get_mut(slot) {
+                    let end = message::undeclaration(kind, id);
+                    message::declare(face.id, None, end, actions);
+                    if let Some(group) = face.groups.get_mut(&group) {
+                        group.told = None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn tell_group(
+        &mut self,
+        slot: u32,
+        group: (Kind, Arc<str>),
+        interest_id: Option<u32>,
+        actions: &mut Vec<Action>,
+    ) {
+        let spelling: Spelling = self.spell(slot, &group.1, actions);
+        let Some(face) = self.faces.get_mut(slot) else {
+            return;
+        };
+        let told = face.groups.get(&group).and_then(|state| state.told);
+        let id = told.unwrap_or_else(|| face.next_told_id());
+        if let Some(state) = face.groups.get_mut(&group) {
+            state.told = Some(id);
+        }
+        let info = QueryableInfo::default();
+        let body = message::declaration(group.0, id, spelling.wire_expr(&group.1), info);
+        message::declare(face.id, interest_id, body, actions);
+    }
+
+    /// Whether any entity that `slot` may know of matches `key`.
+    fn sees_any(&self, slot: u32, kind: Kind, key: &str) -> bool {
+        let entities = self.entities(kind);
+        self.faces.get(slot).is_some_and(|face| {
+            entities.tree.any(key, &mut |entity| {
+                visible(kind, entities.sources(entity), face).is_some()
+            })
+        })
+    }
+}
+
+fn leave_group(face: &mut Face, group: (Kind, Arc<str>)) {
+    if let Some(state) = face.groups.get_mut(&group) {
+        state.members -= 1;
+        if state.members == 0 {
+            face.groups.remove(&group);
+        }
+    }
+}

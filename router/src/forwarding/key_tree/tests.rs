@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+
+fn matching<V: Copy + Eq + Ord>(tree: &KeyTree<V>, key: &str) -> Vec<V> {
+    let mut found = Vec::new();
+    tree.matches(key, &mut |value| found.push(value));
+    found.sort_unstable();
+    found
+}
+
+fn steps<V: Copy + Eq>(tree: &KeyTree<V>, key: &str) -> usize {
+    tree.search(key, &mut |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn wildcards_on_both_sides_and_verbatim_chunks() {
+    let mut tree = KeyTree::new();
+    for (value, key) in ["a/b", "a/*", "a/**", "**", "@v/**", "a/@v", "a/b$*", "**/b"]
+        .iter()
+        .enumerate()
+    {
+        assert!(tree.insert(key, value));
+        assert!(!tree.insert(key, value));
+    }
+    assert_eq!(matching(&tree, "a/b"), [0, 1, 2, 3, 6, 7]);
+    assert_eq!(matching(&tree, "a"), [2, 3]);
+    assert_eq!(matching(&tree, "b"), [3, 7]);
+    assert_eq!(matching(&tree, "a/@v"), [5]);
+    assert_eq!(matching(&tree, "@v"), [4]);
+    assert_eq!(matching(&tree, "**"), [0, 1, 2, 3, 6, 7]);
+    assert_eq!(matching(&tree, "**/@v"), [5]);
+    assert_eq!(matching(&tree, "**/@v/**"), [4, 5]);
+    assert_eq!(matching(&tree, "*/bc"), [1, 2, 3, 6]);
+    assert_eq!(tree.get("a/*"), [1]);
+    assert!(tree.any("x/y", &mut |value| value == 3));
+    assert!(!tree.any("x/y", &mut |value| value == 2));
+}
+
+#[test]
+fn a_verbatim_chunk_with_a_star_equals_only_itself() {
+    let mut tree = KeyTree::new();
+    tree.insert("a/@$*", 1);
+    assert_eq!(matching(&tree, "a/@$*"), [1]);
+    assert_eq!(matching(&tree, "a/@x"), []);
+    assert_eq!(matching(&tree, "a/*"), []);
+}
+
+#[test]
+fn the_longest_prefix_ends_at_a_slash() {
+    let mut tree = KeyTree::new();
+    tree.insert("demo/test", 1);
+    tree.insert("demo", 2);
+    tree.insert("demo/**", 3);
+    assert_eq!(tree.longest_prefix("demo/test/x"), Some((9, &[1][..])));
+    assert_eq!(tree.longest_prefix("demo/testx"), Some((4, &[2][..])));
+    assert_eq!(tree.longest_prefix("demo/**/x"), Some((7, &[3][..])));
+    assert_eq!(tree.longest_prefix("dem"), None);
+}
+
+#[test]
+fn removing_everything_leaves_nothing() {
+    let mut tree = KeyTree::new();
+    let keys: Vec<String> = (0..500)
+        .map(|n| format!("a/{}/b{}/$*c{n}", n % 7, n % 13))
+        .collect();
+    for (value, key) in keys.iter().enumerate() {
+        tree.insert(key, value);
+    }
+    let mut all = 0;
+    tree.for_each(&mut |_| all += 1);
+    assert_eq!(all, 500);
+    for (value, key) in keys.iter().enumerate() {
+        assert!(!tree.remove(key, value + 1));
+        assert!(tree.remove(key, value));
+        assert!(!tree.remove(key, value));
+    }
+    assert!(tree.is_empty());
+    assert_eq!((tree.nodes.len(), tree.edges.len()), (0, 0));
+}
+
+/// The step counts are the point: a backtracking search would need more steps than there are atoms.
+#[test]
+fn hostile_keys_cost_at_most_nodes_times_chunks() {
+    let mut tree = KeyTree::new();
+    let chunks = 200;
+    let nested = ["**/a"; 100].join("/");
+    tree.insert(&nested, 0);
+    tree.insert(&format!("{nested}/b"), 1);
+    tree.insert(&["**/$*a$*a$*"; 100].join("/"), 2);
+    let nodes = tree.nodes.len();
+    for key in [
+        vec!["a"; chunks].join("/"),
+        format!("{}/c", vec!["a"; chunks - 1].join("/")),
+        ["**/a"; 100].join("/"),
+        format!("{}/c", ["**/*"; 99].join("/")),
+        ["*/aaa$*"; 100].join("/"),
+    ] {
+        let steps = steps(&tree, &key);
+        let limit = 3 * nodes * (chunks + 1);
+        assert!(steps <= limit, "{steps} steps, {limit} allowed, for {key}");
+    }
+}
+
+#[test]
+fn plain_keys_do_not_look_at_their_neighbours() {
+    let mut tree = KeyTree::new();
+    for n in 0..10_000 {
+        tree.insert(&format!("fleet/robot{n}/pose"), n);
+    }
+    assert_eq!(matching(&tree, "fleet/robot77/pose"), [77]);
+    assert!(steps(&tree, "fleet/robot77/pose") < 10);
+    assert!(steps(&tree, "fleet/robot77/**") < 20);
+}
+
+/// Few distinct chunks, so that keys meet often.
+fn arbitrary_key() -> impl Strategy<Value = String> {
+    let chunk = select(vec![
+        "a", "b", "ab", "abc", "*", "*", "**", "**", "a$*", "$*b", "$*b$*", "@v", "@$*",
+    ]);
+    vec(chunk, 1..6).prop_map(|chunks| {
+        key_expr::canonize(&chunks.join("/"))
+            .expect("every chunk is valid")
+            .into_owned()
+    })
+}
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Insert(String, u8),
+    Remove(usize),
+    Search(String),
+}
+
+fn arbitrary_operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        3 => (arbitrary_key(), 0..3_u8).prop_map(|(key, value)| Operation::Insert(key, value)),
+        1 => any::<usize>().prop_map(Operation::Remove),
+        2 => arbitrary_key().prop_map(Operation::Search),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn agrees_with_a_linear_scan(operations in vec(arbitrary_operation(), 1..120)) {
+        let mut tree = KeyTree::new();
+        let mut scan: Vec<(String, u8)> = Vec::new();
+        for operation in operations {
+            match operation {
+                Operation::Insert(key, value) => {
+                    let pair = (key, value);
+                    let is_new = !scan.contains(&pair);
+                    prop_assert_eq!(tree.insert(&pair.0, value), is_new);
+                    if is_new {
+                        scan.push(pair);
+                    }
+                }
+                Operation::Remove(at) if !scan.is_empty() => {
+                    let (key, value) = scan.swap_remove(at % scan.len());
+                    prop_assert!(tree.remove(&key, value));
+                }
+                Operation::Remove(_) => prop_assert!(!tree.remove("a", 9)),
+                Operation::Search(key) => {
+                    let mut expected: Vec<u8> = scan
+                        .iter()
+                        .filter(|(other, _)| key_expr::intersects(other, &key))
+                        .map(|(_, value)| *value)
+                        .collect();
+                    expected.sort_unstable();
+                    prop_assert_eq!(matching(&tree, &key), expected, "for {}", key);
+                }
+            }
+        }
+        for (key, value) in scan {
+            prop_assert!(tree.remove(&key, value));
+        }
+        prop_assert!(tree.is_empty());
+    }
+}

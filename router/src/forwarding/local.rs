@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What the node's own session declares, by calls instead of messages.
+
+use std::sync::Arc;
+
+use zonda_codec::{KeyExpr, QueryableInfo, WhatAmI};
+
+use super::entity::Kind;
+use super::face::Face;
+use super::message::WIRE_KEY_MAX;
+use super::table::ForwardingTable;
+use super::{Action, FaceId, FaceKind};
+
+impl ForwardingTable {
+    /// The session subscribes. `id` is the session's, unique among its live subscribers; a live one with the same id
+    /// ends. A key longer than 65535 bytes, which has no form on the wire, is ignored.
+    pub fn local_subscriber(
+        &mut self,
+        face: FaceId,
+        id: u32,
+        key: &KeyExpr<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+            return;
+        }
+        self.undeclare_local_subscriber(face, id, actions);
+        self.local_subscribers.insert(key.as_str(), id);
+        let new = (id, key.clone().into_owned(), QueryableInfo::default());
+        self.add_entity(face, Kind::Subscriber, new, actions);
+    }
+
+    /// The end of a subscriber of the session. Unknown ids are ignored.
+    pub fn undeclare_local_subscriber(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
+        if !self.is_local(face) {
+            return;
+        }
+        let declared = self
+            .face(face)
+            .and_then(|face| face.declared.of(Kind::Subscriber).get(&id));
+        let Some(&entity) = declared else {
+            return;
+        };
+        if let Some(key) = self.entities(Kind::Subscriber).key(entity).cloned() {
+            self.local_subscribers.remove(&key, id);
+        }
+        self.remove_entity(face, Kind::Subscriber, id, actions);
+    }
+
+    /// The session declares a publisher: the gateways are asked who subscribes to its key. `id` is the session's, unique
+    /// among its live publishers; a live one with the same id ends. A key longer than 65535 bytes is ignored.
+    pub fn local_publisher(
+        &mut self,
+        face: FaceId,
+        id: u32,
+        key: &KeyExpr<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+            return;
+        }
+        self.remove_publisher((face, id), actions);
+        // Routers have no gateways, and fellow peers tell all they have unasked.
+        if self.role != WhatAmI::Router {
+            self.add_publisher((face, id), Arc::from(key.clone()), actions);
+        }
+    }
+
+    /// The end of a publisher of the session. Unknown ids are ignored.
+    pub fn undeclare_local_publisher(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
+        self.remove_publisher((face, id), actions);
+    }
+
+    /// Forgets the session behind a face that is gone.
+    pub(super) fn forget_local(&mut self, gone: &Face, actions: &mut Vec<Action>) {
+        if gone.info.kind != FaceKind::Local {
+            return;
+        }
+        for (&id, &entity) in gone.declared.of(Kind::Subscriber) {
+            if let Some(key) = self.entities(Kind::Subscriber).key(entity).cloned() {
+                self.local_subscribers.remove(&key, id);
+            }
+        }
+        let publishers = self.publishers.keys().copied();
+        let mut ended: Vec<_> = publishers.filter(|(face, _)| *face == gone.id).collect();
+        ended.sort_unstable();
+        for publisher in ended {
+            self.remove_publisher(publisher, actions);
+        }
+    }
+
+    fn is_local(&self, face: FaceId) -> bool {
+        self.face(face)
+            .is_some_and(|face| face.info.kind == FaceKind::Local)
+    }
+}

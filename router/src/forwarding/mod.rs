@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Who wants what: the forwarding table of a node with many neighbours.
+//!
+//! Sans-IO: plain functions of (state, message, now) that change the table and append [`Action`]s for the
+//! node to carry out. No socket, no clock, no thread. The session of the node is a face like any other.
+//!
+//! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked.
+//! - [`policy`] says what routers, peers and clients are to each other, as data.
+//! - [`key_tree`] finds declarations by intersection of key expressions.
+//! - [`limits`] bounds what one neighbour may occupy.
+
+mod announce;
+mod declare;
+mod entity;
+mod face;
+mod face_id;
+mod gossip;
+mod ids;
+mod interest;
+pub mod key_tree;
+pub mod limits;
+mod local;
+mod message;
+pub mod policy;
+mod route;
+mod slots;
+mod table;
+mod upstream;
+
+#[cfg(test)]
+mod tests;
+
+pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
+pub use limits::{FaceCounters, Limits};
+pub use policy::Relation;
+pub use route::{Hop, Route};
+pub use table::ForwardingTable;
+pub use upstream::Deadline;
+
+use entity::Kind;

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`ForwardingTable`]: the state, and the coming and going of faces. What messages do to it stands in the
+//! files of this folder named after them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use zonda_codec::{
+    Declaration, KeyExpr, QueryableInfo, Request, ResponseFinal, WhatAmI, WireExpr, ZenohId,
+};
+
+use super::entity::{Entities, Kind, PerKind};
+use super::face::Face;
+use super::interest::InterestRef;
+use super::key_tree::KeyTree;
+use super::limits::{FaceCounters, Limits};
+use super::policy::Relation;
+use super::slots::Slots;
+use super::upstream::{Want, WantKey};
+use super::{Action, FaceId, FaceInfo, FaceKind, message};
+
+/// Who declared what, who asked for what, and hence where each message goes.
+///
+/// Calls for a face that is gone do nothing. Nothing a neighbour sends makes a call fail: what makes no
+/// sense is ignored and counted ([`counters`](Self::counters)).
+#[derive(Debug)]
+pub struct ForwardingTable {
+    zid: ZenohId,
+    pub(super) role: WhatAmI,
+    pub(super) limits: Limits,
+    pub(super) faces: Slots<Face>,
+    /// How many faces there were in each place.
+    generations: Vec<u32>,
+    /// The faces that are told of every entity of the own side: gateways and fellow peers. Sorted.
+    pub(super) north: Vec<u32>,
+    /// The gateways among them.
+    pub(super) gateways: Vec<u32>,
+    entities: PerKind<Entities>,
+    /// The session's subscribers.
+    pub(super) local_subscribers: KeyTree<u32>,
+    /// The kept interests of all faces, by key; those in all keys.
+    pub(super) interests: KeyTree<InterestRef>,
+    pub(super) interests_in_all: HashSet<InterestRef>,
+    /// What this node wants to hear of from its gateways.
+    pub(super) wants: Slots<Want>,
+    pub(super) wants_by_key: HashMap<WantKey, u32>,
+    pub(super) wants_tree: KeyTree<u32>,
+    pub(super) wants_in_all: HashSet<u32>,
+    /// The session's publishers: (face, id) to want.
+    pub(super) publishers: HashMap<(FaceId, u32), u32>,
+    /// Interests sent and not yet answered by D_FINAL: (face, interest id) to when to give up.
+    pub(super) unanswered: HashMap<(FaceId, u32), Option<Instant>>,
+    /// Questions of served nodes for the tokens that exist, passed on to a gateway: (gateway, interest id) to
+    /// (asker, its interest id).
+    pub(super) relays: HashMap<(FaceId, u32), (FaceId, u32)>,
+    pub(super) generation: u64,
+    admin_key: KeyExpr<'static>,
+}
+
+impl ForwardingTable {
+    /// A table without faces for the node `zid` of role `role`.
+    pub fn new(zid: ZenohId, role: WhatAmI) -> Self {
+        ForwardingTable::with_limits(zid, role, Limits::default())
+    }
+
+    /// A table without faces, with limits of its own.
+    pub fn with_limits(zid: ZenohId, role: WhatAmI, limits: Limits) -> Self {
+        let admin_key = KeyExpr::new(format!("@/{zid}/{role}"))
+            .expect("an id is hexadecimal and a role a word");
+        let mut table = ForwardingTable {
+            zid,
+            role,
+            limits,
+            faces: Slots::new(),
+            generations: Vec::new(),
+            north: Vec::new(),
+            gateways: Vec::new(),
+            entities: PerKind::default(),
+            local_subscribers: KeyTree::new(),
+            interests: KeyTree::new(),
+            interests_in_all: HashSet::new(),
+            wants: Slots::new(),
+            wants_by_key: HashMap::new(),
+            wants_tree: KeyTree::new(),
+            wants_in_all: HashSet::new(),
+            publishers: HashMap::new(),
+            unanswered: HashMap::new(),
+            relays: HashMap::new(),
+            generation: 0,
+            admin_key,
+        };
+        if role == WhatAmI::Router {
+            table.add_admin_space();
+        }
+        table
+    }
+
+    /// The key under which the node describes itself: `@/<zid>/<role>`. On routers everything below it counts as
+    /// a queryable that neighbours can see.
+    pub fn admin_key(&self) -> &KeyExpr<'static> {
+        &self.admin_key
+    }
+
+    /// Changes with every change that can alter a route or the key behind an id. A route or a resolved key that was kept
+    /// is good as long as this number is the same.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// A new neighbour. Appends what a new link must be told: to a gateway the live interests and everything this side has,
+    /// to a fellow peer everything and the D_FINAL that ends it.
+    pub fn add_face(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
+        let relation = Relation::between(self.role, &info);
+        let id = FaceId {
+            index: 0,
+            generation: 0,
+        };
+        let index = self.faces.insert(Face::new(id, info, relation));
+        if self.generations.len() <= index as usize {
+            self.generations.resize(index as usize + 1, 0);
+        }
+        let generation = self.generations.get(index as usize).map_or(0, |g| *g);
+        let id = FaceId { index, generation };
+        if let Some(face) = self.faces.get_mut(index) {
+            face.id = id;
+        }
+        self.generation += 1;
+        if relation.conduct().tell_unasked {
+            let at = self.north.partition_point(|&other| other < index);
+            self.north.insert(at, index);
+        }
+        if relation.conduct().ask {
+            self.gateways.push(index);
+            self.ask_everything(index, actions);
+        }
+        if relation.conduct().tell_unasked {
+            self.tell_everything(index, actions);
+        }
+        if relation.conduct().initial_exchange {
+            message::declare(id, Some(0), Declaration::Final, actions);
+        }
+        id
+    }
+
+    /// A neighbour is gone, and with it all it declared and asked.
+    pub fn remove_face(&mut self, face: FaceId, actions: &mut Vec<Action>) {
+        if self.face(face).is_none() {
+            return;
+        }
+        let slot = face.index;
+        let Some(mut gone) = self.faces.remove(slot) else {
+            return;
+        };
+        self.generation += 1;
+        if let Some(generation) = self.generations.get_mut(slot as usize) {
+            *generation = generation.wrapping_add(1);
+        }
+        self.north.retain(|&other| other != slot);
+        self.gateways.retain(|&other| other != slot);
+        self.forget_local(&gone, actions);
+        self.forget_interests(slot, &gone, actions);
+        for kind in Kind::ALL {
+            for &entity in gone.told.of(kind).keys() {
+                self.entities_mut(kind).remove_told(entity, slot);
+            }
+            let declared = std::mem::take(gone.declared.of_mut(kind)).into_values();
+            for entity in declared.chain(std::mem::take(gone.orphans.of_mut(kind))) {
+                let change = self.entities_mut(kind).remove_source(entity, slot, true);
+                self.apply(kind, entity, change, actions);
+            }
+        }
+        self.forget_upstream(&gone, actions);
+    }
+
+    /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical
+    /// key expression, or is longer than [`Limits::key_length_max`].
+    pub fn key(&self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
+        self.resolve(self.face(face)?, expr)
+    }
+
+    /// Answers a query with its end, as nobody answers queries yet. A key that cannot be resolved has the same
+    /// answer.
+    pub fn handle_request(
+        &mut self,
+        face: FaceId,
+        request: &Request<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        if self.face(face).is_some() {
+            let end = ResponseFinal {
+                rid: request.rid,
+                qos: request.qos,
+                timestamp: None,
+            };
+            message::send(face, &end, actions);
+        }
+    }
+
+    /// What a neighbour sent and the table ignored; `None` if it is gone.
+    pub fn counters(&self, face: FaceId) -> Option<FaceCounters> {
+        Some(self.face(face)?.counters)
+    }
+
+    /// What the node behind a face is to this node; `None` if it is gone.
+    pub fn relation(&self, face: FaceId) -> Option<Relation> {
+        Some(self.face(face)?.relation)
+    }
+
+    pub(super) fn face(&self, face: FaceId) -> Option<&Face> {
+        self.faces.get(face.index).filter(|found| found.id == face)
+    }
+
+    pub(super) fn face_mut(&mut self, face: FaceId) -> Option<&mut Face> {
+        self.faces
+            .get_mut(face.index)
+            .filter(|found| found.id == face)
+    }
+
+    pub(super) fn entities(&self, kind: Kind) -> &Entities {
+        self.entities.of(kind)
+    }
+
+    pub(super) fn entities_mut(&mut self, kind: Kind) -> &mut Entities {
+        self.entities.of_mut(kind)
+    }
+
+    pub(super) fn resolve(&self, face: &Face, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
+        let limit = self.limits.key_length_max;
+        if expr.scope == 0 {
+            if expr.suffix.len() > limit {
+                return None;
+            }
+            return Some(KeyExpr::new(expr.suffix).ok()?.into_owned());
+        }
+        let text = face.ids.text(expr.scope, expr.mapping)?;
+        if text.len() + expr.suffix.len() > limit {
+            return None;
+        }
+        let text: Arc<str> = if expr.suffix.is_empty() {
+            text.clone()
+        } else {
+            format!("{text}{}", expr.suffix).into()
+        };
+        KeyExpr::from_shared(text).ok()
+    }
+
+    /// The admin space is a local face of its own, so that it never mixes with the session's ids.
+    fn add_admin_space(&mut self) {
+        let info = FaceInfo {
+            zid: self.zid,
+            whatami: self.role,
+            kind: FaceKind::Local,
+        };
+        let nobody = &mut Vec::new();
+        let face = self.add_face(info, nobody);
+        if let Ok(key) = self.admin_key.join("**") {
+            let info = QueryableInfo::default();
+            self.add_entity(face, Kind::Queryable, (0, key, info), nobody);
+        }
+    }
+}

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The node as somebody's client: what it asks its gateways, for its own publishers and for the nodes it
+//! serves, and what it may conclude from their answers.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Declaration, InterestMode, InterestOptions, KeyExpr, WhatAmI};
+
+use super::entity::Kind;
+use super::face::Face;
+use super::interest::InterestRef;
+use super::policy::Relation;
+use super::table::ForwardingTable;
+use super::{Action, FaceId, message};
+
+/// How long a gateway may take to answer an interest; afterwards it counts as answered.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An interest this node has, whoever its gateways are. Those who wish the same share it.
+#[derive(Debug)]
+pub(super) struct Want {
+    key: WantKey,
+    /// How many publishers of the session have it.
+    publishers: usize,
+    /// The interests of served nodes that have it.
+    served: HashSet<InterestRef>,
+}
+
+/// What is wanted: when, which kinds, on which keys.
+pub(super) type WantKey = (InterestMode, InterestOptions, Option<Arc<str>>);
+
+/// A want as one gateway was asked for it.
+#[derive(Debug)]
+pub(super) struct Asked {
+    id: u32,
+    /// The gateway told all it had.
+    finalised: bool,
+}
+
+/// When [`ForwardingTable::expire`] wants to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deadline {
+    /// As soon as possible: something waits to be timed.
+    Now,
+    /// At this time.
+    At(Instant),
+}
+
+impl ForwardingTable {
+    /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within 10 s
+    /// counts as having ended it. The 10 s of an interest begin with the first call after it was sent.
+    pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        let mut overdue = Vec::new();
+        for (asked, deadline) in &mut self.unanswered {
+            let deadline = deadline.get_or_insert(now + ANSWER_TIMEOUT);
+            if *deadline <= now {
+                overdue.push(*asked);
+            }
+        }
+        overdue.sort_unstable();
+        for (face, id) in overdue {
+            self.finalise(face, id, actions);
+        }
+    }
+
+    /// When [`expire`](Self::expire) has something to do; `None` if nothing is waited for.
+    pub fn next_deadline(&self) -> Option<Deadline> {
+        let deadlines = self.unanswered.values();
+        deadlines
+            .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At))
+            .min()
+    }
+
+    /// Asks a new gateway for all this node wants.
+    pub(super) fn ask_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
+        let mut wants: Vec<u32> = self.wants_by_key.values().copied().collect();
+        wants.sort_unstable();
+        for want in wants {
+            self.ask(slot, want, actions);
+        }
+    }
+
+    /// Asks the gateways what a served node asked. True if an answer must be waited for.
+    pub(super) fn ask_for(
+        &mut self,
+        user: InterestRef,
+        (mode, options, key): WantKey,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        if self.role == WhatAmI::Router {
+            return false;
+        }
+        let options =
+            InterestOptions::from_bits(options.bits() & !InterestOptions::AGGREGATE.bits());
+        let want = self.find_or_add_want((mode, options, key), actions);
+        let waits = self.is_waited_for(want);
+        if let Some(want) = self.wants.get_mut(want) {
+            want.served.insert(user);
+        }
+        let face = self.faces.get_mut(user.slot);
+        if let Some(kept) = face.and_then(|face| face.interests.get_mut(&user.id)) {
+            kept.want = Some(want);
+            kept.unanswered = waits;
+        }
+        waits
+    }
+
+    /// Asks the gateways for the tokens that exist, for a served node. True if an answer must be waited for.
+    pub(super) fn ask_current(
+        &mut self,
+        asker: FaceId,
+        interest_id: u32,
+        key: Option<Arc<str>>,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let mut asked = false;
+        for slot in self.gateways.clone() {
+            if self.relays.len() >= self.limits.interests_max {
+                break;
+            }
+            let what = (InterestMode::Current, InterestOptions::TOKENS);
+            if let Some(sent) = self.send_interest(slot, what, key.as_ref(), actions) {
+                self.relays.insert(sent, (asker, interest_id));
+                asked = true;
+            }
+        }
+        asked
+    }
+
+    /// Passes a gateway's token on to the served node that asked for it. False if it answers nothing of the kind.
+    pub(super) fn relay_token(
+        &mut self,
+        gateway: FaceId,
+        interest_id: u32,
+        key: &KeyExpr<'_>,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let Some(&(asker, id)) = self.relays.get(&(gateway, interest_id)) else {
+            return false;
+        };
+        self.tell_token(asker, id, key.as_str(), actions);
+        true
+    }
+
+    /// Forgets the open questions of a served node that is gone.
+    pub(super) fn forget_current(&mut self, asker: FaceId) {
+        self.relays.retain(|_, (other, _)| *other != asker);
+    }
+
+    /// A publisher of the session: from now on the gateways say whether anybody subscribes.
+    pub(super) fn add_publisher(
+        &mut self,
+        publisher: (FaceId, u32),
+        key: Arc<str>,
+        actions: &mut Vec<Action>,
+    ) {
+        let options = InterestOptions::KEYEXPRS | InterestOptions::SUBSCRIBERS;
+        let key = (InterestMode::CurrentFuture, options, Some(key));
+        let want = self.find_or_add_want(key, actions);
+        if let Some(found) = self.wants.get_mut(want) {
+            found.publishers += 1;
+        }
+        self.publishers.insert(publisher, want);
+        self.generation += 1;
+    }
+
+    /// The end of a publisher.
+    pub(super) fn remove_publisher(&mut self, publisher: (FaceId, u32), actions: &mut Vec<Action>) {
+        let Some(want) = self.publishers.remove(&publisher) else {
+            return;
+        };
+        self.generation += 1;
+        if let Some(found) = self.wants.get_mut(want) {
+            found.publishers -= 1;
+        }
+        self.release_want(want, actions);
+    }
+
+    /// The end of a served node's interest.
+    pub(super) fn release_interest(
+        &mut self,
+        want: u32,
+        user: InterestRef,
+        actions: &mut Vec<Action>,
+    ) {
+        if let Some(found) = self.wants.get_mut(want) {
+            found.served.remove(&user);
+        }
+        self.release_want(want, actions);
+    }
+
+    /// The gateway `face` answered interest `id` in full.
+    pub(super) fn finalise(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
+        self.unanswered.remove(&(face, id));
+        if let Some(question) = self.relays.remove(&(face, id)) {
+            self.end_current(question, actions);
+            return;
+        }
+        let Some(gateway) = self.face_mut(face) else {
+            return;
+        };
+        let Some(&want) = gateway.asked_by_id.get(&id) else {
+            return;
+        };
+        if let Some(asked) = gateway.asked.get_mut(&want) {
+            asked.finalised = true;
+        }
+        self.generation += 1;
+        self.answer_waiting(want, actions);
+    }
+
+    /// A gateway is gone: nobody waits for it any more.
+    pub(super) fn forget_upstream(&mut self, gone: &Face, actions: &mut Vec<Action>) {
+        if !gone.relation.conduct().ask {
+            return;
+        }
+        self.unanswered.retain(|(face, _), _| *face != gone.id);
+        let mut questions = Vec::new();
+        self.relays.retain(|(face, _), question| {
+            let open = *face != gone.id;
+            if !open {
+                questions.push(*question);
+            }
+            open
+        });
+        questions.sort_unstable();
+        for question in questions {
+            self.end_current(question, actions);
+        }
+        let mut wants: Vec<u32> = gone.asked.keys().copied().collect();
+        wants.sort_unstable();
+        for want in wants {
+            self.answer_waiting(want, actions);
+        }
+    }
+
+    /// Whether this node asked for entities of a kind on keys like this one. Others a gateway mentions (answers that
+    /// crossed the end of an interest) are not believed, as nobody would hear of their end.
+    pub(super) fn is_wanted(&self, kind: Kind, key: &str) -> bool {
+        let wants = |want| {
+            let want: Option<&Want> = self.wants.get(want);
+            want.is_some_and(|want| want.key.1.contains(kind.option()))
+        };
+        self.wants_in_all.iter().any(|want| wants(*want))
+            || self.wants_tree.any(key, &mut |want| wants(want))
+    }
+
+    /// Whether the subscribers behind gateway `face` that a message on `key` would reach are known.
+    pub(super) fn upstream_knows(
+        &self,
+        source: &Face,
+        face: &Face,
+        key: &str,
+        publisher: Option<u32>,
+    ) -> bool {
+        let finalised = |want: &u32| {
+            let asked = face.asked.get(want);
+            asked.is_some_and(|asked| asked.finalised)
+        };
+        if let Some(publisher) = publisher
+            && let Some(want) = self.publishers.get(&(source.id, publisher))
+        {
+            return finalised(want);
+        }
+        // Without a publisher of its own, a key that somebody else's interest is about is known as well.
+        self.wants_tree.get(key).iter().any(|want| {
+            let found = self.wants.get(*want);
+            finalised(want)
+                && found.is_some_and(|found| {
+                    found.key.0 == InterestMode::CurrentFuture
+                        && found.key.1.contains(InterestOptions::SUBSCRIBERS)
+                })
+        })
+    }
+
+    fn find_or_add_want(&mut self, key: WantKey, actions: &mut Vec<Action>) -> u32 {
+        if let Some(&want) = self.wants_by_key.get(&key) {
+            return want;
+        }
+        let want = self.wants.insert(Want {
+            key: key.clone(),
+            publishers: 0,
+            served: HashSet::new(),
+        });
+        match &key.2 {
+            Some(key) => drop(self.wants_tree.insert(key, want)),
+            None => drop(self.wants_in_all.insert(want)),
+        }
+        self.wants_by_key.insert(key, want);
+        for slot in self.gateways.clone() {
+            self.ask(slot, want, actions);
+        }
+        want
+    }
+
+    fn release_want(&mut self, want: u32, actions: &mut Vec<Action>) {
+        let unused = |found: &Want| found.publishers == 0 && found.served.is_empty();
+        if !self.wants.get(want).is_some_and(unused) {
+            return;
+        }
+        let Some(removed) = self.wants.remove(want) else {
+            return;
+        };
+        match &removed.key.2 {
+            Some(key) => drop(self.wants_tree.remove(key, want)),
+            None => drop(self.wants_in_all.remove(&want)),
+        }
+        self.wants_by_key.remove(&removed.key);
+        for slot in self.gateways.clone() {
+            let Some(gateway) = self.faces.get_mut(slot) else {
+                continue;
+            };
+            let face = gateway.id;
+            if let Some(asked) = gateway.asked.remove(&want) {
+                gateway.asked_by_id.remove(&asked.id);
+                self.unanswered.remove(&(face, asked.id));
+                let end = (InterestMode::Final, InterestOptions::default());
+                message::interest(face, asked.id, end, None, actions);
+            }
+            self.forget_unwanted(face, &removed.key, actions);
+        }
+    }
+
+    /// Forgets what a gateway told under an interest that ended, as far as no other covers it: it will not say when
+    /// these end.
+    fn forget_unwanted(&mut self, face: FaceId, ended: &WantKey, actions: &mut Vec<Action>) {
+        for kind in super::announce::kinds(ended.1) {
+            let entities = self.entities(kind);
+            let mut unwanted = HashSet::new();
+            let mut check = |entity| {
+                let sources = entities.sources(entity);
+                if sources.iter().any(|source| source.slot == face.index)
+                    && let Some(key) = entities.key(entity)
+                    && !self.is_wanted(kind, key)
+                {
+                    unwanted.insert(entity);
+                }
+            };
+            match &ended.2 {
+                Some(key) => entities.tree.matches(key, &mut check),
+                None => entities.tree.for_each(&mut check),
+            }
+            if unwanted.is_empty() {
+                continue;
+            }
+            let Some(gateway) = self.face_mut(face) else {
+                return;
+            };
+            let mut gone = Vec::new();
+            gateway.declared.of_mut(kind).retain(|_, entity| {
+                let keep = !unwanted.contains(entity);
+                if !keep {
+                    gone.push(*entity);
+                }
+                keep
+            });
+            gateway.orphans.of_mut(kind).retain(|entity| {
+                let keep = !unwanted.contains(entity);
+                if !keep {
+                    gone.push(*entity);
+                }
+                keep
+            });
+            gone.sort_unstable();
+            for entity in gone {
+                self.release_entity(face, kind, entity, actions);
+            }
+        }
+    }
+
+    fn ask(&mut self, slot: u32, want: u32, actions: &mut Vec<Action>) {
+        let Some((mode, options, key)) = self.wants.get(want).map(|want| want.key.clone()) else {
+            return;
+        };
+        let Some((_, id)) = self.send_interest(slot, (mode, options), key.as_ref(), actions) else {
+            return;
+        };
+        if let Some(gateway) = self.faces.get_mut(slot) {
+            let finalised = false;
+            gateway.asked.insert(want, Asked { id, finalised });
+            gateway.asked_by_id.insert(id, want);
+        }
+    }
+
+    fn send_interest(
+        &mut self,
+        slot: u32,
+        what: (InterestMode, InterestOptions),
+        key: Option<&Arc<str>>,
+        actions: &mut Vec<Action>,
+    ) -> Option<(FaceId, u32)> {
+        let spelling = key.map(|key| (self.spell(slot, key, actions), key));
+        let gateway = self.faces.get_mut(slot)?;
+        let (face, id) = (gateway.id, gateway.next_interest_id());
+        let expr = spelling.map(|(spelling, key)| spelling.wire_expr(key));
+        message::interest(face, id, what, expr, actions);
+        self.unanswered.insert((face, id), None);
+        Some((face, id))
+    }
+
+    /// Whether a gateway still has to answer.
+    fn is_waited_for(&self, want: u32) -> bool {
+        self.gateways.iter().any(|slot| {
+            let gateway = self.faces.get(*slot);
+            let asked = gateway.and_then(|gateway| gateway.asked.get(&want));
+            asked.is_some_and(|asked| !asked.finalised)
+        })
+    }
+
+    /// Ends the answers to served nodes that waited for the gateways', if none is left to wait for.
+    fn answer_waiting(&mut self, want: u32, actions: &mut Vec<Action>) {
+        if self.is_waited_for(want) {
+            return;
+        }
+        let Some(found) = self.wants.get(want) else {
+            return;
+        };
+        let mut users: Vec<InterestRef> = found.served.iter().copied().collect();
+        users.sort_unstable();
+        for user in users {
+            let Some(face) = self.faces.get_mut(user.slot) else {
+                continue;
+            };
+            if let Some(kept) = face.interests.get_mut(&user.id)
+                && std::mem::take(&mut kept.unanswered)
+            {
+                message::declare(face.id, Some(user.id), Declaration::Final, actions);
+            }
+        }
+    }
+
+    /// A gateway has told a served node all tokens it has; the last one to do so ends the answer.
+    fn end_current(&mut self, question: (FaceId, u32), actions: &mut Vec<Action>) {
+        let (asker, id) = question;
+        let open = self.relays.values().any(|other| *other == question);
+        if !open && self.relation(asker) == Some(Relation::Served) {
+            message::declare(asker, Some(id), Declaration::Final, actions);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`Hlc`]: the hybrid logical clock that makes a node's timestamps unique, increasing, and later than every
+//! timestamp the node has seen.
+//!
+//! The time of day comes from the caller, its lowest four bits are replaced by a counter. One atomic word, no lock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use zonda_codec::{Ntp64, Timestamp, ZenohId};
+
+/// The bits of the time that count events instead (16 of them within 4 nanoseconds).
+const COUNTER: u64 = 0xf;
+
+/// Makes timestamps for one node. Shared by reference between threads.
+///
+/// ```
+/// use std::time::Duration;
+/// use zonda_codec::{Ntp64, ZenohId};
+/// use zonda_router::hlc::Hlc;
+///
+/// let clock = Hlc::new(ZenohId::random_from(7));
+/// let now = Ntp64::from_unix(Duration::from_secs(1_000_000_000));
+/// let first = clock.new_timestamp(now);
+/// assert!(clock.new_timestamp(now) > first);
+/// ```
+#[derive(Debug)]
+pub struct Hlc {
+    id: ZenohId,
+    /// The time of the latest timestamp made or accepted.
+    last: AtomicU64,
+    /// How far in the future an accepted timestamp may lie, in NTP64 units.
+    drift_max: u64,
+}
+
+/// A timestamp lies too far in the future to be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "timestamp {timestamp} is {ahead:?} ahead of this node's clock, more than the {limit:?} allowed"
+)]
+pub struct TooFarAhead {
+    /// The refused timestamp.
+    pub timestamp: Timestamp,
+    /// How far it is ahead of the local clock.
+    pub ahead: Duration,
+    /// How far it may be.
+    pub limit: Duration,
+}
+
+impl Hlc {
+    /// How far ahead of the local clock the timestamps of others may be.
+    pub const DRIFT_MAX: Duration = Duration::from_millis(500);
+
+    /// A clock for the timestamps of node `id`.
+    pub const fn new(id: ZenohId) -> Self {
+        Hlc {
+            id,
+            last: AtomicU64::new(0),
+            drift_max: Ntp64::from_unix(Hlc::DRIFT_MAX).0,
+        }
+    }
+
+    /// The node whose timestamps these are.
+    pub const fn id(&self) -> ZenohId {
+        self.id
+    }
+
+    /// A timestamp later than all before: the time `now` if it is later, else the next after the latest.
+    pub fn new_timestamp(&self, now: Ntp64) -> Timestamp {
+        let clock = now.0 & !COUNTER;
+        let next = |last: u64| {
+            if clock > last & !COUNTER {
+                clock
+            } else {
+                last.saturating_add(1)
+            }
+        };
+        let last = self.advance(next);
+        Timestamp::new(Ntp64(next(last)), self.id)
+    }
+
+    /// Learns of a timestamp made elsewhere, so that later ones made here come after it.
+    ///
+    /// # Errors
+    /// When it is more than 500 ms ahead of `now`; the clock is then unchanged, and whoever routes the message
+    /// replaces the timestamp or drops the message.
+    pub fn update(&self, now: Ntp64, timestamp: &Timestamp) -> Result<(), TooFarAhead> {
+        let clock = now.0 & !COUNTER;
+        let time = timestamp.time().0;
+        let ahead = time.saturating_sub(clock);
+        if ahead > self.drift_max {
+            return Err(TooFarAhead {
+                timestamp: *timestamp,
+                ahead: Ntp64(ahead).to_unix(),
+                limit: Hlc::DRIFT_MAX,
+            });
+        }
+        self.advance(|last| {
+            if clock > last && clock > time {
+                clock
+            } else {
+                last.max(time).saturating_add(1)
+            }
+        });
+        Ok(())
+    }
+
+    /// Replaces the latest time by `next` of it; gives back the one that was replaced.
+    fn advance(&self, next: impl Fn(u64) -> u64) -> u64 {
+        // Relaxed: the word carries no other data with it, its own order of changes is all that counts.
+        let replaced = self
+            .last
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
+                Some(next(last))
+            });
+        replaced.unwrap_or_else(|last| last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn at(milliseconds: u64) -> Ntp64 {
+        Ntp64::from_unix(Duration::from_millis(1_700_000_000_000 + milliseconds))
+    }
+
+    fn clock() -> Hlc {
+        Hlc::new(ZenohId::random_from(0xa1))
+    }
+
+    #[test]
+    fn times_increase_even_if_the_clock_stands_or_goes_back() {
+        let clock = clock();
+        let first = clock.new_timestamp(at(10));
+        assert_eq!(first.time().0, at(10).0 & !0xf);
+        assert_eq!(first.id(), clock.id());
+        let second = clock.new_timestamp(at(10));
+        assert_eq!(second.time().0, first.time().0 + 1);
+        let third = clock.new_timestamp(at(3));
+        assert_eq!(third.time().0, second.time().0 + 1);
+        let fourth = clock.new_timestamp(at(11));
+        assert_eq!(fourth.time().0, at(11).0 & !0xf);
+    }
+
+    #[test]
+    fn more_events_than_the_counter_holds_run_into_the_time() {
+        let clock = clock();
+        let times: Vec<_> = (0..100).map(|_| clock.new_timestamp(at(0))).collect();
+        assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn timestamps_of_others_are_followed_up_to_500_ms() {
+        let clock = clock();
+        let other = ZenohId::random_from(0xb2);
+        let near = Timestamp::new(at(400), other);
+        assert_eq!(clock.update(at(0), &near), Ok(()));
+        assert!(clock.new_timestamp(at(0)) > near);
+
+        let old = Timestamp::new(at(0), other);
+        assert_eq!(clock.update(at(1000), &old), Ok(()));
+        assert_eq!(
+            clock.new_timestamp(at(900)).time().0,
+            (at(1000).0 & !0xf) + 1
+        );
+
+        let last = clock.new_timestamp(at(1000));
+        let far = Timestamp::new(at(1502), other);
+        let refused = clock.update(at(1000), &far).expect_err("too far ahead");
+        assert_eq!(refused.limit, Duration::from_millis(500));
+        assert!(refused.ahead > refused.limit && refused.ahead < Duration::from_millis(503));
+        assert_eq!(clock.new_timestamp(at(1000)).time().0, last.time().0 + 1);
+        let edge = Timestamp::new(Ntp64((at(1000).0 & !0xf) + (1 << 31)), other);
+        assert_eq!(clock.update(at(1000), &edge), Ok(()));
+    }
+
+    #[test]
+    fn the_end_of_time_does_not_overflow() {
+        let clock = clock();
+        let end = Timestamp::new(Ntp64(u64::MAX), ZenohId::random_from(1));
+        assert_eq!(clock.update(Ntp64(u64::MAX), &end), Ok(()));
+        assert_eq!(clock.new_timestamp(Ntp64(u64::MAX)).time(), Ntp64(u64::MAX));
+    }
+
+    #[test]
+    fn threads_never_get_the_same_timestamp() {
+        let clock = clock();
+        let mut all: Vec<Timestamp> = Vec::new();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4_u64)
+                .map(|thread| {
+                    let clock = &clock;
+                    scope.spawn(move || {
+                        let step = |n: u64| clock.new_timestamp(at(n / 100 + thread % 2));
+                        (0..5000).map(step).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            for thread in threads {
+                let times = thread.join().expect("the thread does not panic");
+                assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
+                all.extend(times);
+            }
+        });
+        let distinct: HashSet<_> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+}
