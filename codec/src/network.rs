@@ -87,18 +87,29 @@ impl<'a> NetworkMessage<'a> {
     #[inline]
     pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let header = reader.u8()?;
-        Ok(match header & id::MASK {
-            id::PUSH => NetworkMessage::Push(Push::read(header, reader)?),
-            id::REQUEST => NetworkMessage::Request(Request::read(header, reader)?),
-            id::RESPONSE => NetworkMessage::Response(Response::read(header, reader)?),
-            id::RESPONSE_FINAL => {
-                NetworkMessage::ResponseFinal(ResponseFinal::read(header, reader)?)
+        if header & id::MASK == id::PUSH {
+            let mut attempt = *reader;
+            if let Some((push, _)) = Push::read_usual(header, &mut attempt) {
+                *reader = attempt;
+                return Ok(NetworkMessage::Push(push));
             }
-            id::DECLARE => NetworkMessage::Declare(Declare::read(header, reader)?),
-            id::INTEREST => NetworkMessage::Interest(Interest::read(header, reader)?),
-            id::OAM => NetworkMessage::Oam(Oam::read(header, reader)?),
-            other => return Err(reader.unknown_id("network message", other)),
-        })
+        }
+        Self::decode_any(header, reader)
+    }
+
+    /// Everything but the usual push, out of its way.
+    #[inline(never)]
+    fn decode_any(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        match header & id::MASK {
+            id::PUSH => read_as(header, reader, Push::read_any, |(push, _)| Self::Push(push)),
+            id::REQUEST => read_as(header, reader, Request::read, Self::Request),
+            id::RESPONSE => read_as(header, reader, Response::read, Self::Response),
+            id::RESPONSE_FINAL => read_as(header, reader, ResponseFinal::read, Self::ResponseFinal),
+            id::DECLARE => read_as(header, reader, Declare::read, Self::Declare),
+            id::INTEREST => read_as(header, reader, Interest::read, Self::Interest),
+            id::OAM => read_as(header, reader, Oam::read, Self::Oam),
+            other => Err(reader.unknown_id("network message", other)),
+        }
     }
 
     /// Whether a message that begins with `byte` is a network message.
@@ -108,9 +119,34 @@ impl<'a> NetworkMessage<'a> {
     }
 }
 
+/// One function per kind of message, in which the message is built where it is returned.
+#[inline(never)]
+fn read_as<'a, T>(
+    header: u8,
+    reader: &mut Reader<'a>,
+    read: impl FnOnce(u8, &mut Reader<'a>) -> Result<T, DecodeError>,
+    wrap: impl FnOnce(T) -> NetworkMessage<'a>,
+) -> Result<NetworkMessage<'a>, DecodeError> {
+    let mut attempt = *reader;
+    let result = read(header, &mut attempt);
+    *reader = attempt;
+    Ok(wrap(result?))
+}
+
 impl Encode for NetworkMessage<'_> {
     #[inline]
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        match self {
+            NetworkMessage::Push(message) => message.encode(writer),
+            other => other.encode_any(writer),
+        }
+    }
+}
+
+impl NetworkMessage<'_> {
+    /// Everything but a push, out of its way.
+    #[inline(never)]
+    fn encode_any(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
         match self {
             NetworkMessage::Push(message) => message.encode(writer),
             NetworkMessage::Request(message) => message.encode(writer),

@@ -72,21 +72,24 @@ impl<'b> Writer<'b> {
         self.position = self.position.min(position);
     }
 
-    /// Runs `write`; if it runs out of room, goes back to where it started.
+    /// Runs `write`; if it runs out of room, the position stays where it was.
+    ///
+    /// `write` gets a writer of its own over the same buffer, which the compiler can keep in registers.
     ///
     /// # Errors
     /// [`NoRoom`] if `write` says so.
     #[inline(always)]
     pub fn all_or_nothing(
         &mut self,
-        write: impl FnOnce(&mut Self) -> Result<(), NoRoom>,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), NoRoom>,
     ) -> Result<(), NoRoom> {
-        let start = self.position;
-        let result = write(self);
-        if result.is_err() {
-            self.position = start;
-        }
-        result
+        let mut attempt = Writer {
+            buffer: &mut *self.buffer,
+            position: self.position,
+        };
+        write(&mut attempt)?;
+        self.position = attempt.position;
+        Ok(())
     }
 
     /// One byte.

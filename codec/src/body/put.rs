@@ -61,7 +61,27 @@ impl<'a> Put<'a> {
         }
     }
 
+    /// Reads a PUT that has at most a timestamp beside its payload; `None` for all others and for errors.
     #[inline(always)]
+    pub(crate) fn read_usual(reader: &mut Reader<'a>) -> Option<Self> {
+        let header = reader.u8().ok()?;
+        let mut timestamp = None;
+        if header != id::PUT {
+            if header != id::PUT | FLAG_TIMESTAMP {
+                return None;
+            }
+            timestamp = Some(Timestamp::read(reader).ok()?);
+        }
+        Some(Put {
+            timestamp,
+            encoding: Encoding::BYTES,
+            source_info: None,
+            attachment: None,
+            unknown: RawExtensions::NONE,
+            payload: reader.bytes_z32().ok()?,
+        })
+    }
+
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut put = Put::new(&[]);
         if header & (FLAG_TIMESTAMP | FLAG_ENCODING | MORE) != 0 {
@@ -124,12 +144,22 @@ impl<'a> Put<'a> {
 
     /// Whether nothing stands between header and payload.
     #[inline(always)]
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.timestamp.is_none()
             && self.encoding.is_default()
             && self.source_info.is_none()
             && self.attachment.is_none()
             && self.unknown.is_empty()
+    }
+
+    /// The whole of a PUT that [is plain](Self::is_plain).
+    #[inline(always)]
+    pub(crate) fn write_plain(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        if u32::try_from(self.payload.len()).is_err() {
+            return Err(NoRoom);
+        }
+        writer.u8(id::PUT)?;
+        writer.bytes_vle(self.payload)
     }
 
     /// The header and everything between it and the payload.

@@ -32,7 +32,12 @@ impl End {
             return None;
         }
         let (chunk, rest) = match self {
-            End::Front => list.split_once('/').unwrap_or((list, "")),
+            End::Front => {
+                // Chunks are short: a plain loop beats the library's word-wise search.
+                let slash = list.as_bytes().iter().position(|byte| *byte == b'/');
+                let (chunk, rest) = list.split_at(slash.unwrap_or(list.len()));
+                (chunk, rest.get(1..).unwrap_or(""))
+            }
             End::Back => match list.rsplit_once('/') {
                 Some((rest, chunk)) => (chunk, rest),
                 None => (list, ""),
@@ -54,6 +59,9 @@ pub(super) struct Cut<'a> {
 #[inline]
 pub(super) fn cut_at_verbatim(list: &str) -> Option<Cut<'_>> {
     let bytes = list.as_bytes();
+    if !bytes.contains(&b'@') {
+        return None;
+    }
     let starts_chunk = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'/');
     let (at, _) = list.match_indices('@').find(|(at, _)| starts_chunk(*at))?;
     let (before, rest) = list.split_at(at);

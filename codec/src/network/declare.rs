@@ -152,7 +152,7 @@ impl<'a> Declare<'a> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut interest_id = None;
         if header & FLAG_INTEREST != 0 {

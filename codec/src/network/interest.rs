@@ -102,7 +102,7 @@ pub struct Interest<'a> {
 }
 
 impl<'a> Interest<'a> {
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let id = reader.v32()?;
         let mode = match header >> 5 & 0b11 {

@@ -80,7 +80,7 @@ impl<'a> Oam<'a> {
     /// The id of link states.
     pub const LINK_STATE: u16 = 1;
 
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let id = reader.v16()?;
         let mut qos = Qos::DATA;

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::{
-    body::PushBody,
+    body::{PushBody, Put},
     error::DecodeError,
     extension::{self, Chain, MORE},
     network::{KEY_NODE_ID, TsStack, id, write_node_id},
@@ -66,16 +66,45 @@ impl<'a> Push<'a> {
         if header & id::MASK != id::PUSH {
             return Err(reader.unknown_id("push", header & id::MASK));
         }
-        Self::read_with_raw(header, reader)
+        let mut attempt = *reader;
+        if let Some(usual) = Self::read_usual(header, &mut attempt) {
+            *reader = attempt;
+            return Ok(usual);
+        }
+        Self::read_any(header, reader)
     }
 
+    /// Reads the form that nearly all pushes have: at most a qos extension, and a PUT with at most a
+    /// timestamp. Straight-line code that touches nothing else of the message; `None` for all other forms
+    /// and for errors.
     #[inline(always)]
-    pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Self::read_with_raw(header, reader).map(|(push, _)| push)
+    pub(crate) fn read_usual(header: u8, reader: &mut Reader<'a>) -> Option<(Self, &'a [u8])> {
+        let wire_expr = WireExpr::read(header, reader).ok()?;
+        let mut qos = Qos::DATA;
+        if header & MORE != 0 {
+            if reader.u8().ok()? != Qos::KEY {
+                return None;
+            }
+            qos = Qos::read(reader).ok()?;
+        }
+        let mark = *reader;
+        let put = Put::read_usual(reader)?;
+        let push = Push {
+            wire_expr,
+            qos,
+            timestamp: None,
+            node_id: 0,
+            ts_stack: None,
+            body: PushBody::Put(put),
+        };
+        Some((push, reader.since(mark)))
     }
 
-    #[inline(always)]
-    fn read_with_raw(header: u8, reader: &mut Reader<'a>) -> Result<(Self, &'a [u8]), DecodeError> {
+    #[inline(never)]
+    pub(crate) fn read_any(
+        header: u8,
+        reader: &mut Reader<'a>,
+    ) -> Result<(Self, &'a [u8]), DecodeError> {
         let wire_expr = WireExpr::read(header, reader)?;
         let mut qos = Qos::DATA;
         let mut timestamp = None;
@@ -129,6 +158,26 @@ impl<'a> Push<'a> {
 impl Encode for Push<'_> {
     #[inline]
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        match &self.body {
+            PushBody::Put(put) if self.has_usual_extensions() && put.is_plain() => writer
+                .all_or_nothing(|writer| {
+                    Self::encode_head(&self.wire_expr, self.qos, 0, writer)?;
+                    put.write_plain(writer)
+                }),
+            _ => self.encode_any(writer),
+        }
+    }
+}
+
+impl Push<'_> {
+    /// Whether qos is all that may have to be written as an extension.
+    #[inline(always)]
+    fn has_usual_extensions(&self) -> bool {
+        self.timestamp.is_none() && self.node_id == 0 && self.ts_stack.is_none()
+    }
+
+    #[inline(never)]
+    fn encode_any(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::PUSH | self.wire_expr.flags())?;

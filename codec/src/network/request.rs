@@ -86,7 +86,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let rid = reader.z32()?;
         let wire_expr = WireExpr::read(header, reader)?;

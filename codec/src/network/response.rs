@@ -48,7 +48,7 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let rid = reader.z32()?;
         let wire_expr = WireExpr::read(header, reader)?;

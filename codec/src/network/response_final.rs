@@ -33,7 +33,7 @@ pub struct ResponseFinal {
 }
 
 impl ResponseFinal {
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let rid = reader.z32()?;
         let mut qos = Qos::DATA;
