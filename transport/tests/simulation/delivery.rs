@@ -24,13 +24,15 @@ fn numbers(notes: &[Note], channel: usize) -> Vec<u32> {
 fn check_against_oracle(world: &World) {
     for side in &world.sides {
         let oracle = side.oracle.as_ref().expect("an oracle");
-        assert_eq!(side.recorder.damaged, 0, "byte-identical");
+        let chance = oracle.delivered - oracle.expected.len() as u64;
+        assert_eq!(side.recorder.damaged, chance, "byte-identical");
+        assert!(chance == 0 || oracle.patch == 0, "without marks only");
         assert_eq!(
             side.recorder.notes, oracle.expected,
             "exactly what the rules allow"
         );
         let received = side.connection().expect("still open").receiver().received();
-        assert_eq!(received.messages, oracle.expected.len() as u64);
+        assert_eq!(received.messages, oracle.delivered);
         assert_eq!(received.frames_dropped, oracle.frames_dropped);
         assert_eq!(received.fragments_dropped, oracle.fragments_dropped);
         assert_eq!(received.ignored, 0);
@@ -49,7 +51,7 @@ fn check_the_books(world: &World, receiving: usize) {
     let complete = from.ledger.complete(&oracle.accepted);
     match oracle.patch {
         // Without marks the rest of a torn message may swallow the beginning of the next.
-        0 => assert!(received.messages <= complete),
+        0 => assert!(oracle.expected.len() as u64 <= complete),
         _ => assert_eq!(received.messages, complete),
     }
     let known = oracle.accepted.len() as u64 + received.sequence_numbers_skipped;
@@ -189,14 +191,12 @@ fn slow_and_stalled_peers_lose_nothing() {
                 .as_ref()
                 .expect("open")
                 .remote_lease;
-            let stall = lease.mul_f64(world.rng.below(90) as f64 / 100.0);
+            let stall = lease.mul_f64(world.rng.below(70) as f64 / 100.0);
             world.pipes[index].stalled_until = Some(world.now + stall);
             world.pipes[index].carriage.window_bytes = 500;
         }
         world.run_to_silence();
-        if world.ends() != [None, None] {
-            return;
-        }
+        assert_eq!(world.ends(), [None, None]);
         check_against_oracle(&world);
         for index in 0..2 {
             let got = world.sides[index].recorder.notes.len();

@@ -39,7 +39,7 @@ impl World {
             own.resolution = Resolution::from_bits(rng.pick(&[0x0a, 0x0a, 0x01, 0x00, 0x0f]));
             own.qos = rng.per_mille(800);
             own.patch = u8::from(rng.per_mille(850));
-            own.message_size_max = usize::from(own.batch_size) * 10;
+            own.message_size_max = usize::from(own.batch_size) * 20;
             own
         };
         let locals = [local(seed as u128 | 1 << 70), local(seed as u128 | 1 << 90)];
@@ -105,7 +105,7 @@ impl World {
                     7 | 8 => self.rng.below(2 * batch.min(3000)),
                     _ => self
                         .rng
-                        .between(batch.saturating_sub(60), batch + batch / 2),
+                        .between(batch.saturating_sub(60), batch + (3 * batch).min(33_000)),
                 };
                 let note = Note {
                     channel,

@@ -11,6 +11,27 @@
 //! Both halves are plain functions of the batches that arrive; whoever drives them moves the bytes,
 //! keeps the time of each step ([`STEP_TIMEOUT`]) and sends what `out` holds, also after an error:
 //! it may then hold the Close that tells the peer why.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use zonda_codec::WhatAmI;
+//! use zonda_transport::protocol::handshake::{AcceptStep, Acceptor, CookieKey, OpenStep, Opener};
+//! use zonda_transport::protocol::parameters::LocalParameters;
+//!
+//! let mut opener = Opener::new(LocalParameters::new("c5".parse()?, WhatAmI::Client), None);
+//! let router = LocalParameters::new("a1".parse()?, WhatAmI::Router);
+//! let mut acceptor = Acceptor::new(router, Arc::new(CookieKey::new([7; 32])));
+//! let (mut forth, mut back) = (Vec::new(), Vec::new());
+//!
+//! opener.start(&mut forth);
+//! assert_eq!(acceptor.handle_batch(&forth, &mut back)?, AcceptStep::Continue);
+//! assert_eq!(opener.handle_batch(&back, &mut forth)?, OpenStep::Continue);
+//! let AcceptStep::Admit(client) = acceptor.handle_batch(&forth, &mut back)? else { panic!() };
+//! acceptor.admit(&mut back);
+//! let OpenStep::Done(router) = opener.handle_batch(&back, &mut forth)? else { panic!() };
+//! assert_eq!(router.initial_sn_tx, client.initial_sn_rx);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::time::Duration;
 
