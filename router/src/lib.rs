@@ -7,6 +7,8 @@
 pub mod config;
 #[cfg(feature = "daemon")]
 pub mod daemon;
+pub mod forwarding;
+pub mod hlc;
 pub mod node;
 
 pub use config::Config;

@@ -160,27 +160,32 @@ impl ForwardingTable {
         change: Change,
         actions: &mut Vec<Action>,
     ) {
-        // With two or more sources before and after, everybody sees the entity as before; with one left or one
-        // before, only that one's view can differ. What queryables promise can change with any source.
+        // With two or more sources before and after, everybody sees the entity as before; with one before or left,
+        // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
+        // any source.
         let fewest = change.before.min(change.after);
-        if fewest > 1 && kind != Kind::Queryable {
+        let is_queryable = kind == Kind::Queryable;
+        if (fewest > 1 && !is_queryable) || (fewest > 0 && kind == Kind::Token) {
             return;
         }
-        let only = (fewest == 1 && kind != Kind::Queryable).then(|| {
-            let others = self.entities(kind).sources(entity).iter();
-            let mut others = others.filter(|source| source.slot != change.slot);
-            others.next().map(|source| source.slot)
-        });
+        let only = if fewest == 1 {
+            let mut others = self.entities(kind).sources(entity).iter();
+            others
+                .find(|source| source.slot != change.slot)
+                .map(|other| other.slot)
+        } else {
+            None
+        };
         let Some(key) = self.entities(kind).key(entity).cloned() else {
             return;
         };
         let (mut slots, mut groups) = (Vec::new(), Vec::new());
         self.interested(kind, &key, |slot, group| {
-            if only.is_none_or(|only| only == Some(slot)) {
-                match group {
-                    None => slots.push(slot),
-                    Some(key) => groups.push((slot, key)),
-                }
+            let turns = fewest == 0 || only == Some(slot);
+            match group {
+                None if turns || is_queryable => slots.push(slot),
+                Some(key) if turns && slot != change.slot => groups.push((slot, key)),
+                _ => {}
             }
         });
         slots.sort_unstable();
@@ -188,7 +193,7 @@ impl ForwardingTable {
         for slot in &slots {
             self.refresh(kind, entity, *slot, true, actions);
         }
-        if let Some(Some(slot)) = only
+        if let Some(slot) = only
             && !slots.contains(&slot)
         {
             self.refresh(kind, entity, slot, false, actions);

@@ -28,9 +28,6 @@ mod slots;
 mod table;
 mod upstream;
 
-#[cfg(test)]
-mod tests;
-
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
 pub use limits::{FaceCounters, Limits};
 pub use policy::Relation;

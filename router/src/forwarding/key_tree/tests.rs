@@ -33,7 +33,7 @@ fn wildcards_on_both_sides_and_verbatim_chunks() {
     assert_eq!(matching(&tree, "a/@v"), [5]);
     assert_eq!(matching(&tree, "@v"), [4]);
     assert_eq!(matching(&tree, "**"), [0, 1, 2, 3, 6, 7]);
-    assert_eq!(matching(&tree, "**/@v"), [5]);
+    assert_eq!(matching(&tree, "**/@v"), [4, 5]);
     assert_eq!(matching(&tree, "**/@v/**"), [4, 5]);
     assert_eq!(matching(&tree, "*/bc"), [1, 2, 3, 6]);
     assert_eq!(tree.get("a/*"), [1]);
