@@ -5,16 +5,24 @@
 #[path = "../examples/arguments/mod.rs"]
 mod arguments;
 mod perf;
+mod tools;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use zonda_router::daemon::{self, DaemonArgs};
 
-use arguments::Failure;
+/// What a newcomer tries first, below every overview of the commands.
+const FIRST_STEPS: &str = "\
+Examples:
+  zonda sub -k 'demo/**' -l tcp/127.0.0.1:7450              print what comes in
+  zonda put -k demo/hi -p hello -e tcp/127.0.0.1:7450       in a second terminal
+  zonda router -l tcp/0.0.0.0:7447                          forward between many
+  zonda perf quick                                          measure this machine";
 
 /// A publish/subscribe node that speaks the Zenoh protocol: router, tools and measurements.
 #[derive(Parser, Debug)]
-#[command(name = "zonda", version, arg_required_else_help = true)]
+#[command(name = "zonda", version, arg_required_else_help = true, after_help = FIRST_STEPS)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -22,17 +30,33 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Forward between the clients, peers and routers that connect (the same as zondad)
+    Router(Box<DaemonArgs>),
+    /// Print what is published on a key expression
+    Sub(tools::Subscribe),
+    /// Publish a value again and again, or every line of standard input
+    Pub(tools::Publish),
+    /// Put one value and leave
+    Put(tools::Put),
+    /// Tell subscribers that a key has no value any more, and leave
+    Delete(tools::Delete),
+    /// Show what this program is and, with -e or -l, whom its node is connected to
+    Info(tools::Info),
     /// Measure this machine: throughput, latency, CPU time per message
     #[command(subcommand, arg_required_else_help = true)]
-    Perf(perf::Perf),
+    Perf(Box<perf::Perf>),
 }
 
 fn main() -> ExitCode {
-    arguments::run(run)
-}
-
-fn run(cli: Cli) -> Result<(), Failure> {
-    match cli.command {
-        Command::Perf(perf) => perf.run(),
-    }
+    let cli: Cli = arguments::parse();
+    let result = match cli.command {
+        Command::Router(args) => return daemon::run(&args),
+        Command::Perf(perf) => return perf.run(),
+        Command::Sub(sub) => sub.run(),
+        Command::Pub(publish) => publish.run(),
+        Command::Put(put) => put.run(),
+        Command::Delete(delete) => delete.run(),
+        Command::Info(info) => info.run(),
+    };
+    arguments::finish(result)
 }

@@ -34,6 +34,11 @@ impl Interrupt {
         Interrupt(Arc::new(AtomicBool::new(false)))
     }
 
+    /// Asks the program to end, as a signal would.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     /// True from the first signal on.
     pub fn happened(&self) -> bool {
         self.0.load(Ordering::Relaxed)

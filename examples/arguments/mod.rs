@@ -12,10 +12,12 @@
 // each example uses its own part of this module
 #![allow(dead_code, unused_imports)]
 
+mod connection;
 mod interrupt;
 mod outcome;
 mod values;
 
+pub use connection::Connection;
 pub use interrupt::Interrupt;
 pub use outcome::{Failure, finish, one_line, parse, print, run};
-pub use values::seconds;
+pub use values::{key_expr, pattern, priority, seconds};

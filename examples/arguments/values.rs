@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use zonda::key_expr::KeyExpr;
+use zonda::qos::Priority;
+
 /// The longest time a flag takes, in seconds: ten days.
 const LONGEST: f64 = 864_000.0;
 
@@ -12,4 +15,24 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         Ok(s) if (0.0..=LONGEST).contains(&s) => Ok(Duration::from_secs_f64(s)),
         _ => Err(format!("expected seconds between 0 and {LONGEST}")),
     }
+}
+
+/// A key expression, such as `demo/*/temperature`.
+pub fn key_expr(text: &str) -> Result<KeyExpr<'static>, String> {
+    KeyExpr::try_from(text.to_owned()).map_err(|e| e.to_string())
+}
+
+/// A priority: 1 (most urgent) to 7 (least).
+pub fn priority(text: &str) -> Result<Priority, String> {
+    let number: u8 = text.parse().map_err(|_| "expected 1 to 7".to_owned())?;
+    // 0 is the protocol's own
+    match Priority::try_from(number) {
+        Ok(priority) if number > 0 => Ok(priority),
+        _ => Err("expected 1 (most urgent) to 7 (least)".into()),
+    }
+}
+
+/// `size` bytes with some variety in them.
+pub fn pattern(size: usize) -> Vec<u8> {
+    (0..size).map(|i| (i % 251) as u8).collect()
 }

@@ -21,14 +21,17 @@ mod system;
 mod table;
 mod throughput;
 mod trouble;
+mod worker;
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::thread;
 
 use clap::Subcommand;
+use zonda_router::daemon::{self, DaemonArgs};
 
-use crate::arguments::Failure;
+use crate::arguments::{Connection, Failure, finish};
 use bare::Side;
 use quick::Quick;
 use round_trips::Pace;
@@ -41,6 +44,37 @@ pub enum Perf {
     /// Starts everything it needs on loopback ports as processes of their own and prints one table.
     /// Takes about a minute.
     Quick(Quick),
+    /// Worker: forward, as `zonda router` does
+    Router(DaemonArgs),
+    /// Worker: count messages
+    Sub {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Worker: publish as fast as the link takes it
+    Pub {
+        /// Payload of a message in bytes
+        size: usize,
+        /// Send each message at once instead of batching
+        #[arg(long)]
+        express: bool,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Worker: send back what ping sends
+    Pong {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Worker: measure round trips to pong
+    Ping {
+        /// Payload of a message in bytes
+        size: usize,
+        #[command(flatten)]
+        pace: Pace,
+        #[command(flatten)]
+        connection: Connection,
+    },
     /// Worker: count messages from bare-pub
     BareSub {
         #[command(flatten)]
@@ -76,18 +110,34 @@ pub enum Perf {
 
 impl Perf {
     /// Does it.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> ExitCode {
         if !matches!(self, Perf::Quick(_)) {
             end_with_parent();
         }
-        match self {
+        let result = match self {
             Perf::Quick(options) => quick::quick(&options),
-            Perf::BareSub { side } => Ok(bare::subscribe(&side)?),
-            Perf::BarePub { size, side } => Ok(bare::publish(&side, size)?),
-            Perf::BareRelay { address } => Ok(bare::relay(address)?),
-            Perf::BarePong { side } => Ok(bare::pong(&side)?),
-            Perf::BarePing { size, side, pace } => Ok(bare::ping(&side, size, &pace)?),
-        }
+            Perf::Router(args) => return daemon::run(&DaemonArgs { json: true, ..args }),
+            Perf::Sub { connection } => worker::subscribe(&connection),
+            Perf::Pub {
+                size,
+                express,
+                connection,
+            } => worker::publish(&connection, size, express),
+            Perf::Pong { connection } => worker::pong(&connection),
+            Perf::Ping {
+                size,
+                pace,
+                connection,
+            } => worker::ping(&connection, size, &pace),
+            Perf::BareSub { side } => bare::subscribe(&side).map_err(Failure::from),
+            Perf::BarePub { size, side } => bare::publish(&side, size).map_err(Failure::from),
+            Perf::BareRelay { address } => bare::relay(address).map_err(Failure::from),
+            Perf::BarePong { side } => bare::pong(&side).map_err(Failure::from),
+            Perf::BarePing { size, side, pace } => {
+                bare::ping(&side, size, &pace).map_err(Failure::from)
+            }
+        };
+        finish(result)
     }
 }
 

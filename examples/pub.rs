@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Publishes a numbered value every second. The other side is `sub`.
+//!
+//! ```text
+//! cargo run --example sub -- -l tcp/127.0.0.1:7450
+//! cargo run --example pub -- -e tcp/127.0.0.1:7450
+//! ```
+
+mod arguments;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use arguments::{Connection, Failure, Interrupt};
+use clap::Parser;
+use zonda::Wait;
+use zonda::bytes::Encoding;
+use zonda::key_expr::KeyExpr;
+
+/// Publishes until Ctrl-C.
+#[derive(Parser)]
+struct Cli {
+    /// Key to publish on
+    #[arg(short, long, default_value = "demo/example/zonda-pub", value_parser = arguments::key_expr)]
+    key: KeyExpr<'static>,
+    /// The value; a number is put in front of it
+    #[arg(
+        short,
+        long,
+        short_alias = 'v',
+        alias = "value",
+        default_value = "Pub from Zonda!"
+    )]
+    payload: String,
+    /// Bytes to send beside each value
+    #[arg(short, long)]
+    attach: Option<String>,
+    /// Time between two values
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = arguments::seconds)]
+    interval: Duration,
+    /// Leave after so many values [default: never]
+    #[arg(short, long, value_name = "VALUES")]
+    number: Option<u64>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+fn main() -> ExitCode {
+    arguments::run(publish)
+}
+
+fn publish(cli: Cli) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let session = cli.connection.open()?;
+
+    arguments::print(format_args!("Declaring Publisher on '{}'...", cli.key));
+    let publisher = session.declare_publisher(&cli.key).wait()?;
+
+    arguments::print(format_args!("Press CTRL-C to quit..."));
+    for index in 0..cli.number.unwrap_or(u64::MAX) {
+        if interrupt.wait_until(Instant::now() + cli.interval) {
+            break;
+        }
+        let value = format!("[{index:4}] {}", cli.payload);
+        arguments::print(format_args!("Putting Data ('{}': '{value}')...", cli.key));
+        publisher
+            .put(value)
+            .encoding(Encoding::TEXT_PLAIN)
+            .attachment(cli.attach.as_deref())
+            .wait()?;
+    }
+    publisher.undeclare().wait()?;
+    session.close().wait()?;
+    Ok(())
+}

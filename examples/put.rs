@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Puts one value and leaves.
+//!
+//! ```text
+//! cargo run --example put -- -m client -e tcp/127.0.0.1:7447 -k demo/greeting -p hello
+//! ```
+
+mod arguments;
+
+use std::process::ExitCode;
+
+use arguments::{Connection, Failure};
+use clap::Parser;
+use zonda::Wait;
+use zonda::key_expr::KeyExpr;
+
+/// Puts one value.
+#[derive(Parser)]
+struct Cli {
+    /// Key to put to
+    #[arg(short, long, default_value = "demo/example/zonda-put", value_parser = arguments::key_expr)]
+    key: KeyExpr<'static>,
+    /// The value
+    #[arg(
+        short,
+        long,
+        short_alias = 'v',
+        alias = "value",
+        default_value = "Put from Zonda!"
+    )]
+    payload: String,
+    /// Bytes to send beside the value
+    #[arg(short, long)]
+    attach: Option<String>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+fn main() -> ExitCode {
+    arguments::run(put)
+}
+
+fn put(cli: Cli) -> Result<(), Failure> {
+    let session = cli.connection.open()?;
+    arguments::print(format_args!(
+        "Putting Data ('{}': '{}')...",
+        cli.key, cli.payload
+    ));
+    session
+        .put(&cli.key, cli.payload)
+        .attachment(cli.attach)
+        .wait()?;
+    // close delivers what is queued; dropping the session would not wait for that
+    session.close().wait()?;
+    Ok(())
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Counts the messages on `test/thr`, which `pub_thr` publishes, and prints the rate of each round.
+
+mod arguments;
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use arguments::{Connection, Failure, Interrupt};
+use clap::Parser;
+use serde_json::json;
+use zonda::Wait;
+
+/// Counts messages and prints `<number> msg/s` once per round.
+#[derive(Parser)]
+struct Cli {
+    /// Rounds to measure before leaving
+    #[arg(
+        short = 's',
+        long = "samples",
+        value_name = "ROUNDS",
+        default_value_t = 10
+    )]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: u64,
+    /// Messages in a round
+    #[arg(short, long, value_name = "MESSAGES", default_value_t = 100_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    number: u64,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+fn main() -> ExitCode {
+    arguments::run(subscribe)
+}
+
+fn subscribe(cli: Cli) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let session = cli.connection.open()?;
+
+    // The callback runs on the task that reads the socket: nothing is queued and no thread is woken,
+    // but it must not take long.
+    let rounds = Rounds::new(cli.number, cli.rounds);
+    let last_round = interrupt.clone();
+    let subscriber = session
+        .declare_subscriber("test/thr")
+        .callback(move |_sample| {
+            let Some((seconds, is_last)) = rounds.count() else {
+                return;
+            };
+            report(cli.number, seconds, cli.connection.json);
+            if is_last {
+                last_round.raise();
+            }
+        })
+        .wait()?;
+
+    interrupt.wait();
+    subscriber.undeclare().wait()?;
+    session.close().wait()?;
+    Ok(())
+}
+
+/// Rounds follow each other without a gap; the first message of all starts the clock.
+struct Rounds {
+    size: u64,
+    seen: AtomicU64,
+    /// When the round began, and how many are left.
+    state: Mutex<(Option<Instant>, u64)>,
+}
+
+impl Rounds {
+    fn new(size: u64, rounds: u64) -> Self {
+        // one less than nothing: the first message is not counted, it starts the clock
+        Rounds {
+            size,
+            seen: AtomicU64::new(u64::MAX),
+            state: Mutex::new((None, rounds)),
+        }
+    }
+
+    /// Counts one message. At the end of a round, its seconds and whether it was the last.
+    fn count(&self) -> Option<(f64, bool)> {
+        let seen = self.seen.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        if seen != 0 && seen != self.size {
+            return None;
+        }
+        let now = Instant::now();
+        let mut state = self.state.lock().ok()?;
+        let (began, left) = &mut *state;
+        let seconds = began
+            .replace(now)
+            .map(|began| (now - began).as_secs_f64())?;
+        self.seen.fetch_sub(self.size, Ordering::Relaxed);
+        *left = left.checked_sub(1)?;
+        Some((seconds, *left == 0))
+    }
+}
+
+fn report(messages: u64, seconds: f64, as_json: bool) {
+    let rate = messages as f64 / seconds;
+    if as_json {
+        let line = json!({"messages": messages, "seconds": seconds, "msg_per_s": rate});
+        arguments::print(format_args!("{line}"));
+    } else {
+        arguments::print(format_args!("{rate:.0} msg/s"));
+    }
+}

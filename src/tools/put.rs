@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda put` and `zonda delete`: one publication, then leave.
+
+use clap::Args;
+use serde_json::json;
+use zonda::Wait;
+use zonda::key_expr::KeyExpr;
+use zonda::qos::{CongestionControl, Priority};
+
+use crate::arguments::{Connection, Failure, key_expr, print, priority};
+
+/// Put one value and leave.
+#[derive(Args, Clone, Debug)]
+pub struct Put {
+    /// Key to put to
+    #[arg(short, long, value_parser = key_expr)]
+    key: KeyExpr<'static>,
+    /// The value
+    #[arg(short, long, short_alias = 'v', alias = "value")]
+    payload: String,
+    /// How to read the value, such as text/plain or application/json
+    #[arg(long, default_value = "text/plain")]
+    encoding: String,
+    /// Bytes to send beside the value
+    #[arg(short, long)]
+    attach: Option<String>,
+    /// Priority, 1 (most urgent) to 7 (least)
+    #[arg(long, default_value = "5", value_parser = priority)]
+    priority: Priority,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Put {
+    /// Puts it.
+    pub fn run(self) -> Result<(), Failure> {
+        let session = self.connection.open()?;
+        let size = self.payload.len();
+        let outcome = session
+            .put(&self.key, self.payload)
+            .encoding(self.encoding.as_str())
+            .attachment(self.attach)
+            .priority(self.priority)
+            .congestion_control(CongestionControl::Block)
+            .wait()?;
+        session.close().wait()?;
+        if self.connection.json {
+            let outcome = format!("{outcome:?}");
+            let line = json!({"put": self.key.as_str(), "bytes": size, "outcome": outcome});
+            print(format_args!("{line}"));
+        }
+        Ok(())
+    }
+}
+
+/// Tell subscribers that a key has no value any more, and leave.
+#[derive(Args, Clone, Debug)]
+pub struct Delete {
+    /// Key, or key expression, to delete
+    #[arg(short, long, value_parser = key_expr)]
+    key: KeyExpr<'static>,
+    /// Bytes to send along
+    #[arg(short, long)]
+    attach: Option<String>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Delete {
+    /// Deletes it.
+    pub fn run(self) -> Result<(), Failure> {
+        let session = self.connection.open()?;
+        let outcome = session
+            .delete(&self.key)
+            .attachment(self.attach)
+            .congestion_control(CongestionControl::Block)
+            .wait()?;
+        session.close().wait()?;
+        if self.connection.json {
+            let line = json!({"delete": self.key.as_str(), "outcome": format!("{outcome:?}")});
+            print(format_args!("{line}"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda sub`: prints what is published on a key expression.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use zonda::Wait;
+use zonda::bytes::ZBytes;
+use zonda::key_expr::KeyExpr;
+use zonda::sample::Sample;
+
+use crate::arguments::{Connection, Failure, Interrupt, key_expr, print};
+
+/// How soon Ctrl-C is noticed.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// Print what is published on a key expression.
+#[derive(Args, Clone, Debug)]
+pub struct Subscribe {
+    /// Key expression to subscribe to
+    #[arg(short, long, default_value = "**", value_parser = key_expr)]
+    key: KeyExpr<'static>,
+    /// Leave after so many samples [default: never]
+    #[arg(short, long, value_name = "SAMPLES")]
+    number: Option<u64>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Subscribe {
+    /// Prints until Ctrl-C or the number.
+    pub fn run(self) -> Result<(), Failure> {
+        let interrupt = Interrupt::listen()?;
+        let session = self.connection.open()?;
+        let subscriber = session.declare_subscriber(&self.key).wait()?;
+        if self.connection.json {
+            let listening: Vec<String> = session
+                .info()
+                .locators()
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            print(format_args!(
+                "{}",
+                json!({"event": "ready", "listening": listening})
+            ));
+        }
+        let mut left = self.number.unwrap_or(u64::MAX);
+        while left > 0 && !interrupt.happened() {
+            if let Some(sample) = subscriber.recv_timeout(NOTICE)? {
+                show(&sample, self.connection.json);
+                left -= 1;
+            }
+        }
+        subscriber.undeclare().wait()?;
+        session.close().wait()?;
+        Ok(())
+    }
+}
+
+fn show(sample: &Sample, as_json: bool) {
+    let attachment = sample.attachment().map(text);
+    if as_json {
+        let line = json!({
+            "kind": sample.kind().to_string(),
+            "key": sample.key_expr().as_str(),
+            "payload": text(sample.payload()),
+            "encoding": sample.encoding().to_string(),
+            "attachment": attachment,
+            "timestamp": sample.timestamp().map(ToString::to_string),
+            "priority": format!("{:?}", sample.priority()),
+            "express": sample.express(),
+        });
+        return print(format_args!("{line}"));
+    }
+    let attachment = attachment.map_or(String::new(), |a| format!(" ({a})"));
+    print(format_args!(
+        "{} {}: {}{attachment}",
+        sample.kind(),
+        sample.key_expr(),
+        text(sample.payload())
+    ));
+}
+
+fn text(bytes: &ZBytes) -> String {
+    String::from_utf8_lossy(&bytes.to_bytes()).into_owned()
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The `zonda` command and the examples, run as users run them: as processes, by their flags, judged by
+//! what they print and how they end.
+
+mod examples;
+mod perf;
+mod program;
+mod router;
+mod tools;
+mod usage;

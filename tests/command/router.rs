@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda router`, which is `zondad` under another name.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+
+use super::program::{Running, run, run_unread, zonda};
+
+fn address(listening: &str) -> SocketAddr {
+    let address = listening.strip_prefix("tcp/").unwrap_or(listening);
+    address
+        .parse()
+        .unwrap_or_else(|e| panic!("{listening}: {e}"))
+}
+
+#[cfg(unix)]
+#[test]
+fn prints_what_it_bound_and_ends_on_a_signal() {
+    for signal in ["TERM", "INT"] {
+        let arguments = [
+            "router",
+            "-l",
+            "tcp/127.0.0.1:0",
+            "-l",
+            "tcp/127.0.0.1:0",
+            "-i",
+            "a1",
+        ];
+        let mut router = Running::start(&zonda(), &arguments);
+        assert_eq!(router.after("zid "), "a1");
+        let bound = [router.after("listening on "), router.after("listening on ")];
+        assert_ne!(bound[0], bound[1]);
+        for bound in bound.iter().map(|b| address(b)) {
+            assert_ne!(bound.port(), 0);
+            TcpStream::connect(bound).expect("somebody listens there");
+        }
+        router.signal(signal);
+        assert_eq!(router.end().code(), Some(0), "{signal}");
+    }
+}
+
+#[test]
+fn a_start_line_for_programs() {
+    let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);
+    let line: serde_json::Value = serde_json::from_str(&router.line()).expect("a JSON line");
+    assert_eq!(line["event"], "ready");
+    assert!(
+        line["zid"].as_str().is_some_and(|z| !z.is_empty()),
+        "{line}"
+    );
+    assert_ne!(
+        address(line["listening"][0].as_str().expect("an address")).port(),
+        0
+    );
+}
+
+#[test]
+fn a_port_in_use_is_one_line() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+    let taken = format!("tcp/{}", listener.local_addr().expect("address"));
+    let ended = run(&zonda(), &["router", "-l", &taken]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.err.starts_with("error: ") && ended.err.contains(&taken),
+        "{ended:?}"
+    );
+    assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
+}
+
+#[test]
+fn the_references_flags_never_stop_it() {
+    let arguments = [
+        "router",
+        "-l",
+        "tcp/127.0.0.1:0",
+        "--rest-http-port",
+        "8000",
+        "-P",
+        "rest",
+        "--plugin-search-dir",
+        "/tmp",
+        "--no-timestamp",
+        "--no-multicast-scouting",
+        "--adminspace-permissions",
+        "rw",
+        "--stats",
+    ];
+    let mut router = Running::start(&zonda(), &arguments);
+    router.after("listening on ");
+    let warnings: Vec<String> = router.errors.try_iter().collect();
+    for flag in [
+        "--rest-http-port",
+        "--plugin rest",
+        "--plugin-search-dir",
+        "--stats",
+    ] {
+        let about = warnings
+            .iter()
+            .filter(|w| w.starts_with(&format!("warning: {flag}")))
+            .count();
+        assert_eq!(about, 1, "{flag}: {warnings:?}");
+    }
+}
+
+#[test]
+fn the_configuration_can_be_looked_at() {
+    let arguments = [
+        "router",
+        "--check-config",
+        "-l",
+        "tcp/127.0.0.1:7999",
+        "--no-timestamp",
+    ];
+    let ended = run(&zonda(), &arguments);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let shown: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
+    assert_eq!(shown["mode"], "router");
+    assert_eq!(
+        shown["listen"]["endpoints"],
+        serde_json::json!(["tcp/127.0.0.1:7999"])
+    );
+    assert_eq!(shown["timestamping"]["enabled"], false);
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    let ended = run_unread(&zonda(), &["router", "-l", "tcp/127.0.0.1:0"]);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda sub|pub|put|delete|info`, peer to peer and through `zonda router`.
+
+use serde_json::{Value, json};
+
+use super::program::{Running, run, zonda};
+
+fn listening(running: &mut Running) -> String {
+    let line: Value = serde_json::from_str(&running.line()).expect("a JSON line");
+    assert_eq!(line["event"], "ready");
+    line["listening"][0].as_str().unwrap_or_default().to_owned()
+}
+
+fn sample(running: &mut Running) -> Value {
+    serde_json::from_str(&running.line()).expect("a JSON line")
+}
+
+#[test]
+fn a_put_reaches_a_subscriber_directly() {
+    let arguments = [
+        "sub",
+        "-k",
+        "demo/**",
+        "-n",
+        "2",
+        "--json",
+        "-l",
+        "tcp/127.0.0.1:0",
+    ];
+    let mut sub = Running::start(&zonda(), &arguments);
+    let address = listening(&mut sub);
+    let put = run(
+        &zonda(),
+        &[
+            "put", "-k", "demo/a", "-p", "hello", "-a", "note", "-e", &address, "-m", "client",
+        ],
+    );
+    assert_eq!((put.code, put.err.as_str()), (Some(0), ""));
+    let got = sample(&mut sub);
+    assert_eq!(got["kind"], "PUT");
+    assert_eq!(got["key"], "demo/a");
+    assert_eq!(got["payload"], "hello");
+    assert_eq!(got["attachment"], "note");
+    assert_eq!(got["encoding"], "text/plain");
+    let delete = run(
+        &zonda(),
+        &["delete", "-k", "demo/a", "-e", &address, "-m", "client"],
+    );
+    assert_eq!((delete.code, delete.err.as_str()), (Some(0), ""));
+    assert_eq!(sample(&mut sub)["kind"], "DELETE");
+    assert_eq!(sub.end().code(), Some(0));
+}
+
+#[test]
+fn lines_of_the_input_go_through_a_router() {
+    let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);
+    let address = listening(&mut router);
+    let client = ["-m", "client", "-e", &address, "--json"];
+    let mut sub = Running::start(
+        &zonda(),
+        &[&["sub", "-k", "line/*", "-n", "3"], &client[..]].concat(),
+    );
+    let _ = listening(&mut sub);
+    let mut publisher = Running::start(
+        &zonda(),
+        &[&["pub", "-k", "line/x", "--express"], &client[..]].concat(),
+    );
+    let mut input = publisher.input.take().expect("it is piped");
+    std::io::Write::write_all(&mut input, b"one\ntwo\nthree\n").expect("it reads");
+    drop(input);
+    assert_eq!(publisher.end().code(), Some(0));
+    for line in ["one", "two", "three"] {
+        let got = sample(&mut sub);
+        assert_eq!(
+            (&got["payload"], &got["express"]),
+            (&json!(line), &json!(true))
+        );
+    }
+    assert_eq!(sub.end().code(), Some(0));
+}
+
+#[test]
+fn info_names_version_runtimes_and_links() {
+    let alone = run(&zonda(), &["info", "--json"]);
+    let facts: Value = serde_json::from_str(&alone.out).expect("JSON");
+    assert_eq!(facts["version"], env!("CARGO_PKG_VERSION"));
+    assert!(
+        facts["runtimes"]
+            .as_array()
+            .is_some_and(|r| r.contains(&json!("tokio"))),
+        "{facts}"
+    );
+    assert_eq!(facts["zid"], Value::Null);
+
+    let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);
+    let line: Value = serde_json::from_str(&router.line()).expect("a JSON line");
+    let address = line["listening"][0].as_str().expect("an address");
+    let linked = run(&zonda(), &["info", "--json", "-m", "client", "-e", address]);
+    let facts: Value = serde_json::from_str(&linked.out).expect("JSON");
+    assert_eq!(facts["links"][0]["zid"], line["zid"]);
+    assert_eq!(facts["links"][0]["role"], "router");
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Help, bad usage, and failures: exit codes and single lines.
+
+use std::net::{Ipv4Addr, TcpListener};
+
+use super::program::{example, run, run_unread, zonda};
+
+const TOOLS: [&str; 7] = ["router", "sub", "pub", "put", "delete", "info", "perf"];
+const EXAMPLES: [&str; 8] = [
+    "pub_thr", "sub_thr", "ping", "pong", "pub", "sub", "put", "delete",
+];
+
+#[test]
+fn help_is_there_for_everything() {
+    for tool in TOOLS {
+        let shown = run(&zonda(), &[tool, "--help"]);
+        assert_eq!(shown.code, Some(0), "{tool}");
+        assert!(shown.out.contains("Usage: zonda"), "{tool}: {}", shown.out);
+        assert_eq!(shown.err, "");
+    }
+    let overview = run(&zonda(), &["--help"]);
+    for tool in TOOLS {
+        assert!(
+            overview.out.contains(&format!("\n  {tool} ")),
+            "{tool} is missing"
+        );
+    }
+    for name in EXAMPLES {
+        let shown = run(&example(name), &["--help"]);
+        assert_eq!(shown.code, Some(0), "{name}");
+        assert!(
+            shown.out.contains("--no-multicast-scouting"),
+            "{name}: {}",
+            shown.out
+        );
+    }
+}
+
+#[test]
+fn nothing_asked_shows_the_help_as_an_error() {
+    let shown = run(&zonda(), &[]);
+    assert_eq!(shown.code, Some(2));
+    assert!(shown.err.contains("perf quick"), "{}", shown.err);
+}
+
+fn refused(shown: &super::program::Ended, code: i32, words: &str) {
+    assert_eq!(shown.code, Some(code), "{shown:?}");
+    assert!(
+        shown.err.starts_with("error: ") && shown.err.contains(words),
+        "{shown:?}"
+    );
+    assert_eq!(shown.err.lines().count(), 1, "{shown:?}");
+    assert_eq!(shown.out, "", "{shown:?}");
+}
+
+#[test]
+fn bad_usage_is_one_line_and_exit_code_two() {
+    for (arguments, words) in [
+        ("bogus", "bogus"),
+        ("sub --key", "--key"),
+        ("sub --keyy a", "--key"),
+        ("sub -k a//b", "a//b"),
+        ("sub -k a/$*b*", "a/$*b*"),
+        ("put -k a", "--payload"),
+        ("put -k a -p b --priority 0", "--priority"),
+        ("put -k a -p b -e 127.0.0.1:7447", "127.0.0.1:7447"),
+        ("put -k a -p b -l tcp/127.0.0.1", "tcp/127.0.0.1"),
+        ("put -k a -p b -m boss", "boss"),
+        ("put -k a -p b --runtime none", "none"),
+        ("put -k a -p b --cfg nonsense", "nonsense"),
+        (
+            "put -k a -p b --cfg conect/endpoints:[]",
+            "connect/endpoints",
+        ),
+        ("put -k a -p b -c /no/such/file", "/no/such/file"),
+        ("put -k a -p b -m client", "connect"),
+        ("router -l nonsense", "nonsense"),
+        ("router -i xyz", "xyz"),
+        ("router --cfg mode:7", "mode"),
+        ("router --adminspace-permissions x", "x"),
+        ("perf quick --rounds 0", "--rounds"),
+        ("perf quick --seconds -1", "--seconds"),
+        ("perf quick --only nothing", "nothing"),
+        ("perf quick --with-zenoh /no/such/folder", "/no/such/folder"),
+        ("perf bare-pub 8", "--connect"),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        refused(&run(&zonda(), &arguments), 2, words);
+    }
+}
+
+#[test]
+fn examples_refuse_in_one_line_too() {
+    for (name, arguments, words) in [
+        ("pub_thr", "", "SIZE"),
+        ("pub_thr", "8 -p 9", "--priority"),
+        ("pub_thr", "8 -e nonsense", "nonsense"),
+        ("sub_thr", "-n 0", "--number"),
+        ("ping", "64 -w x", "--warmup"),
+        ("pub", "-k /a", "/a"),
+        ("put", "--cfg a", "--cfg"),
+    ] {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        refused(&run(&example(name), &arguments), 2, words);
+    }
+}
+
+#[test]
+fn failures_at_run_time_are_one_line_and_exit_code_one() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+    let taken = format!("tcp/{}", listener.local_addr().expect("address"));
+    refused(&run(&zonda(), &["sub", "-l", &taken]), 1, &taken);
+    drop(listener);
+    let arguments = ["put", "-k", "a", "-p", "b", "-m", "client", "-e", &taken];
+    refused(&run(&zonda(), &arguments), 1, &taken);
+    let arguments = ["perf", "quick", "--json", "/no/such/folder/file"];
+    refused(&run(&zonda(), &arguments), 1, "/no/such/folder/file");
+}
+
+#[test]
+fn a_closed_pipe_ends_programs_quietly() {
+    for arguments in [
+        ["info", "--json"],
+        ["--help", "--help"],
+        ["router", "--check-config"],
+    ] {
+        let ended = run_unread(&zonda(), &arguments);
+        assert_eq!(
+            (ended.code, ended.err.as_str()),
+            (Some(0), ""),
+            "{arguments:?}"
+        );
+    }
+    let ended = run_unread(&example("put"), &["-l", "tcp/127.0.0.1:0"]);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}
