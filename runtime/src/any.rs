@@ -110,7 +110,6 @@ impl Default for RuntimeOptions {
 
 /// A runtime chosen when the program runs. Match on it once per link or task, and go on with the runtime inside.
 #[derive(Clone)]
-#[non_exhaustive]
 pub enum AnyRuntime {
     /// tokio, in any of its flavours; without the feature `tokio` such a value cannot exist.
     Tokio(TokioRuntime),

@@ -309,7 +309,7 @@ fn dropping_inside_of_async_code_neither_panics_nor_blocks() {
         // Inside of tasks of another runtime, of both kinds, with a task of its own still under way.
         let foreign = application();
         let victim = make();
-        victim.spawn("endless", || pending());
+        victim.spawn("endless", pending);
         foreign.block_on(async move { drop(victim) });
         let victim = make();
         let current = tokio::runtime::Builder::new_current_thread()
@@ -384,7 +384,7 @@ fn an_application_that_drops_its_runtime_first_meets_no_panic() {
     within(sleep);
     within(timer.wait(Duration::from_secs(3600)));
     within(runtime.sleep_until(Instant::now() + Duration::from_secs(3600)));
-    runtime.spawn("never", || pending());
+    runtime.spawn("never", pending);
     let (result, _) = within(read.read(RxBuf::new(10)));
     assert!(result.is_err());
     drop(within(write.write_all(vec![pattern(10)])));

@@ -364,6 +364,3 @@ fn look_up<R: Runtime>(
             failure: error.into(),
         })
 }
-
-#[cfg(test)]
-mod tests;

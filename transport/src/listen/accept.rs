@@ -6,6 +6,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,9 @@ const BATCH_BYTES_MAX: usize = 4096 - 2;
 
 /// The wait after an accept call that failed for want of descriptors or memory.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// Of this many failures to accept, one is a warning.
+const WARN_EVERY: u64 = 1000;
 
 /// Cookies are sealed with the number of the period in which they were given out.
 const EPOCH: Duration = Duration::from_secs(10);
@@ -82,7 +86,11 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     /// Notes a failed accept call; returns how long to leave the socket alone.
     fn after_failure(&self, error: &io::Error) -> Duration {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-        count(&self.counters.accept_errors);
+        let warn = self
+            .counters
+            .accept_errors
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(WARN_EVERY);
         tracing::debug!("{}: accepting failed: {error}", self.endpoint);
         if matches!(
             error.kind(),
@@ -90,6 +98,12 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         ) {
             // This connection only: the peer had hung up already.
             return Duration::ZERO;
+        }
+        if warn {
+            let (endpoint, every) = (&self.endpoint, WARN_EVERY);
+            tracing::warn!(
+                "{endpoint}: accepting fails ({error}), told once per {every} times; raise `ulimit -n`?"
+            );
         }
         // Out of descriptors or memory, most likely: a stranger that is still silent can spare its own.
         if self.pending.evict_oldest() {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the tests of links share: a runtime, an owner of listeners that reports everything, and peers played by hand.
+#![allow(dead_code)] // each test binary uses its part of this
+
+use std::future::Future;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Endpoint, WhatAmI, ZenohId};
+use zonda_runtime::{RuntimeOptions, TokioRuntime, block_on_until};
+use zonda_transport::link::Link;
+use zonda_transport::listen::{Admission, ListenOptions, Listening, listen_with};
+use zonda_transport::protocol::handshake::{Acceptor, CookieKey, HandshakeError, Opener};
+use zonda_transport::protocol::parameters::{Established, LocalParameters};
+
+/// By then anything must have happened, also on a busy machine.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Runs `future` to its end, which must come soon.
+pub fn within<F: Future>(future: F) -> F::Output {
+    block_on_until(Instant::now() + DEADLINE, future).expect("in time")
+}
+
+pub fn runtime() -> TokioRuntime {
+    let options = RuntimeOptions {
+        threads: Some(2),
+        ..RuntimeOptions::default()
+    };
+    TokioRuntime::start_multi_thread(&options).expect("a runtime")
+}
+
+pub fn node(id: u128) -> LocalParameters {
+    LocalParameters::new(ZenohId::random_from(id), WhatAmI::Peer)
+}
+
+pub fn endpoint(text: &str) -> Endpoint {
+    text.parse().expect("an endpoint")
+}
+
+pub fn tcp(address: SocketAddr) -> Endpoint {
+    endpoint(&format!("tcp/{address}"))
+}
+
+/// What the owner of a listener was told.
+#[derive(Debug)]
+pub enum Event {
+    Accepted(Box<Link>),
+    Withdrawn(ZenohId),
+    Failed(HandshakeError),
+}
+
+type Decision = Box<dyn Fn(&Established) -> Result<(), u8> + Send + Sync>;
+
+/// The owner of a listener: decides by a function, and reports what it is told.
+pub struct Door {
+    decide: Decision,
+    events: Mutex<Sender<Event>>,
+}
+
+impl Door {
+    /// An owner that lets everybody in.
+    pub fn new(events: Sender<Event>) -> Door {
+        Door {
+            decide: Box::new(|_| Ok(())),
+            events: Mutex::new(events),
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        // The test may be over.
+        let _ = self.events.lock().expect("not poisoned").send(event);
+    }
+}
+
+impl Admission for Door {
+    fn admit(&self, established: &Established) -> Result<(), u8> {
+        (self.decide)(established)
+    }
+    fn accepted(&self, link: Link, _listener: &Endpoint) {
+        self.tell(Event::Accepted(Box::new(link)));
+    }
+    fn withdrawn(&self, established: &Established) {
+        self.tell(Event::Withdrawn(established.zid));
+    }
+    fn failed(&self, _remote: Option<SocketAddr>, error: HandshakeError) {
+        self.tell(Event::Failed(error));
+    }
+}
+
+/// A listener of node 1 with its reports.
+pub struct House {
+    pub listening: Listening,
+    pub events: Receiver<Event>,
+}
+
+impl House {
+    pub fn at(runtime: &TokioRuntime, place: &str, options: ListenOptions) -> House {
+        House::guarded(runtime, place, options, |_| Ok(()))
+    }
+
+    pub fn open(runtime: &TokioRuntime) -> House {
+        House::at(runtime, "tcp/127.0.0.1:0", ListenOptions::default())
+    }
+
+    pub fn guarded(
+        runtime: &TokioRuntime,
+        place: &str,
+        options: ListenOptions,
+        decide: impl Fn(&Established) -> Result<(), u8> + Send + Sync + 'static,
+    ) -> House {
+        let (sender, events) = channel();
+        let door = Arc::new(Door {
+            decide: Box::new(decide),
+            events: Mutex::new(sender),
+        });
+        let listening = listen_with(runtime, &endpoint(place), node(1), door, options);
+        House {
+            listening: listening.expect("a free port"),
+            events,
+        }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.listening.addresses()[0]
+    }
+
+    pub fn next(&self) -> Event {
+        self.events
+            .recv_timeout(DEADLINE)
+            .expect("an event in time")
+    }
+
+    pub fn failure(&self) -> HandshakeError {
+        match self.next() {
+            Event::Failed(error) => error,
+            other => panic!("a failure was expected, not {other:?}"),
+        }
+    }
+
+    pub fn link(&self) -> Link {
+        match self.next() {
+            Event::Accepted(link) => *link,
+            other => panic!("a link was expected, not {other:?}"),
+        }
+    }
+
+    /// A peer played by hand.
+    pub fn visit(&self) -> Hand {
+        Hand(TcpStream::connect(self.address()).expect("loopback"))
+    }
+}
+
+/// Waits until `condition` holds.
+pub fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "{what} did not come about");
+        std::thread::yield_now();
+    }
+}
+
+/// One end of a link whose bytes the test chooses.
+pub struct Hand(pub TcpStream);
+
+impl Hand {
+    pub fn send(&mut self, batch: &[u8]) {
+        let mut bytes = Vec::new();
+        zonda_transport::framing::frame(batch, &mut bytes);
+        self.raw(&bytes);
+    }
+
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).expect("writable");
+    }
+
+    pub fn receive(&mut self) -> Vec<u8> {
+        self.0.set_read_timeout(Some(DEADLINE)).expect("a socket");
+        let mut prefix = [0; 2];
+        self.0.read_exact(&mut prefix).expect("a prefix");
+        let mut batch = vec![0; u16::from_le_bytes(prefix).into()];
+        self.0.read_exact(&mut batch).expect("a batch");
+        batch
+    }
+
+    /// Whether the peer ends or resets the connection, after any last words.
+    pub fn is_left_alone(&mut self) -> bool {
+        self.0.set_read_timeout(Some(DEADLINE)).expect("a socket");
+        let mut rest = Vec::new();
+        match self.0.read_to_end(&mut rest) {
+            Ok(_) => true,
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+}
+
+pub fn opener(id: u128) -> Opener {
+    Opener::new(node(id), None)
+}
+
+pub fn acceptor(id: u128) -> Acceptor {
+    Acceptor::new(node(id), Arc::new(CookieKey::new([7; 32])))
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A thousand strangers that say nothing, nonsense or half of an introduction do not delay an honest peer.
+#![forbid(unsafe_code)]
+#![cfg(unix)]
+
+#[path = "link/peers.rs"]
+mod peers;
+
+use std::time::{Duration, Instant};
+
+use peers::{Event, Hand, House, eventually, node, opener, runtime, tcp};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use zonda_runtime::{TokioRuntime, block_on_until};
+use zonda_transport::dial::open_link;
+use zonda_transport::listen::ListenOptions;
+
+/// What an honest peer may take with the crowd at the door. Alone it takes well below a millisecond.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const CROWD: usize = 1000;
+
+/// Raises the limit of open descriptors as far as it goes; both ends of each connection are in this process.
+fn room_for_a_crowd() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    // Without the right to it the old limit stays.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
+    let room = getrlimit(Resource::Nofile)
+        .current
+        .map_or(usize::MAX, |room| room as usize);
+    let crowd = CROWD.min(room.saturating_sub(200) / 3);
+    if crowd < CROWD {
+        eprintln!("REDUCED: a crowd of {crowd}, since only {room} descriptors may be open");
+    }
+    crowd
+}
+
+/// A stranger of the kind that its number says.
+fn stranger(house: &House, number: usize) -> Hand {
+    let mut hand = house.visit();
+    let mut out = Vec::new();
+    opener(99).start(&mut out);
+    match number % 5 {
+        0 | 1 => {}
+        2 => {
+            // The listener may hang up while this is being sent.
+            let _ = std::io::Write::write_all(&mut hand.0, &[number as u8 | 0x18; 2000]);
+        }
+        3 => hand.raw(&[out.len() as u8, 0, out[0], out[1]]),
+        _ => hand.send(&out),
+    }
+    hand
+}
+
+/// Opens `count` links one after the other, each in time.
+fn honest_links(runtime: &TokioRuntime, house: &House, count: usize) {
+    for _ in 0..count {
+        let deadline = Instant::now() + PATIENCE;
+        let (to, own) = (tcp(house.address()), node(2));
+        let attempt = open_link(runtime, &to, &own, PATIENCE);
+        let link = block_on_until(deadline, attempt)
+            .expect("in time")
+            .expect("a link");
+        assert_eq!(link.established.zid, node(1).zid);
+    }
+}
+
+/// The honest links that the listener told of; strangers only failed.
+fn accepted(house: &House) -> usize {
+    house
+        .events
+        .try_iter()
+        .filter(|event| matches!(event, Event::Accepted(_)))
+        .count()
+}
+
+#[test]
+fn an_honest_peer_gets_in_past_the_crowd() {
+    let crowd = room_for_a_crowd();
+    let runtime = runtime();
+    let patient = ListenOptions {
+        accept_timeout: Duration::from_secs(3600),
+        ..ListenOptions::default()
+    };
+
+    // All of them are kept waiting.
+    let house = House::at(&runtime, "tcp/127.0.0.1:0", patient);
+    let strangers: Vec<_> = (0..crowd).map(|number| stranger(&house, number)).collect();
+    honest_links(&runtime, &house, 5);
+    let garbage = (0..crowd).filter(|number| number % 5 == 2).count();
+    eventually("garbage is noticed", || {
+        house.listening.counts().malformed as usize == garbage
+    });
+    eventually("the rest is pending", || {
+        house.listening.pending() == crowd - garbage
+    });
+    assert_eq!(accepted(&house), 5);
+    assert_eq!(house.listening.counts().evicted, 0);
+    drop(strangers);
+    eventually("they are gone", || house.listening.pending() == 0);
+    drop(house);
+
+    // More of them than may wait: the oldest give way, and the honest peer still gets in.
+    let house = House::at(
+        &runtime,
+        "tcp/127.0.0.1:0",
+        ListenOptions {
+            pending_max: 50,
+            ..patient
+        },
+    );
+    let strangers: Vec<_> = (0..crowd).map(|number| stranger(&house, number)).collect();
+    honest_links(&runtime, &house, 5);
+    eventually("five links", || house.listening.counts().accepted == 5);
+    assert!(house.listening.pending() <= 50);
+    let counts = house.listening.counts();
+    let gone = counts.evicted + counts.malformed + counts.io;
+    assert!(gone as usize >= crowd - 50, "{counts:?}");
+    drop(strangers);
+}

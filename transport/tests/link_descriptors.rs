@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! When descriptors run out, a silent stranger loses its own to the next honest peer. Alone in its process, since the
+//! limit is the process's.
+#![forbid(unsafe_code)]
+#![cfg(unix)]
+
+#[path = "link/peers.rs"]
+mod peers;
+
+use std::net::TcpStream;
+
+use peers::{Hand, House, eventually, node, opener, runtime};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::{Domain, Socket, Type};
+use zonda_transport::protocol::handshake::OpenStep;
+
+/// Opens descriptors until none is left.
+fn exhaust() -> Vec<Socket> {
+    let mut hoard = Vec::new();
+    while let Ok(socket) = Socket::new(Domain::IPV4, Type::DGRAM, None) {
+        hoard.push(socket);
+    }
+    hoard
+}
+
+#[test]
+fn a_listener_without_descriptors_recovers_at_the_cost_of_strangers() {
+    let runtime = runtime();
+    let house = House::open(&runtime);
+    let strangers: Vec<_> = (0..3).map(|_| house.visit()).collect();
+    eventually("strangers are pending", || house.listening.pending() == 3);
+    let honest = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(100),
+            maximum: limit.maximum,
+        },
+    )
+    .expect("a lower limit");
+    let hoard = exhaust();
+
+    honest
+        .connect(&house.address().into())
+        .expect("the kernel accepts");
+    let (mut hand, mut opener, mut out) = (Hand(TcpStream::from(honest)), opener(2), Vec::new());
+    opener.start(&mut out);
+    loop {
+        hand.send(&out);
+        match opener
+            .handle_batch(&hand.receive(), &mut out)
+            .expect("an answer")
+        {
+            OpenStep::Continue => {}
+            OpenStep::Done(established) => break assert_eq!(established.zid, node(1).zid),
+        }
+    }
+    assert_eq!(house.link().established.zid, node(2).zid);
+    let counts = house.listening.counts();
+    assert!(
+        counts.evicted >= 1 && counts.accept_errors >= 1,
+        "{counts:?}"
+    );
+    drop((hoard, strangers));
+    setrlimit(Resource::Nofile, limit).expect("the old limit");
+}
