@@ -46,6 +46,12 @@ impl Payload {
         std::str::from_utf8(self)
     }
 
+    /// The shared slice itself.
+    #[inline]
+    pub fn as_zslice(&self) -> &ZSlice {
+        &self.0
+    }
+
     /// A part of the payload that shares its buffer; `None` when the range is not inside it.
     pub fn subslice(&self, range: impl RangeBounds<usize>) -> Option<Self> {
         self.0.subslice(range).map(Self)

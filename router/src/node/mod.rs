@@ -1,7 +1,131 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The node: many connections and one forwarding table, behind a handful of calls.
+//!
+//! A session *is* a node with a local face; a router is a node without one. Everything that decides is in
+//! [`crate::forwarding`]; everything that waits is in the transport's drivers. What is left here is to carry the
+//! table's actions out and to keep its answers at hand:
+//! - `shared`: the state all tasks share, and its one lock;
+//! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
+//! - `inbound`: what a connection's reading task does with each message;
+//! - `publish`: what a publishing thread does;
+//! - `open`, `connect`, `admit`, `close`: the life of the node and of its connections.
+//!
+//! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's, then nothing.
+//! A message of a declared publisher, or one that a connection brings for a known key, takes no lock but the lane's.
 
+mod admin;
+mod admit;
+mod close;
+mod connect;
+mod inbound;
+mod open;
+mod publish;
+mod publisher;
+mod route;
+mod shared;
 mod types;
 
+use std::sync::Arc;
+
+use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
+
+pub use publisher::PublisherFace;
 pub use types::*;
+
+use shared::{Shared, ntp64_now};
+
+/// A running node. Clones are cheap and mean the same node; dropping them does not close it, [`Node::close`] does.
+#[derive(Clone)]
+pub struct Node {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node").field("zid", &self.zid()).field("role", &self.role()).finish_non_exhaustive()
+    }
+}
+
+impl Node {
+    /// The id of this node.
+    #[must_use]
+    pub fn zid(&self) -> ZenohId {
+        self.shared.zid
+    }
+
+    /// The role of this node.
+    #[must_use]
+    pub fn role(&self) -> WhatAmI {
+        self.shared.role
+    }
+
+    /// Where this node listens; port 0 is replaced by the system's choice.
+    #[must_use]
+    pub fn locators(&self) -> Vec<Locator> {
+        self.shared.locators()
+    }
+
+    /// The live links, ordered by the peer's id.
+    #[must_use]
+    pub fn links(&self) -> Vec<LinkStatus> {
+        self.shared.links()
+    }
+
+    /// The name of the runtime that the node's tasks run on.
+    #[must_use]
+    pub fn runtime(&self) -> &'static str {
+        self.shared.runtime.name()
+    }
+
+    /// Calls `sink` for each message on a key that intersects `key`, from now on until it is undeclared.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_subscriber(&self, key: &KeyExpr<'_>, sink: Sink) -> Result<SubscriberId, DeclareError> {
+        self.shared.declare_subscriber(key, sink)
+    }
+
+    /// Ends a subscriber. A call of its sink that is under way on another thread may still finish. The sink is
+    /// dropped by whoever uses it last, never under a lock.
+    pub fn undeclare_subscriber(&self, id: SubscriberId) {
+        self.shared.undeclare_subscriber(id);
+    }
+
+    /// Declares a publisher of `key`: its route is kept at hand, and nothing is sent where nobody listens.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_publisher(&self, key: &KeyExpr<'_>) -> Result<PublisherFace, DeclareError> {
+        PublisherFace::declare(&self.shared, key)
+    }
+
+    /// Publishes on a key without a declared publisher.
+    ///
+    /// # Errors
+    /// What became of the message; see [`PublishError`].
+    ///
+    /// # Blocking
+    /// Under congestion control `Block` at most as long as `wait` says, else never.
+    pub fn publish(
+        &self,
+        key: &KeyExpr<'_>,
+        publication: &Publication<'_>,
+        wait: Wait,
+    ) -> Result<Outcome, PublishError> {
+        let route = self.shared.undeclared_route(key)?;
+        self.shared.dispatch(&route, publication, wait)
+    }
+
+    /// A timestamp of this node's clock: unique, and later than every one it has seen.
+    #[must_use]
+    pub fn new_timestamp(&self) -> Timestamp {
+        self.shared.clock.new_timestamp(ntp64_now())
+    }
+
+    /// True once [`Node::close`] was called.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+}

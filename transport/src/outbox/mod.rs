@@ -279,6 +279,11 @@ impl Outbox {
         self.closed.load(Ordering::Relaxed)
     }
 
+    /// Counts a message that congestion control dropped.
+    pub fn count_dropped(&self) {
+        self.counters.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// What this outbox has done so far.
     #[must_use]
     pub fn counters(&self) -> &OutboxCounters {

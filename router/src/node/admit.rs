@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How connections become faces, and what is left when they end.
+
+use std::{net::SocketAddr, sync::Arc, time::Instant};
+
+use zonda_codec::{Endpoint, Locator, ZenohId, transport::reason};
+use zonda_runtime::AnyRuntime;
+use zonda_transport::{
+    driver::{self, Drive, Ended},
+    link::Link,
+    listen::Admission,
+    outbox::{DirectSocket, Outbox},
+    protocol::{
+        parameters::{Established, LocalParameters},
+        rx::Receiver,
+        timers::Timers,
+    },
+};
+
+use crate::forwarding::{FaceId, FaceInfo, FaceKind};
+
+use super::{LinkStatus, inbound::Inbound, shared::{Face, Shared, State}};
+
+/// Most bytes that wait for a peer in each priority before congestion control sets in.
+const QUEUE_BYTES_MAX: usize = 512 * 1024;
+
+/// The door for connections that peers open.
+pub(super) struct Door(pub(super) Arc<Shared>);
+
+impl Admission for Door {
+    fn admit(&self, established: &Established) -> Result<(), u8> {
+        self.0.reserve(established.zid)
+    }
+
+    fn accepted(&self, link: Link, _listener: &Endpoint) {
+        Shared::adopt(&self.0, link, false);
+    }
+
+    fn withdrawn(&self, established: &Established) {
+        self.0.release(established.zid);
+    }
+}
+
+impl Shared {
+    /// What this node brings to every handshake.
+    pub(super) fn parameters(&self) -> LocalParameters {
+        LocalParameters {
+            batch_size: self.config.batch_size(),
+            qos: self.config.qos_enabled(),
+            lease: self.config.lease(),
+            keep_alive_divisor: self.config.keep_alive_divisor(),
+            message_size_max: self.config.max_message_size(),
+            ..LocalParameters::new(self.zid, self.role)
+        }
+    }
+
+    /// Keeps a place for a peer that is about to be connected, or gives the close reason that turns it away.
+    fn reserve(&self, zid: ZenohId) -> Result<(), u8> {
+        if self.is_closed() {
+            return Err(reason::GENERIC);
+        }
+        if zid == self.zid {
+            return Err(reason::CONNECTION_TO_SELF);
+        }
+        let mut state = self.state.lock();
+        if state.neighbours.contains_key(&zid) {
+            return Err(reason::MAX_LINKS);
+        }
+        if state.neighbours.len() >= self.config.max_sessions() {
+            return Err(reason::MAX_SESSIONS);
+        }
+        state.neighbours.insert(zid, None);
+        Ok(())
+    }
+
+    fn release(&self, zid: ZenohId) {
+        let mut state = self.state.lock();
+        if let Some(None) = state.neighbours.get(&zid) {
+            state.neighbours.remove(&zid);
+        }
+    }
+
+    /// Makes room for a connection that this node opened. When both sides connect to each other at once there are
+    /// two; the one that the node of the greater id opened stays, on both sides.
+    pub(super) fn reserve_dialed(&self, zid: ZenohId) -> Result<(), u8> {
+        let Err(refusal) = self.reserve(zid) else { return Ok(()) };
+        let mut state = self.state.lock();
+        let existing = state.neighbours.get(&zid).copied().flatten();
+        let replaced = existing.and_then(|face| state.faces.get(&face)).filter(|face| !face.dialed && self.zid > zid);
+        let Some(face) = replaced.map(|face| Arc::clone(&face.outbox)) else { return Err(refusal) };
+        state.neighbours.insert(zid, None);
+        drop(state);
+        face.close(reason::MAX_LINKS);
+        Ok(())
+    }
+
+    /// Makes a face of an open link whose place was reserved, and starts its tasks.
+    pub(super) fn adopt(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<FaceId> {
+        let Link { stream, established, local, remote, unread } = link;
+        let zid = established.zid;
+        let (Some(local), Some(remote)) = (locator(local), locator(remote)) else {
+            shared.release(zid);
+            return None;
+        };
+        let status = LinkStatus { zid, whatami: established.whatami, local, remote };
+        tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
+        let direct = DirectSocket::beside(&stream).ok().flatten();
+        let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
+        let parameters = shared.parameters();
+        let divisor = parameters.keep_alive_divisor;
+        let drive = Drive {
+            stream,
+            unread,
+            receiver: Receiver::new(&established, parameters.message_size_max),
+            timers: Timers::new(Instant::now(), parameters.lease, divisor, established.remote_lease),
+            outbox: Arc::clone(&outbox),
+        };
+        let face = shared.update(|state| state.add_face(status, outbox, dialed));
+        let inbound = Inbound::new(Arc::clone(shared), face);
+        match &shared.runtime {
+            AnyRuntime::Tokio(runtime) => driver::spawn(runtime, drive, inbound),
+        }
+        shared.changed.notify(usize::MAX);
+        Some(face)
+    }
+
+    /// Forgets a connection and everything it declared.
+    pub(super) fn remove_face(&self, id: FaceId, ended: &Ended) {
+        let removed = self.update(|state| {
+            let face = state.faces.remove(&id);
+            if let Some(face) = &face
+                && state.neighbours.get(&face.status.zid) == Some(&Some(id))
+            {
+                state.neighbours.remove(&face.status.zid);
+            }
+            state.table.remove_face(id, &mut state.actions);
+            face
+        });
+        if let Some(face) = removed {
+            tracing::info!("link to {} {} ended: {ended}", face.status.whatami, face.status.zid);
+        }
+        self.changed.notify(usize::MAX);
+    }
+}
+
+impl State {
+    fn add_face(&mut self, status: LinkStatus, outbox: Arc<Outbox>, dialed: bool) -> FaceId {
+        let info = FaceInfo { zid: status.zid, whatami: status.whatami, kind: FaceKind::Remote };
+        let face = self.table.add_face(info, &mut self.actions);
+        self.neighbours.insert(status.zid, Some(face));
+        self.faces.insert(face, Face { outbox, status, dialed });
+        face
+    }
+}
+
+fn locator(address: SocketAddr) -> Option<Locator> {
+    format!("tcp/{address}").parse().ok()
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Closing a node: stop listening, say goodbye to every peer, be done by the deadline.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use zonda_codec::transport::reason;
+use zonda_transport::outbox::Outbox;
+
+use super::{CloseError, Node};
+
+impl Node {
+    /// Closes the node: sends what is queued, says Close to every peer, ends all publishers and subscribers.
+    /// Idempotent; the second call waits like the first. Legal from inside callbacks.
+    ///
+    /// # Errors
+    /// [`CloseError::Timeout`] if peers had not taken everything by the deadline; those links are cut.
+    pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
+        let at = Instant::now() + deadline;
+        self.say_goodbye();
+        let all_gone = self.shared.wait_until(at, |state| state.faces.is_empty()).await;
+        self.finish(all_gone, deadline)
+    }
+
+    /// The same for a thread without a runtime.
+    ///
+    /// # Errors
+    /// As [`Node::close`].
+    ///
+    /// # Blocking
+    /// At most `deadline`.
+    pub fn close_blocking(&self, deadline: Duration) -> Result<(), CloseError> {
+        zonda_runtime::block_on(self.close(deadline))
+    }
+
+    fn say_goodbye(&self) {
+        let shared = &self.shared;
+        shared.set_closed();
+        let mut state = shared.state.lock();
+        let outboxes: Vec<Arc<Outbox>> = state.faces.values().map(|face| Arc::clone(&face.outbox)).collect();
+        let listening = std::mem::take(&mut state.listening);
+        let sinks = std::mem::take(&mut state.sinks);
+        let undeclared = std::mem::take(&mut state.undeclared);
+        drop(state);
+        // Users' closures may go with these, so no lock is held.
+        drop((listening, sinks, undeclared));
+        for outbox in outboxes {
+            outbox.close(reason::GENERIC);
+        }
+        shared.changed.notify(usize::MAX);
+    }
+
+    /// Cuts what did not end by itself.
+    fn finish(&self, all_gone: bool, after: Duration) -> Result<(), CloseError> {
+        if all_gone {
+            return Ok(());
+        }
+        let state = self.shared.state.lock();
+        let left: Vec<Arc<Outbox>> = state.faces.values().map(|face| Arc::clone(&face.outbox)).collect();
+        drop(state);
+        let late = left.iter().filter(|outbox| outbox.queued_bytes() > 0).count();
+        for outbox in &left {
+            outbox.abort();
+        }
+        if late == 0 { Ok(()) } else { Err(CloseError::Timeout { links: late, after }) }
+    }
+}

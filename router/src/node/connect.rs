@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Keeping the configured connections: dial, hold, dial again.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use zonda_codec::{Endpoint, WhatAmI};
+use zonda_runtime::AnyRuntime;
+use zonda_transport::{
+    dial::{Backoff, DialError, RetryPolicy, open_link},
+    link::Link,
+};
+
+use crate::forwarding::FaceId;
+
+use super::shared::Shared;
+
+/// How long after losing a connection that had lasted the first attempt to restore it is made: at once.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// Why an attempt did not end in a connection.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum Attempt {
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    /// There is a connection to that node already.
+    #[error("already connected to the node at {0}")]
+    Known(Endpoint),
+    #[error("the session is closed")]
+    Closed,
+}
+
+impl Shared {
+    /// One attempt to connect to one endpoint.
+    pub(super) async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<FaceId, Attempt> {
+        if shared.is_closed() {
+            return Err(Attempt::Closed);
+        }
+        let link = shared.dial(endpoint).await?;
+        if shared.reserve_dialed(link.established.zid).is_err() {
+            return Err(Attempt::Known(endpoint.clone()));
+        }
+        Self::adopt(shared, link, true).ok_or(Attempt::Closed)
+    }
+
+    async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
+        let limit = self.config.open_timeout();
+        match &self.runtime {
+            AnyRuntime::Tokio(runtime) => open_link(runtime, endpoint, &self.parameters(), limit).await,
+        }
+    }
+
+    /// One attempt at each endpoint in turn, until one succeeds: what a client does, which has one connection.
+    pub(super) async fn attempt_any(
+        shared: &Arc<Self>,
+        endpoints: &[Endpoint],
+    ) -> Result<FaceId, Option<Attempt>> {
+        let mut last = None;
+        for endpoint in endpoints {
+            match Self::attempt(shared, endpoint).await {
+                Ok(face) => return Ok(face),
+                Err(failure) => last = Some(failure),
+            }
+        }
+        Err(last)
+    }
+
+    /// Keeps a connection to one of `endpoints` for as long as the node is open. `face` is the connection that
+    /// stands already, if one does.
+    pub(super) async fn keep_connected(shared: Arc<Self>, endpoints: Vec<Endpoint>, mut face: Option<FaceId>) {
+        let mut backoff = shared.backoff(&endpoints);
+        while !shared.is_closed() {
+            if let Some(face) = face.take() {
+                let since = Instant::now();
+                shared.wait_until_gone(face).await;
+                if since.elapsed() >= SETTLED {
+                    backoff.reset();
+                }
+            }
+            match Self::attempt_any(&shared, &endpoints).await {
+                Ok(connected) => {
+                    face = Some(connected);
+                    continue;
+                }
+                Err(Some(Attempt::Known(_))) => tracing::debug!("{}", "this node is connected already"),
+                Err(Some(failure)) => tracing::info!("{failure}"),
+                Err(None) => return,
+            }
+            shared.pause(backoff.next_wait()).await;
+        }
+    }
+
+    pub(super) fn backoff(&self, endpoints: &[Endpoint]) -> Backoff {
+        let retry = self.config.connect_retry();
+        let policy =
+            RetryPolicy { init: retry.period_init, max: retry.period_max, factor: retry.increase_factor };
+        // An option of the endpoint that cannot be was reported by `open`; the general policy is the answer here.
+        let policy = endpoints.first().and_then(|endpoint| policy.with_endpoint(endpoint).ok()).unwrap_or(policy);
+        Backoff::new(policy)
+    }
+
+    async fn wait_until_gone(&self, face: FaceId) {
+        loop {
+            let changed = self.changed.listen();
+            if self.is_closed() || !self.state.lock().faces.contains_key(&face) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits, unless the node closes first.
+    pub(super) async fn pause(&self, wait: Duration) {
+        let deadline = Instant::now() + wait;
+        loop {
+            let changed = self.changed.listen();
+            if self.is_closed() || self.until(deadline, changed).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Starts keeping the configured connections; those in `standing` are there already.
+    pub(super) fn start_connecting(shared: &Arc<Self>, standing: Option<FaceId>) {
+        let endpoints = shared.config.connect_endpoints();
+        let groups = match shared.role {
+            WhatAmI::Client => vec![endpoints],
+            WhatAmI::Peer | WhatAmI::Router => endpoints.into_iter().map(|endpoint| vec![endpoint]).collect(),
+        };
+        for group in groups {
+            let node = Arc::clone(shared);
+            shared.runtime.spawn("zonda-connect", move || Self::keep_connected(node, group, standing));
+        }
+    }
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a connection's reading task does with each message: data goes straight to the outboxes and callbacks of its
+//! route, everything else to the table.
+//!
+//! Forwarding is cut-through: of a data message only the head is written anew, with the neighbour's spelling of the
+//! key, and a timestamp where this node gives one; the body goes on as the bytes it came as.
+
+use std::{sync::Arc, time::Instant};
+
+use zonda_codec::{
+    CongestionControl, Encode, NetworkMessage, NoRoom, Ntp64, Priority, Push, PushBody, Qos, Timestamp, WireExpr,
+    Writer, splice_timestamp,
+};
+use zonda_transport::{
+    driver::{Ended, Handler},
+    outbox::{Outbox, Refused},
+    protocol::{
+        rx::{Context, Deliver},
+        tx::{Outgoing, Tail},
+    },
+};
+
+use crate::{
+    forwarding::FaceId,
+    hlc::Hlc,
+};
+
+use super::{
+    Delivery,
+    publish::call_sinks,
+    route::{Hop, Route, RouteCache},
+    shared::{Shared, ntp64_now},
+};
+
+/// The receiving end of one face.
+pub(super) struct Inbound {
+    shared: Arc<Shared>,
+    face: FaceId,
+    cache: RouteCache,
+    burst: Burst,
+}
+
+/// What one read's worth of messages leaves to do.
+#[derive(Default)]
+struct Burst {
+    /// Outboxes that got messages and must be written.
+    touched: Vec<Arc<Outbox>>,
+    /// A lane that went over its limit: the source waits for it before the next read.
+    congested: Option<(Arc<Outbox>, Priority)>,
+    /// The clock, read once per burst.
+    now: Option<Ntp64>,
+}
+
+impl Burst {
+    fn touch(&mut self, outbox: &Arc<Outbox>) {
+        if !self.touched.iter().rev().any(|known| Arc::ptr_eq(known, outbox)) {
+            self.touched.push(Arc::clone(outbox));
+        }
+    }
+
+    fn now(&mut self) -> Ntp64 {
+        *self.now.get_or_insert_with(ntp64_now)
+    }
+}
+
+/// A PUSH to forward, up to its payload.
+struct ForwardHead<'a> {
+    wire_expr: WireExpr<'a>,
+    qos: Qos,
+    /// The body as it came, without the payload.
+    raw: &'a [u8],
+    /// The timestamp to put in, if this node gives it one.
+    stamp: Option<Timestamp>,
+}
+
+impl Encode for ForwardHead<'_> {
+    #[inline]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        let start = writer.position();
+        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| {
+            let rest = match &self.stamp {
+                Some(stamp) => splice_timestamp(self.raw, stamp, writer)?,
+                None => self.raw,
+            };
+            writer.bytes(rest)
+        });
+        if written.is_err() {
+            writer.rewind(start);
+        }
+        written
+    }
+}
+
+/// A PUSH that carries what only a full encoding preserves, or whose timestamp is replaced.
+struct WholeHead<'a>(Push<'a>);
+
+impl Encode for WholeHead<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        self.0.encode(writer)
+    }
+}
+
+impl Inbound {
+    pub(super) fn new(shared: Arc<Shared>, face: FaceId) -> Self {
+        Self { shared, face, cache: RouteCache::default(), burst: Burst::default() }
+    }
+
+    /// Asks the table and remembers the answer. `None` for a key that cannot be resolved.
+    #[cold]
+    fn look_up(&mut self, expr: &WireExpr<'_>) -> Option<Arc<Route>> {
+        let state = self.shared.state.lock();
+        let key = state.table.key(self.face, expr)?;
+        let route = self.shared.resolve_in(&state, self.face, key, None);
+        drop(state);
+        self.cache.put(expr, Arc::clone(&route));
+        Some(route)
+    }
+}
+
+impl Deliver for Inbound {
+    #[inline]
+    fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
+        let generation = self.shared.generation();
+        let looked_up;
+        let route = match self.cache.get(&push.wire_expr, generation) {
+            Some(route) => route,
+            None => match {
+                looked_up = self.look_up(&push.wire_expr);
+                &looked_up
+            } {
+                Some(route) => route,
+                None => return,
+            },
+        };
+        let message = Incoming { push, raw_body, context };
+        if !route.remote.is_empty() {
+            message.forward(route, &self.shared, &mut self.burst);
+        }
+        if !route.local.is_empty() {
+            let delivery =
+                Delivery { key: &route.key, push, block: context.block, reliability: context.reliability };
+            call_sinks(&route.local, &delivery);
+        }
+    }
+
+    fn message(&mut self, message: NetworkMessage<'_>, _context: &Context<'_>) {
+        let face = self.face;
+        let shared = &self.shared;
+        match &message {
+            NetworkMessage::Declare(declare) => {
+                shared.update(|state| state.table.handle_declare(face, declare, &mut state.actions));
+            }
+            NetworkMessage::Interest(interest) => {
+                shared.update(|state| state.table.handle_interest(face, interest, &mut state.actions));
+            }
+            NetworkMessage::Request(request) => {
+                shared.answer_admin(face, request);
+                shared.update(|state| state.table.handle_request(face, request, &mut state.actions));
+            }
+            NetworkMessage::Oam(oam) => {
+                shared.update(|state| state.table.handle_oam(face, oam, &mut state.actions));
+            }
+            // Answers to queries that this node never sends; pushes come by the other door.
+            NetworkMessage::Response(_) | NetworkMessage::ResponseFinal(_) | NetworkMessage::Push(_) => {}
+        }
+    }
+}
+
+/// A data message as it came.
+struct Incoming<'a> {
+    push: &'a Push<'a>,
+    raw_body: &'a [u8],
+    context: &'a Context<'a>,
+}
+
+impl Incoming<'_> {
+    /// Queues the message for every neighbour on the route.
+    fn forward(&self, route: &Route, shared: &Shared, burst: &mut Burst) {
+        let stamp = match self.stamp(shared, burst) {
+            Stamp::Keep => None,
+            Stamp::Give(stamp) => Some(stamp),
+            Stamp::Refuse => return,
+        };
+        let plain = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
+        let replaces = stamp.is_some() && body_timestamp(self.push).is_some();
+        for hop in &route.remote {
+            if plain && !replaces {
+                self.forward_raw(hop, stamp, burst);
+            } else {
+                self.forward_whole(hop, stamp, burst);
+            }
+        }
+    }
+
+    /// Whether this node gives the message a timestamp: only to a PUT, only where there is none or an impossible one.
+    fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Stamp {
+        if !shared.stamps {
+            return Stamp::Keep;
+        }
+        let PushBody::Put(put) = &self.push.body else { return Stamp::Keep };
+        match &put.timestamp {
+            None => Stamp::Give(shared.clock.new_timestamp(burst.now())),
+            Some(stamp) => judge(&shared.clock, stamp, burst.now(), shared.config.drop_future_timestamp()),
+        }
+    }
+
+    #[inline]
+    fn forward_raw(&self, hop: &Hop, stamp: Option<Timestamp>, burst: &mut Burst) {
+        let payload: &[u8] = match &self.push.body {
+            PushBody::Put(put) => put.payload,
+            PushBody::Del(_) => &[],
+        };
+        let raw = self.raw_body.get(..self.raw_body.len() - payload.len()).unwrap_or(self.raw_body);
+        let head = ForwardHead { wire_expr: hop.wire_expr(), qos: self.push.qos, raw, stamp };
+        let payload = Tail::Part { block: self.context.block, part: payload };
+        let message = Outgoing { reliability: self.context.reliability, head: &head, payload };
+        self.queue(hop, &message, burst);
+    }
+
+    #[cold]
+    fn forward_whole(&self, hop: &Hop, stamp: Option<Timestamp>, burst: &mut Burst) {
+        let mut push = *self.push;
+        push.wire_expr = hop.wire_expr();
+        push.node_id = 0;
+        if let (PushBody::Put(put), Some(stamp)) = (&mut push.body, stamp) {
+            put.timestamp = Some(stamp);
+        }
+        let head = WholeHead(push);
+        let message = Outgoing { reliability: self.context.reliability, head: &head, payload: Tail::NONE };
+        self.queue(hop, &message, burst);
+    }
+
+    #[inline]
+    fn queue<E: Encode>(&self, hop: &Hop, message: &Outgoing<'_, E>, burst: &mut Burst) {
+        let priority = self.push.qos.priority();
+        if self.push.qos.congestion_control() == CongestionControl::Block {
+            match hop.outbox.push_over(priority, message) {
+                Ok((_, true)) => {}
+                Ok((_, false)) => burst.congested = Some((Arc::clone(&hop.outbox), priority)),
+                Err(_) => return,
+            }
+        } else {
+            match hop.outbox.push(priority, message) {
+                Ok(_) => {}
+                Err(Refused::Full) => return hop.outbox.count_dropped(),
+                Err(Refused::Closed) => return,
+            }
+        }
+        burst.touch(&hop.outbox);
+    }
+}
+
+/// What to do about a message's timestamp.
+enum Stamp {
+    Keep,
+    Give(Timestamp),
+    Refuse,
+}
+
+/// A timestamp from too far in the future is replaced, or costs the message where the configuration says so.
+fn judge(clock: &Hlc, stamp: &Timestamp, now: Ntp64, drops: bool) -> Stamp {
+    match clock.update(now, stamp) {
+        Ok(()) => Stamp::Keep,
+        Err(_) if drops => Stamp::Refuse,
+        Err(_) => Stamp::Give(clock.new_timestamp(now)),
+    }
+}
+
+fn body_timestamp<'a>(push: &'a Push<'_>) -> Option<&'a Timestamp> {
+    match &push.body {
+        PushBody::Put(put) => put.timestamp.as_ref(),
+        PushBody::Del(del) => del.timestamp.as_ref(),
+    }
+}
+
+impl Handler for Inbound {
+    async fn burst_end(&mut self) {
+        self.burst.now = None;
+        for outbox in self.burst.touched.drain(..) {
+            outbox.flush();
+        }
+        if let Some((outbox, priority)) = self.burst.congested.take() {
+            self.wait_for_room(&outbox, priority).await;
+        }
+    }
+
+    fn closed(&mut self, ended: Ended) {
+        self.shared.remove_face(self.face, &ended);
+    }
+}
+
+impl Inbound {
+    /// Pauses this source until the neighbour that it overwhelms has room again, or is given up.
+    async fn wait_for_room(&self, outbox: &Arc<Outbox>, priority: Priority) {
+        let limit = self.shared.config.wait_before_close();
+        let deadline = Instant::now() + limit;
+        loop {
+            let room = outbox.listen_room();
+            if outbox.has_room(priority) {
+                return;
+            }
+            if self.shared.until(deadline, room).await.is_none() && !outbox.has_room(priority) {
+                tracing::warn!("a peer took nothing for {limit:?} while messages that must not be dropped wait for it: closing its link");
+                outbox.abort();
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a publishing thread does: encode the message into the lane of each neighbour on the route, call each local
+//! subscriber. One lane lock per neighbour, no allocation, no hand-over to another thread.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Duration, Instant},
+};
+
+use zonda_codec::{
+    CongestionControl, Del, Encode, NoRoom, Push, PushBody, Put, Qos, RawExtensions, Timestamp,
+    WireExpr, Writer,
+};
+use zonda_transport::{
+    outbox::Refused,
+    protocol::tx::{Outgoing, Tail},
+};
+
+use super::{
+    Delivery, Outcome, Publication, PublishError, SampleKind, Sink, Wait,
+    route::{Hop, Route},
+    shared::{Shared, ntp64_now},
+};
+
+/// A PUSH up to its payload.
+struct Head<'a> {
+    wire_expr: WireExpr<'a>,
+    qos: Qos,
+    body: &'a PushBody<'a>,
+    payload_len: usize,
+}
+
+impl Encode for Head<'_> {
+    #[inline]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        let start = writer.position();
+        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| match self.body {
+            PushBody::Put(put) => put.encode_head(self.payload_len, writer),
+            PushBody::Del(del) => del.encode(writer),
+        });
+        if written.is_err() {
+            writer.rewind(start);
+        }
+        written
+    }
+}
+
+/// The body of a publication; its payload is left out, it travels beside.
+#[inline]
+fn body<'a>(publication: &Publication<'a>, timestamp: Option<Timestamp>) -> PushBody<'a> {
+    match publication.kind {
+        SampleKind::Put => PushBody::Put(Put {
+            timestamp,
+            encoding: publication.encoding,
+            source_info: publication.source_info,
+            attachment: publication.attachment,
+            unknown: RawExtensions::default(),
+            payload: publication.payload.as_slice(),
+        }),
+        SampleKind::Delete => PushBody::Del(Del {
+            timestamp,
+            source_info: publication.source_info,
+            attachment: publication.attachment,
+            unknown: RawExtensions::default(),
+        }),
+    }
+}
+
+/// One publication on its way to the hops of a route.
+struct Sending<'a> {
+    publication: &'a Publication<'a>,
+    body: &'a PushBody<'a>,
+}
+
+impl Sending<'_> {
+    /// Queues the message for one neighbour. `Ok(true)` if the socket has it already.
+    #[inline]
+    fn offer(&self, hop: &Hop) -> Result<bool, Refused> {
+        let qos = self.publication.qos;
+        let payload = match self.publication.kind {
+            SampleKind::Put => Tail::Shared(self.publication.payload.as_zslice()),
+            SampleKind::Delete => Tail::NONE,
+        };
+        let head =
+            Head { wire_expr: hop.wire_expr(), qos, body: self.body, payload_len: payload.bytes().len() };
+        let message = Outgoing { reliability: self.publication.reliability, head: &head, payload };
+        let pushed = hop.outbox.push(qos.priority(), &message)?;
+        Ok(hop.outbox.settle(pushed, qos.is_express()))
+    }
+
+    /// Queues the message for a neighbour that had no room, waiting for it at most until `deadline`.
+    #[cold]
+    fn insist(&self, hop: &Hop, deadline: Instant) -> Result<bool, Refused> {
+        loop {
+            match self.offer(hop) {
+                Err(Refused::Full) if hop.outbox.wait_room(self.publication.qos.priority(), deadline) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Waits for every slow neighbour in turn; all of them together get no more than `limit`.
+    fn insist_all(&self, slow: &[&Hop], limit: Duration, verdict: &mut Verdict) {
+        if slow.is_empty() {
+            return;
+        }
+        let deadline = Instant::now() + limit;
+        for hop in slow {
+            match self.insist(hop, deadline) {
+                Ok(written) => verdict.sent(written),
+                Err(Refused::Full) => verdict.failed(self.refused(hop, Some(limit))),
+                Err(Refused::Closed) => {}
+            }
+        }
+    }
+
+    /// The same without holding the thread; the caller bounds it.
+    async fn insist_async(&self, hop: &Hop) -> Result<bool, Refused> {
+        loop {
+            let room = hop.outbox.listen_room();
+            match self.offer(hop) {
+                Err(Refused::Full) => room.await,
+                done => return done,
+            }
+        }
+    }
+
+    /// What a full queue means for a publication that may not wait (any longer).
+    fn refused(&self, hop: &Hop, waited: Option<Duration>) -> PublishError {
+        let peer = hop.zid;
+        match (self.publication.qos.congestion_control(), waited) {
+            (CongestionControl::Block, None) => PublishError::WouldBlock { peer },
+            (CongestionControl::Block, Some(after)) => PublishError::Timeout { peer, after },
+            _ => {
+                hop.outbox.count_dropped();
+                PublishError::Dropped { peer }
+            }
+        }
+    }
+
+    fn waits(&self) -> bool {
+        self.publication.qos.congestion_control() == CongestionControl::Block
+    }
+}
+
+/// What happened at several neighbours, as one answer: the first failure, else the slowest success.
+struct Verdict {
+    outcome: Outcome,
+    failure: Option<PublishError>,
+}
+
+impl Verdict {
+    fn new() -> Self {
+        Self { outcome: Outcome::Sent, failure: None }
+    }
+
+    #[inline]
+    fn sent(&mut self, written: bool) {
+        if !written {
+            self.outcome = Outcome::Queued;
+        }
+    }
+
+    fn failed(&mut self, failure: PublishError) {
+        self.failure.get_or_insert(failure);
+    }
+
+    #[inline]
+    fn end(self) -> Result<Outcome, PublishError> {
+        match self.failure {
+            None => Ok(self.outcome),
+            Some(failure) => Err(failure),
+        }
+    }
+}
+
+impl Shared {
+    /// Publishes to everybody on `route`. A neighbour that has no room is waited for, if at all, only after all
+    /// others have the message.
+    pub(super) fn dispatch(
+        &self,
+        route: &Route,
+        publication: &Publication<'_>,
+        wait: Wait,
+    ) -> Result<Outcome, PublishError> {
+        let body = self.checked_body(publication)?;
+        let sending = Sending { publication, body: &body };
+        let mut verdict = Verdict::new();
+        let mut slow = Vec::new();
+        for hop in &route.remote {
+            match sending.offer(hop) {
+                Ok(written) => verdict.sent(written),
+                Err(Refused::Full) if sending.waits() && wait != Wait::Never => slow.push(hop),
+                Err(Refused::Full) => verdict.failed(sending.refused(hop, None)),
+                Err(Refused::Closed) => {}
+            }
+        }
+        if !route.local.is_empty() {
+            deliver_local(route, publication, body);
+        }
+        if let Wait::AtMost(limit) = wait {
+            sending.insist_all(&slow, limit, &mut verdict);
+        }
+        verdict.end()
+    }
+
+    /// Publishes without ever holding the thread: under `Block` it waits by waker, at most the configured
+    /// `wait_before_close`.
+    pub(super) async fn dispatch_async(
+        &self,
+        route: &Route,
+        publication: &Publication<'_>,
+    ) -> Result<Outcome, PublishError> {
+        let body = self.checked_body(publication)?;
+        let sending = Sending { publication, body: &body };
+        let mut verdict = Verdict::new();
+        if !route.local.is_empty() {
+            deliver_local(route, publication, body);
+        }
+        for hop in &route.remote {
+            match sending.offer(hop) {
+                Ok(written) => verdict.sent(written),
+                Err(Refused::Full) if sending.waits() => {
+                    let limit = self.config.wait_before_close();
+                    match self.within(limit, sending.insist_async(hop)).await {
+                        Some(Ok(written)) => verdict.sent(written),
+                        Some(Err(_)) => {}
+                        None => verdict.failed(sending.refused(hop, Some(limit))),
+                    }
+                }
+                Err(Refused::Full) => verdict.failed(sending.refused(hop, None)),
+                Err(Refused::Closed) => {}
+            }
+        }
+        verdict.end()
+    }
+
+    #[inline]
+    fn checked_body<'a>(&self, publication: &Publication<'a>) -> Result<PushBody<'a>, PublishError> {
+        if self.is_closed() {
+            return Err(PublishError::Closed);
+        }
+        let size = publication.payload.len() + publication.attachment.map_or(0, <[u8]>::len);
+        if size > MESSAGE_BYTES_MAX {
+            return Err(PublishError::TooLarge { size, limit: MESSAGE_BYTES_MAX });
+        }
+        let timestamp = match publication.timestamp {
+            None if self.stamps => Some(self.clock.new_timestamp(ntp64_now())),
+            given => given,
+        };
+        Ok(body(publication, timestamp))
+    }
+}
+
+/// Most bytes of payload and attachment: what every node accepts by default (`max_message_size`), less the headers.
+const MESSAGE_BYTES_MAX: usize = (1 << 30) - (1 << 16);
+
+/// Calls the node's own subscribers, on the publishing thread, with no lock held.
+#[cold]
+fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_>) {
+    let push = Push {
+        wire_expr: WireExpr::full(route.key.as_str()),
+        qos: publication.qos,
+        timestamp: None,
+        node_id: 0,
+        ts_stack: None,
+        body,
+    };
+    call_sinks(&route.local, &Delivery {
+        key: &route.key,
+        push: &push,
+        block: publication.payload.as_zslice(),
+        reliability: publication.reliability,
+    });
+}
+
+/// Calls every sink; one that panics ends neither the others nor the caller.
+#[inline]
+pub(super) fn call_sinks(sinks: &[Sink], delivery: &Delivery<'_>) {
+    for sink in sinks {
+        if catch_unwind(AssertUnwindSafe(|| sink(delivery))).is_err() {
+            tracing::error!("a subscriber's callback on {} panicked; the message is lost for it", delivery.key);
+        }
+    }
+}
+

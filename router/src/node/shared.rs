@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What all tasks and threads of a node share: the forwarding table with its lock, the connections, the clock.
+
+use std::{
+    collections::HashMap,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+    task::Poll,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use event_listener::Event;
+use parking_lot::{Mutex, MutexGuard};
+use zonda_codec::{Encode, KeyExpr, Locator, NoRoom, Ntp64, Priority, Reliability, WhatAmI, Writer, ZenohId};
+use zonda_runtime::AnyRuntime;
+use zonda_transport::{
+    listen::Listening,
+    outbox::Outbox,
+    protocol::tx::{Outgoing, Tail},
+};
+
+use crate::{
+    config::Config,
+    forwarding::{Action, FaceId, ForwardingTable},
+    hlc::Hlc,
+};
+
+use super::{
+    DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
+    route::{Hop, Route, UNDECLARED_MAX},
+};
+
+/// The longest key that the protocol can write.
+pub(super) const KEY_BYTES_MAX: usize = u16::MAX as usize;
+
+/// One live connection.
+pub(super) struct Face {
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) status: LinkStatus,
+    /// This node opened it, rather than the peer.
+    pub(super) dialed: bool,
+}
+
+/// Everything behind the node's lock.
+pub(super) struct State {
+    pub(super) table: ForwardingTable,
+    pub(super) faces: HashMap<FaceId, Face>,
+    /// Who is connected, or admitted and about to be (`None`).
+    pub(super) neighbours: HashMap<ZenohId, Option<FaceId>>,
+    pub(super) sinks: HashMap<u32, Sink>,
+    pub(super) undeclared: HashMap<Box<str>, Arc<Route>>,
+    pub(super) actions: Vec<Action>,
+    pub(super) listening: Vec<Listening>,
+}
+
+/// The node itself.
+pub(super) struct Shared {
+    pub(super) zid: ZenohId,
+    pub(super) role: WhatAmI,
+    pub(super) config: Config,
+    pub(super) runtime: AnyRuntime,
+    /// The face of this node's own publishers and subscribers.
+    pub(super) local: FaceId,
+    pub(super) clock: Hlc,
+    /// This node stamps what it routes and publishes.
+    pub(super) stamps: bool,
+    pub(super) state: Mutex<State>,
+    /// The table's generation, readable without the lock.
+    generation: AtomicU64,
+    closed: AtomicBool,
+    next_id: AtomicU32,
+    /// Told whenever a connection comes or goes, and on close.
+    pub(super) changed: Event,
+}
+
+/// Bytes that are an encoded message already.
+pub(super) struct Encoded<'a>(pub(super) &'a [u8]);
+
+impl Encode for Encoded<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        writer.bytes(self.0)
+    }
+}
+
+impl Shared {
+    pub(super) fn new(identity: (ZenohId, WhatAmI), config: Config, runtime: AnyRuntime) -> Self {
+        let (zid, role) = identity;
+        let mut table = ForwardingTable::new(zid, role);
+        let mut actions = Vec::new();
+        let info = crate::forwarding::FaceInfo { zid, whatami: role, kind: crate::forwarding::FaceKind::Local };
+        let local = table.add_face(info, &mut actions);
+        let generation = AtomicU64::new(table.generation());
+        let state = State {
+            table,
+            faces: HashMap::new(),
+            neighbours: HashMap::new(),
+            sinks: HashMap::new(),
+            undeclared: HashMap::new(),
+            actions,
+            listening: Vec::new(),
+        };
+        Self {
+            zid,
+            role,
+            stamps: config.timestamping(),
+            config,
+            runtime,
+            local,
+            clock: Hlc::new(zid),
+            state: Mutex::new(state),
+            generation,
+            closed: AtomicBool::new(false),
+            next_id: AtomicU32::new(1),
+            changed: Event::new(),
+        }
+    }
+
+    /// The generation that cached routes must have.
+    #[inline]
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Marks the node closed; tells whether it was open.
+    pub(super) fn set_closed(&self) -> bool {
+        !self.closed.swap(true, Ordering::AcqRel)
+    }
+
+    /// An id for a declaration of this node's own; unique while it runs.
+    pub(super) fn next_id(&self) -> u32 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Changes the table and carries out what it asks for, in the order it asks.
+    pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.lock();
+        let result = change(&mut state);
+        let touched = self.carry_out(&mut state);
+        drop(state);
+        for outbox in touched {
+            outbox.flush();
+        }
+        result
+    }
+
+    /// Queues the table's messages while the lock keeps them in order; they are written after it is gone.
+    fn carry_out(&self, state: &mut MutexGuard<'_, State>) -> Vec<Arc<Outbox>> {
+        self.generation.store(state.table.generation(), Ordering::Release);
+        let mut touched: Vec<Arc<Outbox>> = Vec::new();
+        for action in std::mem::take(&mut state.actions) {
+            let Action::Send { face, bytes } = action;
+            let Some(face) = state.faces.get(&face) else { continue };
+            let head = Encoded(&bytes);
+            let message = Outgoing { reliability: Reliability::Reliable, head: &head, payload: Tail::NONE };
+            if face.outbox.push_over(Priority::Control, &message).is_ok()
+                && !touched.iter().any(|known| Arc::ptr_eq(known, &face.outbox))
+            {
+                touched.push(Arc::clone(&face.outbox));
+            }
+        }
+        touched
+    }
+
+    pub(super) fn declare_subscriber(&self, key: &KeyExpr<'_>, sink: Sink) -> Result<SubscriberId, DeclareError> {
+        if self.is_closed() {
+            return Err(DeclareError::Closed);
+        }
+        let id = self.next_id();
+        self.update(|state| {
+            state.sinks.insert(id, sink);
+            state.table.local_subscriber(self.local, id, key, &mut state.actions);
+        });
+        Ok(SubscriberId(id))
+    }
+
+    pub(super) fn undeclare_subscriber(&self, id: SubscriberId) {
+        let (sink, routes) = self.update(|state| {
+            state.table.undeclare_local_subscriber(self.local, id.0, &mut state.actions);
+            (state.sinks.remove(&id.0), std::mem::take(&mut state.undeclared))
+        });
+        // User code may run when these go, so it is done here, without the lock.
+        drop((sink, routes));
+    }
+
+    /// The route of messages on `key` from `from`; the lock is held while the table is asked.
+    pub(super) fn resolve(&self, from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Arc<Route> {
+        let state = self.state.lock();
+        self.resolve_in(&state, from, key, publisher)
+    }
+
+    pub(super) fn resolve_in(
+        &self,
+        state: &State,
+        from: FaceId,
+        key: KeyExpr<'static>,
+        publisher: Option<u32>,
+    ) -> Arc<Route> {
+        let route = state.table.route(from, &key, publisher);
+        let hop = |hop: crate::forwarding::Hop| {
+            let face = state.faces.get(&hop.face)?;
+            Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))
+        };
+        Arc::new(Route {
+            generation: state.table.generation(),
+            key,
+            remote: route.hops.into_iter().filter_map(hop).collect(),
+            local: route.local.iter().filter_map(|id| state.sinks.get(id).cloned()).collect(),
+        })
+    }
+
+    /// The route of a key that no publisher was declared for, from a bounded cache.
+    pub(super) fn undeclared_route(&self, key: &KeyExpr<'_>) -> Result<Arc<Route>, PublishError> {
+        if self.is_closed() {
+            return Err(PublishError::Closed);
+        }
+        let size = key.as_str().len();
+        if size > KEY_BYTES_MAX {
+            return Err(PublishError::TooLarge { size, limit: KEY_BYTES_MAX });
+        }
+        let mut state = self.state.lock();
+        let generation = state.table.generation();
+        if let Some(route) = state.undeclared.get(key.as_str())
+            && route.generation == generation
+        {
+            return Ok(Arc::clone(route));
+        }
+        let route = self.resolve_in(&state, self.local, key.clone().into_owned(), None);
+        let old = if state.undeclared.len() >= UNDECLARED_MAX {
+            std::mem::take(&mut state.undeclared)
+        } else {
+            HashMap::new()
+        };
+        let replaced = state.undeclared.insert(key.as_str().into(), Arc::clone(&route));
+        drop(state);
+        // Old routes may hold the last reference to a user's closure.
+        drop((old, replaced));
+        Ok(route)
+    }
+
+    /// Waits for `future`, at most until `deadline`.
+    pub(super) async fn until<F: Future>(&self, deadline: Instant, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        let mut due = pin!(self.runtime.sleep_until(deadline));
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => due.as_mut().poll(context).map(|()| None),
+        })
+        .await
+    }
+
+    /// Waits for `future`, at most `limit`.
+    pub(super) async fn within<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
+        self.until(Instant::now() + limit, future).await
+    }
+
+    /// Waits, at most until `deadline`, until `holds` does; looks again whenever a connection comes or goes.
+    pub(super) async fn wait_until(&self, deadline: Instant, holds: impl Fn(&State) -> bool) -> bool {
+        loop {
+            let changed = self.changed.listen();
+            if holds(&self.state.lock()) {
+                return true;
+            }
+            if self.until(deadline, changed).await.is_none() {
+                return holds(&self.state.lock());
+            }
+        }
+    }
+
+    pub(super) fn locators(&self) -> Vec<Locator> {
+        self.state.lock().listening.iter().flat_map(Listening::locators).collect()
+    }
+
+    pub(super) fn links(&self) -> Vec<LinkStatus> {
+        let mut links: Vec<_> = self.state.lock().faces.values().map(|face| face.status.clone()).collect();
+        links.sort_by_key(|link| link.zid);
+        links
+    }
+}
+
+/// The system's clock as the protocol counts time. A clock before 1970 counts as 1970.
+pub(super) fn ntp64_now() -> Ntp64 {
+    Ntp64::from_unix(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
