@@ -166,7 +166,7 @@ fn related_keys() -> impl Strategy<Value = (String, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn related_keys_agree_with_both_oracles((a, b) in related_keys()) {
