@@ -6,7 +6,10 @@
 
 mod arguments;
 mod failure;
+mod run;
 mod settings;
+mod signals;
 
 pub use arguments::DaemonArgs;
 pub use failure::{DaemonError, one_line};
+pub use run::run;
