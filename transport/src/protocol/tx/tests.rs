@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What goes into a lane, as it is found in the batches that come out.
+
+use std::collections::VecDeque;
+
+use zenoh_buffers::ZSlice;
+use zonda_codec::{
+    Encode, Fragment, NetworkMessage, NoRoom, Priority, Push, PushBody, Put, Qos, Reader, Reliability,
+    TransportMessage, WireExpr, Writer,
+};
+
+use super::*;
+
+const BATCH_SIZE: u16 = 1000;
+
+fn lane(batch_size: u16) -> Lane {
+    Lane::new(LaneConfig {
+        priority: Priority::DataHigh,
+        batch_size,
+        sn_mask: 0x7f,
+        initial_sn: 0x7e,
+        queue_bytes_max: 3000,
+    })
+}
+
+/// Everything of a PUT in front of its payload.
+struct Head(usize);
+
+impl Encode for Head {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+        Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
+        Put::new(&[]).encode_head(self.0, writer)
+    }
+}
+
+fn push(lane: &mut Lane, reliability: Reliability, payload: Tail<'_>) -> Pushed {
+    let head = Head(payload.bytes().len());
+    lane.push(&Outgoing { reliability, head: &head, payload })
+}
+
+fn pop_all(lane: &mut Lane) -> Vec<Batch> {
+    std::iter::from_fn(|| lane.pop(&mut Vec::new())).collect()
+}
+
+/// The bytes of a batch as a peer gets them, without the prefix, which is checked.
+fn wire(batch: &Batch) -> Vec<u8> {
+    let mut bytes = batch.head().to_vec();
+    bytes.extend_from_slice(batch.tail().map_or(&[], |tail| tail.as_slice()));
+    assert_eq!(bytes.len(), batch.wire_len());
+    let rest = bytes.split_off(2);
+    assert_eq!(u16::from_le_bytes([bytes[0], bytes[1]]) as usize, rest.len());
+    rest
+}
+
+/// The frames of a batch: reliability, number, payloads.
+fn frames(batch: &[u8]) -> Vec<(Reliability, u32, Vec<Vec<u8>>)> {
+    let mut r = Reader::new(batch);
+    let mut frames = Vec::new();
+    while !r.is_empty() {
+        let Ok(TransportMessage::Frame(head)) = TransportMessage::decode(&mut r) else {
+            panic!("no frame in {batch:02x?}");
+        };
+        assert_eq!(head.priority, Priority::DataHigh);
+        let mut payloads = Vec::new();
+        while r.peek().is_some_and(NetworkMessage::starts) {
+            payloads.push(payload(&NetworkMessage::decode(&mut r).expect("a message")));
+        }
+        frames.push((head.reliability, head.sn, payloads));
+    }
+    frames
+}
+
+fn payload(message: &NetworkMessage<'_>) -> Vec<u8> {
+    match message {
+        NetworkMessage::Push(Push { body: PushBody::Put(put), .. }) => put.payload.to_vec(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn small_messages_share_a_batch_and_a_frame_per_channel() {
+    use Reliability::{BestEffort, Reliable};
+    let mut lane = lane(BATCH_SIZE);
+    for (reliability, byte) in [(Reliable, 1), (Reliable, 2), (BestEffort, 3), (Reliable, 4)] {
+        assert_eq!(push(&mut lane, reliability, Tail::Copy(&[byte])), Pushed::Open);
+    }
+    let batches = pop_all(&mut lane);
+    assert!(lane.is_empty() && batches.len() == 1);
+    let expected =
+        [(Reliable, 0x7e, vec![vec![1], vec![2]]), (BestEffort, 0x7e, vec![vec![3]]), (Reliable, 0x7f, vec![vec![4]])];
+    assert_eq!(frames(&wire(&batches[0])), expected);
+}
+
+#[test]
+fn batches_fill_up_and_numbers_come_around() {
+    let mut lane = lane(BATCH_SIZE);
+    let mut sent = VecDeque::new();
+    while lane.has_room() {
+        let bytes = vec![sent.len() as u8; 300];
+        push(&mut lane, Reliability::Reliable, Tail::Copy(&bytes));
+        sent.push_back(bytes);
+    }
+    assert!(lane.queued_bytes() < 3000 + 2 * usize::from(BATCH_SIZE));
+    let batches = pop_all(&mut lane);
+    for (batch, sn) in batches.iter().zip([0x7e, 0x7f, 0, 1, 2]) {
+        assert!(batch.wire_len() <= usize::from(BATCH_SIZE));
+        let frames = frames(&wire(batch));
+        assert_eq!((frames.len(), frames[0].1), (1, sn));
+        for payload in &frames[0].2 {
+            assert_eq!(Some(payload), sent.pop_front().as_ref());
+        }
+    }
+    assert!(sent.is_empty() && lane.queued_bytes() == 0 && lane.has_drained());
+}
+
+/// Sends `payload` alone and puts the fragments it comes out in together again.
+fn fragmented(batch_size: u16, payload: Tail<'_>) -> (Vec<Batch>, Vec<u8>) {
+    let mut lane = lane(batch_size);
+    assert_eq!(push(&mut lane, Reliability::BestEffort, payload), Pushed::Sealed);
+    let batches = pop_all(&mut lane);
+    let mut whole = Vec::new();
+    for (index, batch) in batches.iter().enumerate() {
+        assert!(batch.wire_len() <= usize::from(batch_size));
+        let bytes = wire(batch);
+        let mut r = Reader::new(&bytes);
+        let Ok(TransportMessage::Fragment(fragment)) = TransportMessage::decode(&mut r) else {
+            panic!("no fragment in {bytes:02x?}");
+        };
+        let Fragment { sn, more, first, drop, .. } = fragment;
+        assert_eq!(sn, (0x7e + index as u32) & 0x7f);
+        assert_eq!((first, more, drop), (index == 0, index + 1 < batches.len(), false));
+        whole.extend_from_slice(fragment.payload);
+    }
+    (batches, whole)
+}
+
+#[test]
+fn a_message_too_large_for_a_batch_becomes_fragments() {
+    for size in [1000, 1976, 1977, 5000, 40_000] {
+        let bytes: Vec<u8> = (0..size).map(|at| at as u8).collect();
+        let (_, whole) = fragmented(BATCH_SIZE, Tail::Copy(&bytes));
+        let mut r = Reader::new(&whole);
+        assert_eq!(payload(&NetworkMessage::decode(&mut r).expect("whole")), bytes);
+        assert!(r.is_empty());
+    }
+}
+
+#[test]
+fn a_large_shared_payload_is_not_copied() {
+    let slice = ZSlice::from(vec![7; 100_000]);
+    let inside = slice.as_slice().as_ptr_range();
+    let (batches, whole) = fragmented(u16::MAX, Tail::Shared(&slice));
+    assert_eq!(whole.len(), 100_000 + Head(100_000).to_vec().len());
+    for batch in &batches {
+        let tail = batch.tail().expect("a shared part");
+        assert!(inside.contains(&tail.as_slice().as_ptr()), "the same memory");
+        assert!(batch.head().len() < 64, "headers only");
+    }
+    let mut lane = lane(u16::MAX);
+    let fits = slice.subslice(0..SHARE_BYTES_MIN).expect("within");
+    push(&mut lane, Reliability::Reliable, Tail::Shared(&fits));
+    push(&mut lane, Reliability::Reliable, Tail::Copy(fits.as_slice()));
+    let batches = pop_all(&mut lane);
+    let shared: Vec<_> = batches.iter().map(|batch| batch.tail().is_some()).collect();
+    assert_eq!(shared, [true, false], "what cannot be shared is copied");
+}
+
+#[test]
+fn a_bare_message_stands_between_batches() {
+    let mut lane = lane(BATCH_SIZE);
+    push(&mut lane, Reliability::Reliable, Tail::Copy(b"a"));
+    lane.push_bare(&TransportMessage::KeepAlive);
+    push(&mut lane, Reliability::Reliable, Tail::Copy(b"b"));
+    let batches: Vec<_> = pop_all(&mut lane).iter().map(wire).collect();
+    assert_eq!(batches.len(), 3);
+    assert_eq!(batches[1], [0x04]);
+    assert_eq!(frames(&batches[2])[0].1, 0x7f, "it took no number");
+}
