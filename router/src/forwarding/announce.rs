@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{InterestOptions, QueryableInfo};
+use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
 
 use super::entity::{Change, Kind, Source};
 use super::face::{Face, Told};
-use super::ids::Spelling;
+use super::ids::{Spelling, beginning};
 use super::table::ForwardingTable;
 use super::{Action, message};
 
@@ -127,29 +127,26 @@ impl ForwardingTable {
         key: &Arc<str>,
         actions: &mut Vec<Action>,
     ) -> Spelling {
-        let full = Spelling::full();
         let own_key_ids_max = self.limits.own_key_ids_max;
         let Some(face) = self.faces.get_mut(slot) else {
-            return full;
+            return Spelling::full();
         };
-        let best = face.ids.spell(key);
-        let (prefix, _) = zonda_codec::key_expr::literal_prefix(key);
-        if best.skip >= prefix.len()
+        let written = face.ids.spell_declared(key);
+        let prefix = beginning(key);
+        if written.skip >= prefix.len()
             || face.ids.our_count() >= own_key_ids_max
             || !(face.relation.conduct().tell_unasked || face.grants(prefix))
         {
-            return best;
+            return written;
         }
         let Some(id) = face.ids.declare(prefix) else {
-            return best;
+            return written;
         };
-        let body = zonda_codec::Declaration::KeyExpr {
-            id,
-            wire_expr: zonda_codec::WireExpr::full(prefix),
-        };
+        let wire_expr = WireExpr::full(prefix);
+        let body = Declaration::KeyExpr { id, wire_expr };
         message::declare(face.id, None, body, actions);
         self.generation += 1;
-        face.ids.spell(key)
+        face.ids.spell_declared(key)
     }
 
     /// Tells the served nodes whose interests cover an entity.

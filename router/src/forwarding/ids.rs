@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use zonda_codec::{Mapping, WireExpr};
+use zonda_codec::{Mapping, WireExpr, key_expr};
 
 use super::key_tree::KeyTree;
 
@@ -122,6 +122,21 @@ impl KeyIds {
             None => Spelling::full(),
         }
     }
+
+    /// The spelling of a key in a declaration: by an id for its whole [`beginning`], or in full.
+    pub(super) fn spell_declared(&self, key: &str) -> Spelling {
+        let best = self.spell(key);
+        if best.skip >= beginning(key).len() {
+            best
+        } else {
+            Spelling::full()
+        }
+    }
+}
+
+/// The part of a key that an id is declared for: all before its first chunk with a wildcard.
+pub(super) fn beginning(key: &str) -> &str {
+    key_expr::literal_prefix(key).0
 }
 
 #[cfg(test)]

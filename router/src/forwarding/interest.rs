@@ -152,7 +152,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         if let Some(asker) = self.face(face) {
-            let expr = asker.ids.spell(key).wire_expr(key);
+            let expr = asker.ids.spell_declared(key).wire_expr(key);
             let body = Declaration::Token {
                 id: 0,
                 wire_expr: expr,
