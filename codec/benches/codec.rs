@@ -8,20 +8,26 @@ mod cases;
 use std::time::Duration;
 
 use cases::{Case, Ours, Theirs};
-use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
+use criterion::{Criterion, Throughput};
 
-fn encode(group: &mut BenchmarkGroup<'_, WallTime>, case: Case) {
+fn encode(criterion: &mut Criterion, case: Case) {
+    let mut group = criterion.benchmark_group(format!("encode/{}", case.name()));
+    group.throughput(Throughput::Elements(1));
     let mut ours = Ours::new(case);
     group.bench_function("ours", |bencher| bencher.iter(|| ours.encode()));
     let mut theirs = Theirs::new(case);
     group.bench_function("zenoh-codec", |bencher| bencher.iter(|| theirs.encode()));
+    group.finish();
 }
 
-fn decode(group: &mut BenchmarkGroup<'_, WallTime>, case: Case) {
+fn decode(criterion: &mut Criterion, case: Case) {
+    let mut group = criterion.benchmark_group(format!("decode/{}", case.name()));
+    group.throughput(Throughput::Elements(1));
     let ours = Ours::new(case);
     group.bench_function("ours", |bencher| bencher.iter(|| ours.decode()));
     let mut theirs = Theirs::new(case);
     group.bench_function("zenoh-codec", |bencher| bencher.iter(|| theirs.decode()));
+    group.finish();
 }
 
 fn main() {
@@ -30,12 +36,8 @@ fn main() {
         .measurement_time(Duration::from_secs(1))
         .configure_from_args();
     for case in Case::ALL {
-        for (direction, bench) in [("encode", encode as fn(&mut _, _)), ("decode", decode)] {
-            let mut group = criterion.benchmark_group(format!("{direction}/{}", case.name()));
-            group.throughput(Throughput::Elements(1));
-            bench(&mut group, case);
-            group.finish();
-        }
+        encode(&mut criterion, case);
+        decode(&mut criterion, case);
     }
     criterion.final_summary();
 }

@@ -34,6 +34,7 @@ pub(crate) mod id {
 /// The key of the source info extension, the same in every body.
 const KEY_SOURCE_INFO: u8 = 0x41;
 
+#[inline(always)]
 fn write_source_info(
     source_info: &Option<SourceInfo>,
     chain: &mut Chain,

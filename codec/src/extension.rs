@@ -163,7 +163,7 @@ impl Chain {
     }
 
     /// Extensions kept from a received message.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn raw(
         &mut self,
         writer: &mut Writer<'_>,
@@ -172,6 +172,15 @@ impl Chain {
         if unknown.chain.is_empty() {
             return Ok(());
         }
+        self.raw_any(writer, unknown)
+    }
+
+    #[inline(never)]
+    fn raw_any(
+        &mut self,
+        writer: &mut Writer<'_>,
+        unknown: &RawExtensions<'_>,
+    ) -> Result<(), NoRoom> {
         for extension in unknown.iter() {
             match extension.body {
                 ExtensionBody::Unit => self.unit(writer, extension.key)?,

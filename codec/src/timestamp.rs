@@ -104,17 +104,19 @@ impl Timestamp {
     }
 
     /// Writes it as the extension that network messages carry, if there is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write_extension(
         timestamp: &Option<Timestamp>,
         chain: &mut Chain,
         writer: &mut Writer<'_>,
     ) -> Result<(), NoRoom> {
-        if let Some(timestamp) = timestamp {
-            chain.section(writer, Self::KEY, timestamp.wire_len())?;
-            timestamp.write(writer)?;
+        match timestamp {
+            None => Ok(()),
+            Some(timestamp) => {
+                chain.section(writer, Self::KEY, timestamp.wire_len())?;
+                timestamp.write(writer)
+            }
         }
-        Ok(())
     }
 }
 

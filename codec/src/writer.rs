@@ -122,6 +122,8 @@ impl<'b> Writer<'b> {
     pub fn vle(&mut self, value: u64) -> Result<(), NoRoom> {
         if value < 0x80 {
             self.u8(value as u8)
+        } else if value < 0x4000 {
+            self.bytes(&[value as u8 | 0x80, (value >> 7) as u8])
         } else {
             self.position = long_vle(self.buffer, self.position, value)?;
             Ok(())
@@ -153,19 +155,30 @@ pub const fn vle_len(value: u64) -> usize {
     if groups > 9 { 9 } else { groups }
 }
 
-/// Copies short strings inline, where calling the general routine would cost more than the copy.
-/// Both slices have the same length.
+/// Copies short strings inline, where calling the general routine would cost more than the copy: two
+/// fixed-size copies that overlap in the middle. Both slices have the same length.
 #[inline(always)]
 fn copy_short(to: &mut [u8], from: &[u8]) {
-    let length = from.len();
-    if (8..=16).contains(&length) && to.len() == length {
-        let (head, tail) = (from.first_chunk::<8>(), from.last_chunk::<8>());
-        if let (Some(head), Some(tail)) = (head, tail) {
-            to[..8].copy_from_slice(head);
-            to[length - 8..].copy_from_slice(tail);
+    match from.len() {
+        8..=16 => copy_ends::<8>(to, from),
+        4..=7 => copy_ends::<4>(to, from),
+        2..=3 => copy_ends::<2>(to, from),
+        17..=32 => copy_ends::<16>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+/// Copies the first and the last `N` bytes.
+#[inline(always)]
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    if let (Some(head), Some(tail)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
+        let (head, tail) = (*head, *tail);
+        if let Some(to) = to.first_chunk_mut::<N>() {
+            *to = head;
         }
-    } else {
-        to.copy_from_slice(from);
+        if let Some(to) = to.last_chunk_mut::<N>() {
+            *to = tail;
+        }
     }
 }
 

@@ -159,7 +159,8 @@ impl<'a> Put<'a> {
             return Err(NoRoom);
         }
         writer.u8(id::PUT)?;
-        writer.bytes_vle(self.payload)
+        writer.vle(self.payload.len() as u64)?;
+        writer.bytes(self.payload)
     }
 
     /// The header and everything between it and the payload.
