@@ -184,7 +184,7 @@ fn lease(value: u64, in_seconds: bool) -> Duration {
 /// A lease as a number and whether it counts seconds, which it does when it can.
 fn lease_value(lease: Duration) -> (u64, bool) {
     let milliseconds = lease.as_millis();
-    if milliseconds % 1000 == 0 {
+    if milliseconds.is_multiple_of(1000) {
         (lease.as_secs(), true)
     } else {
         (u64::try_from(milliseconds).unwrap_or(u64::MAX), false)
