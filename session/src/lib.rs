@@ -97,9 +97,9 @@ pub mod key_expr {
 
 /// Publishers and subscribers.
 pub mod pubsub {
+    pub use crate::publication::Publishing;
     pub use crate::publisher::{
         MatchingStatus, Publisher, PublisherBuilder, PublisherDeleteBuilder, PublisherPutBuilder,
-        Publishing,
     };
     pub use crate::put::{IntoAttachment, SessionDeleteBuilder, SessionPutBuilder};
     pub use crate::subscriber::{BackgroundSubscriberBuilder, Subscriber, SubscriberBuilder};

@@ -2,12 +2,17 @@
 
 //! The one message under construction that puts and deletes share, and what a publication ends in.
 
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Timestamp};
 use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as Limit};
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::wait::Pending;
 
 /// Everything about one publication but its key.
 #[derive(Debug, Clone)]
@@ -112,6 +117,52 @@ pub(crate) fn forgive_drop(result: Result<Outcome, PublishError>) -> Result<Outc
     match result {
         Err(PublishError::Dropped { peer }) => Ok(Outcome::Dropped { peer }),
         other => other,
+    }
+}
+
+/// The future of a put or delete.
+///
+/// # Cancel safety
+/// Dropping it before it is ready publishes the message to some peers or to none.
+pub struct Publishing<'a>(Stage<'a>);
+
+type Published = Result<Outcome, PublishError>;
+
+enum Stage<'a> {
+    /// Needed no waiting, and no allocation; empty once taken.
+    AtOnce(Option<Published>),
+    /// May wait.
+    Waiting(Pending<'a, Published>),
+}
+
+impl<'a> Publishing<'a> {
+    pub(crate) fn at_once(result: Published) -> Publishing<'a> {
+        Publishing(Stage::AtOnce(Some(result)))
+    }
+
+    pub(crate) fn waiting(future: impl Future<Output = Published> + Send + 'a) -> Publishing<'a> {
+        Publishing(Stage::Waiting(Box::pin(future)))
+    }
+}
+
+impl Future for Publishing<'_> {
+    type Output = Published;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Published> {
+        match &mut self.0 {
+            Stage::AtOnce(result) => Poll::Ready(
+                result
+                    .take()
+                    .expect("a future is not polled after it was ready"),
+            ),
+            Stage::Waiting(future) => future.as_mut().poll(context),
+        }
+    }
+}
+
+impl fmt::Debug for Publishing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Publishing")
     }
 }
 

@@ -3,18 +3,18 @@
 //! Declared publishers: the route of the key is worked out once, so that each put is cheap.
 
 use std::fmt;
-use std::future::{Future, IntoFuture, Ready, ready};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::{IntoFuture, Ready, ready};
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, Reliability};
 use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherFace, Wait as Limit};
 
 use crate::bytes::{Encoding, ZBytes};
-use crate::publication::{Message, Service, forgive_drop, message_setters, service_setters};
+use crate::publication::{
+    Message, Publishing, Service, forgive_drop, message_setters, service_setters,
+};
 use crate::session::Session;
-use crate::wait::{Done, Pending, Wait};
+use crate::wait::{Done, Wait};
 
 /// A publisher under construction; made by [`Session::declare_publisher`].
 #[derive(Debug)]
@@ -229,43 +229,17 @@ impl<'a> IntoFuture for PublisherPutBuilder<'a> {
     type Output = Result<Outcome, PublishError>;
     type IntoFuture = Publishing<'a>;
 
+    /// Publishes; under congestion control `Block` it waits by waker.
     fn into_future(self) -> Publishing<'a> {
         if self.message.delivery.congestion_control == CongestionControl::Drop {
-            return Publishing(Stage::AtOnce(Some(self)));
+            return Publishing::at_once(self.wait());
         }
         let PublisherPutBuilder { face, message } = self;
-        Publishing(Stage::Waiting(Box::pin(async move {
-            let publication = message.view()?;
-            forgive_drop(face.publish_async(&publication).await)
-        })))
-    }
-}
-
-/// The future of a publisher's put.
-///
-/// # Cancel safety
-/// Dropping it before it is ready publishes the message to some peers or to none.
-pub struct Publishing<'a>(Stage<'a>);
-
-enum Stage<'a> {
-    /// Never waits: no allocation is needed.
-    AtOnce(Option<PublisherPutBuilder<'a>>),
-    /// May wait.
-    Waiting(Pending<'a, Result<Outcome, PublishError>>),
-}
-
-impl Future for Publishing<'_> {
-    type Output = Result<Outcome, PublishError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            Stage::AtOnce(put) => {
-                let put = put
-                    .take()
-                    .expect("a future is not polled after it was ready");
-                Poll::Ready(put.wait())
-            }
-            Stage::Waiting(future) => future.as_mut().poll(context),
-        }
+        Publishing::waiting(async move {
+            forgive_drop(
+                face.publish_async_within(&message.view()?, message.limit)
+                    .await,
+            )
+        })
     }
 }

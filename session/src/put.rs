@@ -2,13 +2,13 @@
 
 //! Publishing on a key without declaring a publisher: the builder of [`Session::put`] and [`Session::delete`].
 
-use std::future::{IntoFuture, Ready, ready};
+use std::future::IntoFuture;
 
-use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_codec::{CongestionControl, KeyExpr, KeyExprError};
 use zonda_router::node::{Outcome, PublishError, Wait as Limit};
 
 use crate::bytes::ZBytes;
-use crate::publication::{Message, forgive_drop, message_setters, service_setters};
+use crate::publication::{Message, Publishing, forgive_drop, message_setters, service_setters};
 use crate::session::Session;
 use crate::wait::Wait;
 
@@ -58,14 +58,27 @@ impl Wait for SessionPutBuilder<'_, '_> {
     }
 }
 
-impl IntoFuture for SessionPutBuilder<'_, '_> {
+impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
     type Output = Result<Outcome, PublishError>;
-    type IntoFuture = Ready<Self::Output>;
+    type IntoFuture = Publishing<'a>;
 
-    /// Publishes like [`Wait::wait`]; under congestion control `Block` a declared publisher's put waits by waker,
-    /// this one holds the thread.
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
+    /// Publishes; under congestion control `Block` it waits by waker.
+    fn into_future(self) -> Publishing<'a> {
+        if self.message.delivery.congestion_control == CongestionControl::Drop {
+            return Publishing::at_once(self.wait());
+        }
+        let SessionPutBuilder {
+            session,
+            key,
+            message,
+        } = self;
+        Publishing::waiting(async move {
+            let publishing = session
+                .node()
+                .publish_async(&key?, &message.view()?, message.limit)
+                .await;
+            forgive_drop(publishing)
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::handlers::DefaultHandler;
 use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
-use crate::subscriber::SubscriberBuilder;
+use crate::subscriber::{Registry, SubscriberBuilder};
 use crate::wait::{Done, Pending, Wait};
 
 pub use zonda_codec::{EntityGlobalId, ZenohId};
@@ -74,6 +74,7 @@ impl IntoFuture for OpenBuilder {
             Ok(Session(Arc::new(Shared {
                 node,
                 publish_limit,
+                subscribers: Arc::default(),
             })))
         })
     }
@@ -91,6 +92,7 @@ struct Shared {
     node: Node,
     /// How long a `Block` publication may wait, unless it says otherwise.
     publish_limit: Duration,
+    subscribers: Arc<Registry>,
 }
 
 impl Session {
@@ -215,6 +217,10 @@ impl Session {
         &self.0.node
     }
 
+    pub(crate) fn subscribers(&self) -> &Arc<Registry> {
+        &self.0.subscribers
+    }
+
     pub(crate) fn publish_limit(&self) -> Duration {
         self.0.publish_limit
     }
@@ -231,6 +237,7 @@ impl fmt::Debug for Session {
 impl Drop for Shared {
     /// Never blocks: a thread of its own closes the node.
     fn drop(&mut self) {
+        self.subscribers.end_all();
         if self.node.is_closed() {
             return;
         }
@@ -271,7 +278,7 @@ impl Wait for CloseBuilder<'_> {
     /// # Blocking
     /// At most the timeout.
     fn wait(self) -> Self::To {
-        self.session.node().close_blocking(self.limit)
+        zonda_runtime::block_on(self.into_future())
     }
 }
 
@@ -280,7 +287,14 @@ impl<'a> IntoFuture for CloseBuilder<'a> {
     type IntoFuture = Pending<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.session.node().close(self.limit))
+        Box::pin(async move {
+            let CloseBuilder { session, limit } = self;
+            session.subscribers().end_all();
+            let closed = session.node().close(limit).await;
+            // Those that were being declared meanwhile.
+            session.subscribers().end_all();
+            closed
+        })
     }
 }
 

@@ -2,14 +2,17 @@
 
 //! Subscribers: what comes in on matching keys is given to a handler.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Delivery, Node, Sink, SubscriberId};
 
@@ -62,24 +65,26 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
     fn wait(self) -> Self::To {
         let key = self.key?.into_owned();
         let node = self.session.node().clone();
+        let registry = self.session.subscribers().clone();
         let (callback, handler) = self.handler.into_handler();
-        let state = Arc::new(State::default());
-        let sink = match H::STORES {
-            true => sink(state.clone(), move |sample| {
-                callback.call(sample.before_storing())
-            }),
-            false => sink(state.clone(), move |sample| callback.call(sample)),
-        };
+        let calls = Calls::new(callback);
+        let in_sink = calls.clone();
+        let sink: Sink = Arc::new(move |delivery| in_sink.call(delivery, H::STORES));
         let id = node.declare_subscriber(&key, sink)?;
-        Ok(Subscriber {
-            entry: Entry {
-                node,
-                id,
-                key,
-                state,
-            },
-            handler,
-        })
+        registry.insert(id, &calls);
+        if node.is_closed() {
+            // The close may have looked at the registry before this subscriber was in it.
+            calls.end();
+        }
+        let entry = Entry {
+            node,
+            registry,
+            id,
+            key,
+            calls,
+            background: false,
+        };
+        Ok(Subscriber { entry, handler })
     }
 }
 
@@ -102,12 +107,8 @@ impl Wait for BackgroundSubscriberBuilder<'_, '_> {
 
     /// Declares the subscriber; does not block.
     fn wait(self) -> Self::To {
-        let subscriber = self.0.wait()?;
-        subscriber
-            .entry
-            .state
-            .background
-            .store(true, Ordering::Relaxed);
+        let mut subscriber = self.0.wait()?;
+        subscriber.entry.background = true;
         Ok(())
     }
 }
@@ -162,7 +163,7 @@ impl<H> Subscriber<H> {
 
     /// How many samples were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
-        self.entry.state.panics.load(Ordering::Relaxed)
+        self.entry.calls.panics.load(Ordering::Relaxed)
     }
 
     /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
@@ -198,41 +199,86 @@ impl<H> fmt::Debug for Subscriber<H> {
 /// The declaration; undeclares itself when dropped.
 struct Entry {
     node: Node,
+    registry: Arc<Registry>,
     id: SubscriberId,
     key: KeyExpr<'static>,
-    state: Arc<State>,
-}
-
-/// What a subscriber and its sink share.
-#[derive(Default)]
-struct State {
-    /// No call begins any more.
-    undeclared: AtomicBool,
+    calls: Arc<Calls>,
     /// Outlives its [`Subscriber`].
-    background: AtomicBool,
-    /// Calls that panicked.
-    panics: AtomicU64,
+    background: bool,
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        if !self.state.background.load(Ordering::Relaxed) {
-            self.state.undeclared.store(true, Ordering::Release);
+        if !self.background {
+            self.calls.end();
+            self.registry.remove(self.id);
             self.node.undeclare_subscriber(self.id);
         }
     }
 }
 
-/// Turns deliveries into samples, and keeps panics from harming anybody but the sample they happen on.
-fn sink(state: Arc<State>, handle: impl Fn(Sample) + Send + Sync + 'static) -> Sink {
-    Arc::new(move |delivery: &Delivery<'_>| {
-        if state.undeclared.load(Ordering::Acquire) {
+/// What a subscriber and its sink share: the callback, until the end.
+///
+/// The node may keep a sink for a while after it ended (in a cached route); the user's closure must not wait for that.
+struct Calls {
+    callback: ArcSwapOption<Callback<Sample>>,
+    /// Calls that panicked.
+    panics: AtomicU64,
+}
+
+impl Calls {
+    fn new(callback: Callback<Sample>) -> Arc<Calls> {
+        let callback = ArcSwapOption::from_pointee(callback);
+        Arc::new(Calls {
+            callback,
+            panics: AtomicU64::new(0),
+        })
+    }
+
+    /// Gives a sample to the callback, if it has not ended; keeps a panic from harming anybody but that sample.
+    fn call(&self, delivery: &Delivery<'_>, stores: bool) {
+        let callback = self.callback.load();
+        let Some(callback) = callback.as_ref() else {
             return;
-        }
+        };
         let sample = Sample::new(delivery);
-        if catch_unwind(AssertUnwindSafe(|| handle(sample))).is_err() {
-            state.panics.fetch_add(1, Ordering::Relaxed);
+        let sample = if stores {
+            sample.before_storing()
+        } else {
+            sample
+        };
+        if catch_unwind(AssertUnwindSafe(|| callback.call(sample))).is_err() {
+            self.panics.fetch_add(1, Ordering::Relaxed);
             tracing::error!(key = %delivery.key, "a subscriber's callback panicked; this sample is lost to it");
         }
-    })
+    }
+
+    /// No call begins any more. The closure is dropped here, or by the call that is under way.
+    fn end(&self) {
+        drop(self.callback.swap(None));
+    }
+}
+
+/// The live subscribers of a session, so that closing it ends them.
+#[derive(Default)]
+pub(crate) struct Registry(Mutex<HashMap<SubscriberId, Arc<Calls>>>);
+
+impl Registry {
+    /// Ends every subscriber.
+    pub(crate) fn end_all(&self) {
+        let all = std::mem::take(&mut *self.0.lock());
+        // Closures are dropped here, where the lock is free again.
+        for calls in all.values() {
+            calls.end();
+        }
+    }
+
+    fn insert(&self, id: SubscriberId, calls: &Arc<Calls>) {
+        self.0.lock().insert(id, calls.clone());
+    }
+
+    fn remove(&self, id: SubscriberId) {
+        let removed = self.0.lock().remove(&id);
+        drop(removed);
+    }
 }

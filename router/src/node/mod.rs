@@ -26,7 +26,7 @@ mod route;
 mod shared;
 mod types;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
@@ -115,6 +115,24 @@ impl Node {
     ) -> Result<Outcome, PublishError> {
         let route = self.shared.undeclared_route(key)?;
         self.shared.dispatch(&route, publication, wait)
+    }
+
+    /// Publishes on a key without a declared publisher; under congestion control `Block` it waits for room by waker,
+    /// at most `limit` for each neighbour.
+    ///
+    /// # Errors
+    /// As [`Node::publish`].
+    ///
+    /// # Cancel safety
+    /// A future that is dropped has published to some neighbours or to none.
+    pub async fn publish_async(
+        &self,
+        key: &KeyExpr<'_>,
+        publication: &Publication<'_>,
+        limit: Duration,
+    ) -> Result<Outcome, PublishError> {
+        let route = self.shared.undeclared_route(key)?;
+        self.shared.dispatch_async(&route, publication, limit).await
     }
 
     /// A timestamp of this node's clock: unique, and later than every one it has seen.

@@ -205,12 +205,12 @@ impl Shared {
         verdict.end()
     }
 
-    /// Publishes without ever holding the thread: under `Block` it waits by waker, at most the configured
-    /// `wait_before_close`.
+    /// Publishes without ever holding the thread: under `Block` it waits by waker, at most `limit` for each neighbour.
     pub(super) async fn dispatch_async(
         &self,
         route: &Route,
         publication: &Publication<'_>,
+        limit: Duration,
     ) -> Result<Outcome, PublishError> {
         let body = self.checked_body(publication)?;
         let sending = Sending { publication, body: &body };
@@ -222,7 +222,6 @@ impl Shared {
             match sending.offer(hop) {
                 Ok(written) => verdict.sent(written),
                 Err(Refused::Full) if sending.waits() => {
-                    let limit = self.config.wait_before_close();
                     match self.within(limit, sending.insist_async(hop)).await {
                         Some(Ok(written)) => verdict.sent(written),
                         Some(Err(_)) => {}

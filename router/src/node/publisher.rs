@@ -2,7 +2,7 @@
 
 //! A declared publisher: one key, its route at hand.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
@@ -67,8 +67,20 @@ impl PublisherFace {
     /// # Cancel safety
     /// A future that is dropped has published to some neighbours or to none.
     pub async fn publish_async(&self, publication: &Publication<'_>) -> Result<Outcome, PublishError> {
+        self.publish_async_within(publication, self.shared.config.wait_before_close()).await
+    }
+
+    /// As [`PublisherFace::publish_async`], waiting at most `limit` for each neighbour.
+    ///
+    /// # Errors
+    /// As [`PublisherFace::publish`].
+    pub async fn publish_async_within(
+        &self,
+        publication: &Publication<'_>,
+        limit: Duration,
+    ) -> Result<Outcome, PublishError> {
         let route = self.renewed();
-        self.shared.dispatch_async(&route, publication).await
+        self.shared.dispatch_async(&route, publication, limit).await
     }
 
     /// Whether any subscriber is known that a message would reach.

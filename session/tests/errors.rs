@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Bad input and impossible wishes: typed errors in one line that say what and where.
+
+mod pair;
+
+use std::net::TcpListener;
+use std::time::Instant;
+
+use pair::{LONG, alone};
+use zonda::bytes::Encoding;
+use zonda::{Config, DeclareError, OpenError, PublishError, Wait};
+
+#[test]
+fn invalid_keys_are_refused_where_they_are_used() {
+    let session = alone();
+    for bad in ["", "/a", "a//b", "a/b/", "a#b", "a*"] {
+        let error = session.put(bad, "x").wait().unwrap_err();
+        assert!(matches!(error, PublishError::Key(_)), "{bad}: {error}");
+        let error = session.delete(bad).wait().unwrap_err();
+        assert!(matches!(error, PublishError::Key(_)), "{bad}: {error}");
+        let error = session.declare_subscriber(bad).wait().unwrap_err();
+        assert!(matches!(error, DeclareError::Key(_)), "{bad}: {error}");
+        let error = session.declare_publisher(bad).wait().unwrap_err();
+        assert!(matches!(error, DeclareError::Key(_)), "{bad}: {error}");
+        assert!(session.declare_keyexpr(bad).wait().is_err());
+        let line = zonda::Error::from(error).to_string();
+        assert!(!line.is_empty() && !line.contains('\n'));
+    }
+}
+
+#[test]
+fn a_schema_the_wire_cannot_say_is_refused() {
+    let session = alone();
+    let encoding = Encoding::TEXT_PLAIN.with_schema("x".repeat(256));
+    let error = session
+        .put("demo", "x")
+        .encoding(&encoding)
+        .wait()
+        .unwrap_err();
+    assert_eq!(error, PublishError::SchemaTooLong { len: 256 });
+    let publisher = session
+        .declare_publisher("demo")
+        .encoding(encoding)
+        .wait()
+        .unwrap();
+    assert_eq!(
+        publisher.try_put("x"),
+        Err(PublishError::SchemaTooLong { len: 256 })
+    );
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp/{}", taken.local_addr().unwrap());
+    let error = zonda::open(Config::peer().listen([&endpoint]))
+        .wait()
+        .unwrap_err();
+    assert!(matches!(error, OpenError::Listen { .. }), "{error:?}");
+    assert!(error.to_string().contains(&endpoint), "{error}");
+}
+
+#[test]
+fn a_client_without_a_router_fails_at_once() {
+    let begin = Instant::now();
+    let error = zonda::open(Config::client([] as [&str; 0]))
+        .wait()
+        .unwrap_err();
+    assert_eq!(error, OpenError::NoEndpoint);
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let endpoint = format!("tcp/{free}");
+    let error = zonda::open(Config::client([&endpoint])).wait().unwrap_err();
+    assert!(matches!(error, OpenError::Connect { .. }), "{error:?}");
+    assert!(error.to_string().contains(&endpoint), "{error}");
+    assert!(begin.elapsed() < LONG / 4);
+}
+
+#[test]
+fn a_refused_configuration_is_an_open_error() {
+    let error = zonda::open(Config::peer().listen(["nonsense"]))
+        .wait()
+        .unwrap_err();
+    assert!(error.to_string().contains("listen/endpoints"), "{error}");
+    let error = zonda::open(Config::peer().with("conect", "{}"))
+        .wait()
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("did you mean `connect`?"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_peer_opens_without_anybody_to_connect_to() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let config = Config::peer()
+        .listen(["tcp/127.0.0.1:0"])
+        .connect([format!("tcp/{free}")]);
+    let session = zonda::open(config).wait().unwrap();
+    session.put("demo", "nobody hears").wait().unwrap();
+    session.close().wait().unwrap();
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A peer whose callback never returns: puts tell the truth, and close keeps its deadline.
+
+mod pair;
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use pair::{LONG, pair, until_matched};
+use zonda::bytes::ZBytes;
+use zonda::pubsub::Publisher;
+use zonda::qos::CongestionControl;
+use zonda::{Outcome, PublishError, Session, Wait};
+
+/// Two peers; the second's callback on `demo` waits until the sender is dropped.
+fn stuck() -> (Session, Session, mpsc::Sender<()>) {
+    let (a, b) = pair();
+    let (release, held) = mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    b.declare_subscriber("demo")
+        .callback(move |_| {
+            // Ends with an error when the sender goes.
+            let _ = held.lock().unwrap().recv();
+        })
+        .background()
+        .wait()
+        .unwrap();
+    (a, b, release)
+}
+
+/// A publisher to the stuck peer, after so many puts that nothing moves any more.
+fn stuffed<'a>(a: &Session, payload: &ZBytes) -> Publisher<'a> {
+    let publisher = a
+        .declare_publisher("demo")
+        .congestion_control(CongestionControl::Block);
+    let publisher = publisher.wait().unwrap();
+    until_matched(&publisher);
+    let begin = Instant::now();
+    while publisher.put(payload).timeout(LIMIT).wait().is_ok() {
+        assert!(begin.elapsed() < LONG, "never full");
+    }
+    publisher
+}
+
+/// Short for a test, long for a loopback socket.
+const LIMIT: Duration = Duration::from_millis(200);
+
+#[test]
+fn puts_to_a_stuck_peer_tell_the_truth_and_name_it() {
+    let (a, b, release) = stuck();
+    let payload = ZBytes::from(vec![0; 1 << 20]);
+    let blocking = stuffed(&a, &payload);
+    let peer = b.zid();
+
+    let begin = Instant::now();
+    let refused = blocking.put(&payload).timeout(LIMIT).wait();
+    assert_eq!(refused, Err(PublishError::Timeout { peer, after: LIMIT }));
+    assert!(begin.elapsed() >= LIMIT && begin.elapsed() < LONG / 4);
+    assert_eq!(
+        blocking.try_put(&payload),
+        Err(PublishError::WouldBlock { peer })
+    );
+
+    let dropping = a.declare_publisher("demo").wait().unwrap();
+    assert_eq!(dropping.put(&payload).wait(), Ok(Outcome::Dropped { peer }));
+    assert_eq!(
+        dropping.try_put(&payload),
+        Err(PublishError::Dropped { peer })
+    );
+    assert_eq!(
+        a.put("demo", &payload).wait(),
+        Ok(Outcome::Dropped { peer })
+    );
+    drop(release);
+}
+
+#[tokio::test]
+async fn an_awaited_put_keeps_its_limit_without_holding_the_thread() {
+    let (a, b, release) = stuck();
+    let payload = ZBytes::from(vec![0; 1 << 20]);
+    let publisher = stuffed(&a, &payload);
+    let expected = Err(PublishError::Timeout {
+        peer: b.zid(),
+        after: LIMIT,
+    });
+    let ticks = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = ticks => unreachable!("it never ends"),
+        refused = publisher.put(&payload).timeout(LIMIT) => assert_eq!(refused, expected),
+    }
+    let control = CongestionControl::Block;
+    let refused = a
+        .put("demo", &payload)
+        .congestion_control(control)
+        .timeout(LIMIT)
+        .await;
+    assert_eq!(refused, expected);
+    drop(release);
+}
+
+#[test]
+fn close_keeps_its_deadline_in_front_of_a_stuck_peer() {
+    let (a, _b, release) = stuck();
+    let payload = ZBytes::from(vec![0; 1 << 20]);
+    let _publisher = stuffed(&a, &payload);
+    let begin = Instant::now();
+    let result = a.close().timeout(LIMIT).wait();
+    assert!(
+        begin.elapsed() < LIMIT + LIMIT,
+        "took {:?}",
+        begin.elapsed()
+    );
+    assert!(
+        result.is_err(),
+        "the unsent messages were lost, which must be told"
+    );
+    assert!(a.is_closed());
+    drop(release);
+}
