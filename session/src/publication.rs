@@ -170,28 +170,24 @@ impl fmt::Debug for Publishing<'_> {
 macro_rules! message_setters {
     () => {
         /// How to read the payload; default: that of the publisher, or plain bytes. Deletions have none.
-        #[must_use]
         pub fn encoding(mut self, encoding: impl Into<$crate::bytes::Encoding>) -> Self {
             self.message.encoding = encoding.into();
             self
         }
 
         /// The application's own bytes beside the payload.
-        #[must_use]
         pub fn attachment(mut self, attachment: impl $crate::put::IntoAttachment) -> Self {
             self.message.attachment = attachment.into_attachment();
             self
         }
 
         /// When the value was made; default: unknown, until a router stamps it.
-        #[must_use]
         pub fn timestamp(mut self, timestamp: impl Into<Option<$crate::time::Timestamp>>) -> Self {
             self.message.timestamp = timestamp.into();
             self
         }
 
         /// Who made the value, and its number in that source.
-        #[must_use]
         pub fn source_info(
             mut self,
             source_info: impl Into<Option<$crate::sample::SourceInfo>>,
@@ -202,7 +198,6 @@ macro_rules! message_setters {
 
         /// How long this publication may wait for room under congestion control `Block`. Default: the
         /// configuration's `wait_before_close`, 5 s.
-        #[must_use]
         pub fn timeout(mut self, limit: std::time::Duration) -> Self {
             self.message.limit = limit;
             self
@@ -214,28 +209,24 @@ macro_rules! message_setters {
 macro_rules! service_setters {
     ($($field:ident).+) => {
         /// Which messages go first. Default: `Data`.
-        #[must_use]
         pub fn priority(mut self, priority: $crate::qos::Priority) -> Self {
             self.$($field).+.priority = priority;
             self
         }
 
         /// What happens when a peer is slow. Default: `Drop`.
-        #[must_use]
         pub fn congestion_control(mut self, control: $crate::qos::CongestionControl) -> Self {
             self.$($field).+.congestion_control = control;
             self
         }
 
         /// Whether the message is not to wait for company in a batch. Default: no.
-        #[must_use]
         pub fn express(mut self, express: bool) -> Self {
             self.$($field).+.express = express;
             self
         }
 
         /// Whether hops may lose the message. Default: `Reliable`.
-        #[must_use]
         pub fn reliability(mut self, reliability: $crate::qos::Reliability) -> Self {
             self.$($field).+.reliability = reliability;
             self

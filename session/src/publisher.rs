@@ -30,7 +30,6 @@ impl PublisherBuilder<'_, '_> {
     service_setters!(service);
 
     /// How to read the payloads, unless a put says otherwise. Default: plain bytes.
-    #[must_use]
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
         self.encoding = encoding.into();
         self

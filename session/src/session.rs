@@ -263,7 +263,6 @@ pub struct CloseBuilder<'a> {
 
 impl CloseBuilder<'_> {
     /// How long closing may take. Default: 10 s.
-    #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self

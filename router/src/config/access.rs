@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use zonda_codec::{Endpoint, WhatAmI, ZenohId};
+use zonda_codec::{Endpoint, Resolution, WhatAmI, ZenohId};
 use zonda_runtime::{AnyRuntime, RuntimeKind};
 
 use super::json5::{Located, Value};
@@ -162,19 +162,9 @@ impl Config {
         self.endpoints("listen/endpoints")
     }
 
-    /// How long `open` tries to connect. Default: for ever (router, peer), once (client).
+    /// How long a client's `open` tries to connect. Default: once. A router or peer connects in the background, for ever.
     pub fn connect_timeout(&self) -> TimeLimit {
         self.time_limit("connect/timeout_ms")
-    }
-
-    /// How long `open` tries to listen. Default: once.
-    pub fn listen_timeout(&self) -> TimeLimit {
-        self.time_limit("listen/timeout_ms")
-    }
-
-    /// Whether `open` fails when connecting did. Default: only for a client.
-    pub fn connect_exit_on_failure(&self) -> bool {
-        self.flag("connect/exit_on_failure")
     }
 
     /// Whether `open` fails when listening did. Default: yes.
@@ -184,17 +174,15 @@ impl Config {
 
     /// Pauses between attempts to connect. Default: 1 s, doubled up to 4 s.
     pub fn connect_retry(&self) -> Retry {
-        self.retry("connect")
-    }
-
-    /// Pauses between attempts to listen. Default: 1 s, doubled up to 4 s.
-    pub fn listen_retry(&self) -> Retry {
-        self.retry("listen")
-    }
-
-    /// Whether `open` waits for the first declarations of the peers it connected to. Default: yes.
-    pub fn open_waits_for_declares(&self) -> bool {
-        self.flag("open/return_conditions/declares")
+        let factor = match self.value("connect/retry/period_increase_factor") {
+            Value::Number(n) => n,
+            _ => 2.0,
+        };
+        Retry {
+            period_init: self.millis("connect/retry/period_init_ms"),
+            period_max: self.millis("connect/retry/period_max_ms"),
+            increase_factor: factor,
+        }
     }
 
     /// Whether the node stamps publications. Default: only a router.
@@ -248,12 +236,17 @@ impl Config {
         }
     }
 
-    /// Width of sequence numbers, as a number of bits. Default: 32.
-    pub fn sequence_number_bits(&self) -> u32 {
-        let text = self
-            .text("transport/link/tx/sequence_number_resolution")
-            .unwrap_or_default();
-        text.trim_end_matches("bit").parse().unwrap_or(32)
+    /// Widths offered for sequence numbers (default: 32 bits) and request ids (as large as they come: 32 bits).
+    pub fn resolution(&self) -> Resolution {
+        let text = self.text("transport/link/tx/sequence_number_resolution");
+        let frame_sn = match text.as_deref() {
+            Some("8bit") => 0,
+            Some("16bit") => 1,
+            Some("64bit") => 3,
+            _ => 2,
+        };
+        let requests = Resolution::default().bits() & 0b1100;
+        Resolution::from_bits(requests | frame_sn)
     }
 
     /// How long a peer may be silent before its link is dead. Default: 10 s.
@@ -296,20 +289,8 @@ impl Config {
         self.flag("adminspace/permissions/read")
     }
 
-    fn endpoints(&self, path: &str) -> Vec<Endpoint> {
+    pub(super) fn endpoints(&self, path: &str) -> Vec<Endpoint> {
         value::endpoints(&self.value(path)).unwrap_or_default()
-    }
-
-    fn retry(&self, section: &str) -> Retry {
-        let factor = match self.value(&format!("{section}/retry/period_increase_factor")) {
-            Value::Number(n) => n,
-            _ => 2.0,
-        };
-        Retry {
-            period_init: self.millis(&format!("{section}/retry/period_init_ms")),
-            period_max: self.millis(&format!("{section}/retry/period_max_ms")),
-            increase_factor: factor,
-        }
     }
 
     fn time_limit(&self, path: &str) -> TimeLimit {

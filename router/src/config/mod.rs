@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use zonda_codec::WhatAmI;
 use zonda_runtime::AnyRuntime;
 
 pub use access::{Retry, TimeLimit};
@@ -152,7 +153,7 @@ impl Config {
             let Some(key) = keys::find(path).or_else(|| keys::subtree_of(path)) else {
                 continue;
             };
-            if let Some(text) = complaint(key, path, &setting.value) {
+            if let Some(text) = complaint(self.mode(), key, path, &setting.value) {
                 warnings.push(Warning {
                     key: path.clone(),
                     line: setting.line,
@@ -163,12 +164,28 @@ impl Config {
         warnings
     }
 
-    /// Reports what a builder method could not accept.
+    /// Reports what a builder method could not accept, and endpoints whose protocol `transport/link/protocols`
+    /// does not allow.
     ///
     /// # Errors
     /// The first such thing.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        self.refused.clone().map_or(Ok(()), Err)
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone());
+        }
+        let Some(allowed) = self.protocols() else { return Ok(()) };
+        for key in ["connect/endpoints", "listen/endpoints"] {
+            let endpoints = self.endpoints(key);
+            if let Some(refused) = endpoints.iter().find(|e| !allowed.iter().any(|p| p == e.proto())) {
+                return Err(ConfigError::Value {
+                    key: key.to_owned(),
+                    line: self.settings.get(key).and_then(|s| s.line),
+                    found: refused.to_string(),
+                    expected: format!("one of the protocols {} (transport/link/protocols)", allowed.join(", ")),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Applies `tree` at `path` to a copy first, so that an error changes nothing.
@@ -340,7 +357,7 @@ fn default_of(key: &Key) -> Value {
 }
 
 /// What to say about a setting that is not honoured.
-fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
+fn complaint(role: WhatAmI, key: &Key, path: &str, value: &Value) -> Option<String> {
     let shown = if SECRETS.contains(&path) {
         "the given value".to_owned()
     } else {
@@ -348,10 +365,12 @@ fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
     };
     let text = match key.support {
         Support::Full => return grouped(key, value),
+        Support::ClientOnly(_) if role == WhatAmI::Client => return None,
+        Support::ClientOnly(instead) if !same(value, &default_of(key)) => instead,
         Support::Only(honoured, instead) if shown != honoured => instead,
         Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
         Support::Gone => "has no effect any more, in the reference either; remove it",
-        Support::Only(..) | Support::Not(_) => return None,
+        Support::ClientOnly(_) | Support::Only(..) | Support::Not(_) => return None,
     };
     Some(format!("{shown} has no effect: {text}"))
 }

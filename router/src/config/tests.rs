@@ -99,6 +99,7 @@ fn the_reference_s_whole_default_configuration_is_accepted() {
     }
     let warned: Vec<String> = config.warnings().into_iter().map(|w| w.key).collect();
     let expected = [
+        "open/return_conditions/declares",
         "scouting/gossip/enabled",
         "scouting/multicast/enabled",
         "transport/shared_memory/enabled",
@@ -234,14 +235,13 @@ fn defaults_follow_the_role() {
         ["tcp/[::]:0"]
     );
     assert_eq!(peer.connect_timeout(), TimeLimit::Forever);
-    assert!(!peer.connect_exit_on_failure() && peer.listen_exit_on_failure());
+    assert!(peer.listen_exit_on_failure());
     assert!(!peer.timestamping());
 
     let client = Config::client(["tcp/127.0.0.1:7447"]);
     assert!(client.listen_endpoints().is_empty());
     assert_eq!(client.connect_endpoints().len(), 1);
     assert_eq!(client.connect_timeout(), TimeLimit::Once);
-    assert!(client.connect_exit_on_failure());
 
     let router = Config::router();
     assert_eq!(
@@ -260,10 +260,10 @@ fn defaults_follow_the_role() {
     assert_eq!(router.max_message_size(), 1 << 30);
     assert_eq!(router.wait_before_close(), Duration::from_secs(5));
     assert_eq!(router.max_sessions(), 1000);
-    assert_eq!(router.sequence_number_bits(), 32);
+    assert_eq!(router.resolution(), zonda_codec::Resolution::default());
     assert_eq!(router.accept_pending(), None);
     assert_eq!(router.connect_retry().period_max, Duration::from_secs(4));
-    assert!(router.qos_enabled() && router.open_waits_for_declares());
+    assert!(router.qos_enabled());
     assert_eq!(router.runtime_kind(), RuntimeKind::default());
 }
 
@@ -467,4 +467,37 @@ fn deep_nesting_is_an_error_and_nothing_worse() {
     for (end, _) in cut.char_indices() {
         let _ = json5::parse(&cut[..end]);
     }
+}
+
+#[test]
+fn resolutions_follow_their_names() {
+    for (name, bits) in [("8bit", 8), ("16bit", 16), ("32bit", 32), ("64bit", 64)] {
+        let config = Config::default().with(
+            "transport/link/tx/sequence_number_resolution",
+            &format!("{name:?}"),
+        );
+        config.validate().unwrap();
+        assert_eq!(config.resolution().frame_sn_bits(), bits);
+        assert_eq!(config.resolution().request_id_bits(), 32);
+    }
+}
+
+#[test]
+fn endpoints_of_protocols_that_are_not_allowed_are_refused() {
+    let config = Config::client(["tcp/127.0.0.1:1"]).with("transport/link/protocols", "['udp']");
+    assert_eq!(
+        config.validate().unwrap_err().to_string(),
+        "`connect/endpoints` is tcp/127.0.0.1:1, expected one of the protocols udp (transport/link/protocols)"
+    );
+    config
+        .with("transport/link/protocols", "['udp', 'tcp']")
+        .validate()
+        .unwrap();
+}
+
+#[test]
+fn a_key_that_only_clients_honour_is_reported_for_others() {
+    let client = Config::client(["tcp/127.0.0.1:1"]).with("connect/timeout_ms", "100");
+    assert_eq!(client.warnings(), []);
+    assert_eq!(client.with_mode(WhatAmI::Peer).warnings().len(), 1);
 }

@@ -47,6 +47,7 @@ impl Shared {
     pub(super) fn parameters(&self) -> LocalParameters {
         LocalParameters {
             batch_size: self.config.batch_size(),
+            resolution: self.config.resolution(),
             qos: self.config.qos_enabled(),
             lease: self.config.lease(),
             keep_alive_divisor: self.config.keep_alive_divisor(),

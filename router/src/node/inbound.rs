@@ -201,7 +201,7 @@ impl Incoming<'_> {
         let PushBody::Put(put) = &self.push.body else { return Stamp::Keep };
         match &put.timestamp {
             None => Stamp::Give(shared.clock.new_timestamp(burst.now())),
-            Some(stamp) => judge(&shared.clock, stamp, burst.now(), shared.config.drop_future_timestamp()),
+            Some(stamp) => judge(&shared.clock, stamp, burst.now(), shared.drops_future),
         }
     }
 

@@ -69,6 +69,8 @@ pub(super) struct Shared {
     pub(super) clock: Hlc,
     /// This node stamps what it routes and publishes.
     pub(super) stamps: bool,
+    /// What is stamped with an impossible future is dropped rather than stamped anew.
+    pub(super) drops_future: bool,
     pub(super) state: Mutex<State>,
     /// The table's generation, readable without the lock.
     generation: AtomicU64,
@@ -108,6 +110,7 @@ impl Shared {
             zid,
             role,
             stamps: config.timestamping(),
+            drops_future: config.drop_future_timestamp(),
             config,
             runtime,
             local,

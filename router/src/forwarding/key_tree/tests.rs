@@ -46,8 +46,8 @@ fn a_verbatim_chunk_with_a_star_equals_only_itself() {
     let mut tree = KeyTree::new();
     tree.insert("a/@$*", 1);
     assert_eq!(matching(&tree, "a/@$*"), [1]);
-    assert_eq!(matching(&tree, "a/@x"), []);
-    assert_eq!(matching(&tree, "a/*"), []);
+    assert!(matching(&tree, "a/@x").is_empty());
+    assert!(matching(&tree, "a/*").is_empty());
 }
 
 #[test]
