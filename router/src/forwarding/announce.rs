@@ -3,6 +3,7 @@
 //! Telling neighbours what exists: all of it to gateways and fellow peers, and to served nodes what their interests
 //! cover. An entity is told as long as one source that may be passed on to the neighbour is left.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
@@ -10,8 +11,20 @@ use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
 use super::entity::{Change, Kind, Source};
 use super::face::{Face, Told};
 use super::ids::{Spelling, beginning};
+use super::interest::InterestRef;
 use super::table::ForwardingTable;
 use super::{Action, message};
+
+/// What a face is to hear of an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hears {
+    /// Everything.
+    All,
+    /// How one it knows changes and that it ends, but of no new one.
+    Known,
+    /// Nothing; but what it was told before is forgotten when it is no longer true.
+    Nothing,
+}
 
 impl ForwardingTable {
     /// Tells everybody concerned how the sources of an entity changed, and forgets it if none is left.
@@ -30,7 +43,7 @@ impl ForwardingTable {
         }
         if change.south {
             for slot in self.north.clone() {
-                self.refresh(kind, entity, slot, true, actions);
+                self.refresh(kind, entity, slot, Hears::All, actions);
             }
         }
         self.tell_interested(kind, entity, change, actions);
@@ -52,19 +65,18 @@ impl ForwardingTable {
                 .for_each(&mut |entity| all.push(entity));
             all.sort_unstable();
             for entity in all {
-                self.refresh(kind, entity, slot, true, actions);
+                self.refresh(kind, entity, slot, Hears::All, actions);
             }
         }
     }
 
-    /// Brings what `slot` knows of an entity up to date. Without `interested` nothing is sent, but what it was told
-    /// before is forgotten when it is no longer true.
+    /// Brings what `slot` knows of an entity up to date.
     pub(super) fn refresh(
         &mut self,
         kind: Kind,
         entity: u32,
         slot: u32,
-        interested: bool,
+        hears: Hears,
         actions: &mut Vec<Action>,
     ) {
         let Some(face) = self.faces.get(slot) else {
@@ -73,17 +85,17 @@ impl ForwardingTable {
         let now = visible(kind, self.entities(kind).sources(entity), face);
         let before = face.told.of(kind).get(&entity).copied();
         match (now, before) {
-            (Some(info), None) if interested => {
+            (Some(info), None) if hears == Hears::All => {
                 self.tell(kind, (entity, info), slot, None, actions);
             }
-            (Some(info), Some(told)) if interested && told.info != info => {
+            (Some(info), Some(told)) if hears != Hears::Nothing && told.info != info => {
                 self.tell(kind, (entity, info), slot, None, actions);
             }
             (None, Some(told)) => {
                 self.entities_mut(kind).remove_told(entity, slot);
                 if let Some(face) = self.faces.get_mut(slot) {
                     face.told.of_mut(kind).remove(&entity);
-                    if interested {
+                    if hears != Hears::Nothing {
                         let end = message::undeclaration(kind, told.id);
                         message::declare(face.id, None, end, actions);
                     }
@@ -176,24 +188,27 @@ impl ForwardingTable {
         let Some(key) = self.entities(kind).key(entity).cloned() else {
             return;
         };
-        let (mut slots, mut groups) = (Vec::new(), Vec::new());
+        let (mut slots, mut groups) = (BTreeMap::new(), Vec::new());
         self.interested(kind, &key, |slot, group| {
             let turns = fewest == 0 || only == Some(slot);
-            match group {
-                None if turns || is_queryable => slots.push(slot),
-                Some(key) if turns && slot != change.slot => groups.push((slot, key)),
-                _ => {}
+            if turns || is_queryable {
+                let hears = slots.entry(slot).or_insert(Hears::Known);
+                if group.is_none() {
+                    *hears = Hears::All;
+                }
+            }
+            if let Some(key) = group
+                && turns
+                && slot != change.slot
+            {
+                groups.push((slot, key));
             }
         });
-        slots.sort_unstable();
-        slots.dedup();
-        for slot in &slots {
-            self.refresh(kind, entity, *slot, true, actions);
+        if let Some(slot) = only {
+            slots.entry(slot).or_insert(Hears::Nothing);
         }
-        if let Some(slot) = only
-            && !slots.contains(&slot)
-        {
-            self.refresh(kind, entity, slot, false, actions);
+        for (slot, hears) in slots {
+            self.refresh(kind, entity, slot, hears, actions);
         }
         groups.sort_unstable();
         groups.dedup();
@@ -204,8 +219,13 @@ impl ForwardingTable {
 
     /// Calls `found` with the face of each kept interest in `kind` that covers `key`, and with the interest's
     /// key if it is an aggregate one.
-    fn interested(&self, kind: Kind, key: &str, mut found: impl FnMut(u32, Option<Arc<str>>)) {
-        let mut check = |interest: super::interest::InterestRef| {
+    pub(super) fn interested(
+        &self,
+        kind: Kind,
+        key: &str,
+        mut found: impl FnMut(u32, Option<Arc<str>>),
+    ) {
+        let mut check = |interest: InterestRef| {
             let face = self.faces.get(interest.slot);
             if let Some(kept) = face.and_then(|face| face.interests.get(&interest.id))
                 && kept.options.contains(kind.option())

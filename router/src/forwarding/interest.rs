@@ -44,6 +44,11 @@ impl Kept {
             .as_ref()
             .filter(|_| self.aggregate && kind != Kind::Token)
     }
+
+    /// The groups it is a member of.
+    fn groups(&self) -> impl Iterator<Item = (Kind, Arc<str>)> {
+        kinds(self.options).filter_map(|kind| Some((kind, self.group_key(kind)?.clone())))
+    }
 }
 
 /// All aggregate interests of a face in one kind on one key.
@@ -53,6 +58,15 @@ pub(super) struct Group {
     members: usize,
     /// The id under which the face knows that something matches.
     told: Option<u32>,
+}
+
+/// What an interest leaves behind that is gone.
+#[derive(Default)]
+struct Left {
+    /// Declarations of groups without members: kind, id and key.
+    groups: Vec<(Kind, u32, Arc<str>)>,
+    /// What was asked of the gateways on its behalf.
+    want: Option<u32>,
 }
 
 /// An interest whose key is resolved.
@@ -81,7 +95,12 @@ impl ForwardingTable {
             return;
         }
         if interest.mode == InterestMode::Final {
-            self.retract(face.index, interest.id, actions);
+            let user = InterestRef {
+                slot: face.index,
+                id: interest.id,
+            };
+            let left = self.retract(user);
+            self.clear(user, left, actions);
             return;
         }
         let key = interest.wire_expr.map(|expr| self.key(face, &expr));
@@ -162,20 +181,11 @@ impl ForwardingTable {
     }
 
     fn keep(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
-        self.retract(face.index, asking.id, actions);
         let limits = self.limits;
         let length = asking.key.as_ref().map_or(0, |key| key.len());
         let Some(asker) = self.face_mut(face) else {
             return;
         };
-        if asker.is_full(
-            (asker.interests.len(), limits.interests_max),
-            length,
-            &limits,
-        ) {
-            return;
-        }
-        asker.key_bytes += length;
         // Aggregation is a service to clients; peers are told each entity.
         let aggregate = asking.options.contains(InterestOptions::AGGREGATE)
             && asker.info.whatami == WhatAmI::Client;
@@ -186,15 +196,32 @@ impl ForwardingTable {
             want: None,
             unanswered: false,
         };
-        self.register(face, asking.id, kept);
-        if asking.mode == InterestMode::CurrentFuture {
-            self.answer(face, &asking, actions);
-        }
+        // An id in use is used anew. The old interest leaves its groups and its gateways when the new one is there, so
+        // that what both have in common stays as it is.
+        kept.groups().for_each(|group| enter_group(asker, group));
         let user = InterestRef {
             slot: face.index,
             id: asking.id,
         };
+        let left = self.retract(user);
+        let Some(asker) = self.face_mut(face) else {
+            return;
+        };
+        let count = (asker.interests.len(), limits.interests_max);
+        if asker.is_full(count, length, &limits) {
+            kept.groups().for_each(|group| {
+                leave_group(asker, &group);
+            });
+            self.clear(user, left, actions);
+            return;
+        }
+        asker.key_bytes += length;
+        self.register(face, asking.id, kept);
+        if asking.mode == InterestMode::CurrentFuture {
+            self.answer(face, &asking, actions);
+        }
         let waits = self.ask_for(user, (asking.mode, asking.options, asking.key), actions);
+        self.clear(user, left, actions);
         if !waits {
             message::declare(face, Some(asking.id), Declaration::Final, actions);
         }
@@ -218,56 +245,74 @@ impl ForwardingTable {
                 None => asker.grants_all += 1,
             }
         }
-        for kind in kinds(kept.options) {
-            if let Some(key) = kept.group_key(kind) {
-                let group = asker.groups.entry((kind, key.clone())).or_insert(Group {
-                    members: 0,
-                    told: None,
-                });
-                group.members += 1;
-            }
-        }
         asker.interests.insert(id, kept);
     }
 
     /// Forgets a kept interest, if there is one under this id.
-    fn retract(&mut self, slot: u32, id: u32, actions: &mut Vec<Action>) {
-        let Some(face) = self.faces.get_mut(slot) else {
-            return;
+    fn retract(&mut self, user: InterestRef) -> Left {
+        let Some(face) = self.faces.get_mut(user.slot) else {
+            return Left::default();
         };
-        let Some(kept) = face.interests.remove(&id) else {
-            return;
+        let Some(kept) = face.interests.remove(&user.id) else {
+            return Left::default();
         };
         face.key_bytes -= kept.key.as_ref().map_or(0, |key| key.len());
         if kept.options.contains(InterestOptions::KEYEXPRS) {
             match &kept.key {
-                Some(key) => drop(face.granting.remove(key, id)),
+                Some(key) => drop(face.granting.remove(key, user.id)),
                 None => face.grants_all -= 1,
             }
         }
-        for kind in kinds(kept.options) {
-            if let Some(key) = kept.group_key(kind) {
-                leave_group(face, (kind, key.clone()));
+        let groups = kept
+            .groups()
+            .filter_map(|group| Some((group.0, leave_group(face, &group)?, group.1)))
+            .collect();
+        self.unregister(user, &kept);
+        Left {
+            groups,
+            want: kept.want,
+        }
+    }
+
+    /// Ends what an interest left behind, where it must be said.
+    fn clear(&mut self, user: InterestRef, left: Left, actions: &mut Vec<Action>) {
+        // What was told under an interest alone is left to the neighbour to forget. But as long as another interest covers
+        // the key, it may take the declaration for one of that interest's, whose end it will be told.
+        for (kind, told, key) in left.groups {
+            let mut covered = false;
+            self.interested(kind, &key, |other, _| covered |= other == user.slot);
+            if let Some(face) = self.faces.get(user.slot).filter(|_| covered) {
+                let end = message::undeclaration(kind, told);
+                message::declare(face.id, None, end, actions);
             }
         }
-        self.unregister(InterestRef { slot, id }, &kept, actions);
+        let face = self.faces.get(user.slot);
+        let now = face.and_then(|face| face.interests.get(&user.id)?.want);
+        if let Some(want) = left.want
+            && now != Some(want)
+        {
+            self.release_interest(want, user, actions);
+        }
     }
 
     /// Forgets the interests of a face that is gone.
     pub(super) fn forget_interests(&mut self, slot: u32, gone: &Face, actions: &mut Vec<Action>) {
-        for (&id, kept) in &gone.interests {
-            self.unregister(InterestRef { slot, id }, kept, actions);
+        let mut interests: Vec<_> = gone.interests.iter().collect();
+        interests.sort_unstable_by_key(|(id, _)| **id);
+        for (&id, kept) in interests {
+            let user = InterestRef { slot, id };
+            self.unregister(user, kept);
+            if let Some(want) = kept.want {
+                self.release_interest(want, user, actions);
+            }
         }
         self.forget_current(gone.id);
     }
 
-    fn unregister(&mut self, reference: InterestRef, kept: &Kept, actions: &mut Vec<Action>) {
+    fn unregister(&mut self, user: InterestRef, kept: &Kept) {
         match &kept.key {
-            Some(key) => drop(self.interests.remove(key, reference)),
-            None => drop(self.interests_in_all.remove(&reference)),
-        }
-        if let Some(want) = kept.want {
-            self.release_interest(want, reference, actions);
+            Some(key) => drop(self.interests.remove(key, user)),
+            None => drop(self.interests_in_all.remove(&user)),
         }
     }
 
@@ -383,11 +428,20 @@ impl ForwardingTable {
     }
 }
 
-fn leave_group(face: &mut Face, group: (Kind, Arc<str>)) {
-    if let Some(state) = face.groups.get_mut(&group) {
-        state.members -= 1;
-        if state.members == 0 {
-            face.groups.remove(&group);
-        }
+fn enter_group(face: &mut Face, group: (Kind, Arc<str>)) {
+    let group = face.groups.entry(group).or_insert(Group {
+        members: 0,
+        told: None,
+    });
+    group.members += 1;
+}
+
+/// Gives back the id of the group's declaration if the group is gone and was told.
+fn leave_group(face: &mut Face, group: &(Kind, Arc<str>)) -> Option<u32> {
+    let state = face.groups.get_mut(group)?;
+    state.members -= 1;
+    if state.members > 0 {
+        return None;
     }
+    face.groups.remove(group)?.told
 }

@@ -25,6 +25,9 @@ impl ForwardingTable {
         if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
             return;
         }
+        if self.local_subscribers.get(key.as_str()).contains(&id) {
+            return;
+        }
         self.undeclare_local_subscriber(face, id, actions);
         self.local_subscribers.insert(key.as_str(), id);
         let new = (id, key.clone().into_owned(), QueryableInfo::default());

@@ -102,7 +102,11 @@ impl Bench {
     }
 
     pub fn unsubscribe(&mut self, face: FaceId, id: u32) {
-        self.declare(face, None, Declaration::UndeclareSubscriber { id, key: None });
+        self.declare(
+            face,
+            None,
+            Declaration::UndeclareSubscriber { id, key: None },
+        );
     }
 
     pub fn interest(
@@ -136,7 +140,9 @@ impl Bench {
         let mut reader = Reader::new(&bytes);
         let mut lines = Vec::new();
         while !reader.is_empty() {
-            lines.push(line(&NetworkMessage::decode(&mut reader).expect("a message")));
+            lines.push(line(
+                &NetworkMessage::decode(&mut reader).expect("a message"),
+            ));
         }
         lines
     }
@@ -205,7 +211,10 @@ fn line(message: &NetworkMessage<'_>) -> String {
                 .filter(|letter| interest.options.contains(options(&letter.to_string())))
                 .collect();
             let key = interest.wire_expr.as_ref().map_or(String::new(), text);
-            let line = format!("interest {} {:?} {letters} {key}", interest.id, interest.mode);
+            let line = format!(
+                "interest {} {:?} {letters} {key}",
+                interest.id, interest.mode
+            );
             line.trim_end().to_owned()
         }
         NetworkMessage::ResponseFinal(end) => format!("response-final {}", end.rid),

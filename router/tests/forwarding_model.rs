@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Random histories of declarations, interests, connections and cuts, for each role: after every step the
+//! routes and what every neighbour believes are those of a model that knows only lists.
+
+mod forwarding;
+#[path = "forwarding/model.rs"]
+mod model;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use forwarding::{Bench, key_expr, options};
+use model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
+use zonda_codec::key_expr::intersects;
+use zonda_codec::{
+    Declaration, Encode, Interest, InterestMode, Mapping, Qos, QueryableInfo, WhatAmI, WireExpr,
+};
+use zonda_router::forwarding::{FaceId, Relation};
+
+const SEEDS_PER_ROLE: u64 = 800;
+const STEPS: usize = 40;
+
+const KEYS: [&str; 14] = [
+    "a", "a/b", "a/b/c", "a/*", "a/**", "*/b", "**", "**/c", "a/b$*", "a/bx", "@v/a", "@v/**",
+    "d/e", "d/*/f",
+];
+
+#[test]
+fn router_agrees_with_the_model() {
+    run(WhatAmI::Router);
+}
+
+#[test]
+fn peer_agrees_with_the_model() {
+    run(WhatAmI::Peer);
+}
+
+#[test]
+fn client_agrees_with_the_model() {
+    run(WhatAmI::Client);
+}
+
+fn run(role: WhatAmI) {
+    for seed in 0..SEEDS_PER_ROLE {
+        let mut history = History::new(role, seed);
+        for step in 0..STEPS {
+            let what = history.step();
+            history.now = format!("{role}, seed {seed}, step {step}: {what}");
+            history.deliver();
+            history.check();
+        }
+    }
+}
+
+struct History {
+    bench: Bench,
+    model: Model,
+    random: Random,
+    /// Questions for the tokens that exist, on their way: gateway and its interest id, asker and its.
+    questions: Vec<((FaceId, u32), (FaceId, u32))>,
+    next_question: u32,
+    now: String,
+}
+
+impl History {
+    fn new(role: WhatAmI, seed: u64) -> Self {
+        let bench = Bench::new(role);
+        let mut local = Face::new(Relation::Local, role);
+        if role == WhatAmI::Router {
+            let admin = (QUERYABLE, "@/a1/router/**".to_owned());
+            local.declare(admin, u32::MAX, QueryableInfo::default());
+        }
+        History {
+            model: Model {
+                role,
+                faces: BTreeMap::from([(bench.local, local)]),
+                local: bench.local,
+                publishers: BTreeMap::new(),
+            },
+            bench,
+            random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ role.code() as u64),
+            questions: Vec::new(),
+            next_question: 1000,
+            now: String::new(),
+        }
+    }
+
+    fn step(&mut self) -> String {
+        let remotes = self.remotes();
+        if remotes.is_empty() || (remotes.len() < 5 && self.random.one_in(6)) {
+            return self.connect();
+        }
+        let face = self.random.of(&remotes);
+        match self.random.below(24) {
+            0 => self.cut(face),
+            1..=3 => self.local_subscriber(),
+            4..=5 => self.local_publisher(),
+            6 => self.declare_key(face),
+            7..=11 => self.declare(face),
+            12..=14 => self.undeclare(face),
+            15..=18 => self.interest(face),
+            19 => self.end_interest(face),
+            20 => self.question(face),
+            _ => self.finish(face),
+        }
+    }
+
+    fn remotes(&self) -> Vec<FaceId> {
+        let faces = self.model.faces.keys().copied();
+        faces.filter(|face| *face != self.model.local).collect()
+    }
+
+    fn connect(&mut self) -> String {
+        let roles: &[WhatAmI] = match self.model.role {
+            WhatAmI::Client => &[WhatAmI::Router, WhatAmI::Peer],
+            _ => &[
+                WhatAmI::Client,
+                WhatAmI::Client,
+                WhatAmI::Peer,
+                WhatAmI::Router,
+            ],
+        };
+        let role = self.random.of(roles);
+        let face = self
+            .bench
+            .connect(0xb0 + self.random.next() as u128 % 1000, role);
+        let relation = self.bench.table.relation(face).expect("it is connected");
+        let mut new = Face::new(relation, role);
+        if relation == Relation::PeerToPeer {
+            new.finals.insert(0, 1);
+        }
+        self.model.faces.insert(face, new);
+        format!("connect {role} as {face}")
+    }
+
+    fn cut(&mut self, face: FaceId) -> String {
+        self.deliver();
+        self.bench.cut(face);
+        let before = self.model.sources();
+        self.model.faces.remove(&face);
+        self.model.forget_unwanted();
+        let (gone, open) = std::mem::take(&mut self.questions)
+            .into_iter()
+            .partition::<Vec<_>, _>(|((gateway, _), _)| *gateway == face);
+        self.questions = open;
+        for (_, question) in gone {
+            self.end_question(question);
+        }
+        self.model.follow(&before);
+        self.deliver();
+        self.model.settle();
+        format!("cut {face}")
+    }
+
+    fn local_subscriber(&mut self) -> String {
+        let (local, id) = (self.model.local, self.random.below(4) as u32);
+        let key = self.random.of(&KEYS);
+        let before = self.model.sources();
+        let face = self.model.faces.get_mut(&local).expect("it stays");
+        let end = self.random.one_in(3);
+        face.undeclare(SUBSCRIBER, id);
+        if end {
+            self.bench
+                .act(|table, actions| table.undeclare_local_subscriber(local, id, actions));
+        } else {
+            let thing = (SUBSCRIBER, key.to_owned());
+            face.declare(thing, id, QueryableInfo::default());
+            self.bench
+                .act(|table, actions| table.local_subscriber(local, id, &key_expr(key), actions));
+        }
+        self.model.follow(&before);
+        format!("local subscriber {id} on {key}, end {end}")
+    }
+
+    fn local_publisher(&mut self) -> String {
+        let (local, id) = (self.model.local, self.random.below(3) as u32);
+        let key = self.random.of(&KEYS);
+        let before = self.model.sources();
+        let end = self.random.one_in(3);
+        self.model.publishers.remove(&id);
+        self.model.forget_unwanted();
+        if end {
+            self.bench
+                .act(|table, actions| table.undeclare_local_publisher(local, id, actions));
+        } else {
+            self.bench
+                .act(|table, actions| table.local_publisher(local, id, &key_expr(key), actions));
+            self.model.publishers.insert(id, key.to_owned());
+        }
+        self.model.follow(&before);
+        format!("local publisher {id} on {key}, end {end}")
+    }
+
+    fn declare_key(&mut self, face: FaceId) -> String {
+        let (id, key) = (self.random.below(4) as u16 + 1, self.random.of(&KEYS));
+        let open = self.is_open(face);
+        let known = self.model.faces.get_mut(&face).expect("it is connected");
+        if self.random.one_in(4) {
+            known.key_ids.remove(&id);
+            let body = Declaration::UndeclareKeyExpr { id };
+            self.bench.declare(face, None, body);
+            return format!("{face} undeclares id {id}");
+        }
+        // The table gives out ids that are free on both sides; so does this neighbour.
+        if open && !known.got.key_ids.contains_key(&id) {
+            known.key_ids.entry(id).or_insert(key.to_owned());
+        }
+        if !known.got.key_ids.contains_key(&id) {
+            let wire_expr = WireExpr::full(key);
+            let body = Declaration::KeyExpr { id, wire_expr };
+            self.bench.declare(face, None, body);
+        }
+        format!("{face} declares id {id} for {key}")
+    }
+
+    fn declare(&mut self, face: FaceId) -> String {
+        let (kind, id) = (self.random.below(3), self.random.below(4) as u32);
+        let key = self.random.of(&KEYS);
+        let info = match kind {
+            QUERYABLE => QueryableInfo {
+                complete: self.random.one_in(2),
+                distance: self.random.below(3) as u16,
+            },
+            _ => QueryableInfo::default(),
+        };
+        let written = self.write_key(face, key);
+        let wire_expr = written.as_wire_expr();
+        let body = match kind {
+            SUBSCRIBER => Declaration::Subscriber { id, wire_expr },
+            QUERYABLE => Declaration::Queryable {
+                id,
+                wire_expr,
+                info,
+            },
+            _ => Declaration::Token { id, wire_expr },
+        };
+        let before = self.model.sources();
+        self.bench.declare(face, None, body);
+        let thing = (kind, key.to_owned());
+        let wanted = self.model.is_wanted(&thing);
+        let relation = self.model.faces[&face].relation;
+        if self.is_open(face) && (relation != Relation::Upstream || wanted) {
+            let face = self.model.faces.get_mut(&face).expect("it is connected");
+            face.declare(thing, id, info);
+        }
+        self.model.follow(&before);
+        format!("{face} declares {body:?}, that is {key}")
+    }
+
+    fn undeclare(&mut self, face: FaceId) -> String {
+        let (kind, id) = (self.random.below(3), self.random.below(4) as u32);
+        let body = match kind {
+            SUBSCRIBER => Declaration::UndeclareSubscriber { id, key: None },
+            QUERYABLE => Declaration::UndeclareQueryable { id, key: None },
+            _ => Declaration::UndeclareToken { id, key: None },
+        };
+        let before = self.model.sources();
+        self.bench.declare(face, None, body);
+        let known = self.model.faces.get_mut(&face).expect("it is connected");
+        known.undeclare(kind, id);
+        self.model.follow(&before);
+        format!("{face} undeclares {body:?}")
+    }
+
+    fn interest(&mut self, face: FaceId) -> String {
+        let id = self.random.below(4) as u32 + 1;
+        let letters = self
+            .random
+            .of(&["S", "KS", "SA", "Q", "QA", "T", "KT", "KSQTA", "SQT"]);
+        let mode = self
+            .random
+            .of(&[InterestMode::CurrentFuture, InterestMode::Future]);
+        let key = (!self.random.one_in(5)).then(|| self.random.of(&KEYS).to_owned());
+        self.send_interest(face, (id, mode, letters), key.as_deref());
+        let before = self.model.sources();
+        let known = self.model.faces.get_mut(&face).expect("it is connected");
+        let asking = Asking {
+            mode,
+            options: options(letters),
+            key,
+            aggregate: letters.contains('A') && known.whatami == WhatAmI::Client,
+            pending: true,
+        };
+        let what = format!("{face} asks {asking:?} as {id}");
+        match known.relation {
+            Relation::PeerToPeer => *known.finals.entry(id).or_default() += 1,
+            Relation::Served => {
+                known.interests.insert(id, asking.clone());
+                self.forget_uncovered(face);
+                self.model.forget_unwanted();
+                if mode == InterestMode::CurrentFuture {
+                    self.model.answer(face, &asking);
+                }
+            }
+            _ => {}
+        }
+        self.model.follow(&before);
+        self.deliver();
+        self.model.settle();
+        what
+    }
+
+    fn end_interest(&mut self, face: FaceId) -> String {
+        let id = self.random.below(4) as u32 + 1;
+        self.send_interest(face, (id, InterestMode::Final, ""), None);
+        let before = self.model.sources();
+        let known = self.model.faces.get_mut(&face).expect("it is connected");
+        if known.interests.remove(&id).is_some() {
+            self.forget_uncovered(face);
+            self.model.forget_unwanted();
+        }
+        self.model.follow(&before);
+        format!("{face} ends interest {id}")
+    }
+
+    /// Drops what no interest covers, from what a served face ought to know and from what it believes.
+    fn forget_uncovered(&mut self, face: FaceId) {
+        self.deliver();
+        let known = self.model.faces.get_mut(&face).expect("it is connected");
+        known.forget_uncovered();
+    }
+
+    /// Asks for the tokens that exist.
+    fn question(&mut self, face: FaceId) -> String {
+        self.next_question += 1;
+        let id = self.next_question;
+        let key = self.random.of(&KEYS);
+        self.deliver();
+        self.send_interest(face, (id, InterestMode::Current, "T"), Some(key));
+        self.deliver();
+        let relation = self.model.faces[&face].relation;
+        let answers = matches!(relation, Relation::Served | Relation::PeerToPeer);
+        let views = self.model.views(&self.model.sources(), face);
+        let expected: BTreeSet<String> = views
+            .into_keys()
+            .filter(|thing| answers && thing.0 == TOKEN && intersects(&thing.1, key))
+            .map(|thing| thing.1)
+            .collect();
+        let got = self.model.faces[&face].got.answers.get(&id).cloned();
+        assert_eq!(got.unwrap_or_default(), expected, "{}", self.now);
+        let mut open = false;
+        for (gateway, known) in &self.model.faces {
+            for (asked, interest) in &known.got.asked {
+                let is_new = !self
+                    .questions
+                    .iter()
+                    .any(|(at, _)| *at == (*gateway, *asked));
+                if interest.want.0 == InterestMode::Current && is_new {
+                    self.questions.push(((*gateway, *asked), (face, id)));
+                    open = true;
+                }
+            }
+        }
+        if answers && !open {
+            self.end_question((face, id));
+        }
+        format!("{face} asks for the tokens on {key} as {id}")
+    }
+
+    fn end_question(&mut self, question: (FaceId, u32)) {
+        let open = self.questions.iter().any(|(_, other)| *other == question);
+        if let (false, Some(asker)) = (open, self.model.faces.get_mut(&question.0)) {
+            *asker.finals.entry(question.1).or_default() += 1;
+        }
+    }
+
+    /// The neighbour ends an answer that is owed.
+    fn finish(&mut self, face: FaceId) -> String {
+        self.deliver();
+        let known = self.model.faces.get_mut(&face).expect("it is connected");
+        match known.relation {
+            Relation::PeerToPeer => {
+                known.final_zero = true;
+                self.bench.declare(face, Some(0), Declaration::Final);
+            }
+            Relation::Upstream => {
+                let ids: Vec<u32> = known.got.asked.keys().copied().collect();
+                if ids.is_empty() {
+                    return "nothing".into();
+                }
+                let id = self.random.of(&ids);
+                if let Some(asked) = known.got.asked.get_mut(&id) {
+                    asked.finalised = true;
+                    if asked.want.0 == InterestMode::Current {
+                        known.got.asked.remove(&id);
+                    }
+                }
+                self.bench.declare(face, Some(id), Declaration::Final);
+                let at = self.questions.iter().position(|(at, _)| *at == (face, id));
+                if let Some(at) = at {
+                    let (_, question) = self.questions.remove(at);
+                    self.end_question(question);
+                }
+                self.model.settle();
+            }
+            _ => {}
+        }
+        format!("{face} finishes an answer")
+    }
+
+    fn send_interest(
+        &mut self,
+        face: FaceId,
+        (id, mode, letters): (u32, InterestMode, &str),
+        key: Option<&str>,
+    ) {
+        let written = key.map(|key| self.write_key(face, key));
+        let interest = Interest {
+            id,
+            mode,
+            options: options(letters),
+            wire_expr: written.as_ref().map(Written::as_wire_expr),
+            qos: Qos::DECLARE,
+            timestamp: None,
+            node_id: 0,
+        };
+        self.bench.receive(face, &interest.to_vec());
+    }
+
+    /// A key as the neighbour may write it: in full, or by any id of either side.
+    fn write_key(&mut self, face: FaceId, key: &str) -> Written {
+        let known = &self.model.faces[&face];
+        let theirs = known
+            .key_ids
+            .iter()
+            .map(|(id, text)| (*id, text, Mapping::Sender));
+        let ours = known.got.key_ids.iter();
+        let ours = ours.map(|(id, text)| (*id, text, Mapping::Receiver));
+        let mut choices = vec![Written {
+            scope: 0,
+            mapping: Mapping::Sender,
+            suffix: key.to_owned(),
+        }];
+        for (scope, text, mapping) in theirs.chain(ours) {
+            if let Some(suffix) = key.strip_prefix(text.as_str()) {
+                let suffix = suffix.to_owned();
+                choices.push(Written {
+                    scope,
+                    mapping,
+                    suffix,
+                });
+            }
+        }
+        choices.sort();
+        self.random.of(&choices)
+    }
+
+    fn is_open(&self, face: FaceId) -> bool {
+        let relation = self.model.faces[&face].relation;
+        flows(relation, Relation::Local)
+    }
+
+    /// Lets every neighbour read what it got.
+    fn deliver(&mut self) {
+        for face in self.remotes() {
+            let bytes = self.bench.bytes(face);
+            let known = self.model.faces.get_mut(&face).expect("it is connected");
+            known.read(&bytes);
+            if known.relation == Relation::Served {
+                let interests = known.interests.clone();
+                let covered = |(kind, _): &(usize, u32), (key, _): &mut (String, _)| {
+                    let thing = (*kind, key.clone());
+                    interests.values().any(|asking| asking.covers(&thing))
+                };
+                known.got.told.retain(covered);
+            }
+        }
+    }
+
+    fn check(&mut self) {
+        let sources = self.model.sources();
+        for (id, face) in &self.model.faces {
+            let now = &self.now;
+            assert_eq!(face.got.finals, face.finals, "finals of {id} after {now}");
+            let views = self.model.views(&sources, *id);
+            let mut believed: Vec<Thing> = Vec::new();
+            for ((kind, _), (key, info)) in &face.got.told {
+                let thing = (*kind, key.clone());
+                if face.known.contains(&thing) && !face.known_groups.contains(&thing) {
+                    assert_eq!(
+                        Some(info),
+                        views.get(&thing),
+                        "{thing:?} of {id} after {now}"
+                    );
+                }
+                believed.push(thing);
+            }
+            believed.sort();
+            let mut expected: Vec<Thing> = match face.relation {
+                Relation::Upstream | Relation::PeerToPeer => views.keys().cloned().collect(),
+                _ => face
+                    .known
+                    .iter()
+                    .chain(&face.known_groups)
+                    .cloned()
+                    .collect(),
+            };
+            expected.sort();
+            assert_eq!(
+                believed, expected,
+                "beliefs of {id}, which asked {:?}, after {now}",
+                face.interests
+            );
+            if face.relation == Relation::Upstream {
+                let asked = face.got.asked.values();
+                let kept = asked.filter(|asked| asked.want.0 != InterestMode::Current);
+                let mut asked: Vec<String> =
+                    kept.map(|asked| format!("{:?}", asked.want)).collect();
+                asked.sort();
+                let wants: Vec<String> = self.model.wants().into_keys().collect();
+                assert_eq!(asked, wants, "questions to {id} after {now}");
+            }
+        }
+        for _ in 0..3 {
+            self.check_route();
+        }
+    }
+
+    fn check_route(&mut self) {
+        let faces: Vec<FaceId> = self.model.faces.keys().copied().collect();
+        let (from, key) = (self.random.of(&faces), self.random.of(&KEYS));
+        let publishers: Vec<(u32, String)> = self.model.publishers.clone().into_iter().collect();
+        let (publisher, key) = match publishers.is_empty() || from != self.model.local {
+            true => (None, key.to_owned()),
+            false => {
+                let (id, key) = self.random.of(&publishers);
+                (Some(id), key)
+            }
+        };
+        let now = format!("{key} from {from} after {}", self.now);
+        let route = self.bench.table.route(from, &key_expr(&key), publisher);
+        let hops: Vec<FaceId> = route.hops.iter().map(|hop| hop.face).collect();
+        assert_eq!(hops, self.model.hops(from, &key, publisher), "{now}");
+        for hop in &route.hops {
+            let face = &self.model.faces[&hop.face];
+            let expr = hop.wire_expr();
+            assert_eq!(face.read_key(&expr), key, "{now}");
+            let texts = face.key_ids.values().chain(face.got.key_ids.values());
+            let usable = |text: &&String| {
+                let rest = key.strip_prefix(text.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            let longest = texts.filter(usable).map(String::len).max().unwrap_or(0);
+            assert_eq!(key.len() - hop.suffix.len(), longest, "{now}");
+            let theirs = face.key_ids.values().any(|text| *text == key[..longest]);
+            assert_eq!(hop.mapping == Mapping::Receiver, theirs, "{now}");
+        }
+        let local = &self.model.faces[&self.model.local];
+        let open = flows(self.model.faces[&from].relation, Relation::Local);
+        let mut ids: Vec<u32> = local
+            .declared
+            .iter()
+            .filter(|declared| open && declared.thing.0 == SUBSCRIBER)
+            .filter(|declared| intersects(&declared.thing.1, &key))
+            .filter_map(|declared| declared.id)
+            .collect();
+        ids.sort_unstable();
+        assert_eq!(route.local, ids, "{now}");
+        let table = &self.bench.table;
+        assert_eq!(
+            table.has_matching_subscribers(from, &key_expr(&key), publisher),
+            self.model.hears(from, &key),
+            "{now}"
+        );
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Written {
+    scope: u16,
+    mapping: Mapping,
+    suffix: String,
+}
+
+impl Written {
+    fn as_wire_expr(&self) -> WireExpr<'_> {
+        WireExpr {
+            scope: self.scope,
+            suffix: &self.suffix,
+            mapping: self.mapping,
+        }
+    }
+}
+
+/// SplitMix64: a small generator that starts well from any seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+
+    fn one_in(&mut self, chances: usize) -> bool {
+        self.below(chances) == 0
+    }
+
+    fn of<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())].clone()
+    }
+}
