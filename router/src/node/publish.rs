@@ -9,7 +9,7 @@ use std::{
 };
 
 use zonda_codec::{
-    CongestionControl, Del, Encode, NoRoom, Push, PushBody, Put, Qos, RawExtensions, Timestamp,
+    CongestionControl, Del, Encode, EncodeError, Push, PushBody, Put, Qos, RawExtensions, Timestamp,
     WireExpr, Writer,
 };
 use zonda_transport::{
@@ -18,7 +18,7 @@ use zonda_transport::{
 };
 
 use super::{
-    Delivery, Outcome, Publication, PublishError, SampleKind, Sink, Wait,
+    Delivery, Outcome, Publication, PublishError, SampleKind, Sink, Value, Wait,
     route::{Hop, Route},
     shared::{Shared, ntp64_now},
 };
@@ -33,7 +33,7 @@ struct Head<'a> {
 
 impl Encode for Head<'_> {
     #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let start = writer.position();
         let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| match self.body {
             PushBody::Put(put) => put.encode_head(self.payload_len, writer),
@@ -78,9 +78,10 @@ impl Sending<'_> {
     #[inline]
     fn offer(&self, hop: &Hop) -> Result<bool, Refused> {
         let qos = self.publication.qos;
-        let payload = match self.publication.kind {
-            SampleKind::Put => Tail::Shared(self.publication.payload.as_zslice()),
-            SampleKind::Delete => Tail::NONE,
+        let payload = match (self.publication.kind, self.publication.payload) {
+            (SampleKind::Delete, _) => Tail::NONE,
+            (SampleKind::Put, Value::Borrowed(bytes)) => Tail::Copy(bytes),
+            (SampleKind::Put, Value::Shared(payload)) => Tail::Shared(payload.as_zslice()),
         };
         let head =
             Head { wire_expr: hop.wire_expr(), qos, body: self.body, payload_len: payload.bytes().len() };
@@ -110,6 +111,7 @@ impl Sending<'_> {
             match self.insist(hop, deadline) {
                 Ok(written) => verdict.sent(written),
                 Err(Refused::Full) => verdict.failed(self.refused(hop, Some(limit))),
+                Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
                 Err(Refused::Closed) => {}
             }
         }
@@ -193,6 +195,7 @@ impl Shared {
                 Ok(written) => verdict.sent(written),
                 Err(Refused::Full) if sending.waits() && wait != Wait::Never => slow.push(hop),
                 Err(Refused::Full) => verdict.failed(sending.refused(hop, None)),
+                Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
                 Err(Refused::Closed) => {}
             }
         }
@@ -224,11 +227,13 @@ impl Shared {
                 Err(Refused::Full) if sending.waits() => {
                     match self.within(limit, sending.insist_async(hop)).await {
                         Some(Ok(written)) => verdict.sent(written),
+                        Some(Err(Refused::TooLong)) => verdict.failed(PublishError::FieldTooLong),
                         Some(Err(_)) => {}
                         None => verdict.failed(sending.refused(hop, Some(limit))),
                     }
                 }
                 Err(Refused::Full) => verdict.failed(sending.refused(hop, None)),
+                Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
                 Err(Refused::Closed) => {}
             }
         }
@@ -240,7 +245,7 @@ impl Shared {
         if self.is_closed() {
             return Err(PublishError::Closed);
         }
-        let size = publication.payload.len() + publication.attachment.map_or(0, <[u8]>::len);
+        let size = publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
         if size > MESSAGE_BYTES_MAX {
             return Err(PublishError::TooLarge { size, limit: MESSAGE_BYTES_MAX });
         }
@@ -257,7 +262,14 @@ const MESSAGE_BYTES_MAX: usize = (1 << 30) - (1 << 16);
 
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.
 #[cold]
-fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_>) {
+fn deliver_local(route: &Route, publication: &Publication<'_>, mut body: PushBody<'_>) {
+    let block = match publication.payload {
+        Value::Borrowed(bytes) => Payload::from(bytes),
+        Value::Shared(payload) => payload.clone(),
+    };
+    if let PushBody::Put(put) = &mut body {
+        put.payload = block.as_slice();
+    }
     let push = Push {
         wire_expr: WireExpr::full(route.key.as_str()),
         qos: publication.qos,
@@ -269,7 +281,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
     call_sinks(&route.local, &Delivery {
         key: &route.key,
         push: &push,
-        block: publication.payload.as_zslice(),
+        block: block.as_zslice(),
         reliability: publication.reliability,
     });
 }

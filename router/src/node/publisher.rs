@@ -2,7 +2,14 @@
 
 //! A declared publisher: one key, its route at hand.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
@@ -13,10 +20,29 @@ use super::{
     shared::Shared,
 };
 
+thread_local! {
+    /// The routes of the publishers that this thread used last, by their serial number. Taking one out and putting
+    /// it back costs no atomic operation, as asking a shared place for it would with every message.
+    static RECENT: [Cell<Option<Recent>>; RECENT_MAX] = const { [const { Cell::new(None) }; RECENT_MAX] };
+}
+
+/// Publishers whose route a thread keeps at hand; a power of two.
+const RECENT_MAX: usize = 8;
+
+/// A publisher's route at a thread's hand.
+struct Recent {
+    serial: u64,
+    route: Arc<Route>,
+}
+
+/// Numbers the publishers of a process.
+static SERIAL: AtomicU64 = AtomicU64::new(0);
+
 /// Publishes on one key. Dropping it undeclares it, without blocking.
 pub struct PublisherFace {
     shared: Arc<Shared>,
     id: u32,
+    serial: u64,
     route: ArcSwap<Route>,
 }
 
@@ -28,16 +54,15 @@ impl std::fmt::Debug for PublisherFace {
 
 impl PublisherFace {
     pub(super) fn declare(shared: &Arc<Shared>, key: &KeyExpr<'_>) -> Result<Self, DeclareError> {
-        if shared.is_closed() {
-            return Err(DeclareError::Closed);
-        }
+        shared.may_declare(key)?;
         let id = shared.next_id();
         let key = key.clone().into_owned();
         let route = shared.update(|state| {
             state.table.local_publisher(shared.local, id, &key, &mut state.actions);
             shared.resolve_in(state, shared.local, key.clone(), Some(id))
         });
-        Ok(Self { shared: Arc::clone(shared), id, route: ArcSwap::new(route) })
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { shared: Arc::clone(shared), id, serial, route: ArcSwap::new(route) })
     }
 
     /// Publishes a message.
@@ -52,11 +77,34 @@ impl PublisherFace {
     /// Under congestion control `Block` at most as long as `wait` says, else never.
     #[inline]
     pub fn publish(&self, publication: &Publication<'_>, wait: Wait) -> Result<Outcome, PublishError> {
-        let route = self.route.load();
-        if route.generation == self.shared.generation() {
-            return self.shared.dispatch(&route, publication, wait);
+        let route = self.at_hand().unwrap_or_else(|| self.renewed());
+        let result = self.shared.dispatch(&route, publication, wait);
+        self.keep_at_hand(route);
+        result
+    }
+
+    /// This thread's own copy of the route, if it has one that still holds.
+    #[inline]
+    fn at_hand(&self) -> Option<Arc<Route>> {
+        let recent = RECENT.try_with(|recent| recent[self.slot()].take()).ok().flatten()?;
+        let holds = recent.serial == self.serial && recent.route.generation == self.shared.generation();
+        holds.then_some(recent.route)
+    }
+
+    /// Puts the route where [`Self::at_hand`] finds it. Not one with local subscribers: their closures must not
+    /// outlive them because a thread once published.
+    #[inline]
+    fn keep_at_hand(&self, route: Arc<Route>) {
+        if route.local.is_empty() {
+            let recent = Recent { serial: self.serial, route };
+            // A thread that is ending keeps nothing any more.
+            let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
         }
-        self.shared.dispatch(&self.renewed(), publication, wait)
+    }
+
+    #[inline]
+    fn slot(&self) -> usize {
+        self.serial as usize % RECENT_MAX
     }
 
     /// Publishes a message; under congestion control `Block` it waits for room by waker.
@@ -106,6 +154,7 @@ impl PublisherFace {
 impl Drop for PublisherFace {
     fn drop(&mut self) {
         let shared = &self.shared;
+        drop(self.at_hand());
         shared.update(|state| {
             state.table.undeclare_local_publisher(shared.local, self.id, &mut state.actions);
         });

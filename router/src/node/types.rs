@@ -31,13 +31,34 @@ impl fmt::Display for SampleKind {
     }
 }
 
+/// The bytes of a value to publish.
+#[derive(Debug, Clone, Copy)]
+pub enum Value<'a> {
+    /// Bytes that are copied into the send queue, however many they are.
+    Borrowed(&'a [u8]),
+    /// Shared bytes: few are copied, many are sent from where they lie.
+    Shared(&'a Payload),
+}
+
+impl<'a> Value<'a> {
+    /// The bytes.
+    #[must_use]
+    #[inline]
+    pub fn as_slice(&self) -> &'a [u8] {
+        match self {
+            Value::Borrowed(bytes) => bytes,
+            Value::Shared(payload) => payload.as_slice(),
+        }
+    }
+}
+
 /// One message to publish. Borrows everything, so building one costs no allocation.
 #[derive(Debug, Clone, Copy)]
 pub struct Publication<'a> {
     /// Put or delete.
     pub kind: SampleKind,
     /// The value; ignored for [`SampleKind::Delete`].
-    pub payload: &'a Payload,
+    pub payload: Value<'a>,
     /// How to read the payload; ignored for [`SampleKind::Delete`].
     pub encoding: Encoding<'a>,
     /// Application data beside the payload.
@@ -115,6 +136,9 @@ pub enum PublishError {
         /// Length in bytes.
         len: usize,
     },
+    /// A field of the message is longer than the protocol can say.
+    #[error("a field of the message is longer than the protocol can say")]
+    FieldTooLong,
     /// The key is not a valid key expression.
     #[error(transparent)]
     Key(#[from] KeyExprError),
@@ -133,6 +157,14 @@ pub enum DeclareError {
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
+    /// The key is longer than the protocol can say.
+    #[error("a key of {len} bytes exceeds the limit of {limit} bytes")]
+    KeyTooLong {
+        /// Length in bytes.
+        len: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// Every declaration id of this node is in use.
     #[error("{limit} declarations are live already; undeclare some first")]
     TooMany {
