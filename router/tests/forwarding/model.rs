@@ -120,12 +120,6 @@ impl Face {
         }
     }
 
-    pub fn has(&self, thing: &Thing) -> bool {
-        self.declared
-            .iter()
-            .any(|declared| declared.thing == *thing)
-    }
-
     pub fn declare(&mut self, thing: Thing, id: u32, info: QueryableInfo) {
         let same_id =
             |declared: &&mut Declared| declared.id == Some(id) && declared.thing.0 == thing.0;

@@ -3,19 +3,16 @@
 //! Random histories of declarations, interests, connections and cuts, for each role: after every step the
 //! routes and what every neighbour believes are those of a model that knows only lists.
 
-mod forwarding;
-#[path = "forwarding/model.rs"]
-mod model;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use forwarding::{Bench, key_expr, options};
-use model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
 use zonda_codec::key_expr::intersects;
 use zonda_codec::{
-    Declaration, Encode, Interest, InterestMode, Mapping, Qos, QueryableInfo, WhatAmI, WireExpr,
+    Declaration, Interest, InterestMode, Mapping, Qos, QueryableInfo, WhatAmI, WireExpr,
 };
 use zonda_router::forwarding::{FaceId, Relation};
+
+use crate::bench::{Bench, encoded, key_expr, options};
+use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
 
 const SEEDS_PER_ROLE: u64 = 800;
 const STEPS: usize = 40;
@@ -414,7 +411,7 @@ impl History {
             timestamp: None,
             node_id: 0,
         };
-        self.bench.receive(face, &interest.to_vec());
+        self.bench.receive(face, &encoded(&interest));
     }
 
     /// A key as the neighbour may write it: in full, or by any id of either side.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use zonda_codec::{
     Declaration, Declare, Encode, Interest, InterestMode, InterestOptions, KeyExpr, Mapping,
-    NetworkMessage, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, ZenohId,
+    NetworkMessage, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, Writer, ZenohId,
 };
 use zonda_router::forwarding::{
     Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Route,
@@ -93,7 +93,7 @@ impl Bench {
             interest_id,
             ..Declare::new(body)
         };
-        self.receive(face, &declare.to_vec());
+        self.receive(face, &encoded(&declare));
     }
 
     pub fn subscribe(&mut self, face: FaceId, id: u32, key: &str) {
@@ -126,7 +126,7 @@ impl Bench {
             timestamp: None,
             node_id: 0,
         };
-        self.receive(face, &interest.to_vec());
+        self.receive(face, &encoded(&interest));
     }
 
     /// What a neighbour got since the last look, as bytes.
@@ -158,6 +158,14 @@ impl Bench {
         let hops = hops.iter().map(|hop| (hop.face, text(&hop.wire_expr())));
         (hops.collect(), local)
     }
+}
+
+/// The wire form of a message.
+pub fn encoded(message: &impl Encode) -> Vec<u8> {
+    let mut room = [0; 1024];
+    let mut writer = Writer::new(&mut room);
+    message.encode(&mut writer).expect("it fits");
+    writer.written().to_vec()
 }
 
 pub fn zid(number: u128) -> ZenohId {
@@ -263,4 +271,23 @@ pub fn wire(text: &str) -> Vec<u8> {
         }
     }
     bytes
+}
+
+pub fn none() -> Vec<String> {
+    Vec::new()
+}
+
+pub fn queryable<'a>(id: u32, key: &'a str, complete: bool, distance: u16) -> Declaration<'a> {
+    Declaration::Queryable {
+        id,
+        wire_expr: WireExpr::full(key),
+        info: QueryableInfo { complete, distance },
+    }
+}
+
+pub fn token(id: u32, key: &str) -> Declaration<'_> {
+    Declaration::Token {
+        id,
+        wire_expr: WireExpr::full(key),
+    }
 }

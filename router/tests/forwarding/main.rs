@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The forwarding table seen from outside, through the messages its neighbours write and get.
+
+mod bench;
+mod captures;
+mod gateways;
+mod histories;
+mod interests;
+mod model;
+mod routes;
