@@ -8,11 +8,13 @@ use std::io;
 use std::str::Utf8Error;
 
 use bytes::Bytes;
+use zonda_codec::payload::shared_part;
 use zonda_codec::{Payload, ZSlice};
+use zonda_router::node::Value;
 
 pub use crate::encoding::{Encoding, EncodingError};
 
-/// A payload or an attachment: contiguous shared bytes. Cloning copies nothing.
+/// A payload or an attachment: contiguous shared bytes. Cloning copies nothing but a few bytes that need no buffer.
 ///
 /// What a subscriber receives shares the buffer the network filled. Keeping many small payloads therefore could
 /// keep large buffers; queues ([`FifoChannel`](crate::handlers::FifoChannel), ...) take care of it, and
@@ -26,18 +28,44 @@ pub use crate::encoding::{Encoding, EncodingError};
 /// assert_eq!(bytes.try_to_string().unwrap(), "hello");
 /// assert_eq!(ZBytes::from(vec![1, 2, 3]).to_bytes(), [1, 2, 3].as_slice());
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct ZBytes(Payload);
+#[derive(Clone)]
+pub struct ZBytes(Repr);
+
+/// Most bytes that are kept in place: no buffer, no reference count.
+const SMALL_BYTES_MAX: usize = 32;
+
+#[derive(Clone)]
+enum Repr {
+    /// A few bytes, in place.
+    Small { len: u8, bytes: [u8; SMALL_BYTES_MAX] },
+    /// A share of a buffer.
+    Shared(Payload),
+}
 
 impl ZBytes {
     /// No bytes.
-    pub fn new() -> ZBytes {
-        ZBytes::default()
+    #[inline]
+    pub const fn new() -> ZBytes {
+        ZBytes(Repr::Small { len: 0, bytes: [0; SMALL_BYTES_MAX] })
+    }
+
+    /// The bytes in place, if they are few enough.
+    #[inline]
+    fn small(bytes: &[u8]) -> Option<ZBytes> {
+        let mut small = [0; SMALL_BYTES_MAX];
+        small.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(ZBytes(Repr::Small { len: bytes.len() as u8, bytes: small }))
+    }
+
+    /// A part of a receive block: copied if it is small, else shared.
+    #[inline]
+    pub(crate) fn of_block(block: &ZSlice, part: &[u8]) -> ZBytes {
+        Self::small(part).unwrap_or_else(|| ZBytes(Repr::Shared(shared_part(block, part).into())))
     }
 
     /// Length in bytes.
     pub fn len(&self) -> usize {
-        self.0.as_slice().len()
+        self.as_slice().len()
     }
 
     /// Whether there are no bytes.
@@ -51,8 +79,12 @@ impl ZBytes {
     }
 
     /// The bytes.
+    #[inline]
     pub fn as_slice(&self) -> &[u8] {
-        self.0.as_slice()
+        match &self.0 {
+            Repr::Small { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or(&[]),
+            Repr::Shared(payload) => payload.as_slice(),
+        }
     }
 
     /// The bytes as text.
@@ -100,9 +132,13 @@ impl ZBytes {
     /// The longest bytes that [`ZBytes::detached`] copies.
     pub const DETACHED_BYTES_MAX: usize = 1024;
 
-    /// The codec's view.
-    pub(crate) fn payload(&self) -> &Payload {
-        &self.0
+    /// The node's view.
+    #[inline]
+    pub(crate) fn value(&self) -> Value<'_> {
+        match &self.0 {
+            Repr::Small { .. } => Value::Borrowed(self.as_slice()),
+            Repr::Shared(payload) => Value::Shared(payload),
+        }
     }
 }
 
@@ -130,21 +166,35 @@ impl io::Write for ZBytesWriter {
 
 impl fmt::Debug for ZBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(&Payload::from(self.clone()), f)
     }
 }
+
+impl Default for ZBytes {
+    fn default() -> Self {
+        ZBytes::new()
+    }
+}
+
+impl PartialEq for ZBytes {
+    fn eq(&self, other: &ZBytes) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for ZBytes {}
 
 impl From<Vec<u8>> for ZBytes {
     /// Takes the vector over; no copy.
     fn from(bytes: Vec<u8>) -> Self {
-        ZBytes(bytes.into())
+        ZBytes::from(Payload::from(bytes))
     }
 }
 
 impl From<&[u8]> for ZBytes {
     /// **Copies** the bytes.
     fn from(bytes: &[u8]) -> Self {
-        ZBytes(bytes.into())
+        ZBytes::small(bytes).unwrap_or_else(|| ZBytes(Repr::Shared(bytes.into())))
     }
 }
 
@@ -172,7 +222,7 @@ impl From<&Vec<u8>> for ZBytes {
 impl From<String> for ZBytes {
     /// Takes the text over; no copy.
     fn from(text: String) -> Self {
-        ZBytes(text.into())
+        ZBytes::from(text.into_bytes())
     }
 }
 
@@ -186,7 +236,7 @@ impl From<&String> for ZBytes {
 impl From<&str> for ZBytes {
     /// **Copies** the text.
     fn from(text: &str) -> Self {
-        ZBytes(text.into())
+        ZBytes::from(text.as_bytes())
     }
 }
 
@@ -207,40 +257,45 @@ impl From<Cow<'_, str>> for ZBytes {
 impl From<Bytes> for ZBytes {
     /// Shares the bytes; no copy.
     fn from(bytes: Bytes) -> Self {
-        ZBytes(bytes.into())
+        ZBytes::from(Payload::from(bytes))
     }
 }
 
 impl From<ZBytes> for Bytes {
-    /// Shares the bytes; no copy.
+    /// Shares the bytes; copies at most 32 that had no buffer.
     fn from(bytes: ZBytes) -> Self {
-        bytes.0.into()
+        Payload::from(bytes).into()
     }
 }
 
 impl From<ZSlice> for ZBytes {
     /// Shares the bytes; no copy.
     fn from(slice: ZSlice) -> Self {
-        ZBytes(slice.into())
+        ZBytes::from(Payload::from(slice))
     }
 }
 
 impl From<ZBytes> for ZSlice {
-    /// Shares the bytes; no copy.
+    /// Shares the bytes; copies at most 32 that had no buffer.
     fn from(bytes: ZBytes) -> Self {
-        bytes.0.into()
+        Payload::from(bytes).into()
     }
 }
 
 impl From<Payload> for ZBytes {
+    /// Shares the bytes; no copy.
     fn from(payload: Payload) -> Self {
-        ZBytes(payload)
+        ZBytes(Repr::Shared(payload))
     }
 }
 
 impl From<ZBytes> for Payload {
+    /// Shares the bytes; copies at most 32 that had no buffer.
     fn from(bytes: ZBytes) -> Self {
-        bytes.0
+        match bytes.0 {
+            Repr::Small { .. } => Payload::from(bytes.as_slice()),
+            Repr::Shared(payload) => payload,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Timestamp};
-use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Value, Wait as Limit};
+use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as Limit};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::wait::Pending;
@@ -91,7 +91,7 @@ impl Message {
         } = self.delivery;
         Ok(Publication {
             kind: self.kind,
-            payload: Value::Shared(self.payload.payload()),
+            payload: self.payload.value(),
             encoding,
             attachment: self.attachment.as_ref().map(ZBytes::as_slice),
             timestamp: self.timestamp,

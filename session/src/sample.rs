@@ -115,18 +115,15 @@ impl Sample {
     }
 
     /// The sample of a delivery: shares the buffer, allocates nothing.
+    #[inline]
     pub(crate) fn new(delivery: &Delivery<'_>) -> Sample {
         let push = delivery.push;
         let share = |part: &[u8]| -> ZSlice { shared_part(delivery.block, part) };
-        let bytes = |part: &[u8]| ZBytes::from(share(part));
+        let bytes = |part: &[u8]| ZBytes::of_block(delivery.block, part);
         let fields = match &push.body {
             PushBody::Put(put) => SampleFields {
                 kind: SampleKind::Put,
-                payload: if put.payload.is_empty() {
-                    ZBytes::new()
-                } else {
-                    bytes(put.payload)
-                },
+                payload: bytes(put.payload),
                 encoding: Encoding::from_parts(put.encoding.id, put.encoding.schema.map(share)),
                 timestamp: put.timestamp,
                 source_info: put.source_info,

@@ -9,12 +9,12 @@ use std::future::{IntoFuture, Ready, ready};
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::node::{DeclareError, Delivery, Node, Sink, SubscriberId};
+use zonda_router::node::{DeclareError, Delivery, Node, Opened, Receive, Sink, SubscriberId};
 
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
 use crate::sample::Sample;
@@ -67,9 +67,8 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
         let node = self.session.node().clone();
         let registry = self.session.subscribers().clone();
         let (callback, handler) = self.handler.into_handler();
-        let calls = Calls::new(callback);
-        let in_sink = calls.clone();
-        let sink: Sink = Arc::new(move |delivery| in_sink.call(delivery, H::STORES));
+        let calls = Calls::new(callback, H::STORES);
+        let sink: Sink = calls.clone();
         let id = node.declare_subscriber(&key, sink)?;
         registry.insert(id, &calls);
         if node.is_closed() {
@@ -163,7 +162,7 @@ impl<H> Subscriber<H> {
 
     /// How many samples were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
-        self.entry.calls.panics.load(Ordering::Relaxed)
+        self.entry.calls.tally.panics.load(Ordering::Relaxed)
     }
 
     /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
@@ -217,45 +216,61 @@ impl Drop for Entry {
     }
 }
 
-/// What a subscriber and its sink share: the callback, until the end.
+/// What a subscriber and the node share: the callback, until the end.
 ///
-/// The node may keep a sink for a while after it ended (in a cached route); the user's closure must not wait for that.
+/// The node may keep this for a while after the end (in a remembered route); the user's closure must not wait for that.
 struct Calls {
-    callback: ArcSwapOption<Callback<Sample>>,
+    opened: ArcSwapOption<Box<dyn Fn(&Delivery<'_>) + Send + Sync>>,
+    tally: Arc<Tally>,
+}
+
+/// What is known of the calls of one callback.
+#[derive(Default)]
+struct Tally {
+    /// No call begins any more.
+    ended: AtomicBool,
     /// Calls that panicked.
     panics: AtomicU64,
 }
 
 impl Calls {
-    fn new(callback: Callback<Sample>) -> Arc<Calls> {
-        let callback = ArcSwapOption::from_pointee(callback);
-        Arc::new(Calls {
-            callback,
-            panics: AtomicU64::new(0),
-        })
+    fn new(callback: Callback<Sample>, stores: bool) -> Arc<Calls> {
+        let tally = Arc::new(Tally::default());
+        let known = tally.clone();
+        let opened: Box<dyn Fn(&Delivery<'_>) + Send + Sync> =
+            Box::new(move |delivery| known.call(&callback, delivery, stores));
+        let opened = ArcSwapOption::from_pointee(opened);
+        Arc::new(Calls { opened, tally })
     }
 
+    /// No call begins any more. The closure is dropped here, or when the burst is over that uses it now.
+    fn end(&self) {
+        self.tally.ended.store(true, Ordering::Release);
+        drop(self.opened.swap(None));
+    }
+}
+
+impl Receive for Calls {
+    fn open(&self) -> Option<Opened> {
+        self.opened.load_full()
+    }
+}
+
+impl Tally {
     /// Gives a sample to the callback, if it has not ended; keeps a panic from harming anybody but that sample.
-    fn call(&self, delivery: &Delivery<'_>, stores: bool) {
-        let callback = self.callback.load();
-        let Some(callback) = callback.as_ref() else {
+    #[inline]
+    fn call(&self, callback: &Callback<Sample>, delivery: &Delivery<'_>, stores: bool) {
+        if self.ended.load(Ordering::Acquire) {
             return;
-        };
-        let sample = Sample::new(delivery);
-        let sample = if stores {
-            sample.before_storing()
-        } else {
-            sample
-        };
-        if catch_unwind(AssertUnwindSafe(|| callback.call(sample))).is_err() {
+        }
+        let called = catch_unwind(AssertUnwindSafe(|| {
+            let sample = Sample::new(delivery);
+            callback.call(if stores { sample.before_storing() } else { sample });
+        }));
+        if called.is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             tracing::error!(key = %delivery.key, "a subscriber's callback panicked; this sample is lost to it");
         }
-    }
-
-    /// No call begins any more. The closure is dropped here, or by the call that is under way.
-    fn end(&self) {
-        drop(self.callback.swap(None));
     }
 }
 

@@ -4,7 +4,7 @@
 
 use serde_json::json;
 use zonda_codec::{
-    Encode, Encoding, EntityGlobalId, PushBody, Put, RawExtensions, Reply, Request, Response, ResponseBody,
+    Encode, EncodeError, Encoding, EntityGlobalId, PushBody, Put, RawExtensions, Reply, Request, Response, ResponseBody,
     WireExpr, encoding,
 };
 
@@ -23,8 +23,9 @@ impl Shared {
             let asked = state.table.key(face, &request.wire_expr);
             if asked.is_some_and(|key| key.intersects(&root)) {
                 let text = self.describe(state).to_string();
-                let bytes = answer(self, request, root.as_str(), text.as_bytes());
-                state.actions.push(Action::Send { face, bytes });
+                if let Ok(bytes) = answer(self, request, root.as_str(), text.as_bytes()) {
+                    state.actions.push(Action::Send { face, bytes });
+                }
             }
         });
     }
@@ -60,7 +61,7 @@ impl Shared {
 }
 
 /// The encoded RESPONSE that carries `text` on `key`.
-fn answer(shared: &Shared, request: &Request<'_>, key: &str, text: &[u8]) -> Vec<u8> {
+fn answer(shared: &Shared, request: &Request<'_>, key: &str, text: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let json = Encoding { id: encoding::id("application/json").unwrap_or_default(), schema: None };
     let sample = Put {
         timestamp: None,

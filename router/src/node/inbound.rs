@@ -9,7 +9,7 @@
 use std::{sync::Arc, time::Instant};
 
 use zonda_codec::{
-    CongestionControl, Encode, NetworkMessage, NoRoom, Ntp64, Priority, Push, PushBody, Qos, Timestamp, WireExpr,
+    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody, Qos, Timestamp, WireExpr,
     Writer, splice_timestamp,
 };
 use zonda_transport::{
@@ -27,8 +27,8 @@ use crate::{
 };
 
 use super::{
-    Delivery,
-    publish::call_sinks,
+    Delivery, Opened,
+    publish::call,
     route::{Hop, Route, RouteCache},
     shared::{Shared, ntp64_now},
 };
@@ -50,6 +50,10 @@ struct Burst {
     congested: Option<(Arc<Outbox>, Priority)>,
     /// The clock, read once per burst.
     now: Option<Ntp64>,
+    /// The subscribers of the route that was used last, opened once for all its messages of the burst.
+    opened: Vec<Opened>,
+    /// The address of that route.
+    opened_for: usize,
 }
 
 impl Burst {
@@ -57,6 +61,24 @@ impl Burst {
         if !self.touched.iter().rev().any(|known| Arc::ptr_eq(known, outbox)) {
             self.touched.push(Arc::clone(outbox));
         }
+    }
+
+    /// The subscribers of `route`.
+    #[inline]
+    fn open(&mut self, route: &Arc<Route>) -> &[Opened] {
+        let address = Arc::as_ptr(route) as usize;
+        if self.opened_for != address {
+            self.close();
+            self.opened.extend(route.local.iter().filter_map(|sink| sink.open()));
+            self.opened_for = address;
+        }
+        &self.opened
+    }
+
+    /// Lets go of the subscribers. Also needed before a route may be dropped: another could get its address.
+    fn close(&mut self) {
+        self.opened.clear();
+        self.opened_for = 0;
     }
 
     fn now(&mut self) -> Ntp64 {
@@ -76,7 +98,7 @@ struct ForwardHead<'a> {
 
 impl Encode for ForwardHead<'_> {
     #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let start = writer.position();
         let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| {
             let rest = match &self.stamp {
@@ -96,7 +118,7 @@ impl Encode for ForwardHead<'_> {
 struct WholeHead<'a>(Push<'a>);
 
 impl Encode for WholeHead<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         self.0.encode(writer)
     }
 }
@@ -113,6 +135,7 @@ impl Inbound {
         let key = state.table.key(self.face, expr)?;
         let route = self.shared.resolve_in(&state, self.face, key, None);
         drop(state);
+        self.burst.close();
         self.cache.put(expr, Arc::clone(&route));
         Some(route)
     }
@@ -140,7 +163,7 @@ impl Deliver for Inbound {
         if !route.local.is_empty() {
             let delivery =
                 Delivery { key: &route.key, push, block: context.block, reliability: context.reliability };
-            call_sinks(&route.local, &delivery);
+            call(self.burst.open(route), &delivery);
         }
     }
 
@@ -244,7 +267,7 @@ impl Incoming<'_> {
             match hop.outbox.push(priority, message) {
                 Ok(_) => {}
                 Err(Refused::Full) => return hop.outbox.count_dropped(),
-                Err(Refused::Closed) => return,
+                Err(Refused::Closed | Refused::TooLong) => return,
             }
         }
         burst.touch(&hop.outbox);
@@ -277,6 +300,7 @@ fn body_timestamp<'a>(push: &'a Push<'_>) -> Option<&'a Timestamp> {
 impl Handler for Inbound {
     async fn burst_end(&mut self) {
         self.burst.now = None;
+        self.burst.close();
         for outbox in self.burst.touched.drain(..) {
             outbox.flush();
         }

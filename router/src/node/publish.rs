@@ -9,7 +9,7 @@ use std::{
 };
 
 use zonda_codec::{
-    CongestionControl, Del, Encode, EncodeError, Push, PushBody, Put, Qos, RawExtensions, Timestamp,
+    CongestionControl, Del, Encode, EncodeError, Payload, Push, PushBody, Put, Qos, RawExtensions, Timestamp,
     WireExpr, Writer,
 };
 use zonda_transport::{
@@ -18,7 +18,7 @@ use zonda_transport::{
 };
 
 use super::{
-    Delivery, Outcome, Publication, PublishError, SampleKind, Sink, Value, Wait,
+    Delivery, Opened, Outcome, Publication, PublishError, SampleKind, Value, Wait,
     route::{Hop, Route},
     shared::{Shared, ntp64_now},
 };
@@ -262,11 +262,13 @@ const MESSAGE_BYTES_MAX: usize = (1 << 30) - (1 << 16);
 
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.
 #[cold]
-fn deliver_local(route: &Route, publication: &Publication<'_>, mut body: PushBody<'_>) {
+fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_>) {
     let block = match publication.payload {
         Value::Borrowed(bytes) => Payload::from(bytes),
         Value::Shared(payload) => payload.clone(),
     };
+    // The same body, with the shorter life of `block`.
+    let mut body: PushBody<'_> = body;
     if let PushBody::Put(put) = &mut body {
         put.payload = block.as_slice();
     }
@@ -278,7 +280,8 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, mut body: PushBod
         ts_stack: None,
         body,
     };
-    call_sinks(&route.local, &Delivery {
+    let opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
+    call(&opened, &Delivery {
         key: &route.key,
         push: &push,
         block: block.as_zslice(),
@@ -286,11 +289,11 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, mut body: PushBod
     });
 }
 
-/// Calls every sink; one that panics ends neither the others nor the caller.
+/// Calls every subscriber; one that panics ends neither the others nor the caller.
 #[inline]
-pub(super) fn call_sinks(sinks: &[Sink], delivery: &Delivery<'_>) {
-    for sink in sinks {
-        if catch_unwind(AssertUnwindSafe(|| sink(delivery))).is_err() {
+pub(super) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
+    for subscriber in subscribers {
+        if catch_unwind(AssertUnwindSafe(|| subscriber(delivery))).is_err() {
             tracing::error!("a subscriber's callback on {} panicked; the message is lost for it", delivery.key);
         }
     }

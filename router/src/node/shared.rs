@@ -16,7 +16,7 @@ use std::{
 
 use event_listener::Event;
 use parking_lot::{Mutex, MutexGuard};
-use zonda_codec::{Encode, KeyExpr, Locator, NoRoom, Ntp64, Priority, Reliability, WhatAmI, Writer, ZenohId};
+use zonda_codec::{Encode, EncodeError, KeyExpr, Locator, Ntp64, Priority, Reliability, WhatAmI, Writer, ZenohId};
 use zonda_runtime::AnyRuntime;
 use zonda_transport::{
     listen::Listening,
@@ -84,7 +84,7 @@ pub(super) struct Shared {
 pub(super) struct Encoded<'a>(pub(super) &'a [u8]);
 
 impl Encode for Encoded<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.bytes(self.0)
     }
 }
@@ -174,10 +174,18 @@ impl Shared {
         touched
     }
 
-    pub(super) fn declare_subscriber(&self, key: &KeyExpr<'_>, sink: Sink) -> Result<SubscriberId, DeclareError> {
-        if self.is_closed() {
-            return Err(DeclareError::Closed);
+    /// Whether a declaration of `key` is possible now.
+    pub(super) fn may_declare(&self, key: &KeyExpr<'_>) -> Result<(), DeclareError> {
+        let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
+        match len > limit {
+            _ if self.is_closed() => Err(DeclareError::Closed),
+            true => Err(DeclareError::KeyTooLong { len, limit }),
+            false => Ok(()),
         }
+    }
+
+    pub(super) fn declare_subscriber(&self, key: &KeyExpr<'_>, sink: Sink) -> Result<SubscriberId, DeclareError> {
+        self.may_declare(key)?;
         let id = self.next_id();
         self.update(|state| {
             state.sinks.insert(id, sink);

@@ -241,9 +241,19 @@ pub struct Delivery<'a> {
     pub reliability: Reliability,
 }
 
-/// Receives deliveries: called inline on the receiving task (or on the publishing thread, for a message
-/// of this same node), with no lock held. May be called from several threads at once.
-pub type Sink = Arc<dyn Fn(&Delivery<'_>) + Send + Sync>;
+/// What a node calls with the deliveries of a subscriber: inline on the receiving task (or on the publishing thread,
+/// for a message of this same node), with no lock held. May be called from several threads at once.
+pub type Opened = Arc<Box<dyn Fn(&Delivery<'_>) + Send + Sync>>;
+
+/// A subscriber as the node keeps it. It may keep it for a while after it was undeclared (in a remembered route), so
+/// what belongs to the user is asked for anew with every burst of messages.
+pub trait Receive: Send + Sync {
+    /// What to call; `None` once the subscriber has ended. The node lets go of it when the burst is over.
+    fn open(&self) -> Option<Opened>;
+}
+
+/// A shared [`Receive`].
+pub type Sink = Arc<dyn Receive>;
 
 /// Names a subscriber of a node until it is undeclared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
