@@ -226,6 +226,8 @@ impl Outbox {
         let Some(socket) = self.exit.lock().direct.as_ref().map(DirectSocket::clone_handle) else { return };
         if socket.wait_writable(left) {
             self.resume();
+            // The driver may have found the exit locked by us, just now or above, and left its demand to us.
+            self.flush();
         }
     }
 
