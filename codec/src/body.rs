@@ -18,7 +18,7 @@ use crate::{
     extension::Chain,
     id::SourceInfo,
     reader::Reader,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// The ids in the low five bits of a body's header.
@@ -39,7 +39,7 @@ fn write_source_info(
     source_info: &Option<SourceInfo>,
     chain: &mut Chain,
     writer: &mut Writer<'_>,
-) -> Result<(), NoRoom> {
+) -> Result<(), EncodeError> {
     if let Some(source_info) = source_info {
         chain.section(writer, KEY_SOURCE_INFO, source_info.len())?;
         source_info.write(writer)?;
@@ -70,7 +70,7 @@ impl<'a> PushBody<'a> {
 
 impl Encode for PushBody<'_> {
     #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             PushBody::Put(put) => put.encode(writer),
             PushBody::Del(del) => del.encode(writer),
@@ -99,7 +99,7 @@ impl<'a> ResponseBody<'a> {
 }
 
 impl Encode for ResponseBody<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             ResponseBody::Reply(reply) => reply.encode(writer),
             ResponseBody::Err(err) => err.encode(writer),
@@ -137,7 +137,7 @@ impl Consolidation {
         if self == Consolidation::Auto { 0 } else { flag }
     }
 
-    fn write(self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn write(self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             Consolidation::Auto => Ok(()),
             other => writer.u8(other as u8),

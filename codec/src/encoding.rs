@@ -8,7 +8,7 @@
 use crate::{
     error::DecodeError,
     reader::Reader,
-    writer::{NoRoom, Writer, vle_len},
+    writer::{EncodeError, Writer, vle_len},
 };
 
 /// The id whose schema holds the whole name of an encoding that has no number.
@@ -54,20 +54,19 @@ impl<'a> Encoding<'a> {
         })
     }
 
-    /// Writes the wire form; on [`NoRoom`] part of it may have been written.
+    /// Writes the wire form; on [`EncodeError`] part of it may have been written.
     ///
     /// # Errors
-    /// [`NoRoom`] if it does not fit, or if the schema exceeds the 255 bytes that the protocol allows.
+    /// [`EncodeError`] if it does not fit or the schema exceeds the 255 bytes that the protocol allows.
     #[inline]
-    pub fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let number = u64::from(self.id) << 1;
         match self.schema {
             None => writer.vle(number),
-            Some(schema) if schema.len() <= 255 => {
+            Some(schema) => {
                 writer.vle(number | 1)?;
-                writer.bytes_vle(schema)
+                writer.bytes_vle_at_most(schema, u64::from(u8::MAX))
             }
-            Some(_) => Err(NoRoom),
         }
     }
 

@@ -15,7 +15,7 @@ use core::fmt;
 use crate::{
     error::DecodeError,
     reader::Reader,
-    writer::{NoRoom, Writer},
+    writer::{EncodeError, Writer},
 };
 
 /// Another extension follows; in a message header: the first one follows.
@@ -112,7 +112,7 @@ impl Chain {
     }
 
     #[inline(always)]
-    fn header(&mut self, writer: &mut Writer<'_>, key: u8) -> Result<(), NoRoom> {
+    fn header(&mut self, writer: &mut Writer<'_>, key: u8) -> Result<(), EncodeError> {
         let position = writer.position();
         writer.u8(key)?;
         writer.set_top_bit(self.previous);
@@ -122,7 +122,7 @@ impl Chain {
 
     /// An extension without body.
     #[inline]
-    pub(crate) fn unit(&mut self, writer: &mut Writer<'_>, key: u8) -> Result<(), NoRoom> {
+    pub(crate) fn unit(&mut self, writer: &mut Writer<'_>, key: u8) -> Result<(), EncodeError> {
         self.header(writer, key)
     }
 
@@ -133,7 +133,7 @@ impl Chain {
         writer: &mut Writer<'_>,
         key: u8,
         value: u64,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), EncodeError> {
         self.header(writer, key)?;
         writer.vle(value)
     }
@@ -145,9 +145,9 @@ impl Chain {
         writer: &mut Writer<'_>,
         key: u8,
         bytes: &[u8],
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), EncodeError> {
         self.header(writer, key)?;
-        writer.bytes_vle(bytes)
+        writer.bytes_vle_at_most(bytes, u64::from(u32::MAX))
     }
 
     /// The header and length of an extension whose `length` bytes the caller writes next.
@@ -157,7 +157,10 @@ impl Chain {
         writer: &mut Writer<'_>,
         key: u8,
         length: usize,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), EncodeError> {
+        if u32::try_from(length).is_err() {
+            return Err(EncodeError::TooLong);
+        }
         self.header(writer, key)?;
         writer.vle(length as u64)
     }
@@ -168,7 +171,7 @@ impl Chain {
         &mut self,
         writer: &mut Writer<'_>,
         unknown: &RawExtensions<'_>,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), EncodeError> {
         if unknown.chain.is_empty() {
             return Ok(());
         }
@@ -180,7 +183,7 @@ impl Chain {
         &mut self,
         writer: &mut Writer<'_>,
         unknown: &RawExtensions<'_>,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), EncodeError> {
         for extension in unknown.iter() {
             match extension.body {
                 ExtensionBody::Unit => self.unit(writer, extension.key)?,

@@ -6,7 +6,7 @@ use core::{fmt, num::NonZeroU8, str::FromStr};
 use crate::{
     error::DecodeError,
     reader::Reader,
-    writer::{NoRoom, Writer, vle_len},
+    writer::{EncodeError, Writer, vle_len},
 };
 
 /// A node id was not a number of 1 to 16 bytes other than zero.
@@ -126,12 +126,12 @@ impl ZenohId {
         Self::from_le_bytes(bytes).map_err(|_| reader.invalid("node id", bytes.len() as u64))
     }
 
-    /// Writes the id with its length before it; on [`NoRoom`] the length may have been written.
+    /// Writes the id with its length before it; on [`EncodeError`] the length may have been written.
     ///
     /// # Errors
-    /// [`NoRoom`] if it does not fit.
+    /// [`EncodeError`] if it does not fit.
     #[inline]
-    pub fn write_sized(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub fn write_sized(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.u8(self.length.get())?;
         writer.bytes(self.as_le_bytes())
     }
@@ -303,7 +303,7 @@ impl EntityGlobalId {
     }
 
     #[inline]
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.u8(self.zid.header(0))?;
         writer.bytes(self.zid.as_le_bytes())?;
         writer.vle(u64::from(self.eid))
@@ -334,7 +334,7 @@ impl SourceInfo {
     }
 
     #[inline]
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         self.id.write(writer)?;
         writer.vle(u64::from(self.sn))
     }

@@ -5,7 +5,7 @@
 //!
 //! - **Decoding** borrows. A message is a view into the bytes it was read from; payloads, texts and
 //!   extensions are slices of the input. Nothing is allocated and nothing panics, whatever the bytes are.
-//! - **Encoding** writes straight into the caller's buffer through a [`Writer`] and reports [`NoRoom`]
+//! - **Encoding** writes straight into the caller's buffer through a [`Writer`] and reports [`EncodeError::NoRoom`]
 //!   without side effects when the message does not fit.
 //!
 //! ```
@@ -72,7 +72,7 @@ pub use transport::{
     OpenSyn, QosLink, RemoteBound, Resolution, TransportMessage, TransportOam,
 };
 pub use wire_expr::{Mapping, WireExpr};
-pub use writer::{Encode, NoRoom, Writer};
+pub use writer::{Encode, EncodeError, Writer};
 pub use zenoh_buffers::ZSlice;
 
 /// The protocol version this crate speaks, sent in INIT, JOIN, SCOUT and HELLO.

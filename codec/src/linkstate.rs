@@ -17,7 +17,7 @@ use crate::{
     id::{WhatAmI, ZenohId},
     reader::Reader,
     scouting::Locators,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const HAS_ID: u64 = 0x01;
@@ -103,7 +103,7 @@ impl<'a> LinkState<'a> {
 }
 
 impl Encode for LinkState<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let options = self.options();
             writer.vle(options)?;
@@ -268,7 +268,7 @@ impl<'a> LinkStateList<'a> {
 pub struct LinkStates<'s, 'a>(pub &'s [LinkState<'a>]);
 
 impl Encode for LinkStates<'_, '_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             writer.vle(self.0.len() as u64)?;
             self.0.iter().try_for_each(|state| state.encode(writer))

@@ -26,7 +26,7 @@ use crate::{
     error::DecodeError,
     extension::Chain,
     reader::Reader,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// The ids in the low five bits of a network message's header.
@@ -53,7 +53,11 @@ pub mod id {
 const KEY_NODE_ID: u8 = 0x33;
 
 #[inline(always)]
-fn write_node_id(node_id: u16, chain: &mut Chain, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+fn write_node_id(
+    node_id: u16,
+    chain: &mut Chain,
+    writer: &mut Writer<'_>,
+) -> Result<(), EncodeError> {
     if node_id != 0 {
         chain.number(writer, KEY_NODE_ID, u64::from(node_id))?;
     }
@@ -135,7 +139,7 @@ fn read_as<'a, T>(
 
 impl Encode for NetworkMessage<'_> {
     #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             NetworkMessage::Push(message) => message.encode(writer),
             other => other.encode_any(writer),
@@ -146,7 +150,7 @@ impl Encode for NetworkMessage<'_> {
 impl NetworkMessage<'_> {
     /// Everything but a push, out of its way.
     #[inline(never)]
-    fn encode_any(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode_any(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             NetworkMessage::Push(message) => message.encode(writer),
             NetworkMessage::Request(message) => message.encode(writer),

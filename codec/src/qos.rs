@@ -7,7 +7,7 @@ use crate::{
     error::DecodeError,
     extension::Chain,
     reader::Reader,
-    writer::{NoRoom, Writer},
+    writer::{EncodeError, Writer},
 };
 
 /// The eight priorities; a smaller number goes first.
@@ -179,7 +179,11 @@ impl Qos {
     }
 
     #[inline(always)]
-    pub(crate) fn write(self, chain: &mut Chain, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write(
+        self,
+        chain: &mut Chain,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
         if self != Qos::DATA {
             chain.number(writer, Self::KEY, u64::from(self.0))?;
         }

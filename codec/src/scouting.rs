@@ -12,7 +12,7 @@ pub use scout::Scout;
 use crate::{
     error::DecodeError,
     reader::Reader,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const ID_MASK: u8 = 0x1f;
@@ -44,7 +44,7 @@ impl<'a> ScoutingMessage<'a> {
 }
 
 impl Encode for ScoutingMessage<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             ScoutingMessage::Scout(message) => message.encode(writer),
             ScoutingMessage::Hello(message) => message.encode(writer),

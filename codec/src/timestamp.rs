@@ -8,7 +8,7 @@ use crate::{
     extension::Chain,
     id::{IdError, ZenohId},
     reader::Reader,
-    writer::{NoRoom, Writer, vle_len},
+    writer::{EncodeError, Writer, vle_len},
 };
 
 /// A time as 32 bits of seconds since 1970 and 32 bits of their fraction.
@@ -87,12 +87,12 @@ impl Timestamp {
         })
     }
 
-    /// Writes the wire form; on [`NoRoom`] part of it may have been written.
+    /// Writes the wire form; on [`EncodeError`] part of it may have been written.
     ///
     /// # Errors
-    /// [`NoRoom`] if it does not fit.
+    /// [`EncodeError`] if it does not fit.
     #[inline]
-    pub fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.vle(self.time.0)?;
         self.id.write_sized(writer)
     }
@@ -109,7 +109,7 @@ impl Timestamp {
         timestamp: &Option<Timestamp>,
         chain: &mut Chain,
         writer: &mut Writer<'_>,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), EncodeError> {
         match timestamp {
             None => Ok(()),
             Some(timestamp) => {

@@ -30,7 +30,7 @@ use crate::{
     extension::Chain,
     qos::{Priority, Reliability},
     reader::Reader,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// The ids in the low five bits of a transport message's header.
@@ -122,7 +122,7 @@ impl<'a> TransportMessage<'a> {
 }
 
 impl Encode for TransportMessage<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             TransportMessage::InitSyn(message) => message.encode(writer),
             TransportMessage::InitAck(message) => message.encode(writer),
@@ -165,7 +165,7 @@ fn write_priority(
     priority: Priority,
     chain: &mut Chain,
     writer: &mut Writer<'_>,
-) -> Result<(), NoRoom> {
+) -> Result<(), EncodeError> {
     if priority != Priority::Data {
         chain.number(writer, KEY_QOS, priority as u64)?;
     }

@@ -8,7 +8,7 @@
 use crate::{
     error::DecodeError,
     reader::Reader,
-    writer::{NoRoom, Writer},
+    writer::{EncodeError, Writer},
 };
 
 /// Whose declarations give the scope its meaning.
@@ -98,16 +98,13 @@ impl<'a> WireExpr<'a> {
     }
 
     /// Writes scope and suffix; the flags are the enclosing header's. A suffix that no 16-bit length can
-    /// hold never fits.
+    /// hold is too long.
     #[inline(always)]
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.vle(u64::from(self.scope))?;
         if self.suffix.is_empty() {
             return Ok(());
         }
-        if self.suffix.len() > usize::from(u16::MAX) {
-            return Err(NoRoom);
-        }
-        writer.bytes_vle(self.suffix.as_bytes())
+        writer.bytes_vle_at_most(self.suffix.as_bytes(), u64::from(u16::MAX))
     }
 }

@@ -1,30 +1,42 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing messages into the caller's fixed buffer, all or nothing.
 
-/// The buffer is too small for what was to be written. The writer is as it was before.
+/// Why a message was not written. The writer is as it was before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no room left in the buffer")]
-pub struct NoRoom;
+pub enum EncodeError {
+    /// The buffer is too small; a larger one may do.
+    #[error("no room left in the buffer")]
+    NoRoom,
+    /// A field is longer than the protocol can say: the message has no wire form, in a buffer of any size.
+    #[error("a field is longer than the protocol can say")]
+    TooLong,
+}
 
 /// A message, or a part of one, that has a form on the wire.
 pub trait Encode {
     /// Writes the wire form at the writer's position.
     ///
     /// # Errors
-    /// [`NoRoom`] if it does not fit; the writer's position is then unchanged.
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom>;
+    /// [`EncodeError`] if it does not fit or has no wire form; the writer's position is then unchanged.
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError>;
 
     /// The wire form in a vector of its own: for tests, cookies and messages larger than a batch.
-    fn to_vec(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLong`] if the message has no wire form.
+    fn to_vec(&self) -> Result<Vec<u8>, EncodeError> {
         let mut bytes = vec![0; 256];
         loop {
             let mut writer = Writer::new(&mut bytes);
-            if self.encode(&mut writer).is_ok() {
-                let length = writer.position();
-                bytes.truncate(length);
-                return bytes;
+            match self.encode(&mut writer) {
+                Ok(()) => {
+                    let length = writer.position();
+                    bytes.truncate(length);
+                    return Ok(bytes);
+                }
+                Err(EncodeError::NoRoom) => bytes.resize(bytes.len() * 2, 0),
+                Err(EncodeError::TooLong) => return Err(EncodeError::TooLong),
             }
-            bytes.resize(bytes.len() * 2, 0);
         }
     }
 }
@@ -77,12 +89,12 @@ impl<'b> Writer<'b> {
     /// `write` gets a writer of its own over the same buffer, which the compiler can keep in registers.
     ///
     /// # Errors
-    /// [`NoRoom`] if `write` says so.
+    /// [`EncodeError`] if `write` says so.
     #[inline(always)]
     pub fn all_or_nothing(
         &mut self,
-        write: impl FnOnce(&mut Writer<'_>) -> Result<(), NoRoom>,
-    ) -> Result<(), NoRoom> {
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
         let mut attempt = Writer {
             buffer: &mut *self.buffer,
             position: self.position,
@@ -94,8 +106,11 @@ impl<'b> Writer<'b> {
 
     /// One byte.
     #[inline(always)]
-    pub fn u8(&mut self, value: u8) -> Result<(), NoRoom> {
-        let slot = self.buffer.get_mut(self.position).ok_or(NoRoom)?;
+    pub fn u8(&mut self, value: u8) -> Result<(), EncodeError> {
+        let slot = self
+            .buffer
+            .get_mut(self.position)
+            .ok_or(EncodeError::NoRoom)?;
         *slot = value;
         self.position += 1;
         Ok(())
@@ -103,15 +118,18 @@ impl<'b> Writer<'b> {
 
     /// Two bytes, low one first.
     #[inline]
-    pub fn u16_le(&mut self, value: u16) -> Result<(), NoRoom> {
+    pub fn u16_le(&mut self, value: u16) -> Result<(), EncodeError> {
         self.bytes(&value.to_le_bytes())
     }
 
     /// The bytes as they are.
     #[inline(always)]
-    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
-        let room = self.buffer.get_mut(self.position..).ok_or(NoRoom)?;
-        let room = room.get_mut(..bytes.len()).ok_or(NoRoom)?;
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
+        let room = self
+            .buffer
+            .get_mut(self.position..)
+            .ok_or(EncodeError::NoRoom)?;
+        let room = room.get_mut(..bytes.len()).ok_or(EncodeError::NoRoom)?;
         copy_short(room, bytes);
         self.position += bytes.len();
         Ok(())
@@ -119,7 +137,7 @@ impl<'b> Writer<'b> {
 
     /// A variable-length number.
     #[inline(always)]
-    pub fn vle(&mut self, value: u64) -> Result<(), NoRoom> {
+    pub fn vle(&mut self, value: u64) -> Result<(), EncodeError> {
         if value < 0x80 {
             self.u8(value as u8)
         } else if value < 0x4000 {
@@ -132,10 +150,22 @@ impl<'b> Writer<'b> {
 
     /// A byte string: its length as a variable-length number, then the bytes.
     #[inline]
-    pub fn bytes_vle(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
+    pub fn bytes_vle(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
         let start = self.position;
         self.vle(bytes.len() as u64)?;
         self.bytes(bytes).inspect_err(|_| self.position = start)
+    }
+
+    /// A byte string whose length the protocol limits to `max`.
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLong`] above that limit, whatever room there is.
+    #[inline(always)]
+    pub(crate) fn bytes_vle_at_most(&mut self, bytes: &[u8], max: u64) -> Result<(), EncodeError> {
+        if bytes.len() as u64 > max {
+            return Err(EncodeError::TooLong);
+        }
+        self.bytes_vle(bytes)
     }
 
     /// Sets the top bit of an already written byte: "extensions follow" in every header of the protocol.
@@ -184,20 +214,20 @@ fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
 
 /// Writes a number of two or more groups at `position`; gives the position behind it.
 #[inline(never)]
-fn long_vle(buffer: &mut [u8], position: usize, value: u64) -> Result<usize, NoRoom> {
+fn long_vle(buffer: &mut [u8], position: usize, value: u64) -> Result<usize, EncodeError> {
     let length = vle_len(value);
     let end = position + length;
     let spread = split_groups(value) | continue_bits(length);
     let mut encoded = [0; 9];
     encoded[..8].copy_from_slice(&spread.to_le_bytes());
     encoded[8] = (value >> 56) as u8;
-    let room = buffer.get_mut(position..).ok_or(NoRoom)?;
+    let room = buffer.get_mut(position..).ok_or(EncodeError::NoRoom)?;
     if let Some(room) = room.first_chunk_mut::<9>() {
         // One fixed-size store; what lies behind the number is free space.
         *room = encoded;
         return Ok(end);
     }
-    let room = room.get_mut(..length).ok_or(NoRoom)?;
+    let room = room.get_mut(..length).ok_or(EncodeError::NoRoom)?;
     room.copy_from_slice(&encoded[..length]);
     Ok(end)
 }

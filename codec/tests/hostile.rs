@@ -30,21 +30,21 @@ fn vectors() -> &'static [Vec<u8>] {
 /// Reads `bytes` as everything there is; each that is accepted must come back equal.
 fn survive(bytes: &[u8]) {
     if let Ok(message) = NetworkMessage::decode(&mut Reader::new(bytes)) {
-        let again = message.to_vec();
+        let again = message.to_vec().expect("it has a wire form");
         assert_eq!(
             NetworkMessage::decode(&mut Reader::new(&again)),
             Ok(message)
         );
     }
     if let Ok(message) = TransportMessage::decode(&mut Reader::new(bytes)) {
-        let again = message.to_vec();
+        let again = message.to_vec().expect("it has a wire form");
         assert_eq!(
             TransportMessage::decode(&mut Reader::new(&again)),
             Ok(message)
         );
     }
     if let Ok(message) = ScoutingMessage::decode(&mut Reader::new(bytes)) {
-        let again = message.to_vec();
+        let again = message.to_vec().expect("it has a wire form");
         assert_eq!(
             ScoutingMessage::decode(&mut Reader::new(&again)),
             Ok(message)
@@ -53,7 +53,7 @@ fn survive(bytes: &[u8]) {
     if let Ok(list) = LinkStateList::decode(&mut Reader::new(bytes)) {
         let states: Vec<LinkState<'_>> = list.iter().collect();
         assert_eq!(states.len(), list.len());
-        let again = LinkStates(&states).to_vec();
+        let again = LinkStates(&states).to_vec().expect("it has a wire form");
         let list = LinkStateList::decode(&mut Reader::new(&again)).expect("our own bytes");
         assert!(list.iter().eq(states));
     }

@@ -130,7 +130,10 @@ fn scouting() {
     for vector in vectors("scouting", 29) {
         check(&vector, |reader| {
             let message = ScoutingMessage::decode(reader)?;
-            Ok((json::scouting(&message), message.to_vec()))
+            Ok((
+                json::scouting(&message),
+                message.to_vec().expect("it has a wire form"),
+            ))
         });
     }
 }
@@ -140,7 +143,10 @@ fn network() {
     for vector in vectors("network", 294) {
         check(&vector, |reader| {
             let message = NetworkMessage::decode(reader)?;
-            Ok((json::network(&message), message.to_vec()))
+            Ok((
+                json::network(&message),
+                message.to_vec().expect("it has a wire form"),
+            ))
         });
     }
 }
@@ -166,7 +172,10 @@ fn transport_message(
     network: fn(&NetworkMessage<'_>) -> Value,
 ) -> Result<Parts, DecodeError> {
     let message = TransportMessage::decode(reader)?;
-    let (mut value, mut encoded) = (json::transport(&message), message.to_vec());
+    let (mut value, mut encoded) = (
+        json::transport(&message),
+        message.to_vec().expect("it has a wire form"),
+    );
     if let TransportMessage::Frame(_) = message {
         let mut payload = Vec::new();
         while reader.peek().is_some_and(NetworkMessage::starts) {
@@ -175,7 +184,7 @@ fn transport_message(
                 break;
             };
             payload.push(network(&message));
-            encoded.extend(message.to_vec());
+            encoded.extend(message.to_vec().expect("it has a wire form"));
             *reader = attempt;
         }
         value["payload"] = Value::Array(payload);
@@ -279,10 +288,12 @@ fn framing() {
             NetworkMessage::decode(&mut Reader::new(&batch))
                 .expect("a message")
                 .to_vec()
+                .expect("it has a wire form")
         } else {
             TransportMessage::decode(&mut Reader::new(&batch))
                 .expect("a message")
                 .to_vec()
+                .expect("it has a wire form")
         };
         assert_eq!(encoded, batch, "{}", vector.name);
         vector.bytes.clear();
@@ -298,7 +309,7 @@ fn link_states() {
             assert_eq!(states.len(), list.len(), "{}", vector.name);
             Ok((
                 states.iter().map(json::link_state).collect(),
-                LinkStates(&states).to_vec(),
+                LinkStates(&states).to_vec().expect("it has a wire form"),
             ))
         });
     }
@@ -332,7 +343,7 @@ fn messages_that_do_not_fit_leave_no_trace() {
         let Ok(message) = NetworkMessage::decode(&mut Reader::new(&vector.bytes)) else {
             continue;
         };
-        let length = message.to_vec().len();
+        let length = message.to_vec().expect("it has a wire form").len();
         for room in 0..length {
             let mut buffer = vec![0; room + 1];
             let mut writer = Writer::new(&mut buffer);

@@ -109,7 +109,7 @@ fn check_spelling(text: &str) -> Option<String> {
 
 /// Encodes the message, and checks that too small a buffer is refused without a trace.
 fn encoded<M: Encode>(message: &M) -> Vec<u8> {
-    let bytes = message.to_vec();
+    let bytes = message.to_vec().expect("what was decoded has a wire form");
     for room in [0, bytes.len() / 2, bytes.len().saturating_sub(1)] {
         let mut buffer = vec![0xa5; 3 + room];
         let mut writer = Writer::new(&mut buffer);

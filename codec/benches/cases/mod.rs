@@ -160,7 +160,7 @@ impl Ours {
     pub fn new(case: Case) -> Self {
         let message = case.ours();
         Ours {
-            bytes: message.to_vec(),
+            bytes: message.to_vec().expect("it has a wire form"),
             message,
             batch: vec![0; BATCH],
         }
@@ -201,7 +201,7 @@ impl Theirs {
             .expect("a vector grows");
         assert_eq!(
             bytes,
-            case.ours().to_vec(),
+            case.ours().to_vec().expect("it has a wire form"),
             "both sides write the same bytes"
         );
         Theirs {

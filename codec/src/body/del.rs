@@ -18,7 +18,7 @@ use crate::{
     id::SourceInfo,
     reader::Reader,
     timestamp::Timestamp,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const FLAG_TIMESTAMP: u8 = 0x20;
@@ -68,7 +68,7 @@ impl<'a> Del<'a> {
 }
 
 impl Encode for Del<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             match &self.timestamp {

@@ -20,7 +20,7 @@ use crate::{
     extension::{self, Chain, MORE, RawExtensions},
     id::SourceInfo,
     reader::Reader,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const FLAG_ENCODING: u8 = 0x40;
@@ -69,9 +69,9 @@ impl<'a> ErrBody<'a> {
 }
 
 impl Encode for ErrBody<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         if u32::try_from(self.payload.len()).is_err() {
-            return Err(NoRoom);
+            return Err(EncodeError::TooLong);
         }
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());

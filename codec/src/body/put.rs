@@ -22,7 +22,7 @@ use crate::{
     id::SourceInfo,
     reader::Reader,
     timestamp::Timestamp,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const FLAG_TIMESTAMP: u8 = 0x20;
@@ -126,11 +126,15 @@ impl<'a> Put<'a> {
     /// caller appends. `self.payload` is not looked at.
     ///
     /// # Errors
-    /// [`NoRoom`] if that head does not fit or the length exceeds 32 bits; the position is then unchanged.
+    /// [`EncodeError`] if that head does not fit or the length exceeds 32 bits; the position is then unchanged.
     #[inline(always)]
-    pub fn encode_head(&self, payload_len: usize, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub fn encode_head(
+        &self,
+        payload_len: usize,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
         if u32::try_from(payload_len).is_err() {
-            return Err(NoRoom);
+            return Err(EncodeError::TooLong);
         }
         writer.all_or_nothing(|writer| {
             if self.is_plain() {
@@ -154,9 +158,9 @@ impl<'a> Put<'a> {
 
     /// The whole of a PUT that [is plain](Self::is_plain).
     #[inline(always)]
-    pub(crate) fn write_plain(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write_plain(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         if u32::try_from(self.payload.len()).is_err() {
-            return Err(NoRoom);
+            return Err(EncodeError::TooLong);
         }
         writer.u8(id::PUT)?;
         writer.vle(self.payload.len() as u64)?;
@@ -165,7 +169,7 @@ impl<'a> Put<'a> {
 
     /// The header and everything between it and the payload.
     #[inline(never)]
-    fn write_options(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn write_options(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let mut header = id::PUT;
         if self.timestamp.is_some() {
             header |= FLAG_TIMESTAMP;
@@ -191,7 +195,7 @@ impl<'a> Put<'a> {
 
 impl Encode for Put<'_> {
     #[inline(always)]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             self.encode_head(self.payload.len(), writer)?;
             writer.bytes(self.payload)
@@ -206,13 +210,13 @@ impl Encode for Put<'_> {
 /// returns; other bytes are returned whole and nothing is written.
 ///
 /// # Errors
-/// [`NoRoom`] if header and timestamp do not fit; the position is then unchanged.
+/// [`EncodeError`] if header and timestamp do not fit; the position is then unchanged.
 #[inline]
 pub fn splice_timestamp<'a>(
     raw: &'a [u8],
     timestamp: &Timestamp,
     writer: &mut Writer<'_>,
-) -> Result<&'a [u8], NoRoom> {
+) -> Result<&'a [u8], EncodeError> {
     match raw.split_first() {
         Some((&header, rest)) if header & (id::MASK | FLAG_TIMESTAMP) == id::PUT => {
             writer.all_or_nothing(|writer| {

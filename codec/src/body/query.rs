@@ -19,7 +19,7 @@ use crate::{
     extension::{self, Chain, MORE, RawExtensions},
     id::SourceInfo,
     reader::Reader,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const FLAG_CONSOLIDATION: u8 = 0x20;
@@ -98,7 +98,7 @@ impl<'a> Query<'a> {
 }
 
 impl Encode for Query<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut header = id::QUERY | self.consolidation.flag(FLAG_CONSOLIDATION);
             if !self.parameters.is_empty() {

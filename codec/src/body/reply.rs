@@ -17,7 +17,7 @@ use crate::{
     error::DecodeError,
     extension::{self, Chain, MORE, RawExtensions},
     reader::Reader,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const FLAG_CONSOLIDATION: u8 = 0x20;
@@ -55,7 +55,7 @@ impl<'a> Reply<'a> {
 }
 
 impl Encode for Reply<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::REPLY | self.consolidation.flag(FLAG_CONSOLIDATION))?;

@@ -34,7 +34,7 @@ use crate::{
     reader::Reader,
     timestamp::Timestamp,
     wire_expr::{Mapping, WireExpr},
-    writer::{Encode, NoRoom, Writer, vle_len},
+    writer::{Encode, EncodeError, Writer, vle_len},
 };
 
 const FLAG_INTEREST: u8 = 0x20;
@@ -182,7 +182,7 @@ impl<'a> Declare<'a> {
 }
 
 impl Encode for Declare<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             match self.interest_id {
@@ -256,7 +256,7 @@ impl<'a> Declaration<'a> {
         }
     }
 
-    fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             Declaration::KeyExpr { id, wire_expr } => {
                 let suffix = wire_expr.flags() & crate::wire_expr::FLAG_SUFFIX;
@@ -318,7 +318,7 @@ impl QueryableInfo {
         Ok(info)
     }
 
-    fn write(&self, chain: &mut Chain, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn write(&self, chain: &mut Chain, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         if *self == QueryableInfo::default() {
             return Ok(());
         }
@@ -340,7 +340,7 @@ fn write_entity(
     id: u32,
     wire_expr: &WireExpr<'_>,
     writer: &mut Writer<'_>,
-) -> Result<(), NoRoom> {
+) -> Result<(), EncodeError> {
     writer.u8(header | wire_expr.flags())?;
     writer.vle(u64::from(id))?;
     wire_expr.write(writer)
@@ -365,7 +365,7 @@ fn read_end<'a>(
     Ok((id, Some(key).filter(|key| *key != WireExpr::default())))
 }
 
-fn write_end(header: u8, id: u32, writer: &mut Writer<'_>) -> Result<Chain, NoRoom> {
+fn write_end(header: u8, id: u32, writer: &mut Writer<'_>) -> Result<Chain, EncodeError> {
     let chain = Chain::after(writer.position());
     writer.u8(header)?;
     writer.vle(u64::from(id))?;
@@ -392,7 +392,11 @@ fn read_key(mut section: Reader<'_>) -> Result<WireExpr<'_>, DecodeError> {
     })
 }
 
-fn write_key(key: &WireExpr<'_>, chain: &mut Chain, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+fn write_key(
+    key: &WireExpr<'_>,
+    chain: &mut Chain,
+    writer: &mut Writer<'_>,
+) -> Result<(), EncodeError> {
     let mut flags = 0;
     if !key.suffix.is_empty() {
         flags |= KEY_SUFFIX;

@@ -23,7 +23,7 @@ use crate::{
     reader::Reader,
     timestamp::Timestamp,
     wire_expr::WireExpr,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const RESTRICTED: u8 = 0x10;
@@ -145,7 +145,7 @@ impl<'a> Interest<'a> {
 }
 
 impl Encode for Interest<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::INTEREST | (self.mode as u8) << 5)?;

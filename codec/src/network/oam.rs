@@ -19,7 +19,7 @@ use crate::{
     qos::Qos,
     reader::Reader,
     timestamp::Timestamp,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// The body of an OAM message.
@@ -54,11 +54,11 @@ impl<'a> OamBody<'a> {
         }
     }
 
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             OamBody::Unit => Ok(()),
             OamBody::Z64(value) => writer.vle(*value),
-            OamBody::Buf(bytes) => writer.bytes_vle(bytes),
+            OamBody::Buf(bytes) => writer.bytes_vle_at_most(bytes, u64::from(u32::MAX)),
         }
     }
 }
@@ -104,7 +104,7 @@ impl<'a> Oam<'a> {
 }
 
 impl Encode for Oam<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::OAM | self.body.bits())?;

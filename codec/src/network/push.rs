@@ -21,7 +21,7 @@ use crate::{
     reader::Reader,
     timestamp::Timestamp,
     wire_expr::WireExpr,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// A sample on its way to the subscribers.
@@ -137,14 +137,14 @@ impl<'a> Push<'a> {
     /// Writes everything before the body: what a publisher prepares once and a router writes anew.
     ///
     /// # Errors
-    /// [`NoRoom`] if it does not fit; the position is then unchanged.
+    /// [`EncodeError`] if it does not fit; the position is then unchanged.
     #[inline(always)]
     pub fn encode_head(
         wire_expr: &WireExpr<'_>,
         qos: Qos,
         node_id: u16,
         writer: &mut Writer<'_>,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::PUSH | wire_expr.flags())?;
@@ -157,7 +157,7 @@ impl<'a> Push<'a> {
 
 impl Encode for Push<'_> {
     #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match &self.body {
             PushBody::Put(put) if self.has_usual_extensions() && put.is_plain() => writer
                 .all_or_nothing(|writer| {
@@ -177,7 +177,7 @@ impl Push<'_> {
     }
 
     #[inline(never)]
-    fn encode_any(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode_any(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::PUSH | self.wire_expr.flags())?;

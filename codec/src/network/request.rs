@@ -25,7 +25,7 @@ use crate::{
     reader::Reader,
     timestamp::Timestamp,
     wire_expr::WireExpr,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const KEY_TARGET: u8 = 0x34;
@@ -125,7 +125,7 @@ impl<'a> Request<'a> {
 }
 
 impl Encode for Request<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::REQUEST | self.wire_expr.flags())?;

@@ -23,7 +23,7 @@ use crate::{
     reader::Reader,
     timestamp::Timestamp,
     wire_expr::WireExpr,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const KEY_RESPONDER: u8 = 0x43;
@@ -82,7 +82,7 @@ impl<'a> Response<'a> {
 }
 
 impl Encode for Response<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::RESPONSE | self.wire_expr.flags())?;

@@ -18,7 +18,7 @@ use crate::{
     qos::Qos,
     reader::Reader,
     timestamp::Timestamp,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// The end of the answers to a query.
@@ -56,7 +56,7 @@ impl ResponseFinal {
 }
 
 impl Encode for ResponseFinal {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::RESPONSE_FINAL)?;

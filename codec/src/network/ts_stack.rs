@@ -9,7 +9,7 @@ use crate::{
     error::DecodeError,
     extension::Chain,
     reader::Reader,
-    writer::{NoRoom, Writer},
+    writer::{EncodeError, Writer},
 };
 
 /// A checked view of the extension. Nothing here writes entries of its own; it is passed on as it came.
@@ -70,7 +70,7 @@ impl<'a> TsStack<'a> {
         stack: &Option<TsStack<'_>>,
         chain: &mut Chain,
         writer: &mut Writer<'_>,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), EncodeError> {
         match stack {
             None => Ok(()),
             Some(stack) => chain.bytes(writer, Self::KEY, stack.raw),

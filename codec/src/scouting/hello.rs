@@ -20,7 +20,7 @@ use crate::{
     id::{WhatAmI, ZenohId},
     reader::Reader,
     scouting::{ID_HELLO, Locators},
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const FLAG_LOCATORS: u8 = 0x20;
@@ -60,7 +60,7 @@ impl<'a> Hello<'a> {
 }
 
 impl Encode for Hello<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let has_locators = !self.locators.is_empty();
             writer.u8(ID_HELLO | if has_locators { FLAG_LOCATORS } else { 0 })?;

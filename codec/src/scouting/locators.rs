@@ -11,7 +11,7 @@ use crate::{
     error::DecodeError,
     locator::is_wire_locator,
     reader::Reader,
-    writer::{NoRoom, Writer},
+    writer::{EncodeError, Writer},
 };
 
 /// Locators on the wire. Received ones are checked with [`is_wire_locator`]; to dial one, parse it as a
@@ -75,13 +75,10 @@ impl<'a> Locators<'a> {
         }))
     }
 
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.vle(self.len() as u64)?;
         for text in self.iter() {
-            if text.len() > usize::from(u8::MAX) {
-                return Err(NoRoom);
-            }
-            writer.bytes_vle(text.as_bytes())?;
+            writer.bytes_vle_at_most(text.as_bytes(), u64::from(u8::MAX))?;
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::{
     id::{Roles, ZenohId},
     reader::Reader,
     scouting::ID_SCOUT,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const HAS_ID: u8 = 0x08;
@@ -54,7 +54,7 @@ impl Scout {
 }
 
 impl Encode for Scout {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             writer.u8(ID_SCOUT)?;
             writer.u8(self.version)?;

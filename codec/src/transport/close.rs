@@ -16,7 +16,7 @@ use crate::{
     extension,
     reader::Reader,
     transport::id,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// Why a connection ends.
@@ -62,7 +62,7 @@ impl Close {
 }
 
 impl Encode for Close {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let session = if self.session { FLAG_SESSION } else { 0 };
         writer.bytes(&[id::CLOSE | session, self.reason])
     }

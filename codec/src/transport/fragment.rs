@@ -18,7 +18,7 @@ use crate::{
     qos::{Priority, Reliability},
     reader::Reader,
     transport::{KEY_QOS, id, read_priority, reliability, reliability_flag, write_priority},
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const FLAG_MORE: u8 = 0x40;
@@ -73,9 +73,9 @@ impl<'a> Fragment<'a> {
     /// Writes everything before the piece; the caller appends it. `self.payload` is not looked at.
     ///
     /// # Errors
-    /// [`NoRoom`] if it does not fit; the position is then unchanged.
+    /// [`EncodeError`] if it does not fit; the position is then unchanged.
     #[inline]
-    pub fn encode_header(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub fn encode_header(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             let more = if self.more { FLAG_MORE } else { 0 };
@@ -94,7 +94,7 @@ impl<'a> Fragment<'a> {
 }
 
 impl Encode for Fragment<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             self.encode_header(writer)?;
             writer.bytes(self.payload)

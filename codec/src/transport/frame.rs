@@ -18,7 +18,7 @@ use crate::{
     qos::{Priority, Reliability},
     reader::Reader,
     transport::{KEY_QOS, id, read_priority, reliability, reliability_flag, write_priority},
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// What stands before the network messages of a frame.
@@ -55,7 +55,7 @@ impl FrameHeader {
 
 impl Encode for FrameHeader {
     #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::FRAME | reliability_flag(self.reliability))?;

@@ -23,7 +23,7 @@ use crate::{
     id::{WhatAmI, ZenohId},
     reader::Reader,
     transport::{FLAG_ACK, FLAG_SIZES, InitExt, id},
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// How many bits sequence numbers and request ids have.
@@ -181,7 +181,7 @@ fn read_fixed<'a>(header: u8, reader: &mut Reader<'a>) -> Result<InitSyn<'a>, De
     Ok(init)
 }
 
-fn write_fixed(ack: u8, init: &InitSyn<'_>, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+fn write_fixed(ack: u8, init: &InitSyn<'_>, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
     let sizes = init.resolution != Resolution::default() || init.batch_size != DEFAULT_BATCH_SIZE;
     writer.u8(id::INIT | ack | if sizes { FLAG_SIZES } else { 0 })?;
     writer.u8(init.version)?;
@@ -195,7 +195,7 @@ fn write_fixed(ack: u8, init: &InitSyn<'_>, writer: &mut Writer<'_>) -> Result<(
 }
 
 impl Encode for InitSyn<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             write_fixed(0, self, writer)?;
@@ -205,7 +205,7 @@ impl Encode for InitSyn<'_> {
 }
 
 impl Encode for InitAck<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let fixed = InitSyn {
             version: self.version,
             whatami: self.whatami,
@@ -214,13 +214,10 @@ impl Encode for InitAck<'_> {
             batch_size: self.batch_size,
             ext: self.ext,
         };
-        if self.cookie.len() > usize::from(u16::MAX) {
-            return Err(NoRoom);
-        }
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             write_fixed(FLAG_ACK, &fixed, writer)?;
-            writer.bytes_vle(self.cookie)?;
+            writer.bytes_vle_at_most(self.cookie, u64::from(u16::MAX))?;
             self.ext.write(&mut chain, writer)
         })
     }

@@ -12,7 +12,7 @@ use crate::{
     extension::{self, Chain, MORE},
     qos::{Priority, Reliability},
     reader::Reader,
-    writer::{NoRoom, Writer},
+    writer::{EncodeError, Writer},
 };
 
 const KEY_QOS: u8 = 0x01;
@@ -124,7 +124,11 @@ impl<'a> InitExt<'a> {
         Ok(ext)
     }
 
-    pub(crate) fn write(&self, chain: &mut Chain, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write(
+        &self,
+        chain: &mut Chain,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
         if self.qos {
             chain.unit(writer, KEY_QOS)?;
         }

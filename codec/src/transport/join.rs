@@ -26,7 +26,7 @@ use crate::{
     qos::Priority,
     reader::Reader,
     transport::{FLAG_SIZES, Resolution, id, lease, lease_value},
-    writer::{Encode, NoRoom, Writer, vle_len},
+    writer::{Encode, EncodeError, Writer, vle_len},
 };
 
 const FLAG_SECONDS: u8 = 0x20;
@@ -54,7 +54,7 @@ impl NextSn {
         })
     }
 
-    fn write(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.vle(u64::from(self.reliable))?;
         writer.vle(u64::from(self.best_effort))
     }
@@ -135,7 +135,7 @@ fn read_qos(mut section: Reader<'_>) -> Result<[NextSn; Priority::ALL.len()], De
 }
 
 impl Encode for Join<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let (lease, in_seconds) = lease_value(self.lease);
         let sizes =
             self.resolution != Resolution::default() || self.batch_size != DEFAULT_BATCH_SIZE;

@@ -15,7 +15,7 @@ use crate::{
     extension,
     reader::Reader,
     transport::id,
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// A sign of life.
@@ -31,7 +31,7 @@ impl KeepAlive {
 }
 
 impl Encode for KeepAlive {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.u8(id::KEEP_ALIVE)
     }
 }

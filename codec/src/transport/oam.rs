@@ -19,7 +19,7 @@ use crate::{
     qos::Priority,
     reader::Reader,
     transport::{KEY_QOS, id, read_priority, write_priority},
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 /// A message about the connection itself.
@@ -54,7 +54,7 @@ impl<'a> TransportOam<'a> {
 }
 
 impl Encode for TransportOam<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             writer.u8(id::OAM | self.body.bits())?;

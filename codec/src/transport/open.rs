@@ -21,7 +21,7 @@ use crate::{
     extension::{self, Chain, MORE},
     reader::Reader,
     transport::{FLAG_ACK, id, lease, lease_value},
-    writer::{Encode, NoRoom, Writer},
+    writer::{Encode, EncodeError, Writer},
 };
 
 const FLAG_SECONDS: u8 = 0x40;
@@ -90,7 +90,12 @@ impl<'a> OpenExt<'a> {
         Ok(ext)
     }
 
-    fn write(&self, ack: bool, chain: &mut Chain, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn write(
+        &self,
+        ack: bool,
+        chain: &mut Chain,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
         if self.qos {
             chain.unit(writer, KEY_QOS)?;
         }
@@ -168,7 +173,7 @@ fn write_fixed(
     lease: Duration,
     initial_sn: u32,
     writer: &mut Writer<'_>,
-) -> Result<(), NoRoom> {
+) -> Result<(), EncodeError> {
     let (lease, in_seconds) = lease_value(lease);
     writer.u8(id::OPEN | ack | if in_seconds { FLAG_SECONDS } else { 0 })?;
     writer.vle(lease)?;
@@ -176,18 +181,18 @@ fn write_fixed(
 }
 
 impl Encode for OpenSyn<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             write_fixed(0, self.lease, self.initial_sn, writer)?;
-            writer.bytes_vle(self.cookie)?;
+            writer.bytes_vle_at_most(self.cookie, u64::from(u16::MAX))?;
             self.ext.write(false, &mut chain, writer)
         })
     }
 }
 
 impl Encode for OpenAck<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
             write_fixed(FLAG_ACK, self.lease, self.initial_sn, writer)?;

@@ -20,12 +20,12 @@ fn what_does_not_fit_changes_nothing() {
     let mut buffer = [0; 4];
     let mut writer = Writer::new(&mut buffer);
     writer.u8(1).expect("room");
-    assert_eq!(writer.bytes_vle(&[0; 3]), Err(NoRoom));
-    assert_eq!(writer.bytes(&[0; 4]), Err(NoRoom));
-    assert_eq!(writer.vle(u64::MAX), Err(NoRoom));
+    assert_eq!(writer.bytes_vle(&[0; 3]), Err(EncodeError::NoRoom));
+    assert_eq!(writer.bytes(&[0; 4]), Err(EncodeError::NoRoom));
+    assert_eq!(writer.vle(u64::MAX), Err(EncodeError::NoRoom));
     assert_eq!(writer.position(), 1);
     assert_eq!(writer.vle(1 << 20), Ok(()));
-    assert_eq!(writer.u8(0), Err(NoRoom));
+    assert_eq!(writer.u8(0), Err(EncodeError::NoRoom));
     assert_eq!(writer.remaining(), 0);
 }
 
@@ -37,5 +37,5 @@ fn failed_groups_rewind() {
         writer.u8(1)?;
         writer.u16_le(2)
     });
-    assert_eq!((result, writer.position()), (Err(NoRoom), 0));
+    assert_eq!((result, writer.position()), (Err(EncodeError::NoRoom), 0));
 }

@@ -62,6 +62,9 @@ pub enum Refused {
     /// The connection is closed or closing.
     #[error("the connection is closed")]
     Closed,
+    /// A field of the message is longer than the protocol can say; no peer can get it.
+    #[error("a field of the message is longer than the protocol can say")]
+    TooLong,
 }
 
 /// What an outbox has done so far. All counts are since the connection opened.
@@ -69,6 +72,8 @@ pub enum Refused {
 pub struct OutboxCounters {
     /// Messages that were refused with [`Refused::Full`].
     pub refused_full: AtomicU64,
+    /// Messages that were refused with [`Refused::TooLong`].
+    pub refused_too_long: AtomicU64,
     /// Messages dropped by congestion control, counted by whoever decided it.
     pub dropped: AtomicU64,
     /// Writes that the sender's own thread made.
@@ -164,9 +169,13 @@ impl Outbox {
         if self.closed.load(Ordering::Relaxed) {
             return Err(Refused::Closed);
         }
-        let pushed = lane.push(message);
-        self.mark_ready(index);
-        Ok(pushed)
+        match lane.push(message) {
+            Ok(pushed) => {
+                self.mark_ready(index);
+                Ok(pushed)
+            }
+            Err(_) => Err(self.refuse_too_long()),
+        }
     }
 
     /// Queues a message even if its lane is over its limit: control traffic, and what a burst that was already
@@ -175,7 +184,7 @@ impl Outbox {
     /// A peer that is so far behind that even this bound is reached is given up.
     ///
     /// # Errors
-    /// [`Refused::Closed`], also when this call gave the peer up.
+    /// [`Refused::Closed`], also when this call gave the peer up; [`Refused::TooLong`].
     pub fn push_over<E: Encode + ?Sized>(
         &self,
         priority: Priority,
@@ -191,7 +200,7 @@ impl Outbox {
             self.abort();
             return Err(Refused::Closed);
         }
-        let pushed = lane.push(message);
+        let Ok(pushed) = lane.push(message) else { return Err(self.refuse_too_long()) };
         self.mark_ready(index);
         Ok((pushed, lane.has_room()))
     }
@@ -313,6 +322,12 @@ impl Outbox {
     fn refuse_full(&self) -> Refused {
         self.counters.refused_full.fetch_add(1, Ordering::Relaxed);
         if self.is_closed() { Refused::Closed } else { Refused::Full }
+    }
+
+    #[cold]
+    fn refuse_too_long(&self) -> Refused {
+        self.counters.refused_too_long.fetch_add(1, Ordering::Relaxed);
+        Refused::TooLong
     }
 
     /// The link is not hot: write at once if it was quiet, else let the driver look after the stream from now on.

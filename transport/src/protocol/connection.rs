@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use zenoh_buffers::ZSlice;
-use zonda_codec::{Close, Encode, Priority, TransportMessage};
+use zonda_codec::{Close, Encode, EncodeError, Priority, TransportMessage};
 
 use super::parameters::{Established, LocalParameters};
 use super::rx::{Deliver, Flow, PeerMisbehaved, Receiver};
@@ -81,11 +81,14 @@ impl Connection {
 
     /// Queues a message in the lane of `priority`. The limit is the caller's to check, with
     /// [`has_room`](Connection::has_room).
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLong`] if the message has no wire form; nothing was queued.
     pub fn push<E: Encode + ?Sized>(
         &mut self,
         priority: Priority,
         message: &Outgoing<'_, E>,
-    ) -> Pushed {
+    ) -> Result<Pushed, EncodeError> {
         let lane = self.lane(priority);
         self.lanes[lane].push(message)
     }

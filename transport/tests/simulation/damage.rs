@@ -137,7 +137,7 @@ fn hostile_fragments_stay_within_the_limits() {
                 drop: rng.per_mille(50),
                 payload: &vec![0x5a; count],
             };
-            let block = ZSlice::from(fragment.to_vec());
+            let block = ZSlice::from(fragment.to_vec().expect("it has a wire form"));
             let flow = receiver.handle_batch(block.as_slice(), &block, &mut recorder);
             assert_eq!(flow, Ok(Flow::Open), "fragments alone never cost the link");
             let defragmenter = receiver.defragmenter();

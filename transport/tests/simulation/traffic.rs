@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
-    Encode, NetworkMessage, NoRoom, Priority, Push, PushBody, Put, Qos, Reliability, ResponseFinal,
+    Encode, NetworkMessage, EncodeError, Priority, Push, PushBody, Put, Qos, Reliability, ResponseFinal,
     WireExpr, Writer,
 };
 use zonda_transport::protocol::rx::{Context, Deliver};
@@ -73,7 +73,7 @@ pub struct PushHead {
 }
 
 impl Encode for PushHead {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         Push::encode_head(&WireExpr::full(&self.key), self.qos, 0, writer)?;
         Put::new(&[]).encode_head(self.payload_bytes, writer)
     }

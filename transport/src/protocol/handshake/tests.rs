@@ -72,7 +72,7 @@ fn run(
 fn instead(at: Step, message: impl Encode) -> impl FnMut(Step, &mut Vec<u8>) {
     move |step, batch| {
         if step == at {
-            *batch = message.to_vec();
+            *batch = message.to_vec().expect("it has a wire form");
         }
     }
 }
@@ -228,7 +228,7 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
             version: 8,
             ..syn()
         }
-        .to_vec(),
+        .to_vec().expect("it has a wire form"),
     );
     assert_eq!(
         (error, &out[..]),
@@ -240,7 +240,7 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
             batch_size: 31,
             ..syn()
         }
-        .to_vec(),
+        .to_vec().expect("it has a wire form"),
     );
     assert!(
         matches!(
@@ -259,7 +259,7 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
         qos_link: Some(QosLink::new(None, None)),
         ..InitExt::default()
     };
-    let (error, out) = refused(Step::InitSyn, InitSyn { ext: both, ..syn() }.to_vec());
+    let (error, out) = refused(Step::InitSyn, InitSyn { ext: both, ..syn() }.to_vec().expect("it has a wire form"));
     assert!(matches!(error, HandshakeError::Feature { .. }), "{error}");
     assert_eq!(out, GENERIC);
 }
@@ -278,7 +278,7 @@ fn the_acceptor_refuses_what_is_not_its_turn() {
         found: "KeepAlive",
     };
     assert_eq!((error, &out[..]), (unexpected, INVALID));
-    let (error, _) = refused(Step::InitSyn, [syn().to_vec(), vec![0x04]].concat());
+    let (error, _) = refused(Step::InitSyn, [syn().to_vec().expect("it has a wire form"), vec![0x04]].concat());
     assert_eq!(
         error,
         HandshakeError::Trailing {
@@ -309,7 +309,7 @@ fn the_acceptor_checks_what_open_says() {
                     initial_sn,
                     ..open
                 }
-                .to_vec();
+                .to_vec().expect("it has a wire form");
             }
         }
     };
@@ -421,7 +421,7 @@ fn the_wrong_node_is_told_apart() {
     let mut opener = Opener::new(client(), Some(expected));
     let mut out = Vec::new();
     let error = opener
-        .handle_batch(&ack().to_vec(), &mut out)
+        .handle_batch(&ack().to_vec().expect("it has a wire form"), &mut out)
         .expect_err("another node");
     assert_eq!(
         error,
@@ -432,7 +432,7 @@ fn the_wrong_node_is_told_apart() {
     );
     assert_eq!(out, INVALID);
     let again = opener
-        .handle_batch(&ack().to_vec(), &mut out)
+        .handle_batch(&ack().to_vec().expect("it has a wire form"), &mut out)
         .expect_err("it is over");
     assert!(
         matches!(
@@ -452,7 +452,7 @@ fn a_node_does_not_connect_to_itself() {
     let mut acceptor = acceptor(client());
     let mut out = Vec::new();
     assert_eq!(
-        acceptor.handle_batch(&syn().to_vec(), &mut out),
+        acceptor.handle_batch(&syn().to_vec().expect("it has a wire form"), &mut out),
         Ok(AcceptStep::Continue)
     );
     let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else {
@@ -464,7 +464,7 @@ fn a_node_does_not_connect_to_itself() {
         cookie: answer.cookie,
         ext: Default::default(),
     }
-    .to_vec();
+    .to_vec().expect("it has a wire form");
     assert_eq!(
         acceptor.handle_batch(&open, &mut out),
         Err(HandshakeError::OwnId)
@@ -488,7 +488,7 @@ fn unsupported_offers_are_not_echoed() {
         ..InitExt::default()
     };
     let mut out = Vec::new();
-    let message = InitSyn { ext: all, ..syn() }.to_vec();
+    let message = InitSyn { ext: all, ..syn() }.to_vec().expect("it has a wire form");
     assert_eq!(
         acceptor(router()).handle_batch(&message, &mut out),
         Ok(AcceptStep::Continue)
@@ -513,7 +513,7 @@ fn unsupported_offers_are_not_echoed() {
         ..syn()
     };
     assert_eq!(
-        acceptor(router()).handle_batch(&message.to_vec(), &mut out),
+        acceptor(router()).handle_batch(&message.to_vec().expect("it has a wire form"), &mut out),
         Ok(AcceptStep::Continue)
     );
     let Ok(TransportMessage::InitAck(answer)) = decode(&out, Step::InitAck) else {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use zonda_codec::{Encode, Fragment, FrameHeader, NoRoom, Priority, Reliability, Writer};
+use zonda_codec::{Encode, EncodeError, Fragment, FrameHeader, Priority, Reliability, Writer};
 
 use super::{
     SHARE_BYTES_MIN,
@@ -111,12 +111,15 @@ impl Lane {
     ///
     /// One copy of a payload below [`SHARE_BYTES_MIN`], none of a larger one that can be shared; no allocation
     /// while a spare buffer is at hand. The limit of the queue is the caller's to check, with [`Lane::has_room`].
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLong`] if the message has no wire form; nothing was queued, no sequence number used.
     #[inline]
-    pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Pushed {
+    pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Result<Pushed, EncodeError> {
         if let Some(open) = &mut self.open {
             let frame = (self.frame != Some(message.reliability)).then_some(&self.next_sn);
             if let Ok(shared) = append(open, &self.config, frame, message) {
-                return self.appended(message.reliability, shared);
+                return Ok(self.appended(message.reliability, shared));
             }
         }
         self.push_fresh(message)
@@ -170,27 +173,26 @@ impl Lane {
     }
 
     #[cold]
-    fn push_fresh<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Pushed {
+    fn push_fresh<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Result<Pushed, EncodeError> {
         let sealed = self.seal_open();
         let mut batch = self.fresh();
         match append(&mut batch, &self.config, Some(&self.next_sn), message) {
             Ok(shared) => {
                 self.open = Some(batch);
                 let pushed = self.appended(message.reliability, shared);
-                if sealed { Pushed::Sealed } else { pushed }
+                Ok(if sealed { Pushed::Sealed } else { pushed })
             }
-            Err(NoRoom) => {
+            Err(failure) => {
                 self.keep_spare(batch.into_buffer());
-                self.push_fragments(message);
-                Pushed::Sealed
+                if failure == EncodeError::NoRoom { self.push_fragments(message) } else { Err(failure) }
             }
         }
     }
 
     /// Splits head and payload over as many batches as it takes. Each fragment has its own batch and the next
     /// sequence number; nothing else of this lane can come between, because the lane has one owner.
-    fn push_fragments<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) {
-        let head = message.head.to_vec();
+    fn push_fragments<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Result<Pushed, EncodeError> {
+        let head = message.head.to_vec()?;
         let payload_bytes = message.payload.bytes();
         let total = head.len() + payload_bytes.len();
         let room = usize::from(self.config.batch_size).saturating_sub(FRAGMENT_HEADER_BYTES_MAX).max(1);
@@ -213,6 +215,7 @@ impl Lane {
             self.advance(message.reliability);
             at = end;
         }
+        Ok(Pushed::Sealed)
     }
 
     #[inline]
@@ -256,14 +259,14 @@ fn channel(reliability: Reliability) -> usize {
 }
 
 /// Appends one message; `frame` holds the next sequence numbers if a frame header must come first. Tells whether
-/// the payload was attached as a shared slice, which ends the batch. On `NoRoom` the batch is as before.
+/// the payload was attached as a shared slice, which ends the batch. On an error the batch is as before.
 #[inline]
 fn append<E: Encode + ?Sized>(
     batch: &mut Batch,
     config: &LaneConfig,
     frame: Option<&[u32; 2]>,
     message: &Outgoing<'_, E>,
-) -> Result<bool, NoRoom> {
+) -> Result<bool, EncodeError> {
     let room = batch.room();
     let mut writer = Writer::new(batch.spare());
     if let Some(next_sn) = frame {
@@ -275,7 +278,7 @@ fn append<E: Encode + ?Sized>(
     if payload.len() >= SHARE_BYTES_MIN {
         let written = writer.position();
         if room - written < payload.len() {
-            return Err(NoRoom);
+            return Err(EncodeError::NoRoom);
         }
         if let Some(slice) = message.payload.share(0, payload.len()) {
             batch.commit(written);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
-    Encode, Fragment, NetworkMessage, NoRoom, Priority, Push, PushBody, Put, Qos, Reader, Reliability,
+    Encode, Fragment, NetworkMessage, EncodeError, Priority, Push, PushBody, Put, Qos, Reader, Reliability,
     TransportMessage, WireExpr, Writer,
 };
 
@@ -27,7 +27,7 @@ fn lane(batch_size: u16) -> Lane {
 struct Head(usize);
 
 impl Encode for Head {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), NoRoom> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
         Put::new(&[]).encode_head(self.0, writer)
     }
@@ -35,7 +35,7 @@ impl Encode for Head {
 
 fn push(lane: &mut Lane, reliability: Reliability, payload: Tail<'_>) -> Pushed {
     let head = Head(payload.bytes().len());
-    lane.push(&Outgoing { reliability, head: &head, payload })
+    lane.push(&Outgoing { reliability, head: &head, payload }).expect("it has a wire form")
 }
 
 fn pop_all(lane: &mut Lane) -> Vec<Batch> {
@@ -150,7 +150,7 @@ fn a_large_shared_payload_is_not_copied() {
     let slice = ZSlice::from(vec![7; 100_000]);
     let inside = slice.as_slice().as_ptr_range();
     let (batches, whole) = fragmented(u16::MAX, Tail::Shared(&slice));
-    assert_eq!(whole.len(), 100_000 + Head(100_000).to_vec().len());
+    assert_eq!(whole.len(), 100_000 + Head(100_000).to_vec().expect("it has a wire form").len());
     for batch in &batches {
         let tail = batch.tail().expect("a shared part");
         assert!(inside.contains(&tail.as_slice().as_ptr()), "the same memory");
@@ -175,4 +175,31 @@ fn a_bare_message_stands_between_batches() {
     assert_eq!(batches.len(), 3);
     assert_eq!(batches[1], [0x04]);
     assert_eq!(frames(&batches[2])[0].1, 0x7f, "it took no number");
+}
+
+/// A head whose key is one byte longer than the protocol can say.
+struct Unsayable(String);
+
+impl Encode for Unsayable {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        Push::encode_head(&WireExpr::full(&self.0), Qos::DATA, 0, writer)
+    }
+}
+
+#[test]
+fn what_has_no_wire_form_is_refused_and_leaves_no_trace() {
+    let head = Unsayable("k".repeat(65_536));
+    for payload in [Tail::NONE, Tail::Copy(&[1; 100_000])] {
+        let mut lane = lane(BATCH_SIZE);
+        let message = Outgoing { reliability: Reliability::Reliable, head: &head, payload };
+        assert_eq!(lane.push(&message), Err(EncodeError::TooLong));
+        assert!(lane.is_empty());
+        push(&mut lane, Reliability::Reliable, Tail::Copy(b"a"));
+        assert_eq!(lane.push(&message), Err(EncodeError::TooLong), "beside an open batch as well");
+        push(&mut lane, Reliability::Reliable, Tail::Copy(b"b"));
+        let frames: Vec<_> = pop_all(&mut lane).iter().map(wire).flat_map(|batch| frames(&batch)).collect();
+        let payloads: Vec<_> = frames.iter().flat_map(|(_, _, payloads)| payloads.clone()).collect();
+        assert_eq!(payloads, [b"a".to_vec(), b"b".to_vec()]);
+        assert_eq!(frames[0].1, 0x7e, "it took no number");
+    }
 }
