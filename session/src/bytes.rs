@@ -37,7 +37,10 @@ const SMALL_BYTES_MAX: usize = 32;
 #[derive(Clone)]
 enum Repr {
     /// A few bytes, in place.
-    Small { len: u8, bytes: [u8; SMALL_BYTES_MAX] },
+    Small {
+        len: u8,
+        bytes: [u8; SMALL_BYTES_MAX],
+    },
     /// A share of a buffer.
     Shared(Payload),
 }
@@ -46,7 +49,10 @@ impl ZBytes {
     /// No bytes.
     #[inline]
     pub const fn new() -> ZBytes {
-        ZBytes(Repr::Small { len: 0, bytes: [0; SMALL_BYTES_MAX] })
+        ZBytes(Repr::Small {
+            len: 0,
+            bytes: [0; SMALL_BYTES_MAX],
+        })
     }
 
     /// The bytes in place, if they are few enough.
@@ -54,7 +60,10 @@ impl ZBytes {
     fn small(bytes: &[u8]) -> Option<ZBytes> {
         let mut small = [0; SMALL_BYTES_MAX];
         small.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        Some(ZBytes(Repr::Small { len: bytes.len() as u8, bytes: small }))
+        Some(ZBytes(Repr::Small {
+            len: bytes.len() as u8,
+            bytes: small,
+        }))
     }
 
     /// A part of a receive block: copied if it is small, else shared.

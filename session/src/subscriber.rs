@@ -265,7 +265,11 @@ impl Tally {
         }
         let called = catch_unwind(AssertUnwindSafe(|| {
             let sample = Sample::new(delivery);
-            callback.call(if stores { sample.before_storing() } else { sample });
+            callback.call(if stores {
+                sample.before_storing()
+            } else {
+                sample
+            });
         }));
         if called.is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);

@@ -11,6 +11,8 @@ use std::time::Duration;
 use pair::{LONG, alone, matched, until};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::handlers::{CallbackDrop, RecvError, RingChannel};
+use zonda::key_expr::KeyExpr;
+use zonda::pubsub::Publisher;
 use zonda::qos::Priority;
 use zonda::sample::{Sample, SampleFields, SampleKind};
 use zonda::{DeclareError, Outcome, PublishError, Wait};
@@ -199,4 +201,29 @@ fn timestamps_rise() {
             .windows(2)
             .all(|pair| matches!(pair, [a, b] if a < b))
     );
+}
+
+#[test]
+fn keys_are_taken_in_every_form() {
+    let session = alone();
+    let owned: KeyExpr<'static> = session.declare_keyexpr("demo/a").wait().unwrap();
+    let text = String::from("demo/a");
+    let subscriber = session.declare_subscriber(&owned).wait().unwrap();
+    session.put("demo/a", 1u8.to_be_bytes()).wait().unwrap();
+    session.put(&text, vec![1]).wait().unwrap();
+    session.put(text, "x".to_owned()).wait().unwrap();
+    session.put(&owned, &[1, 2][..]).wait().unwrap();
+    session
+        .put(subscriber.key_expr(), ZBytes::new())
+        .wait()
+        .unwrap();
+    session.put(owned.clone(), &String::new()).wait().unwrap();
+    session
+        .put(owned, std::borrow::Cow::Borrowed("cow"))
+        .wait()
+        .unwrap();
+    assert_eq!(subscriber.len(), 7);
+    let publisher: Publisher<'static> = session.declare_publisher("demo/a").wait().unwrap();
+    assert_eq!(publisher.key_expr().as_str(), "demo/a");
+    session.undeclare(publisher).wait().unwrap();
 }

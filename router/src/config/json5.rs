@@ -328,7 +328,7 @@ impl Parser<'_> {
     }
 
     fn quoted(&mut self) -> Result<String, SyntaxError> {
-        let open = self.clone_position();
+        let open = self.at;
         let quote = self.next();
         let mut text = String::new();
         loop {
@@ -342,10 +342,6 @@ impl Parser<'_> {
                 Some(c) => text.push(c),
             }
         }
-    }
-
-    fn clone_position(&self) -> usize {
-        self.at
     }
 
     fn escape(&mut self, text: &mut String) -> Result<(), SyntaxError> {

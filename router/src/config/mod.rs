@@ -88,6 +88,23 @@ impl Config {
         })
     }
 
+    /// Reads the file that the environment variable `ZENOH_CONFIG` names.
+    ///
+    /// # Errors
+    /// As [`Config::from_file`]; also when the variable is not set.
+    ///
+    /// # Blocking
+    /// Reads the file.
+    pub fn from_env() -> Result<Config, ConfigError> {
+        match std::env::var_os(ENVIRONMENT) {
+            Some(path) => Config::from_file(Path::new(&path)),
+            None => Err(ConfigError::Read {
+                file: format!("the configuration named by {ENVIRONMENT}"),
+                reason: "the variable is not set".to_owned(),
+            }),
+        }
+    }
+
     /// Sets every key of a JSON5 text over what is set already. On error nothing changes.
     ///
     /// # Errors
@@ -261,6 +278,9 @@ impl fmt::Debug for Config {
         map.finish()
     }
 }
+
+/// Names the file of [`Config::from_env`], as for the reference.
+const ENVIRONMENT: &str = "ZENOH_CONFIG";
 
 /// Settings that no display shows.
 const SECRETS: &[&str] = &[
