@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the reference runs: a virtual environment in the build folder, made on first use.
+//!
+//! It is made under a name of its own and renamed when it is complete, so that neither a broken installation nor
+//! another test run at the same time leaves half of one behind.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The release of the reference that the tests run against.
+const VERSION: &str = "1.10.2";
+
+/// What to set to `skip` where the reference cannot be installed.
+const SWITCH: &str = "ZONDA_INTEROP";
+
+/// The interpreter that has the reference. `None`, and one line on standard error, where there is no Python.
+///
+/// # Panics
+/// Python is there but the reference cannot be installed.
+pub fn python() -> Option<&'static Path> {
+    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
+    PYTHON.get_or_init(find).as_deref()
+}
+
+fn find() -> Option<PathBuf> {
+    if std::env::var(SWITCH).is_ok_and(|value| value == "skip") {
+        return skipped(&format!("{SWITCH}=skip"));
+    }
+    let Some(system) = ["python3", "python"]
+        .into_iter()
+        .find(|p| makes_environments(p))
+    else {
+        return skipped("no Python 3 with the module venv");
+    };
+    let environment = target().join(format!("interop-venv-{VERSION}"));
+    if !environment.is_dir() {
+        install(system, &environment);
+    }
+    Some(interpreter(&environment))
+}
+
+/// Says that nothing is tested, past the capture of test output: nobody shall take the silence for success.
+fn skipped(why: &str) -> Option<PathBuf> {
+    let line = format!("\nSKIPPED: every test against the reference ({why})\n");
+    // with standard error closed there is nobody to tell
+    let _ = io::stderr().write_all(line.as_bytes());
+    None
+}
+
+fn makes_environments(python: &str) -> bool {
+    let check = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 8))";
+    let output = Command::new(python).args(["-c", check]).output();
+    output.is_ok_and(|o| o.status.success())
+}
+
+fn install(system: &str, environment: &Path) {
+    let building = environment.with_extension(format!("building-{}", std::process::id()));
+    let path = building.to_str().expect("the build folder's name is text");
+    run(Path::new(system), &["-m", "venv", path]);
+    let package = format!("eclipse-zenoh=={VERSION}");
+    let quiet = ["--quiet", "--no-input", "--disable-pip-version-check"];
+    let install = [&["-m", "pip", "install"], &quiet[..], &[&package]].concat();
+    run(&interpreter(&building), &install);
+    if let Err(error) = std::fs::rename(&building, environment) {
+        // another test run was faster, or something is wrong
+        assert!(environment.is_dir(), "{}: {error}", environment.display());
+        let _ = std::fs::remove_dir_all(&building);
+    }
+}
+
+fn run(program: &Path, arguments: &[&str]) {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.unwrap_or_else(|e| panic!("{} does not start: {e}", program.display()));
+    assert!(
+        output.status.success(),
+        "{} {} failed; set {SWITCH}=skip to do without the reference\n{}",
+        program.display(),
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn interpreter(environment: &Path) -> PathBuf {
+    let name = if cfg!(windows) {
+        "Scripts/python.exe"
+    } else {
+        "bin/python"
+    };
+    environment.join(name)
+}
+
+/// The build folder.
+fn target() -> &'static Path {
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    own.parent().expect("it lies in the build folder")
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! This project and the reference, as processes that talk to each other over loopback.
+//!
+//! The reference is installed on first use, see [`environment`]; where there is no Python, every test here is skipped
+//! and says so.
+
+mod cases;
+mod environment;
+mod message;
+mod party;
+mod reference;
+mod router;
+mod scene;
+mod wait;
+
+/// Every case in every scene, as a test of its own.
+macro_rules! in_scenes {
+    ($($scene:ident)+) => {
+        $(in_scenes!(@scene $scene
+            every_field_arrives
+            every_service_arrives
+            wildcards_match_alike
+            payloads_of_all_sizes_arrive_whole
+            ten_thousand_arrive_in_order
+            subscribers_come_and_go
+        );)+
+    };
+    (@scene $scene:ident $($case:ident)+) => {
+        mod $scene {
+            $(#[test]
+            fn $case() {
+                if crate::environment::python().is_some() {
+                    crate::cases::$case(&crate::scene::$scene());
+                }
+            })+
+        }
+    };
+}
+
+in_scenes! {
+    theirs_our_router_theirs
+    theirs_our_library_router_theirs
+    theirs_our_router_ours
+    ours_our_router_theirs
+    ours_their_router_ours
+    ours_their_router_theirs
+    theirs_their_router_ours
+    ours_dials_theirs
+    ours_is_dialled_by_theirs
+    theirs_dials_ours
+    theirs_is_dialled_by_ours
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A process of the reference: `peer.py`, driven by lines of JSON; see there for the commands.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::environment;
+use crate::wait::LONG;
+
+/// A process with any number of the reference's sessions. Dropping it kills it.
+pub struct Reference {
+    child: RefCell<Child>,
+    input: RefCell<ChildStdin>,
+    lines: Receiver<Value>,
+    errors: Receiver<String>,
+    /// Samples that were read while looking for something else, by subscriber.
+    samples: RefCell<HashMap<String, VecDeque<Value>>>,
+    /// The number of the last command.
+    last: Cell<u64>,
+    /// How many names were given.
+    named: Cell<u64>,
+}
+
+impl Reference {
+    /// Starts a process. The caller has made sure that there is an [environment](environment::python).
+    pub fn start() -> Rc<Reference> {
+        let python = environment::python().expect("the test was to be skipped");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/peer.py");
+        let mut child = Command::new(python)
+            .args(["-u", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|e| panic!("{} does not start: {e}", python.display()));
+        let parsed = |line: String| serde_json::from_str(&line).unwrap_or(Value::String(line));
+        let reference = Reference {
+            lines: each_line(child.stdout.take().expect("it is piped"), parsed),
+            errors: each_line(child.stderr.take().expect("it is piped"), |line| line),
+            input: RefCell::new(child.stdin.take().expect("it is piped")),
+            child: RefCell::new(child),
+            samples: RefCell::default(),
+            last: Cell::new(0),
+            named: Cell::new(0),
+        };
+        reference.answer(0);
+        Rc::new(reference)
+    }
+
+    /// A name that nothing in this process has.
+    pub fn fresh(&self, what: &str) -> String {
+        self.named.set(self.named.get() + 1);
+        format!("{what} {}", self.named.get())
+    }
+
+    /// Carries a command out; gives its answer, or what went wrong.
+    pub fn try_call(&self, verb: &str, mut command: Value) -> Result<Value, String> {
+        let n = self.last.get() + 1;
+        self.last.set(n);
+        command["n"] = json!(n);
+        command["do"] = json!(verb);
+        let written = writeln!(self.input.borrow_mut(), "{command}");
+        assert!(
+            written.is_ok(),
+            "the reference is gone: {:?}",
+            self.last_words()
+        );
+        let answer = self.answer(n);
+        match answer.get("error").and_then(Value::as_str) {
+            Some(error) => Err(error.to_owned()),
+            None => Ok(answer),
+        }
+    }
+
+    /// Carries a command out.
+    pub fn call(&self, verb: &str, command: Value) -> Value {
+        let what = format!("{verb} {command}");
+        self.try_call(verb, command)
+            .unwrap_or_else(|error| panic!("{what}: {error}"))
+    }
+
+    /// The next sample of a subscriber.
+    pub fn sample(&self, subscriber: &str, deadline: Instant) -> Option<Value> {
+        loop {
+            let queued = self
+                .samples
+                .borrow_mut()
+                .get_mut(subscriber)
+                .and_then(VecDeque::pop_front);
+            if queued.is_some() {
+                return queued;
+            }
+            let wait = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(wait) {
+                Ok(line) => self.keep(line),
+                Err(RecvTimeoutError::Timeout) => return None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("the reference ended: {:?}", self.last_words())
+                }
+            }
+        }
+    }
+
+    fn answer(&self, n: u64) -> Value {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let wait = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(wait) {
+                Ok(line) if line["n"] == n => return line,
+                Ok(line) => self.keep(line),
+                Err(error) => panic!("no answer ({error}): {:?}", self.last_words()),
+            }
+        }
+    }
+
+    fn keep(&self, line: Value) {
+        let name = line["sample"].as_str();
+        let name = name
+            .unwrap_or_else(|| panic!("the reference says {line}"))
+            .to_owned();
+        self.samples
+            .borrow_mut()
+            .entry(name)
+            .or_default()
+            .push_back(line);
+    }
+
+    /// What it said on standard error.
+    fn last_words(&self) -> Vec<String> {
+        self.errors.try_iter().collect()
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        let child = self.child.get_mut();
+        // an error means that it has ended already
+        let _ = child.kill();
+        let _ = child.wait();
+        if thread::panicking() {
+            eprintln!("the reference said: {:?}", self.last_words());
+        }
+    }
+}
+
+fn each_line<T: Send + 'static>(
+    from: impl Read + Send + 'static,
+    make: impl Fn(String) -> T + Send + 'static,
+) -> Receiver<T> {
+    let (line, lines) = channel();
+    thread::spawn(move || {
+        for text in BufReader::new(from).lines() {
+            let Ok(text) = text else { return };
+            if line.send(make(text)).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Waiting for conditions. Nothing here waits for time to pass.
+
+use std::time::{Duration, Instant};
+
+/// Longer than anything that works takes, on a busy machine.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// What is to happen at once, on a busy machine; less than the lease after which a silent link is given up (10 s).
+pub const SOON: Duration = Duration::from_secs(4);
+
+/// Waits until something holds.
+pub fn until(what: &str, condition: impl FnMut() -> bool) {
+    until_within(LONG, what, condition);
+}
+
+/// Waits until something holds, for so long.
+pub fn until_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < limit, "not within {limit:?}: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Waits until something is there.
+pub fn until_some<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let mut found = None;
+    until(what, || {
+        found = find();
+        found.is_some()
+    });
+    found.expect("it was waited for")
+}
