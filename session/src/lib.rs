@@ -114,3 +114,8 @@ pub mod qos {
 pub mod time {
     pub use zonda_codec::{Ntp64, Timestamp};
 }
+
+/// The program in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

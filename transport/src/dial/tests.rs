@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! In which order addresses are tried, for how long each, and what is said when none answers.
+
 use std::io::{Error, ErrorKind};
 use std::time::{Duration, Instant};
 

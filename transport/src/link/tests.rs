@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Options and addresses of links.
+
 use std::io;
 
 use zonda_codec::Endpoint;

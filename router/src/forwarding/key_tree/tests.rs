@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
+//! The tree against a linear scan, and its limits.
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

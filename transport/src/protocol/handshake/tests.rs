@@ -395,6 +395,10 @@ fn the_opener_refuses() {
         assert_eq!(step, Step::InitAck);
         assert_eq!(out, close, "{error}");
     }
+}
+
+#[test]
+fn the_opener_refuses_at_the_last_step() {
     let late = OpenAck {
         lease: Duration::from_secs(1),
         initial_sn: u32::MAX,

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Crates: arrows go down only, libraries hold no unsafe code, and each feature is explained.
+
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use super::imports::imports;
+use super::none;
+use super::source::{Source, files, find, sources};
+
+/// Each crate, its folder, and the crates of the project it may depend on, tests and examples included.
+const ARROWS: [(&str, &str, &[&str]); 8] = [
+    ("zonda-codec", "codec", &[]),
+    ("zonda-runtime", "runtime", &[]),
+    (
+        "zonda-transport",
+        "transport",
+        &["zonda-codec", "zonda-runtime"],
+    ),
+    (
+        "zonda-router",
+        "router",
+        &["zonda-codec", "zonda-runtime", "zonda-transport"],
+    ),
+    (
+        "zonda",
+        "session",
+        &["zonda-codec", "zonda-runtime", "zonda-router"],
+    ),
+    (
+        "zonda-command",
+        "",
+        &["zonda", "zonda-codec", "zonda-router"],
+    ),
+    ("zonda-fuzz", "fuzz", &["zonda-codec"]),
+    ("zenoh-peers", "peers/zenoh", &[]),
+];
+
+/// The crates of one workspace, as cargo understands their manifests.
+fn crates_of(folder: &str) -> Vec<Value> {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([
+        "metadata",
+        "--no-deps",
+        "--offline",
+        "--format-version=1",
+        "--manifest-path",
+    ]);
+    let output = cargo
+        .arg(format!("{root}/{folder}Cargo.toml"))
+        .output()
+        .expect("cargo starts");
+    assert!(
+        output.status.success(),
+        "cargo metadata: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+/// Every crate of the project, each with its manifest's facts.
+fn crates() -> &'static [Value] {
+    static CRATES: OnceLock<Vec<Value>> = OnceLock::new();
+    CRATES.get_or_init(|| {
+        ["", "fuzz/", "peers/zenoh/"]
+            .into_iter()
+            .flat_map(crates_of)
+            .collect()
+    })
+}
+
+fn name(krate: &Value) -> &str {
+    krate["name"].as_str().expect("a crate has a name")
+}
+
+fn targets(kind: &str) -> impl Iterator<Item = &'static Source> {
+    let all = crates()
+        .iter()
+        .flat_map(|k| k["targets"].as_array().expect("targets"));
+    let chosen = all.filter(move |t| {
+        t["kind"]
+            .as_array()
+            .is_some_and(|kinds| kinds.iter().any(|k| k == kind))
+    });
+    chosen.map(|target| {
+        let file = target["src_path"]
+            .as_str()
+            .expect("a target has a file")
+            .replace('\\', "/");
+        let found = sources()
+            .iter()
+            .find(|s| file.ends_with(&format!("/{}", s.path)));
+        found.unwrap_or_else(|| panic!("{file} is not looked at"))
+    })
+}
+
+fn allowed(krate: &str) -> &'static [&'static str] {
+    let row = ARROWS.iter().find(|(name, ..)| *name == krate);
+    row.unwrap_or_else(|| panic!("{krate} is new: say in ARROWS what it may depend on"))
+        .2
+}
+
+/// The crates of the project that the manifest of `krate` names and may not.
+fn wrong_arrows(krate: &Value, allowed: &[&str]) -> Vec<String> {
+    let dependencies = krate["dependencies"]
+        .as_array()
+        .expect("dependencies")
+        .iter();
+    let ours = dependencies.filter(|d| d["path"].is_string() || name(d).starts_with("zonda"));
+    let wrong = ours.map(name).filter(|d| !allowed.contains(d));
+    wrong
+        .map(|d| format!("{} depends on {d}", name(krate)))
+        .collect()
+}
+
+#[test]
+fn arrows_go_down_only() {
+    assert_eq!(
+        crates().len(),
+        ARROWS.len(),
+        "a crate is not looked at, or gone"
+    );
+    let places: Vec<_> = crates()
+        .iter()
+        .flat_map(|k| wrong_arrows(k, allowed(name(k))))
+        .collect();
+    none("a crate depends on those below it only", &places);
+}
+
+#[test]
+fn no_file_is_borrowed_from_a_crate_that_may_not_be_named() {
+    let mut places = Vec::new();
+    for (krate, folder, allowed) in ARROWS
+        .into_iter()
+        .filter(|(_, folder, _)| !folder.is_empty())
+    {
+        let inside = |s: &&Source| s.path.starts_with(&format!("{folder}/src/"));
+        for source in sources().iter().filter(inside) {
+            for (at, path) in imports(&source.code) {
+                let first = path.split("::").next().unwrap_or("").replace('_', "-");
+                let is_ours = first.starts_with("zonda") && first != krate;
+                if is_ours && !allowed.contains(&first.as_str()) {
+                    places.push(format!("{} {path}", source.place(at)));
+                }
+            }
+        }
+    }
+    none("a crate imports from those below it only", &places);
+}
+
+#[test]
+fn libraries_and_programs_forbid_unsafe_code() {
+    // the macro of a fuzz target writes its own entry point, and nothing here is built on the reference's programs
+    let is_ours =
+        |s: &&Source| !s.path.starts_with("fuzz/fuzz_targets/") && !s.path.starts_with("peers/");
+    let roots: Vec<_> = targets("lib")
+        .chain(targets("bin"))
+        .filter(is_ours)
+        .collect();
+    assert!(roots.len() >= 8, "only {} crate roots", roots.len());
+    let unsafe_ones = roots
+        .iter()
+        .filter(|s| !s.code.contains("#![forbid(unsafe_code)]"));
+    none(
+        "#![forbid(unsafe_code)]",
+        &unsafe_ones.map(|s| s.path.clone()).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn features_are_explained() {
+    let mut places = Vec::new();
+    for (krate, folder, _) in ARROWS {
+        let facts = crates()
+            .iter()
+            .find(|k| name(k) == krate)
+            .expect("checked above");
+        let features = facts["features"].as_object().expect("features").keys();
+        let path = format!("{folder}/Cargo.toml");
+        let path = path.trim_start_matches('/');
+        let manifest = files()
+            .iter()
+            .find(|f| f.path == path)
+            .expect("a manifest is a file");
+        let library = sources()
+            .iter()
+            .find(|s| s.path == format!("{folder}/src/lib.rs"));
+        let library = library.map_or("", |s| s.text.as_str());
+        let told = |f: &str| {
+            library.contains(&format!("`{f}`")) || manifest.text.contains(&format!("# `{f}`"))
+        };
+        let untold = features.filter(|f| *f != "default" && !told(f));
+        places.extend(untold.map(|f| format!("{path}: {f}")));
+    }
+    none(
+        "a feature is explained in lib.rs, or in the manifest as \"# `name`: ...\"",
+        &places,
+    );
+}
+
+#[test]
+fn tests_use_time_to_wait_for_something() {
+    let waits = [
+        "recv_timeout",
+        "deadline",
+        "until",
+        "Instant::now",
+        "elapsed",
+        "timeout",
+    ];
+    let idle = |s: &&Source| s.is_test() && find(&s.code, "sleep").next().is_some();
+    let idle = sources()
+        .iter()
+        .filter(idle)
+        .filter(|s| !waits.iter().any(|w| s.code.contains(w)));
+    none(
+        "a test waits for a condition with a deadline",
+        &idle.map(|s| s.path.clone()).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn a_wrong_arrow_is_seen() {
+    let facts = serde_json::json!({"name": "zonda-codec", "dependencies": [
+        {"name": "bytes"}, {"name": "zonda-runtime", "path": "/x/runtime"}, {"name": "zonda-transport"},
+    ]});
+    let expected = [
+        "zonda-codec depends on zonda-runtime",
+        "zonda-codec depends on zonda-transport",
+    ];
+    assert_eq!(wrong_arrows(&facts, &[]), expected);
+    assert_eq!(
+        wrong_arrows(&facts, &["zonda-runtime", "zonda-transport"]),
+        [""; 0]
+    );
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Functions: not too long, not too many parameters, and whole whatever features are chosen.
+
+use super::lexer;
+use super::none;
+use super::source::{Source, find, place, sources};
+
+const LINES_MAX: usize = 70;
+const PARAMETERS_MAX: usize = 5;
+
+/// A function with a body.
+pub struct Function<'c> {
+    pub name: &'c str,
+    /// Where `fn` stands.
+    pub start: usize,
+    /// What is between its parentheses.
+    pub parameters: &'c str,
+    /// From its opening brace to its closing one.
+    pub body: &'c str,
+    /// From the line of `fn` to that of the closing brace.
+    pub lines: usize,
+}
+
+/// The functions in `code`, those inside others as well.
+pub fn functions(code: &str) -> Vec<Function<'_>> {
+    find(code, "fn")
+        .filter_map(|start| function(code, start))
+        .collect()
+}
+
+fn function(code: &str, start: usize) -> Option<Function<'_>> {
+    let after = code[start + 2..].strip_prefix(' ')?;
+    let name = after
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .next()?;
+    if name.is_empty() {
+        return None; // a type such as `fn(u8)`, or a macro's `fn $name`
+    }
+    let (open, close) = lexer::body(code.as_bytes(), start)?;
+    if open == close {
+        return None; // a declaration without a body
+    }
+    Some(Function {
+        name,
+        start,
+        parameters: parameters(&code[start..open]),
+        body: &code[open..=close],
+        lines: 1 + code[start..close].matches('\n').count(),
+    })
+}
+
+/// What is between the parentheses of a signature; generics before them may hold parentheses of their own.
+fn parameters(signature: &str) -> &str {
+    let (mut angle, mut round, mut from) = (0_i32, 0_i32, 0);
+    let mut before = ' ';
+    for (at, c) in signature.char_indices() {
+        match c {
+            '<' if round == 0 => angle += 1,
+            '>' if round == 0 && before != '-' => angle -= 1,
+            '(' if angle == 0 => {
+                round += 1;
+                if round == 1 {
+                    from = at + 1;
+                }
+            }
+            ')' if angle == 0 => {
+                round -= 1;
+                if round == 0 {
+                    return &signature[from..at];
+                }
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    ""
+}
+
+/// How many parameters there are, not counting `self`.
+fn count(parameters: &str) -> usize {
+    let (mut depth, mut parts, mut before) = (0_i32, vec![String::new()], ' ');
+    for c in parameters.chars() {
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            '>' if before != '-' => depth -= 1,
+            ',' if depth == 0 => parts.push(String::new()),
+            _ => {}
+        }
+        parts.last_mut().expect("at least one").push(c);
+        before = c;
+    }
+    let named = |part: &&String| {
+        let part = part.trim_matches(|c: char| c.is_whitespace() || c == ',');
+        !part.is_empty() && !find(part.split(':').next().unwrap_or(""), "self").any(|_| true)
+    };
+    parts.iter().filter(named).count()
+}
+
+fn too_long(source: &Source) -> Vec<String> {
+    let long = functions(&source.code)
+        .into_iter()
+        .filter(|f| f.lines > LINES_MAX);
+    long.map(|f| format!("{} {} has {} lines", source.place(f.start), f.name, f.lines))
+        .collect()
+}
+
+fn too_wide(source: &Source) -> Vec<String> {
+    let wide = functions(&source.code)
+        .into_iter()
+        .filter(|f| count(f.parameters) > PARAMETERS_MAX);
+    wide.map(|f| {
+        format!(
+            "{} {} has {}",
+            source.place(f.start),
+            f.name,
+            count(f.parameters)
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn functions_are_short() {
+    let found: usize = sources().iter().map(|s| functions(&s.code).len()).sum();
+    assert!(found > 1000, "the scanner saw only {found} functions");
+    let places: Vec<_> = sources().iter().flat_map(too_long).collect();
+    none(
+        &format!("a function has at most {LINES_MAX} lines"),
+        &places,
+    );
+}
+
+#[test]
+fn functions_have_few_parameters() {
+    let places: Vec<_> = sources().iter().flat_map(too_wide).collect();
+    none(
+        &format!("a function has at most {PARAMETERS_MAX} parameters beside self; then a struct"),
+        &places,
+    );
+}
+
+#[test]
+fn a_feature_adds_a_file_and_changes_no_body() {
+    let mut places = Vec::new();
+    for source in sources() {
+        for function in functions(&source.code) {
+            for token in ["cfg(feature", "cfg!(feature", "cfg(not(feature"] {
+                let found =
+                    find(function.body, token).map(|at| at + offset(&source.code, function.body));
+                places.extend(found.map(|at| place(&source.path, &source.code, at)));
+            }
+        }
+    }
+    none("no cfg(feature) inside a function", &places);
+}
+
+fn offset(whole: &str, part: &str) -> usize {
+    part.as_ptr() as usize - whole.as_ptr() as usize
+}
+
+#[test]
+fn the_scanner_sees_every_shape_of_function() {
+    let code = "impl A { pub const fn b(&self) -> [u8; 2] where Self: Sized {\n { }\n }\n fn c(); }\n\
+                fn d<F: Fn(u8, u8) -> u8>(f: F, g: fn(u8), (x, y): (u8, u8)) { fn e() {} }\n\
+                async fn h(&mut self, map: HashMap<u8, Vec<u8>>,) {}";
+    let seen: Vec<_> = functions(code)
+        .iter()
+        .map(|f| (f.name, f.lines, count(f.parameters)))
+        .collect();
+    assert_eq!(seen, [("b", 3, 0), ("d", 1, 3), ("e", 1, 0), ("h", 1, 1)]);
+}
+
+#[test]
+fn a_long_function_is_found_however_it_hides() {
+    let filler = "    step(\"}\"); // }\n".repeat(LINES_MAX);
+    for text in [
+        format!("fn long() {{\n{filler}}}\n"),
+        format!(
+            "mod m {{ impl X {{ fn long<'a>(x: &'a [u8; 2]) -> char {{ '}}';\n{filler}}} }} }}\n"
+        ),
+        format!("#[cfg(test)]\nmod tests {{\n#[test]\nfn long() {{\n{filler}}}\n}}\n"),
+    ] {
+        assert_eq!(too_long(&Source::new("x.rs", &text)).len(), 1, "{text}");
+    }
+    let short = format!("fn short() {{\n{}}}\n", "    x();\n".repeat(LINES_MAX - 2));
+    assert!(too_long(&Source::new("x.rs", &short)).is_empty());
+}

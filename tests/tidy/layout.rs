@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Files: how long, how named, how begun.
+
+use super::none;
+use super::source::{Source, sources};
+
+const LINES_MAX: usize = 800;
+const TEST_LINES_MAX: usize = 1500;
+const SPDX: &str = "// SPDX-License-Identifier: MIT OR Apache-2.0";
+const NAMELESS: [&str; 7] = [
+    "util", "utils", "common", "helper", "helpers", "misc", "inner",
+];
+
+fn too_long(source: &Source) -> Option<String> {
+    let (lines, max) = (source.text.lines().count(), limit(source));
+    (lines > max).then(|| format!("{} has {lines} lines, {max} are allowed", source.path))
+}
+
+fn limit(source: &Source) -> usize {
+    if source.is_test() {
+        TEST_LINES_MAX
+    } else {
+        LINES_MAX
+    }
+}
+
+fn says_nothing(source: &Source) -> Option<String> {
+    let stem = source.path.trim_end_matches(".rs");
+    let name = stem.split('/').find(|part| NAMELESS.contains(part))?;
+    Some(format!("{} is named {name}", source.path))
+}
+
+fn begins_wrong(source: &Source) -> Option<String> {
+    let mut lines = source.text.lines();
+    if lines.next() != Some(SPDX) {
+        return Some(format!("{}:1 is not the licence line", source.path));
+    }
+    let first = lines.find(|line| !line.trim().is_empty() && !line.starts_with("#!["));
+    let is_told = first.is_some_and(|line| line.starts_with("//!"));
+    (!is_told).then(|| format!("{} does not begin with what it is for (//!)", source.path))
+}
+
+#[test]
+fn files_are_short() {
+    none(
+        "a file has one purpose",
+        &sources().iter().filter_map(too_long).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn modules_are_named_after_what_they_hold() {
+    none(
+        "a name says something",
+        &sources()
+            .iter()
+            .filter_map(says_nothing)
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn files_begin_with_their_licence_and_their_purpose() {
+    let places: Vec<_> = sources().iter().filter_map(begins_wrong).collect();
+    none(
+        "a file begins with the licence line and a //! paragraph",
+        &places,
+    );
+}
+
+#[test]
+fn each_rule_of_layout_can_fail() {
+    let source = |path, text: &str| Source::new(path, text);
+    let lines = |count: usize| "\n".repeat(count);
+    assert!(too_long(&source("a/src/x.rs", &lines(LINES_MAX + 1))).is_some());
+    assert!(too_long(&source("a/src/x/tests.rs", &lines(LINES_MAX + 1))).is_none());
+    assert!(too_long(&source("a/tests/x.rs", &lines(TEST_LINES_MAX + 1))).is_some());
+    assert!(says_nothing(&source("a/src/util.rs", "")).is_some());
+    assert!(says_nothing(&source("a/src/common/x.rs", "")).is_some());
+    assert!(says_nothing(&source("a/src/commons.rs", "")).is_none());
+    assert!(begins_wrong(&source("x.rs", "//! text\n")).is_some());
+    assert!(begins_wrong(&source("x.rs", &format!("{SPDX}\nfn a() {{}}\n"))).is_some());
+    assert!(
+        begins_wrong(&source(
+            "x.rs",
+            &format!("{SPDX}\n\n#![allow(x)]\n//! text\n")
+        ))
+        .is_none()
+    );
+}

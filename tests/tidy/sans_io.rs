@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sans-IO folders: plain functions of (state, input, now). They wait for nothing, open nothing and read no
+//! clock, which is what lets a simulator with a virtual clock and a fuzzer drive the same code as the runtimes do.
+
+use super::imports::imports;
+use super::none;
+use super::source::{Source, find, sources};
+
+const FOLDERS: [&str; 4] = [
+    "codec/src/",
+    "transport/src/protocol/",
+    "router/src/forwarding/",
+    "router/src/hlc.rs",
+];
+
+/// Words that have no business there.
+const TOKENS: [&str; 15] = [
+    "async",
+    ".await",
+    "Instant::now",
+    "SystemTime",
+    "thread::",
+    "sleep",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "UnixStream",
+    "socket2",
+    "rustix",
+    "tokio",
+    "zonda_runtime",
+    "getrandom",
+];
+
+/// Paths that have no business there, however they are imported.
+const PATHS: [&str; 6] = [
+    "std::net",
+    "std::thread",
+    "std::fs",
+    "std::env",
+    "std::process",
+    "std::os",
+];
+
+fn violations(source: &Source) -> Vec<String> {
+    let mut places = Vec::new();
+    for token in TOKENS.into_iter().chain(PATHS) {
+        places
+            .extend(find(&source.product, token).map(|at| format!("{} {token}", source.place(at))));
+    }
+    for (at, path) in imports(&source.product) {
+        if PATHS
+            .iter()
+            .any(|banned| path == *banned || path.starts_with(&format!("{banned}::")))
+        {
+            places.push(format!("{} {path}", source.place(at)));
+        }
+    }
+    places.sort();
+    places.dedup();
+    places
+}
+
+#[test]
+fn sans_io_folders_do_no_io_and_read_no_clock() {
+    let mut places = Vec::new();
+    for folder in FOLDERS {
+        let inside: Vec<_> = sources()
+            .iter()
+            .filter(|s| s.path.starts_with(folder))
+            .collect();
+        assert!(
+            !inside.is_empty(),
+            "{folder} is gone; is the rule still about the right place?"
+        );
+        places.extend(inside.into_iter().flat_map(violations));
+    }
+    none(
+        "sans-IO code takes `now` and bytes, and returns what to do",
+        &places,
+    );
+}
+
+#[test]
+fn the_rule_sees_what_it_forbids_and_only_that() {
+    for bad in [
+        "async fn a() {}",
+        "fn a() { b.await }",
+        "fn a() { let t = std::time::Instant::now(); }",
+        "use std::{\n    net::{IpAddr, TcpStream},\n    time::Duration,\n};",
+        "use std::thread;",
+        "fn a() { std::thread::spawn(b); }",
+        "fn a() { sleep(d) }",
+    ] {
+        assert!(
+            !violations(&Source::new("codec/src/x.rs", bad)).is_empty(),
+            "{bad}"
+        );
+    }
+    for good in [
+        "// async .await sleep\n/// Instant::now\nfn a(now: Instant) {}",
+        "const A: &str = \"thread::sleep std::net\";",
+        "#[cfg(test)]\nmod tests { fn a() { Instant::now(); } }",
+        "fn asynchronous(net: u8) {}",
+    ] {
+        assert_eq!(
+            violations(&Source::new("codec/src/x.rs", good)),
+            [""; 0],
+            "{good}"
+        );
+    }
+}

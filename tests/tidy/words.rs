@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Text that belongs to one machine, and links that lead to nowhere public.
+
+use super::none;
+use super::source::{File, files, place};
+
+/// Beginnings of paths that exist on somebody's machine only, in halves so that this file does not hold them.
+const MACHINE_PATHS: [[&str; 2]; 6] = [
+    ["/wo", "rk/"],
+    ["/tm", "p/"],
+    ["/ho", "me/"],
+    ["/ro", "ot/"],
+    ["/Use", "rs/"],
+    ["C:", "\\"],
+];
+
+/// Files that hold a machine's path for a reason.
+const WITH_REASON: [(&str, &str); 2] = [
+    (
+        "codec/tests/locator.rs",
+        "addresses of sockets in the file system",
+    ),
+    (
+        "tests/golden/vectors.json",
+        "recorded addresses of sockets in the file system",
+    ),
+];
+
+/// Where links may lead, beside anything under these.
+const HOSTS: [&str; 6] = [
+    "github.com",
+    "zenoh.io",
+    "docs.rs",
+    "crates.io",
+    "www.apache.org",
+    "doc.rust-lang.org",
+];
+
+fn machine_paths(file: &File) -> Vec<String> {
+    let mut places = Vec::new();
+    for path in MACHINE_PATHS.map(|halves| halves.concat()) {
+        for (at, _) in file.text.match_indices(&path) {
+            // a key or a wire path may well have such a part in its middle
+            let is_start =
+                !file.text[..at].ends_with(|c: char| c.is_alphanumeric() || "_*}-.@".contains(c));
+            if is_start {
+                places.push(place(&file.path, &file.text, at));
+            }
+        }
+    }
+    places
+}
+
+fn strange_links(file: &File) -> Vec<String> {
+    let mut places = Vec::new();
+    for (at, scheme) in file.text.match_indices("://") {
+        let before = &file.text[..at];
+        if !before.ends_with("http") && !before.ends_with("https") {
+            continue;
+        }
+        let after = &file.text[at + scheme.len()..];
+        let host = after
+            .split(|c: char| !c.is_alphanumeric() && !".-".contains(c))
+            .next()
+            .unwrap_or("");
+        let is_local = matches!(host, "127.0.0.1" | "localhost");
+        if !is_local && !HOSTS.contains(&host.trim_end_matches('.')) {
+            places.push(format!("{} {host}", place(&file.path, &file.text, at)));
+        }
+    }
+    places
+}
+
+#[test]
+fn no_path_of_somebodys_machine_is_written_down() {
+    let has_reason = |file: &&File| WITH_REASON.iter().any(|(path, _)| *path == file.path);
+    let places: Vec<_> = files()
+        .iter()
+        .filter(|f| !has_reason(f))
+        .flat_map(machine_paths)
+        .collect();
+    none(
+        "paths come from the caller or from std::env::temp_dir()",
+        &places,
+    );
+}
+
+#[test]
+fn links_lead_to_public_places() {
+    let places: Vec<_> = files().iter().flat_map(strange_links).collect();
+    none("a link leads to a host that words.rs knows", &places);
+}
+
+#[test]
+fn reasons_are_still_needed() {
+    for (path, reason) in WITH_REASON {
+        let file = files().iter().find(|f| f.path == path);
+        let file = file.unwrap_or_else(|| panic!("{path} is gone ({reason})"));
+        assert!(
+            !machine_paths(file).is_empty(),
+            "{path} needs no exception any more ({reason})"
+        );
+    }
+}
+
+#[test]
+fn the_words_are_seen() {
+    let file = |text: &str| File {
+        path: "x".into(),
+        text: text.to_owned(),
+    };
+    let path = MACHINE_PATHS[0].concat();
+    assert_eq!(machine_paths(&file(&format!("a\nsee {path}b"))), ["x:2"]);
+    assert!(machine_paths(&file(&format!("key net{path}b"))).is_empty());
+    let link = |host: &str| file(&["see https", "://", host, "/x"].concat());
+    assert_eq!(
+        strange_links(&link("mirror.example")),
+        ["x:1 mirror.example"]
+    );
+    assert!(strange_links(&link("docs.rs")).is_empty());
+}
