@@ -220,9 +220,12 @@ impl Drop for Entry {
 ///
 /// The node may keep this for a while after the end (in a remembered route); the user's closure must not wait for that.
 struct Calls {
-    opened: ArcSwapOption<Box<dyn Fn(&Delivery<'_>) + Send + Sync>>,
+    opened: ArcSwapOption<Call>,
     tally: Arc<Tally>,
 }
+
+/// Gives one delivery to the callback.
+type Call = Box<dyn Fn(&Delivery<'_>) + Send + Sync>;
 
 /// What is known of the calls of one callback.
 #[derive(Default)]
@@ -237,8 +240,7 @@ impl Calls {
     fn new(callback: Callback<Sample>, stores: bool) -> Arc<Calls> {
         let tally = Arc::new(Tally::default());
         let known = tally.clone();
-        let opened: Box<dyn Fn(&Delivery<'_>) + Send + Sync> =
-            Box::new(move |delivery| known.call(&callback, delivery, stores));
+        let opened: Call = Box::new(move |delivery| known.call(&callback, delivery, stores));
         let opened = ArcSwapOption::from_pointee(opened);
         Arc::new(Calls { opened, tally })
     }
