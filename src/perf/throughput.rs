@@ -56,7 +56,11 @@ pub fn measure(
     let opened = Instant::now();
     let cpu_before = cpu_times(&stage);
     let close = opened + Duration::from_secs_f64(span.seconds);
-    while Instant::now() < close || counts.len() < 2 {
+    // a flow that stands still when the window should close is watched until it moves
+    while Instant::now() < close || rate(&counts) <= 0.0 {
+        if Instant::now() > close + NEXT_COUNT {
+            return Err(late(&stage, NEXT_COUNT));
+        }
         counts.push(counter.next(&mut stage, NEXT_COUNT, interrupt)?);
     }
     let cpu_after = cpu_times(&stage);
@@ -71,6 +75,15 @@ pub fn measure(
         .map(|((role, before), (_, after))| (*role, per_message(before, after)))
         .collect();
     Ok(Flow { rate, cpu, counts })
+}
+
+fn late(stage: &Stage, after: Duration) -> Trouble {
+    let program = stage.receiver.name().to_owned();
+    Trouble::Late {
+        program,
+        what: "receive another message",
+        after,
+    }
 }
 
 fn cpu_times(stage: &Stage) -> Vec<(&'static str, Option<Duration>)> {
@@ -111,12 +124,7 @@ impl Counter {
                 Said::End => return Err(stage.receiver.died()),
                 Said::Nothing => {
                     stage.check()?;
-                    let program = stage.receiver.name().to_owned();
-                    return Err(Trouble::Late {
-                        program,
-                        what: "receive messages",
-                        after: patience,
-                    });
+                    return Err(late(stage, patience));
                 }
                 Said::Line(line) => {
                     if let Some(count) = self.read(&line) {

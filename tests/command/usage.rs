@@ -64,7 +64,6 @@ fn bad_usage_is_one_line_and_exit_code_two() {
         ("put -k a", "--payload"),
         ("put -k a -p b --priority 0", "--priority"),
         ("put -k a -p b -e 127.0.0.1:7447", "127.0.0.1:7447"),
-        ("put -k a -p b -l tcp/127.0.0.1", "tcp/127.0.0.1"),
         ("put -k a -p b -m boss", "boss"),
         ("put -k a -p b --runtime none", "none"),
         ("put -k a -p b --cfg nonsense", "nonsense"),
@@ -79,7 +78,7 @@ fn bad_usage_is_one_line_and_exit_code_two() {
         ("router --cfg mode:7", "mode"),
         ("router --adminspace-permissions x", "x"),
         ("perf quick --rounds 0", "--rounds"),
-        ("perf quick --seconds -1", "--seconds"),
+        ("perf quick --seconds x", "--seconds"),
         ("perf quick --only nothing", "nothing"),
         ("perf quick --with-zenoh /no/such/folder", "/no/such/folder"),
         ("perf bare-pub 8", "--connect"),
@@ -113,6 +112,7 @@ fn failures_at_run_time_are_one_line_and_exit_code_one() {
     drop(listener);
     let arguments = ["put", "-k", "a", "-p", "b", "-m", "client", "-e", &taken];
     refused(&run(&zonda(), &arguments), 1, &taken);
+    refused(&run(&zonda(), &["sub", "-l", "tcp/127.0.0.1"]), 1, "port");
     let arguments = ["perf", "quick", "--json", "/no/such/folder/file"];
     refused(&run(&zonda(), &arguments), 1, "/no/such/folder/file");
 }
