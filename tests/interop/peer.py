@@ -111,7 +111,9 @@ def do_subscribe(command):
         else:
             counted.take(sample)
 
-    declared = sessions[command["session"]].declare_subscriber(command["key"], one)
+    # called where the sample was received, so that the samples of several subscribers keep their order
+    direct = zenoh.handlers.Callback(one, indirect=False)
+    declared = sessions[command["session"]].declare_subscriber(command["key"], direct)
     subscribers[name] = (declared, counted)
 
 
@@ -125,6 +127,7 @@ def do_count(command):
 
 
 def service(command):
+    """How messages are to be carried; sessions have no choice of reliability."""
     given = {}
     if "congestion" in command:
         given["congestion_control"] = CONGESTION[command["congestion"]]
@@ -132,14 +135,13 @@ def service(command):
         given["priority"] = PRIORITY[command["priority"]]
     if "express" in command:
         given["express"] = command["express"]
-    if "reliability" in command:
-        given["reliability"] = RELIABILITY[command["reliability"]]
     return given
 
 
 def do_publisher(command):
     session = sessions[command["session"]]
-    declared = session.declare_publisher(command["key"], **service(command))
+    reliability = RELIABILITY[command["reliability"]]
+    declared = session.declare_publisher(command["key"], reliability=reliability, **service(command))
     publishers[command["name"]] = (session, declared)
 
 
