@@ -2,6 +2,8 @@
 //! `zonda pub`: a value now and then, or every line of standard input.
 
 use std::io::{self, BufRead};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -12,6 +14,11 @@ use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
 
 use crate::arguments::{Connection, Failure, Interrupt, key_expr, print, priority, seconds};
+
+/// How soon Ctrl-C is noticed.
+const NOTICE: Duration = Duration::from_millis(50);
+/// Lines that are read before they can be published.
+const LINES_AHEAD: usize = 64;
 
 /// Publish on a key, again and again.
 #[derive(Args, Clone, Debug)]
@@ -56,28 +63,20 @@ impl Publish {
             .priority(self.priority)
             .express(self.express)
             .wait()?;
-        let number = self.number.unwrap_or(u64::MAX);
-        match &self.payload {
-            Some(payload) => {
-                for _ in 0..number {
-                    if interrupt.wait_until(Instant::now() + self.interval) {
-                        break;
-                    }
-                    self.publish(&publisher, payload)?;
+        let mut left = self.number.unwrap_or(u64::MAX);
+        let lines = self.payload.is_none().then(lines_of_input);
+        while left > 0 {
+            let value = match (&self.payload, &lines) {
+                (Some(payload), _) => {
+                    let due = Instant::now() + self.interval;
+                    (!interrupt.wait_until(due)).then(|| payload.clone())
                 }
-            }
-            None => {
-                for line in io::stdin()
-                    .lock()
-                    .lines()
-                    .take(number.try_into().unwrap_or(usize::MAX))
-                {
-                    if interrupt.happened() {
-                        break;
-                    }
-                    self.publish(&publisher, &line?)?;
-                }
-            }
+                (None, Some(lines)) => next_line(lines, &interrupt)?,
+                (None, None) => None,
+            };
+            let Some(value) = value else { break };
+            self.publish(&publisher, &value)?;
+            left -= 1;
         }
         publisher.undeclare().wait()?;
         session.close().wait()?;
@@ -96,4 +95,32 @@ impl Publish {
         }
         Ok(())
     }
+}
+
+/// Lines of standard input, read on a thread of their own because reading cannot be interrupted.
+fn lines_of_input() -> Receiver<io::Result<String>> {
+    let (sender, lines) = sync_channel(LINES_AHEAD);
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// The next line; `None` at the end of the input or after Ctrl-C.
+fn next_line(
+    lines: &Receiver<io::Result<String>>,
+    interrupt: &Interrupt,
+) -> Result<Option<String>, Failure> {
+    while !interrupt.happened() {
+        match lines.recv_timeout(NOTICE) {
+            Ok(line) => return Ok(Some(line?)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+    Ok(None)
 }

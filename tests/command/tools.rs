@@ -100,3 +100,22 @@ fn info_names_version_runtimes_and_links() {
     assert_eq!(facts["links"][0]["zid"], line["zid"]);
     assert_eq!(facts["links"][0]["role"], "router");
 }
+
+#[cfg(unix)]
+#[test]
+fn tools_that_wait_end_on_ctrl_c() {
+    for arguments in [
+        &["sub"][..],
+        &["pub", "-k", "a"],
+        &["pub", "-k", "a", "-p", "b", "--interval", "0.01"],
+    ] {
+        let all = [arguments, &["--json", "-l", "tcp/127.0.0.1:0"]].concat();
+        let mut tool = Running::start(&zonda(), &all);
+        // kept open: nothing but the signal is to end it
+        let mut input = tool.input.take().expect("it is piped");
+        let _ = std::io::Write::write_all(&mut input, b"one line\n");
+        let _ = tool.line();
+        tool.signal("INT");
+        assert_eq!(tool.end().code(), Some(0), "{arguments:?}");
+    }
+}
