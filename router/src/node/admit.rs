@@ -104,7 +104,8 @@ impl Shared {
             shared.release(zid);
             return None;
         };
-        let status = LinkStatus { zid, whatami: established.whatami, local, remote };
+        let (whatami, sent, ignored) = (established.whatami, Default::default(), Default::default());
+        let status = LinkStatus { zid, whatami, local, remote, sent, ignored };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
         let direct = DirectSocket::beside(&stream).ok().flatten();
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));

@@ -292,7 +292,14 @@ impl Shared {
     }
 
     pub(super) fn links(&self) -> Vec<LinkStatus> {
-        let mut links: Vec<_> = self.state.lock().faces.values().map(|face| face.status.clone()).collect();
+        let state = self.state.lock();
+        let status = |(&id, face): (&FaceId, &Face)| {
+            let sent = face.outbox.counters().snapshot();
+            let ignored = state.table.counters(id).unwrap_or_default();
+            LinkStatus { sent, ignored, ..face.status.clone() }
+        };
+        let mut links: Vec<_> = state.faces.iter().map(status).collect();
+        drop(state);
         links.sort_by_key(|link| link.zid);
         links
     }

@@ -11,6 +11,9 @@ use zonda_codec::{
     Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
     Timestamp, WhatAmI, ZSlice, ZenohId,
 };
+use zonda_transport::outbox::OutboxCounts;
+
+use crate::forwarding::FaceCounters;
 
 /// What a publication does to the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -271,4 +274,8 @@ pub struct LinkStatus {
     pub local: Locator,
     /// The peer's end.
     pub remote: Locator,
+    /// What was sent to the peer, and what was not.
+    pub sent: OutboxCounts,
+    /// What the peer declared or asked and this node ignored.
+    pub ignored: FaceCounters,
 }

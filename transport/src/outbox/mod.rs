@@ -14,6 +14,7 @@
 //! *tried*. A lane may be locked while the exit is held, never the other way round. No lock is held across an
 //! await or a callback.
 
+mod counts;
 mod exit;
 mod signals;
 mod transmit;
@@ -38,6 +39,7 @@ use crate::{
     },
 };
 
+pub use counts::OutboxCounts;
 pub use exit::DirectSocket;
 pub(crate) use signals::{Signals, signal};
 use exit::Exit;
