@@ -465,6 +465,7 @@ impl History {
     }
 
     fn check(&mut self) {
+        self.model.faces.values_mut().for_each(Face::learn);
         let sources = self.model.sources();
         for (id, face) in &self.model.faces {
             let now = &self.now;

@@ -87,6 +87,8 @@ pub struct Face {
     /// What a served face ought to know one by one, and by aggregation.
     pub known: BTreeSet<Thing>,
     pub known_groups: BTreeSet<Thing>,
+    /// Queryables it did not ask about in time, of which it may but need not hear when their sources change.
+    pub maybe_known: BTreeSet<Thing>,
     /// How many finals it ought to have got, by interest.
     pub finals: BTreeMap<u32, usize>,
     pub got: Got,
@@ -115,6 +117,7 @@ impl Face {
             final_zero: false,
             known: BTreeSet::new(),
             known_groups: BTreeSet::new(),
+            maybe_known: BTreeSet::new(),
             finals: BTreeMap::new(),
             got: Got::default(),
         }
@@ -231,6 +234,18 @@ impl Face {
         );
     }
 
+    /// Counts what it heard of its own accord among what it knows.
+    pub fn learn(&mut self) {
+        for thing in std::mem::take(&mut self.maybe_known) {
+            let told = self.got.told.iter();
+            let told = told.filter(|((kind, _), (key, _))| (*kind, key) == (thing.0, &thing.1));
+            let others = usize::from(self.known_groups.contains(&thing));
+            if !self.known.contains(&thing) && told.count() > others {
+                self.known.insert(thing);
+            }
+        }
+    }
+
     /// Forgets what no interest covers any more, as clients do.
     pub fn forget_uncovered(&mut self) {
         let interests: Vec<Asking> = self.interests.values().cloned().collect();
@@ -241,6 +256,7 @@ impl Face {
                 .any(|asking| asking.group(thing.0) == Some(&thing.1))
         };
         self.known.retain(covered);
+        self.maybe_known.retain(covered);
         self.known_groups.retain(grouped);
     }
 }
@@ -309,6 +325,7 @@ impl Model {
             for &thing in &things {
                 if seen_before(thing) && !now.contains_key(thing) {
                     face.known.remove(thing);
+                    face.maybe_known.remove(thing);
                 }
             }
             let sees_any = |group: &Thing| {
@@ -327,8 +344,11 @@ impl Model {
                         Some(key) if came => {
                             face.known_groups.insert((thing.0, key.clone()));
                         }
-                        None if came || changed => {
+                        None if came => {
                             face.known.insert(thing.clone());
+                        }
+                        None if changed => {
+                            face.maybe_known.insert(thing.clone());
                         }
                         _ => {}
                     }
