@@ -167,23 +167,16 @@ impl Default for Entities {
 }
 
 impl Entities {
-    /// The entity on exactly this key.
-    pub(super) fn find(&self, key: &str) -> Option<u32> {
-        self.tree.get(key).first().copied()
-    }
-
     /// The entity on this key, which is made if there is none.
     pub(super) fn find_or_add(&mut self, key: &Arc<str>) -> u32 {
-        if let Some(entity) = self.find(key) {
-            return entity;
-        }
-        let entity = self.slots.insert(Entity {
-            key: key.clone(),
-            sources: Sources::Many(Vec::new()),
-            told: Vec::new(),
-        });
-        self.tree.insert(key, entity);
-        entity
+        let slots = &mut self.slots;
+        self.tree.first_or_insert(key, || {
+            slots.insert(Entity {
+                key: key.clone(),
+                sources: Sources::Many(Vec::new()),
+                told: Vec::new(),
+            })
+        })
     }
 
     /// Removes an entity without sources; gives back the faces that still had an id for it.

@@ -17,6 +17,9 @@ use hashbrown::HashTable;
 use zonda_codec::key_expr;
 
 use super::slots::Slots;
+use chunk::Chunk;
+
+mod chunk;
 
 const NONE: u32 = u32::MAX;
 const ANY: &str = "**";
@@ -33,7 +36,7 @@ pub struct KeyTree<V> {
 
 #[derive(Debug)]
 struct Node<V> {
-    chunk: Box<str>,
+    chunk: Chunk,
     parent: u32,
     /// Heads of the lists of children: `[plain and verbatim, with wildcards]`.
     children: [u32; 2],
@@ -44,8 +47,14 @@ struct Node<V> {
 
 #[derive(Debug)]
 enum Values<V> {
+    None,
     One(V),
-    Many(Vec<V>),
+    /// Boxed, so that the usual case stays small.
+    #[expect(
+        clippy::box_collection,
+        reason = "a vector inside would double the size of every node"
+    )]
+    Many(Box<Vec<V>>),
 }
 
 /// A pair of the search: the node's own chunk is matched, and so are the first `position` chunks of the key.
@@ -75,6 +84,28 @@ impl<V: Copy + Eq> KeyTree<V> {
 
     /// Puts `value` under `key`, which must be canonical. False if it was there already.
     pub fn insert(&mut self, key: &str, value: V) -> bool {
+        let at = self.find_or_add(key);
+        match self.nodes.get_mut(at) {
+            Some(node) => node.values.insert(value),
+            None => false,
+        }
+    }
+
+    /// The first value under `key`, which must be canonical; if there is none, what `make` makes.
+    pub fn first_or_insert(&mut self, key: &str, make: impl FnOnce() -> V) -> V {
+        let at = self.find_or_add(key);
+        let Some(node) = self.nodes.get_mut(at) else {
+            return make();
+        };
+        if let Some(first) = node.values.as_slice().first() {
+            return *first;
+        }
+        let value = make();
+        node.values.insert(value);
+        value
+    }
+
+    fn find_or_add(&mut self, key: &str) -> u32 {
         if self.root == NONE {
             self.root = self.nodes.insert(Node::new("", NONE));
         }
@@ -85,10 +116,7 @@ impl<V: Copy + Eq> KeyTree<V> {
                 None => self.add_child(at, chunk),
             };
         }
-        match self.nodes.get_mut(at) {
-            Some(node) => node.values.insert(value),
-            None => false,
-        }
+        at
     }
 
     /// Takes `value` from under `key`. False if it was not there.
@@ -214,15 +242,15 @@ impl<V: Copy + Eq> KeyTree<V> {
     fn child(&self, parent: u32, chunk: &str) -> Option<u32> {
         self.edges
             .find(self.hash(parent, chunk), |&child| {
-                self.nodes
-                    .get(child)
-                    .is_some_and(|node| node.parent == parent && *node.chunk == *chunk)
+                self.nodes.get(child).is_some_and(|node| {
+                    node.parent == parent && node.chunk.as_bytes() == chunk.as_bytes()
+                })
             })
             .copied()
     }
 
     fn hash(&self, parent: u32, chunk: &str) -> u64 {
-        self.hasher.hash_one((parent, chunk))
+        self.hasher.hash_one((parent, chunk.as_bytes()))
     }
 
     /// The children of one list, each with its chunk.
@@ -252,9 +280,9 @@ impl<V: Copy + Eq> KeyTree<V> {
         let hash = self.hash(parent, chunk);
         let (nodes, hasher) = (&self.nodes, &self.hasher);
         self.edges.insert_unique(hash, child, |&other| {
-            nodes
-                .get(other)
-                .map_or(0, |node| hasher.hash_one((node.parent, &*node.chunk)))
+            nodes.get(other).map_or(0, |node| {
+                hasher.hash_one((node.parent, node.chunk.as_bytes()))
+            })
         });
         child
     }
@@ -265,7 +293,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             if !node.values.as_slice().is_empty() || node.children != [NONE; 2] {
                 return;
             }
-            let hash = self.hash(node.parent, &node.chunk);
+            let hash = self.hash(node.parent, node.chunk.as_str());
             if let Ok(edge) = self.edges.find_entry(hash, |&child| child == at) {
                 edge.remove();
             }
@@ -278,7 +306,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             if let Some(previous) = self.nodes.get_mut(node.previous) {
                 previous.next = node.next;
             } else if let Some(parent) = self.nodes.get_mut(node.parent) {
-                parent.children[list_of(&node.chunk)] = node.next;
+                parent.children[list_of(node.chunk.as_str())] = node.next;
             }
             if at == self.root {
                 *self = KeyTree::new();
@@ -347,7 +375,7 @@ impl<'t, V: Copy + Eq> Walk<'t, '_, V> {
             return self.advance_any(state, node, is_last);
         }
         let verbatim = is_verbatim(chunk);
-        if *node.chunk == *ANY && !verbatim {
+        if node.chunk.as_bytes() == ANY.as_bytes() && !verbatim {
             self.push(state.node, state.position + 1, true);
         }
         self.skip_to_any(state);
@@ -418,19 +446,19 @@ impl<'t, V> Iterator for Children<'t, V> {
         let at = self.at;
         let node = self.nodes.get(at)?;
         self.at = node.next;
-        Some((at, &node.chunk))
+        Some((at, node.chunk.as_str()))
     }
 }
 
 impl<V> Node<V> {
     fn new(chunk: &str, parent: u32) -> Self {
         Node {
-            chunk: chunk.into(),
+            chunk: Chunk::new(chunk),
             parent,
             children: [NONE; 2],
             next: NONE,
             previous: NONE,
-            values: Values::Many(Vec::new()),
+            values: Values::None,
         }
     }
 }
@@ -438,6 +466,7 @@ impl<V> Node<V> {
 impl<V: Copy + Eq> Values<V> {
     fn as_slice(&self) -> &[V] {
         match self {
+            Values::None => &[],
             Values::One(value) => std::slice::from_ref(value),
             Values::Many(values) => values,
         }
@@ -448,8 +477,8 @@ impl<V: Copy + Eq> Values<V> {
             return false;
         }
         match self {
-            Values::One(first) => *self = Values::Many(vec![*first, value]),
-            Values::Many(values) if values.is_empty() => *self = Values::One(value),
+            Values::None => *self = Values::One(value),
+            Values::One(first) => *self = Values::Many(Box::new(vec![*first, value])),
             Values::Many(values) => values.push(value),
         }
         true
@@ -460,7 +489,8 @@ impl<V: Copy + Eq> Values<V> {
             return false;
         };
         match self {
-            Values::One(_) => *self = Values::Many(Vec::new()),
+            Values::None => {}
+            Values::One(_) => *self = Values::None,
             Values::Many(values) => {
                 values.swap_remove(place);
                 if let [last] = values[..] {

@@ -87,7 +87,8 @@ pub struct Face {
     /// What a served face ought to know one by one, and by aggregation.
     pub known: BTreeSet<Thing>,
     pub known_groups: BTreeSet<Thing>,
-    /// Queryables it did not ask about in time, of which it may but need not hear when their sources change.
+    /// Queryables that it asked about too late, or no longer one by one: it may but need not hear when their
+    /// sources change.
     pub maybe_known: BTreeSet<Thing>,
     /// How many finals it ought to have got, by interest.
     pub finals: BTreeMap<u32, usize>,
@@ -347,7 +348,7 @@ impl Model {
                         None if came => {
                             face.known.insert(thing.clone());
                         }
-                        None if changed => {
+                        _ if changed && !came => {
                             face.maybe_known.insert(thing.clone());
                         }
                         _ => {}
