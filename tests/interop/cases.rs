@@ -6,6 +6,7 @@ use std::time::Instant;
 use zonda::qos::{CongestionControl, Priority, Reliability};
 
 use crate::message::{Message, Pattern, Receipt, Seen, Service, hex};
+use crate::party::Party;
 use crate::scene::Scene;
 use crate::wait::{LONG, until};
 
@@ -137,8 +138,8 @@ pub fn every_service_arrives(scene: &Scene) {
             }
         };
         let key = format!("interop/service/{index}");
-        if service.reliability == Reliability::Reliable {
-            // the reference's sessions put reliably only
+        // the reference's sessions put reliably only
+        if service.reliability == Reliability::Reliable || matches!(scene.from, Party::Ours(_)) {
             scene.from.publish(&key, service, &message);
             check(subscription.next(), &key);
         }

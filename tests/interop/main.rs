@@ -49,4 +49,12 @@ in_scenes! {
     ours_is_dialled_by_theirs
     theirs_dials_ours
     theirs_is_dialled_by_ours
+    their_peer_our_router_their_client
+    their_client_our_router_their_peer
+    our_peer_their_router_their_client
+    their_client_their_router_our_peer
+    their_client_to_our_peer
+    our_peer_to_their_client
+    our_client_to_their_peer
+    their_peer_to_our_client
 }

@@ -97,8 +97,8 @@ def do_close(command):
 
 
 def do_linked(command):
-    info = sessions[command["session"]].info
-    return {"linked": sorted(str(z) for z in list(info.routers_zid()) + list(info.peers_zid()))}
+    transports = sessions[command["session"]].info.transports()
+    return {"linked": sorted({str(transport.zid) for transport in transports})}
 
 
 def do_subscribe(command):

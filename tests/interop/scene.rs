@@ -34,25 +34,37 @@ impl Side {
 
 /// Two clients of a router.
 fn routed(from: Side, router: Router, to: Side) -> Scene {
-    let setup = Setup::client(&router.endpoint);
-    let scene = Scene {
-        from: from.open(&setup),
-        to: to.open(&setup),
-        router: Some(router),
-    };
-    for party in [&scene.from, &scene.to] {
-        until("both clients have their router", || {
-            !party.linked().is_empty()
+    routed_as((from, WhatAmI::Client), router, (to, WhatAmI::Client))
+}
+
+/// A router with a client or peer that publishes and one that subscribes.
+fn routed_as(from: (Side, WhatAmI), router: Router, to: (Side, WhatAmI)) -> Scene {
+    let open = |(side, role): (Side, WhatAmI)| {
+        let setup = Setup::client(&router.endpoint);
+        let party = side.open(&Setup { role, ..setup });
+        until("everybody has the router", || {
+            party.linked().contains(&router.zid)
         });
-    }
-    scene
+        party
+    };
+    let (from, to) = (open(from), open(to));
+    let router = Some(router);
+    Scene { from, to, router }
 }
 
 /// Two peers of which the one that publishes, or the other one, dials.
 fn direct(from: Side, to: Side, from_dials: bool) -> Scene {
+    direct_as(from, to, from_dials, WhatAmI::Peer)
+}
+
+/// A peer, and a peer or client that dials it.
+fn direct_as(from: Side, to: Side, from_dials: bool, dialler: WhatAmI) -> Scene {
     let endpoint = free_endpoint();
     let listening = Setup::listening(WhatAmI::Peer, &endpoint);
-    let dialling = Setup::peer_at(&endpoint);
+    let dialling = Setup {
+        role: dialler,
+        ..Setup::client(&endpoint)
+    };
     let (from, to) = if from_dials {
         let to = to.open(&listening);
         (from.open(&dialling), to)
@@ -115,4 +127,52 @@ pub fn theirs_dials_ours() -> Scene {
 
 pub fn theirs_is_dialled_by_ours() -> Scene {
     direct(Theirs, Ours, false)
+}
+
+pub fn their_peer_our_router_their_client() -> Scene {
+    routed_as(
+        (Theirs, WhatAmI::Peer),
+        Router::process(),
+        (Theirs, WhatAmI::Client),
+    )
+}
+
+pub fn their_client_our_router_their_peer() -> Scene {
+    routed_as(
+        (Theirs, WhatAmI::Client),
+        Router::process(),
+        (Theirs, WhatAmI::Peer),
+    )
+}
+
+pub fn our_peer_their_router_their_client() -> Scene {
+    routed_as(
+        (Ours, WhatAmI::Peer),
+        Router::theirs(),
+        (Theirs, WhatAmI::Client),
+    )
+}
+
+pub fn their_client_their_router_our_peer() -> Scene {
+    routed_as(
+        (Theirs, WhatAmI::Client),
+        Router::theirs(),
+        (Ours, WhatAmI::Peer),
+    )
+}
+
+pub fn their_client_to_our_peer() -> Scene {
+    direct_as(Theirs, Ours, true, WhatAmI::Client)
+}
+
+pub fn our_peer_to_their_client() -> Scene {
+    direct_as(Ours, Theirs, false, WhatAmI::Client)
+}
+
+pub fn our_client_to_their_peer() -> Scene {
+    direct_as(Ours, Theirs, true, WhatAmI::Client)
+}
+
+pub fn their_peer_to_our_client() -> Scene {
+    direct_as(Theirs, Ours, false, WhatAmI::Client)
 }
