@@ -17,7 +17,7 @@ pub struct Limits {
     pub queryables_max: usize,
     /// Liveliness tokens. Default 500 000.
     pub tokens_max: usize,
-    /// Interests. Default 100 000.
+    /// Interests. Default 20 000: each that covers a key costs time whenever something is declared on it.
     pub interests_max: usize,
     /// Bytes of all declared keys (ids, entities and interests) together. Default 256 MiB.
     pub key_bytes_max: usize,
@@ -34,7 +34,7 @@ impl Default for Limits {
             subscribers_max: 2_000_000,
             queryables_max: 500_000,
             tokens_max: 500_000,
-            interests_max: 100_000,
+            interests_max: 20_000,
             key_bytes_max: 256 << 20,
             neighbours_max: 10_000,
         }

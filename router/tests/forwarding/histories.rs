@@ -14,7 +14,7 @@ use zonda_router::forwarding::{FaceId, Relation};
 use crate::bench::{Bench, encoded, key_expr, options};
 use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
 
-const SEEDS_PER_ROLE: u64 = 800;
+const SEEDS_PER_ROLE: u64 = 700;
 const STEPS: usize = 40;
 
 const KEYS: [&str; 14] = [
