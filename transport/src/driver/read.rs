@@ -93,10 +93,12 @@ impl<H: Handler> Reading<H> {
         buffer.advance(first);
         self.block = Arc::new(SharedBlock(buffer));
         loop {
-            if let Err(ended) = self.deliver() {
+            let delivered = self.deliver();
+            // also when a Close came right behind the data: what was forwarded must not stay where it is
+            self.handler.burst_end().await;
+            if let Err(ended) = delivered {
                 return ended;
             }
-            self.handler.burst_end().await;
             if self.outbox.is_closed() {
                 return self.why_closed();
             }
