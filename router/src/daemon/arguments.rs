@@ -12,9 +12,15 @@ use zonda_runtime::RuntimeKind;
 /// The command line of the router daemon.
 #[derive(Args, Clone, Debug, Default)]
 pub struct DaemonArgs {
-    /// Endpoint to listen on, such as tcp/0.0.0.0:7447 or tcp/[::1]:0 (repeatable)
-    /// [default: tcp/[::]:7447]
-    #[arg(short, long, value_name = "ENDPOINT", help_heading = "Connection")]
+    /// Endpoints to listen on; none means port 7447 of every interface.
+    #[arg(
+        short,
+        long,
+        value_name = "ENDPOINT",
+        help_heading = "Connection",
+        help = "Endpoint to listen on, such as tcp/0.0.0.0:7447 or tcp/[::1]:0 (repeatable)\n\
+                [default: tcp/[::]:7447]"
+    )]
     pub listen: Vec<Endpoint>,
     /// Endpoint of another router to connect to (repeatable)
     #[arg(

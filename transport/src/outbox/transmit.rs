@@ -100,7 +100,7 @@ impl Segments for Transmit {
         let Some(batch) = self.batches.get(index / 2) else { return &[] };
         let skip = if index < 2 { self.written } else { 0 };
         let head = batch.head();
-        if index % 2 == 0 {
+        if index.is_multiple_of(2) {
             head.get(skip..).unwrap_or(&[])
         } else {
             let tail = batch.tail().map_or(&[][..], |slice| slice.as_slice());
