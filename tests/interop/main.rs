@@ -5,12 +5,16 @@
 //! and says so.
 
 mod cases;
+mod closing;
 mod environment;
+mod identity;
 mod message;
 mod party;
 mod reference;
+mod restart;
 mod router;
 mod scene;
+mod stamping;
 mod wait;
 
 /// Every case in every scene, as a test of its own.

@@ -164,12 +164,7 @@ impl Party {
     /// The ids of its neighbours.
     pub fn linked(&self) -> BTreeSet<String> {
         match self {
-            Party::Ours(session) => session
-                .info()
-                .links()
-                .iter()
-                .map(|l| l.zid.to_string())
-                .collect(),
+            Party::Ours(session) => linked(session),
             Party::Theirs(theirs) => theirs.linked(),
         }
     }
@@ -517,6 +512,12 @@ impl Publishing {
             }
         }
     }
+}
+
+/// The ids of a session's neighbours.
+pub fn linked(session: &Session) -> BTreeSet<String> {
+    let links = session.info().links();
+    links.iter().map(|l| l.zid.to_string()).collect()
 }
 
 /// Both objects' members in one.

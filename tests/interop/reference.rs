@@ -23,6 +23,8 @@ pub struct Reference {
     errors: Receiver<String>,
     /// Samples that were read while looking for something else, by subscriber.
     samples: RefCell<HashMap<String, VecDeque<Value>>>,
+    /// Lines that were neither answers nor samples.
+    log: RefCell<Vec<String>>,
     /// The number of the last command.
     last: Cell<u64>,
     /// How many names were given.
@@ -48,6 +50,7 @@ impl Reference {
             input: RefCell::new(child.stdin.take().expect("it is piped")),
             child: RefCell::new(child),
             samples: RefCell::default(),
+            log: RefCell::default(),
             last: Cell::new(0),
             named: Cell::new(0),
         };
@@ -122,10 +125,11 @@ impl Reference {
     }
 
     fn keep(&self, line: Value) {
-        let name = line["sample"].as_str();
-        let name = name
-            .unwrap_or_else(|| panic!("the reference says {line}"))
-            .to_owned();
+        let Some(name) = line["sample"].as_str().map(str::to_owned) else {
+            // the reference writes its log there too
+            self.log.borrow_mut().push(line.to_string());
+            return;
+        };
         self.samples
             .borrow_mut()
             .entry(name)
@@ -133,9 +137,10 @@ impl Reference {
             .push_back(line);
     }
 
-    /// What it said on standard error.
+    /// Its log, and what it said on standard error.
     fn last_words(&self) -> Vec<String> {
-        self.errors.try_iter().collect()
+        self.log.borrow_mut().extend(self.errors.try_iter());
+        self.log.take()
     }
 }
 
@@ -151,7 +156,8 @@ impl Drop for Reference {
     }
 }
 
-fn each_line<T: Send + 'static>(
+/// Reads lines on a thread of its own, so that whoever writes them never waits.
+pub fn each_line<T: Send + 'static>(
     from: impl Read + Send + 'static,
     make: impl Fn(String) -> T + Send + 'static,
 ) -> Receiver<T> {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Routers between the parties: ours as a process, ours as a library, theirs.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, Stdio};
-use std::rc::Rc;
+use std::sync::mpsc::Receiver;
+use std::thread;
 
 use zonda::config::WhatAmI;
 use zonda::{Session, Wait};
 
-use crate::party::{Setup, Theirs};
-use crate::reference::Reference;
+use crate::party::{Setup, Theirs, linked};
+use crate::reference::each_line;
 
 /// A free port of this machine at this moment, for those who cannot tell which one they were given.
 pub fn free_endpoint() -> String {
@@ -26,7 +28,11 @@ pub struct Router {
 }
 
 enum Kind {
-    Process(Child),
+    Process {
+        child: Child,
+        /// Lines of its standard error.
+        errors: Receiver<String>,
+    },
     Library(Session),
     /// Kept for its process.
     Theirs(Theirs),
@@ -40,30 +46,47 @@ impl Router {
 
     /// `zonda router` on this endpoint.
     pub fn process_at(endpoint: &str) -> Router {
+        Router::process_with(&["-l", endpoint])
+    }
+
+    /// `zonda router` with these flags; on any free port if they do not say.
+    pub fn process_with(flags: &[&str]) -> Router {
+        let port = ["-l", "tcp/127.0.0.1:0"];
+        let port = &port[..if flags.contains(&"-l") { 0 } else { 2 }];
         let mut child = Command::new(env!("CARGO_BIN_EXE_zonda"))
-            .args(["router", "--no-multicast-scouting", "-l", endpoint])
+            .args(["router", "--no-multicast-scouting"])
+            .args([flags, port].concat())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("the command is built beside this test");
+        let errors = each_line(child.stderr.take().expect("it is piped"), |line| line);
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let mut after = |prefix: &str| {
             let mut lines = lines.by_ref().map(|line| line.expect("text"));
             let found = lines.find_map(|line| line.strip_prefix(prefix).map(str::to_owned));
-            found.unwrap_or_else(|| panic!("the router ended before it printed {prefix:?}"))
+            found.unwrap_or_else(|| {
+                panic!("no {prefix:?}: {:?}", errors.iter().collect::<Vec<_>>());
+            })
         };
         let zid = after("zid ");
         let endpoint = after("listening on ");
         Router {
             endpoint,
             zid,
-            kind: Kind::Process(child),
+            kind: Kind::Process { child, errors },
         }
     }
 
-    /// The router of the library.
+    /// The router of the library, on any free port.
     pub fn library() -> Router {
-        let session = Setup::listening(WhatAmI::Router, "tcp/127.0.0.1:0").ours();
+        Router::library_at("tcp/127.0.0.1:0")
+    }
+
+    /// The router of the library on this endpoint.
+    pub fn library_at(endpoint: &str) -> Router {
+        let session = Setup::listening(WhatAmI::Router, endpoint).ours();
         let endpoint = session.info().locators().remove(0).to_string();
         Router {
             endpoint,
@@ -92,11 +115,20 @@ impl Router {
         drop(self);
     }
 
-    /// The process, if it is the reference's.
-    pub fn reference(&self) -> Option<&Rc<Reference>> {
+    /// The ids of its neighbours, where it can be asked.
+    pub fn linked(&self) -> Option<BTreeSet<String>> {
         match &self.kind {
-            Kind::Theirs(theirs) => Some(&theirs.process),
-            Kind::Process(_) | Kind::Library(_) => None,
+            Kind::Process { .. } => None,
+            Kind::Library(session) => Some(linked(session)),
+            Kind::Theirs(theirs) => Some(theirs.linked()),
+        }
+    }
+
+    /// Its session, if it is in this process.
+    pub fn session(&self) -> Option<&Session> {
+        match &self.kind {
+            Kind::Library(session) => Some(session),
+            Kind::Process { .. } | Kind::Theirs(_) => None,
         }
     }
 }
@@ -104,10 +136,17 @@ impl Router {
 impl Drop for Router {
     fn drop(&mut self) {
         match &mut self.kind {
-            Kind::Process(child) => {
+            Kind::Process { child, errors } => {
                 // an error means that it has ended already
                 let _ = child.kill();
                 let _ = child.wait();
+                let errors: Vec<String> = errors.iter().collect();
+                let panicked = errors.iter().any(|line| line.contains("panicked"));
+                if thread::panicking() {
+                    eprintln!("the router said: {errors:?}");
+                } else {
+                    assert!(!panicked, "{errors:?}");
+                }
             }
             Kind::Library(session) => {
                 // a test that failed may leave links that do not take everything in time

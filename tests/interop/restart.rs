@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The other side goes away and comes back at the same place: whoever is left connects again, tells again what it
+//! has declared, and goes on as if nothing had been.
+
+use zonda::config::WhatAmI;
+
+use crate::environment;
+use crate::message::{Message, Pattern, Service};
+use crate::party::{Party, Publishing, Setup, Subscription};
+use crate::router::{Router, free_endpoint};
+use crate::wait::until;
+
+/// A party with a subscriber and a publisher, which are to last.
+struct Survivor {
+    party: Party,
+    subscription: Subscription,
+    publisher: Publishing,
+}
+
+impl Survivor {
+    fn new(party: Party) -> Survivor {
+        let subscription = party.subscribe("restart/to/*");
+        let publisher = party.publisher("restart/from/it", Service::BLOCK);
+        Survivor {
+            party,
+            subscription,
+            publisher,
+        }
+    }
+
+    /// Exchanges messages with another party, in both directions.
+    fn serves(&self, other: &Party, seed: u64) {
+        let theirs = other.subscribe("restart/from/**");
+        let to = other.matched_publisher("restart/to/it");
+        let message = Message::put(Pattern::short(seed));
+        to.publish(&message);
+        assert!(self.subscription.next().carries(message.pattern));
+        until("the survivor's publisher is matched", || {
+            self.publisher.is_matched()
+        });
+        self.publisher.publish(&message);
+        assert!(theirs.next().carries(message.pattern));
+        assert!(
+            self.subscription.try_next().is_none(),
+            "something came twice"
+        );
+    }
+
+    fn loses(&self, zid: &str) {
+        until("the link is gone", || !self.party.linked().contains(zid));
+        until("and with it the subscriber", || {
+            !self.publisher.is_matched()
+        });
+    }
+}
+
+/// A client of a router that is replaced twice.
+fn a_client_survives(endpoint: &str, client: fn(&Setup) -> Party, router: fn(&str) -> Router) {
+    let setup = Setup::client(endpoint);
+    let mut running = router(endpoint);
+    let survivor = Survivor::new(client(&setup));
+    for seed in 1..=3 {
+        let other = Party::Theirs(setup.theirs());
+        survivor.serves(&other, seed);
+        drop(other);
+        let old = running.zid.clone();
+        running.end();
+        survivor.loses(&old);
+        running = router(endpoint);
+    }
+    survivor.serves(&Party::Ours(setup.ours()), 9);
+}
+
+#[test]
+fn our_client_survives_a_restart_of_their_router() {
+    if environment::python().is_some() {
+        let ours = |setup: &Setup| Party::Ours(setup.ours());
+        a_client_survives(&free_endpoint(), ours, Router::theirs_at);
+    }
+}
+
+#[test]
+fn their_client_survives_a_restart_of_our_router() {
+    if environment::python().is_some() {
+        let theirs = |setup: &Setup| Party::Theirs(setup.theirs());
+        a_client_survives(&free_endpoint(), theirs, Router::process_at);
+    }
+}
+
+#[test]
+fn their_client_survives_an_orderly_restart_of_our_router() {
+    if environment::python().is_some() {
+        let theirs = |setup: &Setup| Party::Theirs(setup.theirs());
+        a_client_survives(&free_endpoint(), theirs, Router::library_at);
+    }
+}
+
+/// A peer that dials another one, which is replaced.
+fn a_peer_survives(peer: fn(&Setup) -> Party, other: fn(&Setup) -> Party) {
+    let endpoint = free_endpoint();
+    let survivor = Survivor::new(peer(&Setup::peer_at(&endpoint)));
+    for seed in 1..=2 {
+        let other = other(&Setup::listening(WhatAmI::Peer, &endpoint));
+        survivor.serves(&other, seed);
+        let zid = other.zid();
+        drop(other);
+        survivor.loses(&zid);
+    }
+}
+
+#[test]
+fn our_peer_survives_a_restart_of_theirs() {
+    if environment::python().is_some() {
+        let ours = |setup: &Setup| Party::Ours(setup.ours());
+        a_peer_survives(ours, |setup| Party::Theirs(setup.theirs()));
+    }
+}
+
+#[test]
+fn their_peer_survives_a_restart_of_ours() {
+    if environment::python().is_some() {
+        let theirs = |setup: &Setup| Party::Theirs(setup.theirs());
+        a_peer_survives(theirs, |setup| Party::Ours(setup.ours()));
+    }
+}
