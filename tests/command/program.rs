@@ -147,11 +147,18 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
+impl Running {
+    /// Ends it at once. What it has printed can still be read.
+    pub fn stop(&mut self) {
         // an error means that it has ended already
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -86,7 +86,8 @@ fn the_references_flags_never_stop_it() {
     ];
     let mut router = Running::start(&zonda(), &arguments);
     router.after("listening on ");
-    let warnings: Vec<String> = router.errors.try_iter().collect();
+    router.stop();
+    let warnings: Vec<String> = router.errors.iter().collect();
     for flag in [
         "--rest-http-port",
         "--plugin rest",
