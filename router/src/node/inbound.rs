@@ -148,13 +148,11 @@ impl Deliver for Inbound {
         let looked_up;
         let route = match self.cache.get(&push.wire_expr, generation) {
             Some(route) => route,
-            None => match {
+            None => {
                 looked_up = self.look_up(&push.wire_expr);
-                &looked_up
-            } {
-                Some(route) => route,
-                None => return,
-            },
+                let Some(route) = &looked_up else { return };
+                route
+            }
         };
         let message = Incoming { push, raw_body, context };
         if !route.remote.is_empty() {
