@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A peer played by hand: it can introduce itself properly, and then send whatever the test likes.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use socket2::SockRef;
+use zonda_codec::{
+    Declaration, Declare, Encode, Fragment, FrameHeader, NetworkMessage, Priority, Query, Reader, Reliability, Request,
+    TransportMessage, WhatAmI, WireExpr, ZenohId,
+};
+use zonda_transport::framing::frame;
+use zonda_transport::protocol::handshake::{OpenStep, Opener};
+use zonda_transport::protocol::parameters::{Established, LocalParameters};
+
+use crate::scene::LONG;
+
+/// Ids of hands, beside those of honest nodes, which are random.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+pub struct Hand {
+    pub stream: TcpStream,
+    pub parameters: LocalParameters,
+    agreed: Option<Established>,
+    /// The next sequence number of each priority's reliable channel.
+    next_sn: [u32; 8],
+    next_request: u32,
+}
+
+/// The wire form of a message.
+pub fn bytes(message: &impl Encode) -> Vec<u8> {
+    message.to_vec().expect("it has a wire form")
+}
+
+impl Hand {
+    /// Connected, nothing said.
+    pub fn connect(address: SocketAddr) -> Hand {
+        let stream = TcpStream::connect(address).expect("the router listens");
+        stream.set_read_timeout(Some(LONG)).expect("a socket");
+        stream.set_nodelay(true).expect("a socket");
+        let zid = ZenohId::random_from(u128::from(NEXT_ID.fetch_add(1, Ordering::Relaxed)));
+        let parameters = LocalParameters::new(zid, WhatAmI::Client);
+        Hand {
+            stream,
+            parameters,
+            agreed: None,
+            next_sn: [0; 8],
+            next_request: 1 << 30,
+        }
+    }
+
+    /// Connected and let in, as a client.
+    pub fn connected(address: SocketAddr) -> Hand {
+        let mut hand = Hand::connect(address);
+        hand.introduce();
+        hand
+    }
+
+    pub fn zid(&self) -> ZenohId {
+        self.parameters.zid
+    }
+
+    /// What was agreed, once let in.
+    pub fn agreed(&self) -> &Established {
+        self.agreed.as_ref().expect("introduced")
+    }
+
+    /// The whole handshake, with the parameters as they are; it must succeed.
+    pub fn introduce(&mut self) {
+        let agreed = self.try_introduce().expect("the router lets it in");
+        self.next_sn = [agreed.initial_sn_tx; 8];
+        self.agreed = Some(agreed);
+    }
+
+    /// The whole handshake; `Err` holds the router's last batch if it refused.
+    pub fn try_introduce(&mut self) -> Result<Established, Vec<u8>> {
+        let mut opener = Opener::new(self.parameters.clone(), None);
+        let mut out = Vec::new();
+        opener.start(&mut out);
+        loop {
+            self.send(&out);
+            let batch = self.receive().ok_or_else(Vec::new)?;
+            match opener.handle_batch(&batch, &mut out) {
+                Ok(OpenStep::Continue) => {}
+                Ok(OpenStep::Done(agreed)) => return Ok(agreed),
+                Err(_) => return Err(batch),
+            }
+        }
+    }
+
+    /// One batch behind its length.
+    pub fn send(&mut self, batch: &[u8]) {
+        let mut bytes = Vec::new();
+        frame(batch, &mut bytes);
+        self.raw(&bytes);
+    }
+
+    /// These bytes and nothing else. The router may hang up while they are on their way.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.try_raw(bytes);
+    }
+
+    /// Tells whether the router still took them.
+    pub fn try_raw(&mut self, bytes: &[u8]) -> bool {
+        match self.stream.write_all(bytes) {
+            Ok(()) => true,
+            Err(error) => {
+                let gone = [
+                    ErrorKind::BrokenPipe,
+                    ErrorKind::ConnectionReset,
+                    ErrorKind::ConnectionAborted,
+                ];
+                assert!(gone.contains(&error.kind()), "{error}");
+                false
+            }
+        }
+    }
+
+    /// Another hand on the same connection, to send while the first one reads.
+    pub fn other(&self) -> Hand {
+        Hand {
+            stream: self.stream.try_clone().expect("a socket"),
+            parameters: self.parameters.clone(),
+            agreed: self.agreed.clone(),
+            next_sn: self.next_sn,
+            next_request: self.next_request,
+        }
+    }
+
+    /// The next sequence number of a reliable channel; uses it up.
+    pub fn sn(&mut self, priority: Priority) -> u32 {
+        let mask = self.agreed().sn_mask;
+        let next = &mut self.next_sn[priority as usize];
+        let sn = *next;
+        *next = sn.wrapping_add(1) & mask;
+        sn
+    }
+
+    /// A frame with these bytes as its messages.
+    pub fn frame(&mut self, messages: &[u8]) -> bool {
+        self.frame_numbered(messages, None)
+    }
+
+    /// The same with a sequence number of the test's choice.
+    pub fn frame_numbered(&mut self, messages: &[u8], sn: Option<u32>) -> bool {
+        let priority = Priority::Data;
+        let sn = sn.unwrap_or_else(|| self.sn(priority));
+        let mut batch = bytes(&FrameHeader {
+            reliability: Reliability::Reliable,
+            priority,
+            sn,
+        });
+        batch.extend_from_slice(messages);
+        let mut framed = Vec::new();
+        frame(&batch, &mut framed);
+        self.try_raw(&framed)
+    }
+
+    /// As many frames as it takes for these messages.
+    pub fn messages(&mut self, messages: impl IntoIterator<Item = Vec<u8>>) -> bool {
+        let mut pending = Vec::new();
+        for message in messages {
+            if pending.len() + message.len() > 60_000 {
+                if !self.frame(&pending) {
+                    return false;
+                }
+                pending.clear();
+            }
+            pending.extend_from_slice(&message);
+        }
+        self.frame(&pending)
+    }
+
+    /// One fragment in a batch of its own.
+    pub fn fragment(&mut self, fragment: &Fragment<'_>) -> bool {
+        let mut framed = Vec::new();
+        frame(&bytes(fragment), &mut framed);
+        self.try_raw(&framed)
+    }
+
+    pub fn declare(&mut self, body: Declaration<'_>) -> bool {
+        self.frame(&bytes(&Declare::new(body)))
+    }
+
+    pub fn subscribe(&mut self, id: u32, key: &str) {
+        assert!(self.declare(Declaration::Subscriber {
+            id,
+            wire_expr: WireExpr::full(key)
+        }));
+    }
+
+    /// The next batch; `None` if the router hung up.
+    pub fn receive(&mut self) -> Option<Vec<u8>> {
+        let mut prefix = [0; 2];
+        let mut fill = |buffer: &mut [u8]| match self.stream.read_exact(buffer) {
+            Ok(()) => Some(()),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset
+                ) =>
+            {
+                None
+            }
+            Err(error) => panic!("no answer: {error}"),
+        };
+        fill(&mut prefix)?;
+        let mut batch = vec![0; usize::from(u16::from_le_bytes(prefix))];
+        fill(&mut batch)?;
+        Some(batch)
+    }
+
+    /// Reads on, giving every message to `look`, until that says it has seen what it wants. False if the router
+    /// hung up before.
+    pub fn read_until(&mut self, mut look: impl FnMut(&NetworkMessage<'_>) -> bool) -> bool {
+        while let Some(batch) = self.receive() {
+            let mut reader = Reader::new(&batch);
+            while !reader.is_empty() {
+                match TransportMessage::decode(&mut reader).expect("the router speaks properly") {
+                    TransportMessage::Frame(_) => {}
+                    TransportMessage::Close(_) => return false,
+                    _ => continue,
+                }
+                let mut seen = false;
+                while reader.peek().is_some_and(NetworkMessage::starts) {
+                    seen |= look(
+                        &NetworkMessage::decode(&mut reader).expect("the router speaks properly"),
+                    );
+                }
+                if seen {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The link works: the router answers a query with its end.
+    pub fn is_served(&mut self) -> bool {
+        let rid = self.next_request;
+        self.next_request += 1;
+        let query = Request::new(rid, WireExpr::full("nothing/like/this"), Query::default());
+        self.frame(&bytes(&query))
+            && self.read_until(|message| matches!(message, NetworkMessage::ResponseFinal(end) if end.rid == rid))
+    }
+
+    /// The router ends the connection, after any last words.
+    pub fn is_hung_up_on(&mut self) -> bool {
+        let mut rest = [0; 4096];
+        loop {
+            match self.stream.read(&mut rest) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(error) => return error.kind() == ErrorKind::ConnectionReset,
+            }
+        }
+    }
+
+    /// Gone without a word: the connection is reset.
+    pub fn reset(self) {
+        SockRef::from(&self.stream)
+            .set_linger(Some(Duration::ZERO))
+            .expect("a socket");
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Peers that misbehave, by accident or on purpose: a router serves an honest publisher and an honest subscriber
+//! while raw connections do what the protocol does not allow. After each the offender is gone or ignored, as the
+//! protocol says, and the honest ones have lost nothing.
+#![cfg(unix)]
+
+mod closing;
+mod crowds;
+mod declarations;
+mod framing;
+mod greetings;
+mod hand;
+mod places;
+mod scene;
+mod slow;

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The scene of every case: a router, and two honest sessions whose messages are counted.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use zonda::config::ZenohId;
+use zonda::qos::CongestionControl;
+use zonda::{Config, Session, Wait};
+use zonda_router::node::{LinkStatus, Node};
+
+use crate::hand::Hand;
+
+/// By then anything must have happened, also on a busy machine.
+pub const LONG: Duration = Duration::from_secs(30);
+
+/// Messages that the honest publisher may be ahead of the subscriber: they go on, but leave the processor to others.
+const AHEAD_MAX: u64 = 32;
+
+/// What a case may add to the memory of this process; other cases run beside it.
+const GROWTH_MAX: usize = 512 << 20;
+
+/// Waits for a condition, with a deadline.
+#[track_caller]
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !condition() {
+        assert!(Instant::now() < deadline, "not within {LONG:?}: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Opens a node of its own.
+pub fn node(config: Config) -> Result<Node, zonda::OpenError> {
+    zonda_runtime::block_on(Node::open(config))
+}
+
+/// The configuration of a router on a free port.
+pub fn router() -> Config {
+    Config::router().listen(["tcp/127.0.0.1:0"])
+}
+
+pub fn address_of(node: &Node) -> SocketAddr {
+    let locators = node.locators();
+    locators[0].address().parse().expect("a socket address")
+}
+
+pub fn client(address: SocketAddr) -> Session {
+    zonda::open(Config::client([format!("tcp/{address}")]))
+        .wait()
+        .expect("the router is there")
+}
+
+/// Bytes of memory that this process holds.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages.unwrap_or(0_usize) * 4096
+}
+
+/// What the honest subscriber has seen.
+#[derive(Default)]
+struct Ledger {
+    received: AtomicU64,
+    /// Messages that were not the next one.
+    wrong: AtomicU64,
+    over: AtomicBool,
+}
+
+/// A router with honest traffic through it, for as long as the scene lives.
+pub struct Scene {
+    pub node: Node,
+    pub address: SocketAddr,
+    ledger: Arc<Ledger>,
+    subscriber: Session,
+    publisher: ZenohId,
+    publishing: Option<JoinHandle<()>>,
+    memory: usize,
+}
+
+impl Scene {
+    /// A router with the defaults of the configuration.
+    pub fn open() -> Scene {
+        Scene::of(router())
+    }
+
+    pub fn of(config: Config) -> Scene {
+        let node = node(config).expect("the router opens");
+        let address = address_of(&node);
+        let ledger = Arc::new(Ledger::default());
+        let subscriber = client(address);
+        let seen = Arc::clone(&ledger);
+        let note = move |sample: zonda::sample::Sample| {
+            let expected = seen.received.load(Ordering::Relaxed).to_le_bytes();
+            if sample.payload().as_slice() != expected {
+                seen.wrong.fetch_add(1, Ordering::Relaxed);
+            }
+            seen.received.fetch_add(1, Ordering::Release);
+        };
+        subscriber
+            .declare_subscriber("honest/*")
+            .callback(note)
+            .background()
+            .wait()
+            .expect("open");
+        let session = client(address);
+        let publisher = session.zid();
+        let told = Arc::clone(&ledger);
+        let publishing = std::thread::spawn(move || publish(&session, &told));
+        let scene = Scene {
+            node,
+            address,
+            ledger,
+            subscriber,
+            publisher,
+            publishing: Some(publishing),
+            memory: resident(),
+        };
+        scene.progresses();
+        scene
+    }
+
+    /// A stranger at the door.
+    pub fn visitor(&self) -> Hand {
+        Hand::connect(self.address)
+    }
+
+    /// A stranger that was let in.
+    pub fn guest(&self) -> Hand {
+        Hand::connected(self.address)
+    }
+
+    /// The link to a guest as the router sees it.
+    pub fn link(&self, guest: ZenohId) -> Option<LinkStatus> {
+        self.node.links().into_iter().find(|link| link.zid == guest)
+    }
+
+    /// Messages of the honest publisher arrive from now on, a good number of them.
+    #[track_caller]
+    fn progresses(&self) {
+        let goal = self.ledger.received.load(Ordering::Acquire) + 200;
+        until("honest messages arrive", || {
+            self.ledger.received.load(Ordering::Acquire) >= goal
+        });
+        assert_eq!(
+            self.ledger.wrong.load(Ordering::Relaxed),
+            0,
+            "lost, doubled or out of order"
+        );
+    }
+
+    /// The router and its honest neighbours are as they should be.
+    #[track_caller]
+    pub fn is_well(&self) {
+        self.progresses();
+        assert!(!self.node.is_closed());
+        let links = self.node.links();
+        for zid in [self.publisher, self.subscriber.zid()] {
+            assert!(
+                links.iter().any(|link| link.zid == zid),
+                "an honest link was lost"
+            );
+        }
+        let growth = resident().saturating_sub(self.memory);
+        assert!(growth < GROWTH_MAX, "{growth} bytes more than before");
+    }
+
+    /// The offender is no neighbour any more, and nobody else noticed.
+    #[track_caller]
+    pub fn is_rid_of(&self, guest: &mut Hand) {
+        assert!(guest.is_hung_up_on(), "the link is closed");
+        let zid = guest.zid();
+        until("the face is forgotten", || self.link(zid).is_none());
+        self.is_well();
+    }
+}
+
+/// Publishes numbers until the scene is over.
+fn publish(session: &Session, ledger: &Ledger) {
+    let publisher = session
+        .declare_publisher("honest/flow")
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .expect("open");
+    until("the honest subscriber is known", || {
+        let Ok(status) = publisher.matching_status().wait();
+        status.matching()
+    });
+    let mut number: u64 = 0;
+    while !ledger.over.load(Ordering::Relaxed) {
+        if number.saturating_sub(ledger.received.load(Ordering::Acquire)) >= AHEAD_MAX {
+            std::thread::sleep(Duration::from_millis(1));
+            continue;
+        }
+        publisher
+            .put(number.to_le_bytes().as_slice())
+            .wait()
+            .expect("the router takes it");
+        number += 1;
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.ledger.over.store(true, Ordering::Relaxed);
+        let published = self.publishing.take().map(JoinHandle::join);
+        if !std::thread::panicking() {
+            assert!(
+                published.is_some_and(|ended| ended.is_ok()),
+                "every honest put was accepted"
+            );
+        }
+    }
+}
