@@ -34,7 +34,9 @@ macro_rules! in_scenes {
             $(#[test]
             fn $case() {
                 if crate::environment::python().is_some() {
-                    crate::cases::$case(&crate::scene::$scene());
+                    let scene = crate::scene::$scene();
+                    crate::cases::$case(&scene);
+                    assert_eq!(scene.complaints(), [""; 0]);
                 }
             })+
         }

@@ -219,7 +219,7 @@ def obey(command):
 
 
 def main():
-    zenoh.init_log_from_env_or("error")
+    zenoh.init_log_from_env_or("warn")
     say({"n": 0})
     for line in sys.stdin:
         obey(json.loads(line))

@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 use crate::environment;
 use crate::wait::LONG;
 
+/// Lines of its log that say nothing of the other side: tests do not let it wait for scouting.
+const OWN_AFFAIRS: [&str; 1] = ["Scouting delay elapsed before start conditions are met"];
+
 /// A process with any number of the reference's sessions. Dropping it kills it.
 pub struct Reference {
     child: RefCell<Child>,
@@ -135,6 +138,15 @@ impl Reference {
             .entry(name)
             .or_default()
             .push_back(line);
+    }
+
+    /// What it has complained of so far: the other side does not keep to the protocol.
+    pub fn complaints(&self) -> Vec<String> {
+        // its answer comes after everything that it logged before
+        self.call("hash", json!({"len": 0, "seed": 0}));
+        let mut complaints = self.last_words();
+        complaints.retain(|line| !OWN_AFFAIRS.iter().any(|own| line.contains(own)));
+        complaints
     }
 
     /// Its log, and what it said on standard error.

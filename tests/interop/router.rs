@@ -124,6 +124,15 @@ impl Router {
         }
     }
 
+    /// What it has to say about others so far.
+    pub fn complaints(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::Process { errors, .. } => errors.try_iter().collect(),
+            Kind::Library(_) => Vec::new(),
+            Kind::Theirs(theirs) => theirs.process.complaints(),
+        }
+    }
+
     /// Its session, if it is in this process.
     pub fn session(&self) -> Option<&Session> {
         match &self.kind {

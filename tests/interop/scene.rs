@@ -14,6 +14,19 @@ pub struct Scene {
     pub router: Option<Router>,
 }
 
+impl Scene {
+    /// What anybody who takes part has to say about the others.
+    pub fn complaints(&self) -> Vec<String> {
+        let mut complaints: Vec<String> = self.router.iter().flat_map(Router::complaints).collect();
+        for party in [&self.from, &self.to] {
+            if let Party::Theirs(theirs) = party {
+                complaints.extend(theirs.process.complaints());
+            }
+        }
+        complaints
+    }
+}
+
 /// Which implementation a party has.
 #[derive(Clone, Copy)]
 enum Side {
