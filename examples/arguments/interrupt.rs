@@ -14,34 +14,35 @@ use signal_hook::flag;
 const NOTICE: Duration = Duration::from_millis(50);
 
 /// Whether the user has asked the program to end. Cheap to clone and to ask.
-#[derive(Clone, Debug)]
-pub struct Interrupt(Arc<AtomicBool>);
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt {
+    /// A signal came.
+    signalled: Arc<AtomicBool>,
+    /// The program itself has found its end.
+    raised: Arc<AtomicBool>,
+}
 
 impl Interrupt {
     /// Takes over SIGINT and SIGTERM.
     pub fn listen() -> io::Result<Self> {
-        let asked = Arc::new(AtomicBool::new(false));
+        let interrupt = Interrupt::default();
         for signal in [SIGINT, SIGTERM] {
             // in this order, the first signal finds the flag still down and does not exit
-            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
-            flag::register(signal, Arc::clone(&asked))?;
+            let again = Arc::clone(&interrupt.signalled);
+            flag::register_conditional_shutdown(signal, 128 + signal, again)?;
+            flag::register(signal, Arc::clone(&interrupt.signalled))?;
         }
-        Ok(Interrupt(asked))
+        Ok(interrupt)
     }
 
-    /// An interrupt that no signal raises.
-    pub fn never() -> Self {
-        Interrupt(Arc::new(AtomicBool::new(false)))
-    }
-
-    /// Asks the program to end, as a signal would.
+    /// Asks the program to end, as the first signal would.
     pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.raised.store(true, Ordering::Relaxed);
     }
 
-    /// True from the first signal on.
+    /// True from the first signal on, or once raised.
     pub fn happened(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.signalled.load(Ordering::Relaxed) || self.raised.load(Ordering::Relaxed)
     }
 
     /// Blocks until the first signal.

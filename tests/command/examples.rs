@@ -65,7 +65,8 @@ fn throughput_peer_to_peer() {
 fn throughput_through_a_router_until_ctrl_c() {
     let (_router, address) = router();
     let client = ["-m", "client", "-e", &address, "--no-multicast-scouting"];
-    let mut sub = Running::start(&example("sub_thr"), &[&client[..], &["-n", "200"]].concat());
+    let rounds = ["-n", "200", "-s", "1000000000"];
+    let mut sub = Running::start(&example("sub_thr"), &[&client[..], &rounds].concat());
     let arguments = [&["1024", "-p", "2", "--express"], &client[..]].concat();
     let mut publisher = Running::start(&example("pub_thr"), &arguments);
     assert!(is_rate(&sub.line()));
