@@ -10,6 +10,7 @@ mod environment;
 mod identity;
 mod ids;
 mod message;
+mod others;
 mod party;
 mod proxy;
 mod reference;
@@ -17,6 +18,7 @@ mod restart;
 mod router;
 mod scene;
 mod stamping;
+mod transport;
 mod wait;
 
 /// Every case in every scene, as a test of its own.

@@ -48,6 +48,8 @@ pub struct Setup {
     pub connect: Vec<String>,
     /// Default: random.
     pub zid: Option<&'static str>,
+    /// Further keys and JSON values of the configuration, which both implementations have.
+    pub options: Vec<(&'static str, &'static str)>,
 }
 
 impl Setup {
@@ -57,6 +59,7 @@ impl Setup {
             listen: vec![],
             connect: vec![connect.to_owned()],
             zid: None,
+            options: vec![],
         }
     }
 
@@ -73,14 +76,13 @@ impl Setup {
             listen: vec![listen.to_owned()],
             connect: vec![],
             zid: None,
+            options: vec![],
         }
     }
 
     pub fn with_zid(self, zid: &'static str) -> Setup {
-        Setup {
-            zid: Some(zid),
-            ..self
-        }
+        let zid = Some(zid);
+        Setup { zid, ..self }
     }
 
     /// Opens a session of this project.
@@ -96,6 +98,9 @@ impl Setup {
             .connect(&self.connect)
             .with("connect/retry/period_init_ms", "50")
             .with("connect/retry/period_max_ms", "200");
+        for (key, json) in &self.options {
+            config = config.with(key, json);
+        }
         config.set_id(self.zid.map(|zid| zid.parse().expect("an id")));
         zonda::open(config).wait()
     }
@@ -121,6 +126,9 @@ impl Setup {
         });
         if let Some(zid) = self.zid {
             config["id"] = json!(zid);
+        }
+        for (key, json) in &self.options {
+            config[*key] = serde_json::from_str(json).expect("JSON");
         }
         let name = process.fresh("session");
         let opened = process.try_call("open", json!({"session": name, "config": config}))?;
@@ -148,7 +156,8 @@ impl Theirs {
             .collect()
     }
 
-    fn command(&self, more: Value) -> Value {
+    /// A command about this session.
+    pub fn command(&self, more: Value) -> Value {
         joined(json!({"session": self.name}), more)
     }
 }
@@ -417,7 +426,7 @@ pub struct Counted {
 
 impl Counted {
     fn take(&mut self, payload: &[u8]) {
-        let number = payload.try_into().map(u64::from_le_bytes).ok();
+        let number = payload.first_chunk().copied().map(u64::from_le_bytes);
         if number != Some(self.count) && self.disorder.is_none() {
             self.disorder = Some(format!("{number:?} came as number {}", self.count));
         }
@@ -437,6 +446,19 @@ impl Count {
                 }
             }
         }
+    }
+}
+
+impl Count {
+    /// Waits until so many have come; they must have come in order, and no more of them.
+    pub fn reaches(&self, count: u64) {
+        let begin = Instant::now();
+        while self.now().count < count {
+            assert!(begin.elapsed() < LONG, "{:?}", self.now());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let disorder = None;
+        assert_eq!(self.now(), Counted { count, disorder });
     }
 }
 
@@ -495,21 +517,37 @@ impl Publishing {
         }
     }
 
-    /// Publishes numbered messages, 0 to `count`.
-    pub fn publish_numbered(&self, count: u64) {
+    /// Publishes numbered messages, 0 to `count`, of `len` bytes. The reference's process does it by itself: wait for
+    /// the result.
+    pub fn publish_numbered(&self, count: u64, len: usize) -> Numbered<'_> {
         match self {
             Publishing::Ours { publisher, .. } => {
                 for number in 0..count {
-                    publisher
-                        .put(number.to_le_bytes())
-                        .timeout(LONG)
-                        .wait()
-                        .expect("it is open");
+                    let mut payload = number.to_le_bytes().to_vec();
+                    payload.resize(len, 0);
+                    let put = publisher.put(payload).timeout(LONG);
+                    put.wait().expect("it is open");
                 }
+                Numbered(None)
             }
             Publishing::Theirs { process, name } => {
-                process.call("many", json!({"name": name, "count": count}));
+                let command = json!({"name": name, "count": count, "len": len});
+                Numbered(Some((process, process.begin("many", command))))
             }
+        }
+    }
+}
+
+/// Numbered messages that are being published.
+#[must_use = "they may not all be published"]
+pub struct Numbered<'a>(Option<(&'a Reference, u64)>);
+
+impl Numbered<'_> {
+    /// Waits until all are published.
+    pub fn done(self) {
+        if let Some((process, n)) = self.0 {
+            let answer = process.answer(n);
+            assert!(answer.get("error").is_none(), "{answer}");
         }
     }
 }

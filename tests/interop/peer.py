@@ -32,6 +32,7 @@ PRIORITY = {
 sessions = {}
 publishers = {}
 subscribers = {}
+others = {}
 writing = threading.Lock()
 
 
@@ -202,7 +203,33 @@ def do_session_publish(command):
 def do_many(command):
     publisher = publishers[command["name"]][1]
     for number in range(command["count"]):
-        publisher.put(number.to_bytes(8, "little"))
+        publisher.put(number.to_bytes(command["len"], "little"))
+
+
+def do_get(command):
+    """Asks, waits until all answers are there, and tells how many they were."""
+    session = sessions[command["session"]]
+    asked = session.liveliness().get if command["liveliness"] else session.get
+    return {"replies": sum(1 for _ in asked(command["key"]))}
+
+
+def do_declare_others(command):
+    """Declares what is neither a publisher nor a subscriber, on one key."""
+    session, key = sessions[command["session"]], command["key"]
+    others[key] = [
+        session.declare_queryable(key, lambda query: query.reply(key, b"")),
+        session.declare_querier(key),
+        session.liveliness().declare_token(key),
+        session.liveliness().declare_subscriber(key, lambda sample: None, history=True),
+        session.declare_keyexpr(key),
+    ]
+
+
+def do_undeclare_others(command):
+    declared = others.pop(command["key"])
+    sessions[command["session"]].undeclare(declared.pop())
+    for entity in declared:
+        entity.undeclare()
 
 
 def do_hash(command):

@@ -55,6 +55,7 @@ pub enum Said {
     },
     Subscriber(Spelling),
     Push(Spelling),
+    KeepAlive,
     /// Ended its session.
     Close,
 }
@@ -129,8 +130,10 @@ fn said_in_batch(batch: &[u8], said: &mut Vec<Said>) {
             said.extend(of_message(&message.expect("a network message")));
         } else {
             let message = TransportMessage::decode(&mut reader).expect("a transport message");
-            if let TransportMessage::Close(_) = message {
-                said.push(Said::Close);
+            match message {
+                TransportMessage::Close(_) => said.push(Said::Close),
+                TransportMessage::KeepAlive => said.push(Said::KeepAlive),
+                _ => {}
             }
         }
     }

@@ -68,7 +68,16 @@ impl Reference {
     }
 
     /// Carries a command out; gives its answer, or what went wrong.
-    pub fn try_call(&self, verb: &str, mut command: Value) -> Result<Value, String> {
+    pub fn try_call(&self, verb: &str, command: Value) -> Result<Value, String> {
+        let answer = self.answer(self.begin(verb, command));
+        match answer.get("error").and_then(Value::as_str) {
+            Some(error) => Err(error.to_owned()),
+            None => Ok(answer),
+        }
+    }
+
+    /// Gives a command; its number tells the [answer](Reference::answer).
+    pub fn begin(&self, verb: &str, mut command: Value) -> u64 {
         let n = self.last.get() + 1;
         self.last.set(n);
         command["n"] = json!(n);
@@ -79,11 +88,7 @@ impl Reference {
             "the reference is gone: {:?}",
             self.last_words()
         );
-        let answer = self.answer(n);
-        match answer.get("error").and_then(Value::as_str) {
-            Some(error) => Err(error.to_owned()),
-            None => Ok(answer),
-        }
+        n
     }
 
     /// Carries a command out.
@@ -115,7 +120,8 @@ impl Reference {
         }
     }
 
-    fn answer(&self, n: u64) -> Value {
+    /// Waits for the answer to the command that was given last.
+    pub fn answer(&self, n: u64) -> Value {
         let deadline = Instant::now() + LONG;
         loop {
             let wait = deadline.saturating_duration_since(Instant::now());

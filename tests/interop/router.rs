@@ -102,9 +102,14 @@ impl Router {
 
     /// The reference's router on this endpoint.
     pub fn theirs_at(endpoint: &str) -> Router {
-        let theirs = Setup::listening(WhatAmI::Router, endpoint).theirs();
+        Router::of_theirs(&Setup::listening(WhatAmI::Router, endpoint))
+    }
+
+    /// The reference's router with this setup.
+    pub fn of_theirs(setup: &Setup) -> Router {
+        let theirs = setup.theirs();
         Router {
-            endpoint: endpoint.to_owned(),
+            endpoint: setup.listen[0].clone(),
             zid: theirs.zid().to_owned(),
             kind: Kind::Theirs(theirs),
         }
