@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use socket2::SockRef;
 use zonda_codec::{
-    Declaration, Declare, Encode, Fragment, FrameHeader, NetworkMessage, Priority, Query, Reader, Reliability, Request,
-    TransportMessage, WhatAmI, WireExpr, ZenohId,
+    Declaration, Declare, Encode, Fragment, FrameHeader, NetworkMessage, Priority, Query, Reader,
+    Reliability, Request, TransportMessage, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_transport::framing::frame;
 use zonda_transport::protocol::handshake::{OpenStep, Opener};
@@ -243,7 +243,9 @@ impl Hand {
         self.next_request += 1;
         let query = Request::new(rid, WireExpr::full("nothing/like/this"), Query::default());
         self.frame(&bytes(&query))
-            && self.read_until(|message| matches!(message, NetworkMessage::ResponseFinal(end) if end.rid == rid))
+            && self.read_until(
+                |message| matches!(message, NetworkMessage::ResponseFinal(end) if end.rid == rid),
+            )
     }
 
     /// The router ends the connection, after any last words.

@@ -29,8 +29,8 @@ impl Flood {
         let witnessed = Arc::new(AtomicU64::new(0));
         let seen = Arc::clone(&witnessed);
         let count = move |_| {
-        seen.fetch_add(1, Ordering::Relaxed);
-    };
+            seen.fetch_add(1, Ordering::Relaxed);
+        };
         witness
             .declare_subscriber("flood/*")
             .callback(count)

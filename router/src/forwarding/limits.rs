@@ -7,6 +7,10 @@
 pub struct Limits {
     /// Bytes of one key expression. Default 8192.
     pub key_length_max: usize,
+    /// Chunks of one key expression. Default 256. What it takes to match two keys grows with the product of their chunks.
+    pub key_chunks_max: usize,
+    /// Chunks of one key expression that hold wildcards. Default 32.
+    pub key_wild_chunks_max: usize,
     /// Key expression ids a neighbour may declare. Default 65535, all there are.
     pub key_ids_max: usize,
     /// Key expression ids this node declares to a neighbour; beyond it keys are written in full. Default 16384.
@@ -29,6 +33,8 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             key_length_max: 8192,
+            key_chunks_max: 256,
+            key_wild_chunks_max: 32,
             key_ids_max: 65_535,
             own_key_ids_max: 16_384,
             subscribers_max: 2_000_000,
@@ -41,12 +47,24 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Whether a neighbour may use this key.
+    pub(super) fn allow(&self, key: &str) -> bool {
+        let (mut chunks, mut wild) = (0, 0);
+        for chunk in key.split('/') {
+            chunks += 1;
+            wild += usize::from(chunk.contains('*'));
+        }
+        key.len() <= self.key_length_max && chunks <= self.key_chunks_max && wild <= self.key_wild_chunks_max
+    }
+}
+
 /// What a neighbour sent and the table ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FaceCounters {
     /// Declarations and interests beyond a limit.
     pub over_limit: u64,
-    /// Keys that are too long, not canonical, or use an id that was not declared.
+    /// Keys that are too long, have too many chunks or wildcards, are not canonical, or use an id that was not declared.
     pub bad_keys: u64,
     /// Ids declared again with another text.
     pub id_conflicts: u64,

@@ -175,7 +175,7 @@ impl ForwardingTable {
     }
 
     /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical
-    /// key expression, or is longer than [`Limits::key_length_max`].
+    /// key expression, or exceeds what [`Limits`] say of keys.
     pub fn key(&self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
         self.resolve(self.face(face)?, expr)
     }
@@ -229,7 +229,7 @@ impl ForwardingTable {
     pub(super) fn resolve(&self, face: &Face, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
         let limit = self.limits.key_length_max;
         if expr.scope == 0 {
-            if expr.suffix.len() > limit {
+            if !self.limits.allow(expr.suffix) {
                 return None;
             }
             return Some(KeyExpr::new(expr.suffix).ok()?.into_owned());
@@ -243,6 +243,9 @@ impl ForwardingTable {
         } else {
             format!("{text}{}", expr.suffix).into()
         };
+        if !self.limits.allow(&text) {
+            return None;
+        }
         KeyExpr::from_shared(text).ok()
     }
 

@@ -118,8 +118,8 @@ impl Shared {
             timers: Timers::new(Instant::now(), parameters.lease, divisor, established.remote_lease),
             outbox: Arc::clone(&outbox),
         };
-        let face = shared.update(|state| state.add_face(status, outbox, dialed));
-        let inbound = Inbound::new(Arc::clone(shared), face);
+        let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
+        let inbound = Inbound::new(Arc::clone(shared), face, outbox);
         match &shared.runtime {
             AnyRuntime::Tokio(runtime) => driver::spawn(runtime, drive, inbound),
         }

@@ -37,6 +37,8 @@ use super::{
 pub(super) struct Inbound {
     shared: Arc<Shared>,
     face: FaceId,
+    /// The way back to the neighbour.
+    outbox: Arc<Outbox>,
     cache: RouteCache,
     burst: Burst,
 }
@@ -124,8 +126,8 @@ impl Encode for WholeHead<'_> {
 }
 
 impl Inbound {
-    pub(super) fn new(shared: Arc<Shared>, face: FaceId) -> Self {
-        Self { shared, face, cache: RouteCache::default(), burst: Burst::default() }
+    pub(super) fn new(shared: Arc<Shared>, face: FaceId, outbox: Arc<Outbox>) -> Self {
+        Self { shared, face, outbox, cache: RouteCache::default(), burst: Burst::default() }
     }
 
     /// Asks the table and remembers the answer. `None` for a key that cannot be resolved.
@@ -166,6 +168,10 @@ impl Deliver for Inbound {
     }
 
     fn message(&mut self, message: NetworkMessage<'_>, _context: &Context<'_>) {
+        // One that was given up, as for asking without listening to the answers, has no say in what is left to read.
+        if self.outbox.is_closed() {
+            return;
+        }
         let face = self.face;
         let shared = &self.shared;
         match &message {

@@ -127,6 +127,9 @@ impl<H: Handler> Reading<H> {
             return Ok(());
         };
         while let Some((batch, end)) = next_batch(filled, self.consumed) {
+            if self.outbox.is_closed() {
+                return Err(self.why_closed());
+            }
             self.consumed = end;
             match self.receiver.handle_batch(batch, &block, &mut self.handler) {
                 Ok(Flow::Open) => {}
