@@ -22,13 +22,3 @@ pub fn until_within(limit: Duration, what: &str, mut condition: impl FnMut() -> 
         std::thread::sleep(Duration::from_millis(2));
     }
 }
-
-/// Waits until something is there.
-pub fn until_some<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let mut found = None;
-    until(what, || {
-        found = find();
-        found.is_some()
-    });
-    found.expect("it was waited for")
-}
