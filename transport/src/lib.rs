@@ -5,6 +5,7 @@
 //! * [`outbox`] is the way out to a peer, shared by all who send to it.
 //! * [`link`] are the kinds of connection; [`dial`] opens one, [`listen`] accepts them, [`framing`] carries their handshake.
 //! * [`driver`] moves bytes between a socket and the two above, on any runtime.
+//! * [`sync`] is the lock of the message path, counted in debug builds.
 #![forbid(unsafe_code)]
 
 pub mod dial;
@@ -14,3 +15,4 @@ pub mod link;
 pub mod listen;
 pub mod outbox;
 pub mod protocol;
+pub mod sync;

@@ -15,13 +15,13 @@ use std::{
 };
 
 use event_listener::Event;
-use parking_lot::{Mutex, MutexGuard};
 use zonda_codec::{Encode, EncodeError, KeyExpr, Locator, Ntp64, Priority, Reliability, WhatAmI, Writer, ZenohId};
 use zonda_runtime::AnyRuntime;
 use zonda_transport::{
     listen::Listening,
     outbox::Outbox,
     protocol::tx::{Outgoing, Tail},
+    sync::{Mutex, MutexGuard},
 };
 
 use crate::{

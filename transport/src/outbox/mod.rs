@@ -28,7 +28,6 @@ use std::{
 };
 
 use event_listener::{Event, EventListener};
-use parking_lot::Mutex;
 use zonda_codec::{Encode, Priority};
 
 use crate::{
@@ -37,6 +36,7 @@ use crate::{
         parameters::Established,
         tx::{Lane, LaneConfig, Outgoing, Pushed},
     },
+    sync::Mutex,
 };
 
 pub use counts::OutboxCounts;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! An allocator that counts, for each thread apart, what it gives out.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// What a thread has asked the allocator for since it started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Allocated {
+    pub times: u64,
+    pub bytes: u64,
+}
+
+impl std::ops::Sub for Allocated {
+    type Output = Allocated;
+
+    fn sub(self, earlier: Allocated) -> Allocated {
+        Allocated { times: self.times - earlier.times, bytes: self.bytes - earlier.bytes }
+    }
+}
+
+thread_local! {
+    static ALLOCATED: Cell<Allocated> = const { Cell::new(Allocated { times: 0, bytes: 0 }) };
+}
+
+/// The calling thread's count.
+pub fn allocated() -> Allocated {
+    ALLOCATED.with(Cell::get)
+}
+
+fn count(bytes: usize) {
+    // A thread that is ending has no counter any more.
+    let _ = ALLOCATED.try_with(|allocated| {
+        let Allocated { times, bytes: before } = allocated.get();
+        allocated.set(Allocated { times: times + 1, bytes: before + bytes as u64 });
+    });
+}
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator as it is; counting neither allocates nor panics.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promises are the ones this call needs.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        // SAFETY: as above.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;

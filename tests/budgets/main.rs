@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The budgets of the message path, held by counting: allocations, locks, writes, hops. No clock decides anything
+//! here. Counts of locks exist in debug builds only.
+
+mod allocations;
+mod counting;
+mod scene;
+mod sending;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a put does on its own thread: locks, writes, and that no other thread is needed for it.
+
+use zonda::Wait;
+use zonda::bytes::ZBytes;
+
+use crate::scene::Line;
+
+#[test]
+fn an_express_put_is_one_write_by_its_own_thread() {
+    let line = Line::direct();
+    let publisher = line.publisher(true);
+    let payload = ZBytes::from(vec![7; 64]);
+    line.pump(100, 1, || drop(publisher.put(&payload).wait().expect("it is taken")));
+    let before = line.sent();
+    const PUTS: u64 = 500;
+    line.pump(PUTS, 1, || drop(publisher.put(&payload).wait().expect("it is taken")));
+    let after = line.sent();
+    assert_eq!(after.writes_driver, before.writes_driver, "the driver has no part in it");
+    let writes = after.writes_direct - before.writes_direct;
+    // A keep-alive is a write as well; one is due every 2.5 s.
+    assert!((PUTS..PUTS + 5).contains(&writes), "{writes} writes for {PUTS} puts");
+}
+
+#[test]
+fn a_burst_is_written_in_large_pieces() {
+    let line = Line::direct();
+    let publisher = line.publisher(false);
+    let payload = ZBytes::from(vec![7; 8]);
+    line.pump(1000, 1000, || drop(publisher.put(&payload).wait().expect("it is taken")));
+    let before = line.sent();
+    const PUTS: u64 = 10_000;
+    line.pump(PUTS, PUTS, || drop(publisher.put(&payload).wait().expect("it is taken")));
+    let after = line.sent();
+    let writes = after.writes_direct + after.writes_driver - before.writes_direct - before.writes_driver;
+    assert!(writes <= PUTS / 20, "{writes} writes for {PUTS} puts");
+    let bytes = after.bytes - before.bytes;
+    assert!(bytes <= 18 * PUTS, "{bytes} bytes for {PUTS} puts of 8");
+}
+
+#[cfg(debug_assertions)]
+mod locks {
+    use super::*;
+    use zonda_transport::sync::{Taken, taken};
+
+    /// What each of many puts took.
+    fn by_putting(line: &Line, express: bool) -> Vec<Taken> {
+        let publisher = line.publisher(express);
+        let payload = ZBytes::from(vec![7; 8]);
+        let mut all = Vec::with_capacity(2000);
+        line.pump(2000, 200, || {
+            let before = taken();
+            publisher.put(&payload).wait().expect("it is taken");
+            let after = taken();
+            all.push(Taken { locked: after.locked - before.locked, tried: after.tried - before.tried });
+        });
+        // The first ones make the route.
+        all.split_off(10)
+    }
+
+    #[test]
+    fn a_put_takes_the_lane_and_nothing_else() {
+        let line = Line::direct();
+        let puts = by_putting(&line, false);
+        assert!(puts.iter().all(|put| put.locked >= 1), "the lane's");
+        let queued = puts.iter().filter(|put| put.tried == 0);
+        for put in queued.clone() {
+            assert_eq!(put.locked, 1, "a put that waits for company takes its lane, once");
+        }
+        assert!(queued.count() * 10 >= puts.len() * 5, "most puts of a burst wait for company");
+        for put in puts.iter().filter(|put| put.tried > 0) {
+            // The lane to put, the exit to write, the lane again to take what is ready; once more if more came.
+            assert!(put.tried <= 2 && put.locked <= 4, "{put:?}");
+        }
+    }
+
+    #[test]
+    fn an_express_put_takes_its_lane_and_the_exit() {
+        let line = Line::direct();
+        for put in by_putting(&line, true) {
+            assert!((1..=2).contains(&put.tried) && put.locked <= 4, "{put:?}");
+        }
+    }
+}
