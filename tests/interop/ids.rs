@@ -185,11 +185,11 @@ fn their_peer_and_ours() {
 #[test]
 fn our_close_is_on_the_wire() {
     if environment::python().is_some() {
-        let Wire {
-            near, far, proxy, ..
-        } = to_router(Router::theirs(), ours, theirs);
-        drop(far);
-        near.close();
+        let router = Router::theirs();
+        let proxy = Proxy::to(&router.endpoint);
+        let client = ours(&Setup::client(&proxy.endpoint));
+        assert!(client.linked().contains(&router.zid));
+        client.close();
         until("the close is said", || {
             proxy.said(Speaker::Dialler).contains(&Said::Close)
         });
