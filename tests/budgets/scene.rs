@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use zonda::bytes::ZBytes;
 use zonda::config::{AnyRuntime, RuntimeKind, RuntimeOptions};
 use zonda::pubsub::Publisher;
 use zonda::qos::CongestionControl;
@@ -59,33 +60,57 @@ impl Line {
     /// A publisher's session connected directly to a subscriber's.
     pub fn direct() -> Line {
         let sink_thread = thread();
-        let config = Config::peer().listen(["tcp/127.0.0.1:0"]).with_runtime_handle(sink_thread.clone());
+        let config = Config::peer()
+            .listen(["tcp/127.0.0.1:0"])
+            .with_runtime_handle(sink_thread.clone());
         let sink = zonda::open(config).wait().expect("a peer");
         let place = sink.info().locators().remove(0).to_string();
         let received = subscribe(&sink);
-        let config = Config::peer().listen([] as [&str; 0]).connect([&place]).with_runtime_handle(thread());
+        let config = Config::peer()
+            .listen([] as [&str; 0])
+            .connect([&place])
+            .with_runtime_handle(thread());
         let source = zonda::open(config).wait().expect("a peer");
-        Line { source, received, sink_thread, _sink: sink, router: None }
+        Line {
+            source,
+            received,
+            sink_thread,
+            _sink: sink,
+            router: None,
+        }
     }
 
     /// The same with a router between them.
     pub fn routed() -> Line {
         let router_thread = thread();
-        let config = Config::router().listen(["tcp/127.0.0.1:0"]).with_runtime_handle(router_thread.clone());
+        let config = Config::router()
+            .listen(["tcp/127.0.0.1:0"])
+            .with_runtime_handle(router_thread.clone());
         let router = zonda_runtime::block_on(Node::open(config)).expect("a router");
         let place = router.locators().remove(0).to_string();
         let client = |runtime: &AnyRuntime| {
-            zonda::open(Config::client([&place]).with_runtime_handle(runtime.clone())).wait().expect("a client")
+            zonda::open(Config::client([&place]).with_runtime_handle(runtime.clone()))
+                .wait()
+                .expect("a client")
         };
         let sink_thread = thread();
         let sink = client(&sink_thread);
         let received = subscribe(&sink);
         let source = client(&thread());
-        Line { source, received, sink_thread, _sink: sink, router: Some((router, router_thread)) }
+        Line {
+            source,
+            received,
+            sink_thread,
+            _sink: sink,
+            router: Some((router, router_thread)),
+        }
     }
 
     pub fn publisher(&self, express: bool) -> Publisher<'static> {
-        let publisher = self.source.declare_publisher("line/x").congestion_control(CongestionControl::Block);
+        let publisher = self
+            .source
+            .declare_publisher("line/x")
+            .congestion_control(CongestionControl::Block);
         let publisher = publisher.express(express).wait().expect("open");
         until("the publisher is matched", || {
             let Ok(status) = publisher.matching_status().wait();
@@ -108,6 +133,11 @@ impl Line {
         self.received.load(Ordering::Acquire)
     }
 
+    /// Puts one message; it must be taken.
+    pub fn put(publisher: &Publisher<'_>, payload: &ZBytes) {
+        publisher.put(payload).wait().expect("it is taken");
+    }
+
     /// Puts `count` messages, no more than `ahead` at once under way; all have arrived when it returns.
     pub fn pump(&self, count: u64, ahead: u64, mut put: impl FnMut()) {
         let begin = self.arrived();
@@ -127,6 +157,11 @@ fn subscribe(session: &Session) -> Arc<AtomicU64> {
     let count = move |_| {
         seen.fetch_add(1, Ordering::Release);
     };
-    session.declare_subscriber("line/*").callback(count).background().wait().expect("open");
+    session
+        .declare_subscriber("line/*")
+        .callback(count)
+        .background()
+        .wait()
+        .expect("open");
     received
 }

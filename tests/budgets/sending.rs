@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a put does on its own thread: locks, writes, and that no other thread is needed for it.
 
-use zonda::Wait;
+use std::time::Instant;
+
 use zonda::bytes::ZBytes;
+use zonda_transport::outbox::TICK;
 
 use crate::scene::Line;
 
@@ -11,15 +13,21 @@ fn an_express_put_is_one_write_by_its_own_thread() {
     let line = Line::direct();
     let publisher = line.publisher(true);
     let payload = ZBytes::from(vec![7; 64]);
-    line.pump(100, 1, || drop(publisher.put(&payload).wait().expect("it is taken")));
+    line.pump(100, 1, || Line::put(&publisher, &payload));
     let before = line.sent();
     const PUTS: u64 = 500;
-    line.pump(PUTS, 1, || drop(publisher.put(&payload).wait().expect("it is taken")));
+    line.pump(PUTS, 1, || Line::put(&publisher, &payload));
     let after = line.sent();
-    assert_eq!(after.writes_driver, before.writes_driver, "the driver has no part in it");
+    assert_eq!(
+        after.writes_driver, before.writes_driver,
+        "the driver has no part in it"
+    );
     let writes = after.writes_direct - before.writes_direct;
     // A keep-alive is a write as well; one is due every 2.5 s.
-    assert!((PUTS..PUTS + 5).contains(&writes), "{writes} writes for {PUTS} puts");
+    assert!(
+        (PUTS..PUTS + 5).contains(&writes),
+        "{writes} writes for {PUTS} puts"
+    );
 }
 
 #[test]
@@ -27,13 +35,22 @@ fn a_burst_is_written_in_large_pieces() {
     let line = Line::direct();
     let publisher = line.publisher(false);
     let payload = ZBytes::from(vec![7; 8]);
-    line.pump(1000, 1000, || drop(publisher.put(&payload).wait().expect("it is taken")));
+    line.pump(1000, 1000, || Line::put(&publisher, &payload));
     let before = line.sent();
     const PUTS: u64 = 10_000;
-    line.pump(PUTS, PUTS, || drop(publisher.put(&payload).wait().expect("it is taken")));
+    let begin = Instant::now();
+    line.pump(PUTS, PUTS, || Line::put(&publisher, &payload));
+    let ticks = u64::try_from(begin.elapsed().as_nanos() / TICK.as_nanos()).expect("not that long");
     let after = line.sent();
-    let writes = after.writes_direct + after.writes_driver - before.writes_direct - before.writes_driver;
-    assert!(writes <= PUTS / 20, "{writes} writes for {PUTS} puts");
+    let writes =
+        after.writes_direct + after.writes_driver - before.writes_direct - before.writes_driver;
+    // One for each full batch, and one for each tick that the burst lasted, however slow the machine is.
+    let batches = PUTS * 18 / 60_000 + 1;
+    let most = batches + ticks + 20;
+    assert!(
+        writes <= most.min(PUTS / 2),
+        "{writes} writes for {PUTS} puts in {ticks} ticks"
+    );
     let bytes = after.bytes - before.bytes;
     assert!(bytes <= 18 * PUTS, "{bytes} bytes for {PUTS} puts of 8");
 }
@@ -47,15 +64,19 @@ mod locks {
     fn by_putting(line: &Line, express: bool) -> Vec<Taken> {
         let publisher = line.publisher(express);
         let payload = ZBytes::from(vec![7; 8]);
+        // By then all that the neighbour has to declare is here, and the route is made.
+        line.pump(500, 1, || Line::put(&publisher, &payload));
         let mut all = Vec::with_capacity(2000);
         line.pump(2000, 200, || {
             let before = taken();
-            publisher.put(&payload).wait().expect("it is taken");
+            Line::put(&publisher, &payload);
             let after = taken();
-            all.push(Taken { locked: after.locked - before.locked, tried: after.tried - before.tried });
+            all.push(Taken {
+                locked: after.locked - before.locked,
+                tried: after.tried - before.tried,
+            });
         });
-        // The first ones make the route.
-        all.split_off(10)
+        all
     }
 
     #[test]
@@ -65,9 +86,15 @@ mod locks {
         assert!(puts.iter().all(|put| put.locked >= 1), "the lane's");
         let queued = puts.iter().filter(|put| put.tried == 0);
         for put in queued.clone() {
-            assert_eq!(put.locked, 1, "a put that waits for company takes its lane, once");
+            assert_eq!(
+                put.locked, 1,
+                "a put that waits for company takes its lane, once"
+            );
         }
-        assert!(queued.count() * 10 >= puts.len() * 5, "most puts of a burst wait for company");
+        assert!(
+            queued.count() * 10 >= puts.len() * 5,
+            "most puts of a burst wait for company"
+        );
         for put in puts.iter().filter(|put| put.tried > 0) {
             // The lane to put, the exit to write, the lane again to take what is ready; once more if more came.
             assert!(put.tried <= 2 && put.locked <= 4, "{put:?}");
