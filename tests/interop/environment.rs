@@ -20,25 +20,26 @@ const SWITCH: &str = "ZONDA_INTEROP";
 /// # Panics
 /// Python is there but the reference cannot be installed.
 pub fn python() -> Option<&'static Path> {
-    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
-    PYTHON.get_or_init(find).as_deref()
+    static PYTHON: OnceLock<Result<Option<PathBuf>, String>> = OnceLock::new();
+    match PYTHON.get_or_init(find) {
+        Ok(python) => python.as_deref(),
+        Err(failure) => panic!("{failure}"),
+    }
 }
 
-fn find() -> Option<PathBuf> {
+fn find() -> Result<Option<PathBuf>, String> {
     if std::env::var(SWITCH).is_ok_and(|value| value == "skip") {
-        return skipped(&format!("{SWITCH}=skip"));
+        return Ok(skipped(&format!("{SWITCH}=skip")));
     }
-    let Some(system) = ["python3", "python"]
-        .into_iter()
-        .find(|p| makes_environments(p))
-    else {
-        return skipped("no Python 3 with the module venv");
+    let candidates = ["python3", "python"];
+    let Some(system) = candidates.into_iter().find(|p| makes_environments(p)) else {
+        return Ok(skipped("no Python 3 with the module venv"));
     };
     let environment = target().join(format!("interop-venv-{VERSION}"));
     if !environment.is_dir() {
-        install(system, &environment);
+        install(system, &environment)?;
     }
-    Some(interpreter(&environment))
+    Ok(Some(interpreter(&environment)))
 }
 
 /// Says that nothing is tested, past the capture of test output: nobody shall take the silence for success.
@@ -55,31 +56,44 @@ fn makes_environments(python: &str) -> bool {
     output.is_ok_and(|o| o.status.success())
 }
 
-fn install(system: &str, environment: &Path) {
-    let building = environment.with_extension(format!("building-{}", std::process::id()));
-    let path = building.to_str().expect("the build folder's name is text");
-    run(Path::new(system), &["-m", "venv", path]);
-    let package = format!("eclipse-zenoh=={VERSION}");
-    let quiet = ["--quiet", "--no-input", "--disable-pip-version-check"];
-    let install = [&["-m", "pip", "install"], &quiet[..], &[&package]].concat();
-    run(&interpreter(&building), &install);
-    if let Err(error) = std::fs::rename(&building, environment) {
-        // another test run was faster, or something is wrong
-        assert!(environment.is_dir(), "{}: {error}", environment.display());
-        let _ = std::fs::remove_dir_all(&building);
+fn install(system: &str, environment: &Path) -> Result<(), String> {
+    let name = format!("interop-venv-building-{}", std::process::id());
+    let building = target().join(name);
+    let installed = install_at(system, &building);
+    if installed.is_ok() && std::fs::rename(&building, environment).is_ok() {
+        return Ok(());
+    }
+    // it failed, or another test run was faster; what is left over is in nobody's way
+    let _ = std::fs::remove_dir_all(&building);
+    match installed {
+        Ok(()) if environment.is_dir() => Ok(()),
+        Ok(()) => Err(format!("cannot make {}", environment.display())),
+        failed => failed,
     }
 }
 
-fn run(program: &Path, arguments: &[&str]) {
+fn install_at(system: &str, folder: &Path) -> Result<(), String> {
+    let path = folder
+        .to_str()
+        .ok_or("the build folder's name is not text")?;
+    run(Path::new(system), &["-m", "venv", path])?;
+    let package = format!("eclipse-zenoh=={VERSION}");
+    let quiet = ["--quiet", "--no-input", "--disable-pip-version-check"];
+    let install = [&["-m", "pip", "install"], &quiet[..], &[&package]].concat();
+    run(&interpreter(folder), &install)
+}
+
+fn run(program: &Path, arguments: &[&str]) -> Result<(), String> {
+    let (shown, arguments_shown) = (program.display(), arguments.join(" "));
     let output = Command::new(program).args(arguments).output();
-    let output = output.unwrap_or_else(|e| panic!("{} does not start: {e}", program.display()));
-    assert!(
-        output.status.success(),
-        "{} {} failed; set {SWITCH}=skip to do without the reference\n{}",
-        program.display(),
-        arguments.join(" "),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let output = output.map_err(|e| format!("{shown} does not start: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!(
+        "{shown} {arguments_shown} failed; set {SWITCH}=skip to do without the reference\n{said}"
+    ))
 }
 
 fn interpreter(environment: &Path) -> PathBuf {
