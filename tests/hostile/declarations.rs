@@ -205,6 +205,7 @@ fn questions_without_listening() {
     let mut guest = scene.visitor();
     guest.parameters.lease = 10 * LONG;
     guest.introduce();
+    until("it is known", || scene.link(guest.zid()).is_some());
     // Each is answered with all of the crowd. It may still be sending when it is given up.
     guest.messages((1..=1000).map(|id| interest(id, InterestMode::CurrentFuture)));
     until("it is given up", || scene.link(guest.zid()).is_none());

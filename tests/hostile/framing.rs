@@ -206,6 +206,7 @@ fn gone_in_the_middle_of_a_large_message() {
         }
         guest.raw(&[0xff]);
         let zid = guest.zid();
+        crate::scene::until("the guest is known", || scene.link(zid).is_some());
         if round == 0 {
             drop(guest)
         } else {
