@@ -190,15 +190,23 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
-        let Some(allowed) = self.protocols() else { return Ok(()) };
+        let Some(allowed) = self.protocols() else {
+            return Ok(());
+        };
         for key in ["connect/endpoints", "listen/endpoints"] {
             let endpoints = self.endpoints(key);
-            if let Some(refused) = endpoints.iter().find(|e| !allowed.iter().any(|p| p == e.proto())) {
+            if let Some(refused) = endpoints
+                .iter()
+                .find(|e| !allowed.iter().any(|p| p == e.proto()))
+            {
                 return Err(ConfigError::Value {
                     key: key.to_owned(),
                     line: self.settings.get(key).and_then(|s| s.line),
                     found: refused.to_string(),
-                    expected: format!("one of the protocols {} (transport/link/protocols)", allowed.join(", ")),
+                    expected: format!(
+                        "one of the protocols {} (transport/link/protocols)",
+                        allowed.join(", ")
+                    ),
                 });
             }
         }

@@ -55,7 +55,9 @@ impl Limits {
             chunks += 1;
             wild += usize::from(chunk.contains('*'));
         }
-        key.len() <= self.key_length_max && chunks <= self.key_chunks_max && wild <= self.key_wild_chunks_max
+        key.len() <= self.key_length_max
+            && chunks <= self.key_chunks_max
+            && wild <= self.key_wild_chunks_max
     }
 }
 

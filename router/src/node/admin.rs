@@ -4,8 +4,8 @@
 
 use serde_json::json;
 use zonda_codec::{
-    Encode, EncodeError, Encoding, EntityGlobalId, PushBody, Put, RawExtensions, Reply, Request, Response, ResponseBody,
-    WireExpr, encoding,
+    Encode, EncodeError, Encoding, EntityGlobalId, PushBody, Put, RawExtensions, Reply, Request,
+    Response, ResponseBody, WireExpr, encoding,
 };
 
 use crate::forwarding::{Action, FaceId};
@@ -61,8 +61,16 @@ impl Shared {
 }
 
 /// The encoded RESPONSE that carries `text` on `key`.
-fn answer(shared: &Shared, request: &Request<'_>, key: &str, text: &[u8]) -> Result<Vec<u8>, EncodeError> {
-    let json = Encoding { id: encoding::id("application/json").unwrap_or_default(), schema: None };
+fn answer(
+    shared: &Shared,
+    request: &Request<'_>,
+    key: &str,
+    text: &[u8],
+) -> Result<Vec<u8>, EncodeError> {
+    let json = Encoding {
+        id: encoding::id("application/json").unwrap_or_default(),
+        schema: None,
+    };
     let sample = Put {
         timestamp: None,
         encoding: json,
@@ -81,7 +89,10 @@ fn answer(shared: &Shared, request: &Request<'_>, key: &str, text: &[u8]) -> Res
         wire_expr: WireExpr::full(key),
         qos: request.qos,
         timestamp: None,
-        responder: Some(EntityGlobalId { zid: shared.zid, eid: 0 }),
+        responder: Some(EntityGlobalId {
+            zid: shared.zid,
+            eid: 0,
+        }),
         ts_stack: None,
         body: ResponseBody::Reply(reply),
     };

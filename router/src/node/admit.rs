@@ -20,7 +20,11 @@ use zonda_transport::{
 
 use crate::forwarding::{FaceId, FaceInfo, FaceKind};
 
-use super::{LinkStatus, inbound::Inbound, shared::{Face, Shared, State}};
+use super::{
+    LinkStatus,
+    inbound::Inbound,
+    shared::{Face, Shared, State},
+};
 
 /// Most bytes that wait for a peer in each priority before congestion control sets in.
 const QUEUE_BYTES_MAX: usize = 512 * 1024;
@@ -85,11 +89,17 @@ impl Shared {
     /// Makes room for a connection that this node opened. When both sides connect to each other at once there are
     /// two; the one that the node of the greater id opened stays, on both sides.
     pub(super) fn reserve_dialed(&self, zid: ZenohId) -> Result<(), u8> {
-        let Err(refusal) = self.reserve(zid) else { return Ok(()) };
+        let Err(refusal) = self.reserve(zid) else {
+            return Ok(());
+        };
         let mut state = self.state.lock();
         let existing = state.neighbours.get(&zid).copied().flatten();
-        let replaced = existing.and_then(|face| state.faces.get(&face)).filter(|face| !face.dialed && self.zid > zid);
-        let Some(face) = replaced.map(|face| Arc::clone(&face.outbox)) else { return Err(refusal) };
+        let replaced = existing
+            .and_then(|face| state.faces.get(&face))
+            .filter(|face| !face.dialed && self.zid > zid);
+        let Some(face) = replaced.map(|face| Arc::clone(&face.outbox)) else {
+            return Err(refusal);
+        };
         state.neighbours.insert(zid, None);
         drop(state);
         face.close(reason::MAX_LINKS);
@@ -98,14 +108,28 @@ impl Shared {
 
     /// Makes a face of an open link whose place was reserved, and starts its tasks.
     pub(super) fn adopt(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<FaceId> {
-        let Link { stream, established, local, remote, unread } = link;
+        let Link {
+            stream,
+            established,
+            local,
+            remote,
+            unread,
+        } = link;
         let zid = established.zid;
         let (Some(local), Some(remote)) = (locator(local), locator(remote)) else {
             shared.release(zid);
             return None;
         };
-        let (whatami, sent, ignored) = (established.whatami, Default::default(), Default::default());
-        let status = LinkStatus { zid, whatami, local, remote, sent, ignored };
+        let (whatami, sent, ignored) =
+            (established.whatami, Default::default(), Default::default());
+        let status = LinkStatus {
+            zid,
+            whatami,
+            local,
+            remote,
+            sent,
+            ignored,
+        };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
         let direct = DirectSocket::beside(&stream).ok().flatten();
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
@@ -115,7 +139,12 @@ impl Shared {
             stream,
             unread,
             receiver: Receiver::new(&established, parameters.message_size_max),
-            timers: Timers::new(Instant::now(), parameters.lease, divisor, established.remote_lease),
+            timers: Timers::new(
+                Instant::now(),
+                parameters.lease,
+                divisor,
+                established.remote_lease,
+            ),
             outbox: Arc::clone(&outbox),
         };
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
@@ -140,7 +169,11 @@ impl Shared {
             face
         });
         if let Some(face) = removed {
-            tracing::info!("link to {} {} ended: {ended}", face.status.whatami, face.status.zid);
+            tracing::info!(
+                "link to {} {} ended: {ended}",
+                face.status.whatami,
+                face.status.zid
+            );
         }
         self.changed.notify(usize::MAX);
     }
@@ -148,10 +181,21 @@ impl Shared {
 
 impl State {
     fn add_face(&mut self, status: LinkStatus, outbox: Arc<Outbox>, dialed: bool) -> FaceId {
-        let info = FaceInfo { zid: status.zid, whatami: status.whatami, kind: FaceKind::Remote };
+        let info = FaceInfo {
+            zid: status.zid,
+            whatami: status.whatami,
+            kind: FaceKind::Remote,
+        };
         let face = self.table.add_face(info, &mut self.actions);
         self.neighbours.insert(status.zid, Some(face));
-        self.faces.insert(face, Face { outbox, status, dialed });
+        self.faces.insert(
+            face,
+            Face {
+                outbox,
+                status,
+                dialed,
+            },
+        );
         face
     }
 }

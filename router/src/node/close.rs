@@ -21,7 +21,10 @@ impl Node {
     pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = Instant::now() + deadline;
         self.say_goodbye();
-        let all_gone = self.shared.wait_until(at, |state| state.faces.is_empty()).await;
+        let all_gone = self
+            .shared
+            .wait_until(at, |state| state.faces.is_empty())
+            .await;
         self.finish(all_gone, deadline)
     }
 
@@ -40,7 +43,11 @@ impl Node {
         let shared = &self.shared;
         shared.set_closed();
         let mut state = shared.state.lock();
-        let outboxes: Vec<Arc<Outbox>> = state.faces.values().map(|face| Arc::clone(&face.outbox)).collect();
+        let outboxes: Vec<Arc<Outbox>> = state
+            .faces
+            .values()
+            .map(|face| Arc::clone(&face.outbox))
+            .collect();
         let listening = std::mem::take(&mut state.listening);
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
@@ -59,12 +66,23 @@ impl Node {
             return Ok(());
         }
         let state = self.shared.state.lock();
-        let left: Vec<Arc<Outbox>> = state.faces.values().map(|face| Arc::clone(&face.outbox)).collect();
+        let left: Vec<Arc<Outbox>> = state
+            .faces
+            .values()
+            .map(|face| Arc::clone(&face.outbox))
+            .collect();
         drop(state);
-        let late = left.iter().filter(|outbox| outbox.queued_bytes() > 0).count();
+        let late = left
+            .iter()
+            .filter(|outbox| outbox.queued_bytes() > 0)
+            .count();
         for outbox in &left {
             outbox.abort();
         }
-        if late == 0 { Ok(()) } else { Err(CloseError::Timeout { links: late, after }) }
+        if late == 0 {
+            Ok(())
+        } else {
+            Err(CloseError::Timeout { links: late, after })
+        }
     }
 }

@@ -35,7 +35,10 @@ pub(super) enum Attempt {
 
 impl Shared {
     /// One attempt to connect to one endpoint.
-    pub(super) async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<FaceId, Attempt> {
+    pub(super) async fn attempt(
+        shared: &Arc<Self>,
+        endpoint: &Endpoint,
+    ) -> Result<FaceId, Attempt> {
         if shared.is_closed() {
             return Err(Attempt::Closed);
         }
@@ -49,7 +52,9 @@ impl Shared {
     async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
         let limit = self.config.open_timeout();
         match &self.runtime {
-            AnyRuntime::Tokio(runtime) => open_link(runtime, endpoint, &self.parameters(), limit).await,
+            AnyRuntime::Tokio(runtime) => {
+                open_link(runtime, endpoint, &self.parameters(), limit).await
+            }
         }
     }
 
@@ -70,7 +75,11 @@ impl Shared {
 
     /// Keeps a connection to one of `endpoints` for as long as the node is open. `face` is the connection that
     /// stands already, if one does.
-    pub(super) async fn keep_connected(shared: Arc<Self>, endpoints: Vec<Endpoint>, mut face: Option<FaceId>) {
+    pub(super) async fn keep_connected(
+        shared: Arc<Self>,
+        endpoints: Vec<Endpoint>,
+        mut face: Option<FaceId>,
+    ) {
         let mut backoff = shared.backoff(&endpoints);
         while !shared.is_closed() {
             if let Some(face) = face.take() {
@@ -85,7 +94,9 @@ impl Shared {
                     face = Some(connected);
                     continue;
                 }
-                Err(Some(Attempt::Known(_))) => tracing::debug!("{}", "this node is connected already"),
+                Err(Some(Attempt::Known(_))) => {
+                    tracing::debug!("{}", "this node is connected already")
+                }
                 Err(Some(failure)) => tracing::info!("{failure}"),
                 Err(None) => return,
             }
@@ -95,10 +106,16 @@ impl Shared {
 
     pub(super) fn backoff(&self, endpoints: &[Endpoint]) -> Backoff {
         let retry = self.config.connect_retry();
-        let policy =
-            RetryPolicy { init: retry.period_init, max: retry.period_max, factor: retry.increase_factor };
+        let policy = RetryPolicy {
+            init: retry.period_init,
+            max: retry.period_max,
+            factor: retry.increase_factor,
+        };
         // An option of the endpoint that cannot be was reported by `open`; the general policy is the answer here.
-        let policy = endpoints.first().and_then(|endpoint| policy.with_endpoint(endpoint).ok()).unwrap_or(policy);
+        let policy = endpoints
+            .first()
+            .and_then(|endpoint| policy.with_endpoint(endpoint).ok())
+            .unwrap_or(policy);
         Backoff::new(policy)
     }
 
@@ -128,11 +145,16 @@ impl Shared {
         let endpoints = shared.config.connect_endpoints();
         let groups = match shared.role {
             WhatAmI::Client => vec![endpoints],
-            WhatAmI::Peer | WhatAmI::Router => endpoints.into_iter().map(|endpoint| vec![endpoint]).collect(),
+            WhatAmI::Peer | WhatAmI::Router => endpoints
+                .into_iter()
+                .map(|endpoint| vec![endpoint])
+                .collect(),
         };
         for group in groups {
             let node = Arc::clone(shared);
-            shared.runtime.spawn("zonda-connect", move || Self::keep_connected(node, group, standing));
+            shared.runtime.spawn("zonda-connect", move || {
+                Self::keep_connected(node, group, standing)
+            });
         }
     }
 }

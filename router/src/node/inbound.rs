@@ -9,8 +9,8 @@
 use std::{sync::Arc, time::Instant};
 
 use zonda_codec::{
-    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody, Qos, Timestamp, WireExpr,
-    Writer, splice_timestamp,
+    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody, Qos,
+    Timestamp, WireExpr, Writer, splice_timestamp,
 };
 use zonda_transport::{
     driver::{Ended, Handler},
@@ -21,10 +21,7 @@ use zonda_transport::{
     },
 };
 
-use crate::{
-    forwarding::FaceId,
-    hlc::Hlc,
-};
+use crate::{forwarding::FaceId, hlc::Hlc};
 
 use super::{
     Delivery, Opened,
@@ -60,7 +57,12 @@ struct Burst {
 
 impl Burst {
     fn touch(&mut self, outbox: &Arc<Outbox>) {
-        if !self.touched.iter().rev().any(|known| Arc::ptr_eq(known, outbox)) {
+        if !self
+            .touched
+            .iter()
+            .rev()
+            .any(|known| Arc::ptr_eq(known, outbox))
+        {
             self.touched.push(Arc::clone(outbox));
         }
     }
@@ -71,7 +73,8 @@ impl Burst {
         let address = Arc::as_ptr(route) as usize;
         if self.opened_for != address {
             self.close();
-            self.opened.extend(route.local.iter().filter_map(|sink| sink.open()));
+            self.opened
+                .extend(route.local.iter().filter_map(|sink| sink.open()));
             self.opened_for = address;
         }
         &self.opened
@@ -127,7 +130,13 @@ impl Encode for WholeHead<'_> {
 
 impl Inbound {
     pub(super) fn new(shared: Arc<Shared>, face: FaceId, outbox: Arc<Outbox>) -> Self {
-        Self { shared, face, outbox, cache: RouteCache::default(), burst: Burst::default() }
+        Self {
+            shared,
+            face,
+            outbox,
+            cache: RouteCache::default(),
+            burst: Burst::default(),
+        }
     }
 
     /// Asks the table and remembers the answer. `None` for a key that cannot be resolved.
@@ -156,13 +165,21 @@ impl Deliver for Inbound {
                 route
             }
         };
-        let message = Incoming { push, raw_body, context };
+        let message = Incoming {
+            push,
+            raw_body,
+            context,
+        };
         if !route.remote.is_empty() {
             message.forward(route, &self.shared, &mut self.burst);
         }
         if !route.local.is_empty() {
-            let delivery =
-                Delivery { key: &route.key, push, block: context.block, reliability: context.reliability };
+            let delivery = Delivery {
+                key: &route.key,
+                push,
+                block: context.block,
+                reliability: context.reliability,
+            };
             call(self.burst.open(route), &delivery);
         }
     }
@@ -176,20 +193,34 @@ impl Deliver for Inbound {
         let shared = &self.shared;
         match &message {
             NetworkMessage::Declare(declare) => {
-                shared.update(|state| state.table.handle_declare(face, declare, &mut state.actions));
+                shared.update(|state| {
+                    state
+                        .table
+                        .handle_declare(face, declare, &mut state.actions)
+                });
             }
             NetworkMessage::Interest(interest) => {
-                shared.update(|state| state.table.handle_interest(face, interest, &mut state.actions));
+                shared.update(|state| {
+                    state
+                        .table
+                        .handle_interest(face, interest, &mut state.actions)
+                });
             }
             NetworkMessage::Request(request) => {
                 shared.answer_admin(face, request);
-                shared.update(|state| state.table.handle_request(face, request, &mut state.actions));
+                shared.update(|state| {
+                    state
+                        .table
+                        .handle_request(face, request, &mut state.actions)
+                });
             }
             NetworkMessage::Oam(oam) => {
                 shared.update(|state| state.table.handle_oam(face, oam, &mut state.actions));
             }
             // Answers to queries that this node never sends; pushes come by the other door.
-            NetworkMessage::Response(_) | NetworkMessage::ResponseFinal(_) | NetworkMessage::Push(_) => {}
+            NetworkMessage::Response(_)
+            | NetworkMessage::ResponseFinal(_)
+            | NetworkMessage::Push(_) => {}
         }
     }
 }
@@ -225,7 +256,9 @@ impl Incoming<'_> {
         if !shared.stamps {
             return Stamp::Keep;
         }
-        let PushBody::Put(put) = &self.push.body else { return Stamp::Keep };
+        let PushBody::Put(put) = &self.push.body else {
+            return Stamp::Keep;
+        };
         match &put.timestamp {
             None => Stamp::Give(shared.clock.new_timestamp(burst.now())),
             Some(stamp) => judge(&shared.clock, stamp, burst.now(), shared.drops_future),
@@ -238,10 +271,25 @@ impl Incoming<'_> {
             PushBody::Put(put) => put.payload,
             PushBody::Del(_) => &[],
         };
-        let raw = self.raw_body.get(..self.raw_body.len() - payload.len()).unwrap_or(self.raw_body);
-        let head = ForwardHead { wire_expr: hop.wire_expr(), qos: self.push.qos, raw, stamp };
-        let payload = Tail::Part { block: self.context.block, part: payload };
-        let message = Outgoing { reliability: self.context.reliability, head: &head, payload };
+        let raw = self
+            .raw_body
+            .get(..self.raw_body.len() - payload.len())
+            .unwrap_or(self.raw_body);
+        let head = ForwardHead {
+            wire_expr: hop.wire_expr(),
+            qos: self.push.qos,
+            raw,
+            stamp,
+        };
+        let payload = Tail::Part {
+            block: self.context.block,
+            part: payload,
+        };
+        let message = Outgoing {
+            reliability: self.context.reliability,
+            head: &head,
+            payload,
+        };
         self.queue(hop, &message, burst);
     }
 
@@ -254,7 +302,11 @@ impl Incoming<'_> {
             put.timestamp = Some(stamp);
         }
         let head = WholeHead(push);
-        let message = Outgoing { reliability: self.context.reliability, head: &head, payload: Tail::NONE };
+        let message = Outgoing {
+            reliability: self.context.reliability,
+            head: &head,
+            payload: Tail::NONE,
+        };
         self.queue(hop, &message, burst);
     }
 
@@ -329,7 +381,9 @@ impl Inbound {
                 return;
             }
             if self.shared.until(deadline, room).await.is_none() && !outbox.has_room(priority) {
-                tracing::warn!("a peer took nothing for {limit:?} while messages that must not be dropped wait for it: closing its link");
+                tracing::warn!(
+                    "a peer took nothing for {limit:?} while messages that must not be dropped wait for it: closing its link"
+                );
                 outbox.abort();
                 return;
             }

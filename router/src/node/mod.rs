@@ -43,7 +43,10 @@ pub struct Node {
 
 impl std::fmt::Debug for Node {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Node").field("zid", &self.zid()).field("role", &self.role()).finish_non_exhaustive()
+        f.debug_struct("Node")
+            .field("zid", &self.zid())
+            .field("role", &self.role())
+            .finish_non_exhaustive()
     }
 }
 
@@ -82,7 +85,11 @@ impl Node {
     ///
     /// # Errors
     /// The node is closed.
-    pub fn declare_subscriber(&self, key: &KeyExpr<'_>, sink: Sink) -> Result<SubscriberId, DeclareError> {
+    pub fn declare_subscriber(
+        &self,
+        key: &KeyExpr<'_>,
+        sink: Sink,
+    ) -> Result<SubscriberId, DeclareError> {
         self.shared.declare_subscriber(key, sink)
     }
 

@@ -16,12 +16,7 @@ use crate::{
     forwarding::Deadline,
 };
 
-use super::{
-    Node, OpenError,
-    admit::Door,
-    connect::Attempt,
-    shared::Shared,
-};
+use super::{Node, OpenError, admit::Door, connect::Attempt, shared::Shared};
 
 /// How long a peer or router waits at most for its configured connections before it goes on without them.
 const FIRST_CONNECTIONS: Duration = Duration::from_millis(500);
@@ -38,14 +33,18 @@ impl Node {
     /// # Errors
     /// What of it is impossible; nothing is left running then.
     pub async fn open(config: Config) -> Result<Node, OpenError> {
-        config.validate().map_err(|error| OpenError::Config { reason: error.to_string() })?;
+        config.validate().map_err(|error| OpenError::Config {
+            reason: error.to_string(),
+        })?;
         let zid = match config.id() {
             Some(zid) => zid,
             None => random_id()?,
         };
         let runtime = start_runtime(&config)?;
         let role = config.mode();
-        let node = Node { shared: Arc::new(Shared::new((zid, role), config, runtime)) };
+        let node = Node {
+            shared: Arc::new(Shared::new((zid, role), config, runtime)),
+        };
         let opened = node.start().await;
         if opened.is_err() {
             // Nothing was sent yet, so there is nothing that could be late.
@@ -84,7 +83,10 @@ impl Node {
                 Ok(listening) => shared.state.lock().listening.push(listening),
                 Err(error) if shared.config.listen_exit_on_failure() => {
                     let endpoint = endpoint.to_string();
-                    let reason = without_prefix(&error.to_string(), &format!("cannot listen on {endpoint}: "));
+                    let reason = without_prefix(
+                        &error.to_string(),
+                        &format!("cannot listen on {endpoint}: "),
+                    );
                     return Err(OpenError::Listen { endpoint, reason });
                 }
                 Err(error) => tracing::warn!("{error}"),
@@ -95,7 +97,10 @@ impl Node {
 
     fn listen_on(&self, endpoint: &Endpoint) -> Result<Listening, ListenError> {
         let config = &self.shared.config;
-        let mut options = ListenOptions { accept_timeout: config.accept_timeout(), ..ListenOptions::default() };
+        let mut options = ListenOptions {
+            accept_timeout: config.accept_timeout(),
+            ..ListenOptions::default()
+        };
         if let Some(pending_max) = config.accept_pending() {
             options.pending_max = pending_max;
         }
@@ -139,7 +144,9 @@ impl Node {
         let wanted = self.shared.config.connect_endpoints().len();
         if wanted > 0 {
             let deadline = Instant::now() + FIRST_CONNECTIONS;
-            self.shared.wait_until(deadline, |state| state.faces.len() >= wanted).await;
+            self.shared
+                .wait_until(deadline, |state| state.faces.len() >= wanted)
+                .await;
         }
     }
 }
@@ -165,9 +172,14 @@ fn start_runtime(config: &Config) -> Result<AnyRuntime, OpenError> {
         return Ok(runtime.clone());
     }
     let kind = config.runtime_kind();
-    let options = RuntimeOptions { threads: config.runtime_threads(), ..RuntimeOptions::default() };
-    AnyRuntime::start(kind, &options)
-        .map_err(|error| OpenError::Runtime { runtime: kind.to_string(), reason: error.to_string() })
+    let options = RuntimeOptions {
+        threads: config.runtime_threads(),
+        ..RuntimeOptions::default()
+    };
+    AnyRuntime::start(kind, &options).map_err(|error| OpenError::Runtime {
+        runtime: kind.to_string(),
+        reason: error.to_string(),
+    })
 }
 
 fn random_id() -> Result<ZenohId, OpenError> {
@@ -179,8 +191,15 @@ fn random_id() -> Result<ZenohId, OpenError> {
 }
 
 fn connect_error(endpoints: &[Endpoint], failure: Option<Attempt>) -> OpenError {
-    let endpoint = endpoints.iter().map(Endpoint::to_string).collect::<Vec<_>>().join(", ");
-    let reason = failure.map_or_else(|| "no endpoint was tried".to_owned(), |failure| failure.to_string());
+    let endpoint = endpoints
+        .iter()
+        .map(Endpoint::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let reason = failure.map_or_else(
+        || "no endpoint was tried".to_owned(),
+        |failure| failure.to_string(),
+    );
     let reason = without_prefix(&reason, &format!("cannot connect to {endpoint}: "));
     OpenError::Connect { endpoint, reason }
 }

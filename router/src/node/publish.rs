@@ -9,8 +9,8 @@ use std::{
 };
 
 use zonda_codec::{
-    CongestionControl, Del, Encode, EncodeError, Payload, Push, PushBody, Put, Qos, RawExtensions, Timestamp,
-    WireExpr, Writer,
+    CongestionControl, Del, Encode, EncodeError, Payload, Push, PushBody, Put, Qos, RawExtensions,
+    Timestamp, WireExpr, Writer,
 };
 use zonda_transport::{
     outbox::Refused,
@@ -35,9 +35,11 @@ impl Encode for Head<'_> {
     #[inline]
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let start = writer.position();
-        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| match self.body {
-            PushBody::Put(put) => put.encode_head(self.payload_len, writer),
-            PushBody::Del(del) => del.encode(writer),
+        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| {
+            match self.body {
+                PushBody::Put(put) => put.encode_head(self.payload_len, writer),
+                PushBody::Del(del) => del.encode(writer),
+            }
         });
         if written.is_err() {
             writer.rewind(start);
@@ -83,9 +85,17 @@ impl Sending<'_> {
             (SampleKind::Put, Value::Borrowed(bytes)) => Tail::Copy(bytes),
             (SampleKind::Put, Value::Shared(payload)) => Tail::Shared(payload.as_zslice()),
         };
-        let head =
-            Head { wire_expr: hop.wire_expr(), qos, body: self.body, payload_len: payload.bytes().len() };
-        let message = Outgoing { reliability: self.publication.reliability, head: &head, payload };
+        let head = Head {
+            wire_expr: hop.wire_expr(),
+            qos,
+            body: self.body,
+            payload_len: payload.bytes().len(),
+        };
+        let message = Outgoing {
+            reliability: self.publication.reliability,
+            head: &head,
+            payload,
+        };
         let pushed = hop.outbox.push(qos.priority(), &message)?;
         Ok(hop.outbox.settle(pushed, qos.is_express()))
     }
@@ -95,7 +105,10 @@ impl Sending<'_> {
     fn insist(&self, hop: &Hop, deadline: Instant) -> Result<bool, Refused> {
         loop {
             match self.offer(hop) {
-                Err(Refused::Full) if hop.outbox.wait_room(self.publication.qos.priority(), deadline) => {}
+                Err(Refused::Full)
+                    if hop
+                        .outbox
+                        .wait_room(self.publication.qos.priority(), deadline) => {}
                 done => return done,
             }
         }
@@ -154,7 +167,10 @@ struct Verdict {
 
 impl Verdict {
     fn new() -> Self {
-        Self { outcome: Outcome::Sent, failure: None }
+        Self {
+            outcome: Outcome::Sent,
+            failure: None,
+        }
     }
 
     #[inline]
@@ -187,7 +203,10 @@ impl Shared {
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
         let body = self.checked_body(publication)?;
-        let sending = Sending { publication, body: &body };
+        let sending = Sending {
+            publication,
+            body: &body,
+        };
         let mut verdict = Verdict::new();
         let mut slow = Vec::new();
         for hop in &route.remote {
@@ -216,7 +235,10 @@ impl Shared {
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
         let body = self.checked_body(publication)?;
-        let sending = Sending { publication, body: &body };
+        let sending = Sending {
+            publication,
+            body: &body,
+        };
         let mut verdict = Verdict::new();
         if !route.local.is_empty() {
             deliver_local(route, publication, body);
@@ -241,13 +263,20 @@ impl Shared {
     }
 
     #[inline]
-    fn checked_body<'a>(&self, publication: &Publication<'a>) -> Result<PushBody<'a>, PublishError> {
+    fn checked_body<'a>(
+        &self,
+        publication: &Publication<'a>,
+    ) -> Result<PushBody<'a>, PublishError> {
         if self.is_closed() {
             return Err(PublishError::Closed);
         }
-        let size = publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        let size =
+            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
         if size > MESSAGE_BYTES_MAX {
-            return Err(PublishError::TooLarge { size, limit: MESSAGE_BYTES_MAX });
+            return Err(PublishError::TooLarge {
+                size,
+                limit: MESSAGE_BYTES_MAX,
+            });
         }
         let timestamp = match publication.timestamp {
             None if self.stamps => Some(self.clock.new_timestamp(ntp64_now())),
@@ -281,12 +310,15 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
         body,
     };
     let opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
-    call(&opened, &Delivery {
-        key: &route.key,
-        push: &push,
-        block: block.as_zslice(),
-        reliability: publication.reliability,
-    });
+    call(
+        &opened,
+        &Delivery {
+            key: &route.key,
+            push: &push,
+            block: block.as_zslice(),
+            reliability: publication.reliability,
+        },
+    );
 }
 
 /// Calls every subscriber; one that panics ends neither the others nor the caller.
@@ -294,8 +326,10 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
 pub(super) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
     for subscriber in subscribers {
         if catch_unwind(AssertUnwindSafe(|| subscriber(delivery))).is_err() {
-            tracing::error!("a subscriber's callback on {} panicked; the message is lost for it", delivery.key);
+            tracing::error!(
+                "a subscriber's callback on {} panicked; the message is lost for it",
+                delivery.key
+            );
         }
     }
 }
-

@@ -14,11 +14,7 @@ use std::{
 use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
 
-use super::{
-    DeclareError, Outcome, Publication, PublishError, Wait,
-    route::Route,
-    shared::Shared,
-};
+use super::{DeclareError, Outcome, Publication, PublishError, Wait, route::Route, shared::Shared};
 
 thread_local! {
     /// The routes of the publishers that this thread used last, by their serial number. Taking one out and putting
@@ -48,7 +44,9 @@ pub struct PublisherFace {
 
 impl std::fmt::Debug for PublisherFace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PublisherFace").field("key", &self.route.load().key).finish_non_exhaustive()
+        f.debug_struct("PublisherFace")
+            .field("key", &self.route.load().key)
+            .finish_non_exhaustive()
     }
 }
 
@@ -58,11 +56,18 @@ impl PublisherFace {
         let id = shared.next_id();
         let key = key.clone().into_owned();
         let route = shared.update(|state| {
-            state.table.local_publisher(shared.local, id, &key, &mut state.actions);
+            state
+                .table
+                .local_publisher(shared.local, id, &key, &mut state.actions);
             shared.resolve_in(state, shared.local, key.clone(), Some(id))
         });
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { shared: Arc::clone(shared), id, serial, route: ArcSwap::new(route) })
+        Ok(Self {
+            shared: Arc::clone(shared),
+            id,
+            serial,
+            route: ArcSwap::new(route),
+        })
     }
 
     /// Publishes a message.
@@ -76,7 +81,11 @@ impl PublisherFace {
     /// # Blocking
     /// Under congestion control `Block` at most as long as `wait` says, else never.
     #[inline]
-    pub fn publish(&self, publication: &Publication<'_>, wait: Wait) -> Result<Outcome, PublishError> {
+    pub fn publish(
+        &self,
+        publication: &Publication<'_>,
+        wait: Wait,
+    ) -> Result<Outcome, PublishError> {
         let route = self.at_hand().unwrap_or_else(|| self.renewed());
         let result = self.shared.dispatch(&route, publication, wait);
         self.keep_at_hand(route);
@@ -86,8 +95,12 @@ impl PublisherFace {
     /// This thread's own copy of the route, if it has one that still holds.
     #[inline]
     fn at_hand(&self) -> Option<Arc<Route>> {
-        let recent = RECENT.try_with(|recent| recent[self.slot()].take()).ok().flatten()?;
-        let holds = recent.serial == self.serial && recent.route.generation == self.shared.generation();
+        let recent = RECENT
+            .try_with(|recent| recent[self.slot()].take())
+            .ok()
+            .flatten()?;
+        let holds =
+            recent.serial == self.serial && recent.route.generation == self.shared.generation();
         holds.then_some(recent.route)
     }
 
@@ -96,7 +109,10 @@ impl PublisherFace {
     #[inline]
     fn keep_at_hand(&self, route: Arc<Route>) {
         if route.local.is_empty() {
-            let recent = Recent { serial: self.serial, route };
+            let recent = Recent {
+                serial: self.serial,
+                route,
+            };
             // A thread that is ending keeps nothing any more.
             let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
         }
@@ -114,8 +130,12 @@ impl PublisherFace {
     ///
     /// # Cancel safety
     /// A future that is dropped has published to some neighbours or to none.
-    pub async fn publish_async(&self, publication: &Publication<'_>) -> Result<Outcome, PublishError> {
-        self.publish_async_within(publication, self.shared.config.wait_before_close()).await
+    pub async fn publish_async(
+        &self,
+        publication: &Publication<'_>,
+    ) -> Result<Outcome, PublishError> {
+        self.publish_async_within(publication, self.shared.config.wait_before_close())
+            .await
     }
 
     /// As [`PublisherFace::publish_async`], waiting at most `limit` for each neighbour.
@@ -135,7 +155,11 @@ impl PublisherFace {
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
         let state = self.shared.state.lock();
-        state.table.has_matching_subscribers(self.shared.local, &self.route.load().key, Some(self.id))
+        state.table.has_matching_subscribers(
+            self.shared.local,
+            &self.route.load().key,
+            Some(self.id),
+        )
     }
 
     /// The route for the table as it is now.
@@ -145,7 +169,9 @@ impl PublisherFace {
         if route.generation == self.shared.generation() {
             return route;
         }
-        let renewed = self.shared.resolve(self.shared.local, route.key.clone(), Some(self.id));
+        let renewed = self
+            .shared
+            .resolve(self.shared.local, route.key.clone(), Some(self.id));
         self.route.store(Arc::clone(&renewed));
         renewed
     }
@@ -156,7 +182,9 @@ impl Drop for PublisherFace {
         let shared = &self.shared;
         drop(self.at_hand());
         shared.update(|state| {
-            state.table.undeclare_local_publisher(shared.local, self.id, &mut state.actions);
+            state
+                .table
+                .undeclare_local_publisher(shared.local, self.id, &mut state.actions);
         });
     }
 }

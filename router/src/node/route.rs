@@ -31,7 +31,11 @@ pub(super) struct Hop {
 
 impl Hop {
     pub(super) fn new(outbox: Arc<Outbox>, zid: ZenohId, spelling: forwarding::Hop) -> Self {
-        Self { outbox, zid, spelling }
+        Self {
+            outbox,
+            zid,
+            spelling,
+        }
     }
 
     /// The key as this neighbour reads it.
@@ -57,7 +61,9 @@ impl RouteCache {
     #[inline]
     pub(super) fn get(&mut self, expr: &WireExpr<'_>, generation: u64) -> Option<&Arc<Route>> {
         let found = if expr.suffix.is_empty() {
-            self.by_id[mapping_index(expr.mapping)].get(usize::from(expr.scope))?.as_ref()
+            self.by_id[mapping_index(expr.mapping)]
+                .get(usize::from(expr.scope))?
+                .as_ref()
         } else {
             write_text(&mut self.text, expr);
             self.by_text.get(self.text.as_str())
@@ -94,7 +100,11 @@ fn mapping_index(mapping: Mapping) -> usize {
 /// Mapping and scope as two fixed characters in front of the suffix: every expression has one text of its own.
 fn write_text(text: &mut String, expr: &WireExpr<'_>) {
     text.clear();
-    text.push(if expr.mapping == Mapping::Sender { 's' } else { 'r' });
+    text.push(if expr.mapping == Mapping::Sender {
+        's'
+    } else {
+        'r'
+    });
     // Scopes have 16 bits; the shift keeps clear of the range that is no character.
     text.push(char::from_u32(u32::from(expr.scope) + 0x1_0000).unwrap_or('\0'));
     text.push_str(expr.suffix);

@@ -15,7 +15,9 @@ use std::{
 };
 
 use event_listener::Event;
-use zonda_codec::{Encode, EncodeError, KeyExpr, Locator, Ntp64, Priority, Reliability, WhatAmI, Writer, ZenohId};
+use zonda_codec::{
+    Encode, EncodeError, KeyExpr, Locator, Ntp64, Priority, Reliability, WhatAmI, Writer, ZenohId,
+};
 use zonda_runtime::AnyRuntime;
 use zonda_transport::{
     listen::Listening,
@@ -94,7 +96,11 @@ impl Shared {
         let (zid, role) = identity;
         let mut table = ForwardingTable::new(zid, role);
         let mut actions = Vec::new();
-        let info = crate::forwarding::FaceInfo { zid, whatami: role, kind: crate::forwarding::FaceKind::Local };
+        let info = crate::forwarding::FaceInfo {
+            zid,
+            whatami: role,
+            kind: crate::forwarding::FaceKind::Local,
+        };
         let local = table.add_face(info, &mut actions);
         let generation = AtomicU64::new(table.generation());
         let state = State {
@@ -158,13 +164,20 @@ impl Shared {
 
     /// Queues the table's messages while the lock keeps them in order; they are written after it is gone.
     fn carry_out(&self, state: &mut MutexGuard<'_, State>) -> Vec<Arc<Outbox>> {
-        self.generation.store(state.table.generation(), Ordering::Release);
+        self.generation
+            .store(state.table.generation(), Ordering::Release);
         let mut touched: Vec<Arc<Outbox>> = Vec::new();
         for action in std::mem::take(&mut state.actions) {
             let Action::Send { face, bytes } = action;
-            let Some(face) = state.faces.get(&face) else { continue };
+            let Some(face) = state.faces.get(&face) else {
+                continue;
+            };
             let head = Encoded(&bytes);
-            let message = Outgoing { reliability: Reliability::Reliable, head: &head, payload: Tail::NONE };
+            let message = Outgoing {
+                reliability: Reliability::Reliable,
+                head: &head,
+                payload: Tail::NONE,
+            };
             if face.outbox.push_over(Priority::Control, &message).is_ok()
                 && !touched.iter().any(|known| Arc::ptr_eq(known, &face.outbox))
             {
@@ -184,27 +197,43 @@ impl Shared {
         }
     }
 
-    pub(super) fn declare_subscriber(&self, key: &KeyExpr<'_>, sink: Sink) -> Result<SubscriberId, DeclareError> {
+    pub(super) fn declare_subscriber(
+        &self,
+        key: &KeyExpr<'_>,
+        sink: Sink,
+    ) -> Result<SubscriberId, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();
         self.update(|state| {
             state.sinks.insert(id, sink);
-            state.table.local_subscriber(self.local, id, key, &mut state.actions);
+            state
+                .table
+                .local_subscriber(self.local, id, key, &mut state.actions);
         });
         Ok(SubscriberId(id))
     }
 
     pub(super) fn undeclare_subscriber(&self, id: SubscriberId) {
         let (sink, routes) = self.update(|state| {
-            state.table.undeclare_local_subscriber(self.local, id.0, &mut state.actions);
-            (state.sinks.remove(&id.0), std::mem::take(&mut state.undeclared))
+            state
+                .table
+                .undeclare_local_subscriber(self.local, id.0, &mut state.actions);
+            (
+                state.sinks.remove(&id.0),
+                std::mem::take(&mut state.undeclared),
+            )
         });
         // User code may run when these go, so it is done here, without the lock.
         drop((sink, routes));
     }
 
     /// The route of messages on `key` from `from`; the lock is held while the table is asked.
-    pub(super) fn resolve(&self, from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Arc<Route> {
+    pub(super) fn resolve(
+        &self,
+        from: FaceId,
+        key: KeyExpr<'static>,
+        publisher: Option<u32>,
+    ) -> Arc<Route> {
         let state = self.state.lock();
         self.resolve_in(&state, from, key, publisher)
     }
@@ -225,7 +254,11 @@ impl Shared {
             generation: state.table.generation(),
             key,
             remote: route.hops.into_iter().filter_map(hop).collect(),
-            local: route.local.iter().filter_map(|id| state.sinks.get(id).cloned()).collect(),
+            local: route
+                .local
+                .iter()
+                .filter_map(|id| state.sinks.get(id).cloned())
+                .collect(),
         })
     }
 
@@ -236,7 +269,10 @@ impl Shared {
         }
         let size = key.as_str().len();
         if size > KEY_BYTES_MAX {
-            return Err(PublishError::TooLarge { size, limit: KEY_BYTES_MAX });
+            return Err(PublishError::TooLarge {
+                size,
+                limit: KEY_BYTES_MAX,
+            });
         }
         let mut state = self.state.lock();
         let generation = state.table.generation();
@@ -251,7 +287,9 @@ impl Shared {
         } else {
             HashMap::new()
         };
-        let replaced = state.undeclared.insert(key.as_str().into(), Arc::clone(&route));
+        let replaced = state
+            .undeclared
+            .insert(key.as_str().into(), Arc::clone(&route));
         drop(state);
         // Old routes may hold the last reference to a user's closure.
         drop((old, replaced));
@@ -275,7 +313,11 @@ impl Shared {
     }
 
     /// Waits, at most until `deadline`, until `holds` does; looks again whenever a connection comes or goes.
-    pub(super) async fn wait_until(&self, deadline: Instant, holds: impl Fn(&State) -> bool) -> bool {
+    pub(super) async fn wait_until(
+        &self,
+        deadline: Instant,
+        holds: impl Fn(&State) -> bool,
+    ) -> bool {
         loop {
             let changed = self.changed.listen();
             if holds(&self.state.lock()) {
@@ -288,7 +330,12 @@ impl Shared {
     }
 
     pub(super) fn locators(&self) -> Vec<Locator> {
-        self.state.lock().listening.iter().flat_map(Listening::locators).collect()
+        self.state
+            .lock()
+            .listening
+            .iter()
+            .flat_map(Listening::locators)
+            .collect()
     }
 
     pub(super) fn links(&self) -> Vec<LinkStatus> {
@@ -296,7 +343,11 @@ impl Shared {
         let status = |(&id, face): (&FaceId, &Face)| {
             let sent = face.outbox.counters().snapshot();
             let ignored = state.table.counters(id).unwrap_or_default();
-            LinkStatus { sent, ignored, ..face.status.clone() }
+            LinkStatus {
+                sent,
+                ignored,
+                ..face.status.clone()
+            }
         };
         let mut links: Vec<_> = state.faces.iter().map(status).collect();
         drop(state);
@@ -307,5 +358,9 @@ impl Shared {
 
 /// The system's clock as the protocol counts time. A clock before 1970 counts as 1970.
 pub(super) fn ntp64_now() -> Ntp64 {
-    Ntp64::from_unix(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+    Ntp64::from_unix(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default(),
+    )
 }

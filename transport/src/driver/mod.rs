@@ -76,7 +76,13 @@ pub struct Drive {
 pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) {
     let tasks = runtime.clone();
     runtime.spawn("zonda-link", move || async move {
-        let Drive { stream, unread, receiver, timers, outbox } = drive;
+        let Drive {
+            stream,
+            unread,
+            receiver,
+            timers,
+            outbox,
+        } = drive;
         outbox.note_received(Instant::now());
         let halves = tasks.adopt_tcp(stream);
         let (read, write) = match halves {
@@ -89,6 +95,8 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
         };
         let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);
         tasks.spawn("zonda-tx", move || writer.run(write));
-        read::Reading::new(receiver, outbox, handler).run(read, unread).await;
+        read::Reading::new(receiver, outbox, handler)
+            .run(read, unread)
+            .await;
     });
 }

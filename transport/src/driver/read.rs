@@ -57,7 +57,14 @@ pub(super) struct Reading<H> {
 
 impl<H: Handler> Reading<H> {
     pub(super) fn new(receiver: Receiver, outbox: Arc<Outbox>, handler: H) -> Self {
-        Self { receiver, outbox, handler, block: Arc::new(SharedBlock::default()), consumed: 0, pool: Vec::new() }
+        Self {
+            receiver,
+            outbox,
+            handler,
+            block: Arc::new(SharedBlock::default()),
+            consumed: 0,
+            pool: Vec::new(),
+        }
     }
 
     /// Reads until the connection ends, then tells the handler why.
@@ -168,7 +175,10 @@ impl<H: Handler> Reading<H> {
 
     /// A buffer that no sample refers to any more, else a new one.
     fn unused_block(&mut self) -> RxBuf {
-        let unused = self.pool.iter().position(|block| Arc::strong_count(block) == 1);
+        let unused = self
+            .pool
+            .iter()
+            .position(|block| Arc::strong_count(block) == 1);
         if let Some(mut block) = unused.map(|index| self.pool.swap_remove(index))
             && let Some(inner) = Arc::get_mut(&mut block)
         {

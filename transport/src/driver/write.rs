@@ -44,7 +44,11 @@ enum Step {
 
 impl<R: Runtime> Writing<R> {
     pub(super) fn new(runtime: R, outbox: Arc<Outbox>, timers: Timers) -> Self {
-        Self { runtime, outbox, timers }
+        Self {
+            runtime,
+            outbox,
+            timers,
+        }
     }
 
     /// Runs until the connection ends.

@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use socket2::SockRef;
 use event_listener::Listener;
+use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
 use zonda_runtime::LinkWrite;
 
@@ -72,7 +72,10 @@ impl DirectSocket {
     fn wait_writable(&self, left: Duration) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let mut fds = [PollFd::new(&*self.0, PollFlags::OUT)];
-        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let left = Timespec {
+            tv_sec: left.as_secs() as i64,
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
         matches!(poll(&mut fds, Some(&left)), Ok(count) if count > 0)
     }
 
@@ -99,14 +102,18 @@ pub(super) struct Exit {
 
 impl Exit {
     pub(super) fn new(direct: Option<DirectSocket>) -> Self {
-        Self { direct, busy: false, transmit: Transmit::default(), free: Vec::with_capacity(FREE_MAX) }
+        Self {
+            direct,
+            busy: false,
+            transmit: Transmit::default(),
+            free: Vec::with_capacity(FREE_MAX),
+        }
     }
 
     /// True while nobody may write: the socket is full, or the driver has taken the batches.
     pub(super) fn is_busy(&self) -> bool {
         self.busy
     }
-
 }
 
 impl Outbox {
@@ -117,7 +124,9 @@ impl Outbox {
             if exit.transmit.is_empty() {
                 return true;
             }
-            let Some(direct) = &exit.direct else { return false };
+            let Some(direct) = &exit.direct else {
+                return false;
+            };
             match direct.send(&exit.transmit) {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
@@ -145,7 +154,9 @@ impl Outbox {
         while !transmit.is_full() {
             let ready = self.ready.load(Ordering::SeqCst);
             let index = ready.trailing_zeros() as usize;
-            let Some(lane) = self.lanes.get(index) else { return };
+            let Some(lane) = self.lanes.get(index) else {
+                return;
+            };
             let mut lane = lane.lock();
             while !transmit.is_full() {
                 let Some(batch) = lane.pop(free) else { break };
@@ -165,14 +176,20 @@ impl Outbox {
     fn count_write(&self, bytes: usize, writes: &std::sync::atomic::AtomicU64) {
         self.wrote.store(true, Ordering::Relaxed);
         writes.fetch_add(1, Ordering::Relaxed);
-        self.counters.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.counters
+            .bytes
+            .fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// The driver's way to write: waits for the socket where senders write by themselves, else takes the batches
     /// over and writes them. Returns when nobody demands more.
     /// Not cancel-safe: a write that is dropped half-way leaves the link unusable.
     pub(crate) async fn drain<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
-        if self.has_direct { self.drain_direct(writer).await } else { self.drain_owned(writer).await }
+        if self.has_direct {
+            self.drain_direct(writer).await
+        } else {
+            self.drain_owned(writer).await
+        }
     }
 
     /// The batches stay in the exit: a sender that waits for room may write them as well, whoever comes first.
@@ -210,7 +227,10 @@ impl Outbox {
                 return true;
             }
             let now = Instant::now();
-            let Some(left) = deadline.checked_duration_since(now).filter(|left| !left.is_zero()) else {
+            let Some(left) = deadline
+                .checked_duration_since(now)
+                .filter(|left| !left.is_zero())
+            else {
                 return false;
             };
             if self.has_direct {
@@ -223,7 +243,15 @@ impl Outbox {
 
     /// Waits for the socket on the sender's thread and writes as soon as it takes something.
     fn wait_writable(&self, left: Duration) {
-        let Some(socket) = self.exit.lock().direct.as_ref().map(DirectSocket::clone_handle) else { return };
+        let Some(socket) = self
+            .exit
+            .lock()
+            .direct
+            .as_ref()
+            .map(DirectSocket::clone_handle)
+        else {
+            return;
+        };
         if socket.wait_writable(left) {
             self.resume();
             // The driver may have found the exit locked by us, just now or above, and left its demand to us.
@@ -278,7 +306,13 @@ impl Outbox {
     /// Queues the Close that ends the link, behind everything else.
     pub(crate) fn push_close(&self) {
         let reason = self.signals.close_reason();
-        self.push_bare(self.lanes.len() - 1, &TransportMessage::Close(Close { reason, session: false }));
+        self.push_bare(
+            self.lanes.len() - 1,
+            &TransportMessage::Close(Close {
+                reason,
+                session: false,
+            }),
+        );
     }
 
     fn push_bare(&self, lane: usize, message: &TransportMessage<'_>) {
@@ -294,7 +328,8 @@ impl Outbox {
     /// Notes that the peer was heard just now.
     pub(crate) fn note_received(&self, now: Instant) {
         let at = now.saturating_duration_since(self.epoch).as_nanos();
-        self.last_received_ns.store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.last_received_ns
+            .store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// When the peer was last heard.

@@ -41,8 +41,8 @@ use crate::{
 
 pub use counts::OutboxCounts;
 pub use exit::DirectSocket;
-pub(crate) use signals::{Signals, signal};
 use exit::Exit;
+pub(crate) use signals::{Signals, signal};
 
 /// How often the driver writes out the open batches of a link that is hot: the longest a message of a dense stream
 /// waits for company.
@@ -111,7 +111,10 @@ pub struct Outbox {
 
 impl std::fmt::Debug for Outbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Outbox").field("closed", &self.is_closed()).field("counters", &self.counters).finish()
+        f.debug_struct("Outbox")
+            .field("closed", &self.is_closed())
+            .field("counters", &self.counters)
+            .finish()
     }
 }
 
@@ -119,7 +122,11 @@ impl Outbox {
     /// The queues for a connection as it was agreed. `queue_bytes_max` limits each priority. With a `direct`
     /// socket, senders write by themselves; without one every write is the driver's.
     #[must_use]
-    pub fn new(established: &Established, queue_bytes_max: usize, direct: Option<DirectSocket>) -> Self {
+    pub fn new(
+        established: &Established,
+        queue_bytes_max: usize,
+        direct: Option<DirectSocket>,
+    ) -> Self {
         let lane = |priority| {
             Mutex::new(Lane::new(LaneConfig {
                 priority,
@@ -130,7 +137,10 @@ impl Outbox {
             }))
         };
         let lanes = if established.qos {
-            Priority::ALL.iter().map(|&priority| lane(priority)).collect()
+            Priority::ALL
+                .iter()
+                .map(|&priority| lane(priority))
+                .collect()
         } else {
             Box::from([lane(Priority::Data)])
         };
@@ -161,7 +171,11 @@ impl Outbox {
     /// # Errors
     /// [`Refused`]; the message was not queued.
     #[inline]
-    pub fn push<E: Encode + ?Sized>(&self, priority: Priority, message: &Outgoing<'_, E>) -> Result<Pushed, Refused> {
+    pub fn push<E: Encode + ?Sized>(
+        &self,
+        priority: Priority,
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, Refused> {
         let index = self.lane_index(priority);
         let mut lane = self.lanes[index].lock();
         if !lane.has_room() {
@@ -202,7 +216,9 @@ impl Outbox {
             self.abort();
             return Err(Refused::Closed);
         }
-        let Ok(pushed) = lane.push(message) else { return Err(self.refuse_too_long()) };
+        let Ok(pushed) = lane.push(message) else {
+            return Err(self.refuse_too_long());
+        };
         self.mark_ready(index);
         Ok((pushed, lane.has_room()))
     }
@@ -233,7 +249,9 @@ impl Outbox {
             return false;
         }
         while self.demand.load(Ordering::SeqCst) {
-            let Some(mut exit) = self.exit.try_lock() else { return false };
+            let Some(mut exit) = self.exit.try_lock() else {
+                return false;
+            };
             if exit.is_busy() {
                 return false;
             }
@@ -304,12 +322,19 @@ impl Outbox {
     /// Bytes that wait in all lanes.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.lock().queued_bytes()).sum()
+        self.lanes
+            .iter()
+            .map(|lane| lane.lock().queued_bytes())
+            .sum()
     }
 
     #[inline]
     fn lane_index(&self, priority: Priority) -> usize {
-        if self.lanes.len() == 1 { 0 } else { priority as usize }
+        if self.lanes.len() == 1 {
+            0
+        } else {
+            priority as usize
+        }
     }
 
     #[inline]
@@ -323,12 +348,18 @@ impl Outbox {
     #[cold]
     fn refuse_full(&self) -> Refused {
         self.counters.refused_full.fetch_add(1, Ordering::Relaxed);
-        if self.is_closed() { Refused::Closed } else { Refused::Full }
+        if self.is_closed() {
+            Refused::Closed
+        } else {
+            Refused::Full
+        }
     }
 
     #[cold]
     fn refuse_too_long(&self) -> Refused {
-        self.counters.refused_too_long.fetch_add(1, Ordering::Relaxed);
+        self.counters
+            .refused_too_long
+            .fetch_add(1, Ordering::Relaxed);
         Refused::TooLong
     }
 

@@ -97,7 +97,9 @@ impl Segments for Transmit {
     }
 
     fn segment(&self, index: usize) -> &[u8] {
-        let Some(batch) = self.batches.get(index / 2) else { return &[] };
+        let Some(batch) = self.batches.get(index / 2) else {
+            return &[];
+        };
         let skip = if index < 2 { self.written } else { 0 };
         let head = batch.head();
         if index.is_multiple_of(2) {

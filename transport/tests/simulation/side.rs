@@ -370,7 +370,9 @@ fn push(connection: &mut Connection, note: &Note, rng: &mut Rng) {
             head: &message,
             payload: Tail::NONE,
         };
-        connection.push(priority, &outgoing).expect("it has a wire form");
+        connection
+            .push(priority, &outgoing)
+            .expect("it has a wire form");
         return;
     }
     let qos = Qos::new(priority, CongestionControl::Block, rng.per_mille(100));
@@ -386,14 +388,18 @@ fn push(connection: &mut Connection, note: &Note, rng: &mut Rng) {
             head: &head,
             payload: Tail::Shared(&slice),
         };
-        connection.push(priority, &outgoing).expect("it has a wire form");
+        connection
+            .push(priority, &outgoing)
+            .expect("it has a wire form");
     } else {
         let outgoing = Outgoing {
             reliability,
             head: &head,
             payload: Tail::Copy(note.payload()),
         };
-        connection.push(priority, &outgoing).expect("it has a wire form");
+        connection
+            .push(priority, &outgoing)
+            .expect("it has a wire form");
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
-    Encode, NetworkMessage, EncodeError, Priority, Push, PushBody, Put, Qos, Reliability, ResponseFinal,
-    WireExpr, Writer,
+    Encode, EncodeError, NetworkMessage, Priority, Push, PushBody, Put, Qos, Reliability,
+    ResponseFinal, WireExpr, Writer,
 };
 use zonda_transport::protocol::rx::{Context, Deliver};
 

@@ -228,7 +228,8 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
             version: 8,
             ..syn()
         }
-        .to_vec().expect("it has a wire form"),
+        .to_vec()
+        .expect("it has a wire form"),
     );
     assert_eq!(
         (error, &out[..]),
@@ -240,7 +241,8 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
             batch_size: 31,
             ..syn()
         }
-        .to_vec().expect("it has a wire form"),
+        .to_vec()
+        .expect("it has a wire form"),
     );
     assert!(
         matches!(
@@ -259,7 +261,12 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
         qos_link: Some(QosLink::new(None, None)),
         ..InitExt::default()
     };
-    let (error, out) = refused(Step::InitSyn, InitSyn { ext: both, ..syn() }.to_vec().expect("it has a wire form"));
+    let (error, out) = refused(
+        Step::InitSyn,
+        InitSyn { ext: both, ..syn() }
+            .to_vec()
+            .expect("it has a wire form"),
+    );
     assert!(matches!(error, HandshakeError::Feature { .. }), "{error}");
     assert_eq!(out, GENERIC);
 }
@@ -278,7 +285,10 @@ fn the_acceptor_refuses_what_is_not_its_turn() {
         found: "KeepAlive",
     };
     assert_eq!((error, &out[..]), (unexpected, INVALID));
-    let (error, _) = refused(Step::InitSyn, [syn().to_vec().expect("it has a wire form"), vec![0x04]].concat());
+    let (error, _) = refused(
+        Step::InitSyn,
+        [syn().to_vec().expect("it has a wire form"), vec![0x04]].concat(),
+    );
     assert_eq!(
         error,
         HandshakeError::Trailing {
@@ -309,7 +319,8 @@ fn the_acceptor_checks_what_open_says() {
                     initial_sn,
                     ..open
                 }
-                .to_vec().expect("it has a wire form");
+                .to_vec()
+                .expect("it has a wire form");
             }
         }
     };
@@ -468,7 +479,8 @@ fn a_node_does_not_connect_to_itself() {
         cookie: answer.cookie,
         ext: Default::default(),
     }
-    .to_vec().expect("it has a wire form");
+    .to_vec()
+    .expect("it has a wire form");
     assert_eq!(
         acceptor.handle_batch(&open, &mut out),
         Err(HandshakeError::OwnId)
@@ -492,7 +504,9 @@ fn unsupported_offers_are_not_echoed() {
         ..InitExt::default()
     };
     let mut out = Vec::new();
-    let message = InitSyn { ext: all, ..syn() }.to_vec().expect("it has a wire form");
+    let message = InitSyn { ext: all, ..syn() }
+        .to_vec()
+        .expect("it has a wire form");
     assert_eq!(
         acceptor(router()).handle_batch(&message, &mut out),
         Ok(AcceptStep::Continue)

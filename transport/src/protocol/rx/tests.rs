@@ -66,7 +66,8 @@ fn frame(channel: (Priority, Reliability), sn: u32, payloads: &[&[u8]]) -> Vec<u
         priority,
         sn,
     }
-    .to_vec().expect("it has a wire form");
+    .to_vec()
+    .expect("it has a wire form");
     for payload in payloads {
         bytes.append(&mut put(payload));
     }
@@ -74,7 +75,9 @@ fn frame(channel: (Priority, Reliability), sn: u32, payloads: &[&[u8]]) -> Vec<u
 }
 
 fn put(payload: &[u8]) -> Vec<u8> {
-    Push::new(WireExpr::full("a"), PushBody::Put(Put::new(payload))).to_vec().expect("it has a wire form")
+    Push::new(WireExpr::full("a"), PushBody::Put(Put::new(payload)))
+        .to_vec()
+        .expect("it has a wire form")
 }
 
 fn fragment(sn: u32, marks: &str, payload: &[u8]) -> Vec<u8> {
@@ -87,7 +90,8 @@ fn fragment(sn: u32, marks: &str, payload: &[u8]) -> Vec<u8> {
         drop: marks.contains('d'),
         payload,
     }
-    .to_vec().expect("it has a wire form")
+    .to_vec()
+    .expect("it has a wire form")
 }
 
 fn take(receiver: &mut Receiver, seen: &mut Seen, batch: &[u8]) -> Result<Flow, PeerMisbehaved> {
@@ -218,7 +222,8 @@ fn close_ends_the_batch_and_other_messages_do_not_disturb() {
         reason: 6,
         session: true,
     }
-    .to_vec().expect("it has a wire form");
+    .to_vec()
+    .expect("it has a wire form");
     let late = [close, vec![0xff]].concat();
     let mut receiver = Receiver::new(&established(), 1 << 20);
     let mut seen = Seen::default();
@@ -232,7 +237,11 @@ fn close_ends_the_batch_and_other_messages_do_not_disturb() {
         ext: Default::default(),
     });
     assert_eq!(
-        take(&mut receiver, &mut seen, &open.to_vec().expect("it has a wire form")),
+        take(
+            &mut receiver,
+            &mut seen,
+            &open.to_vec().expect("it has a wire form")
+        ),
         Ok(Flow::Open)
     );
     assert_eq!(receiver.received().ignored, 1);

@@ -19,8 +19,15 @@ impl Batch {
     /// An empty batch over `bytes`, whose length is the most this batch may hold.
     #[must_use]
     pub fn over(bytes: Box<[u8]>) -> Self {
-        debug_assert!(bytes.len() > PREFIX_BYTES, "a batch has room beyond its prefix");
-        Self { bytes, len: PREFIX_BYTES, tail: None }
+        debug_assert!(
+            bytes.len() > PREFIX_BYTES,
+            "a batch has room beyond its prefix"
+        );
+        Self {
+            bytes,
+            len: PREFIX_BYTES,
+            tail: None,
+        }
     }
 
     /// True while the batch holds nothing but its prefix.
@@ -63,7 +70,10 @@ impl Batch {
 
     pub(super) fn commit(&mut self, written: usize) {
         self.len += written;
-        debug_assert!(self.len <= self.bytes.len(), "a batch never outgrows its buffer");
+        debug_assert!(
+            self.len <= self.bytes.len(),
+            "a batch never outgrows its buffer"
+        );
     }
 
     pub(super) fn attach(&mut self, tail: ZSlice) {
@@ -73,7 +83,8 @@ impl Batch {
     /// Writes the length prefix: from here on the batch is what goes out.
     pub(super) fn seal(&mut self) {
         let counted = self.wire_len() - PREFIX_BYTES;
-        let prefix = u16::try_from(counted).expect("a batch is at most 65535 bytes, prefix included");
+        let prefix =
+            u16::try_from(counted).expect("a batch is at most 65535 bytes, prefix included");
         self.bytes[..PREFIX_BYTES].copy_from_slice(&prefix.to_le_bytes());
     }
 
@@ -121,7 +132,9 @@ impl<'a> Tail<'a> {
         match self {
             Tail::Copy(_) => None,
             Tail::Shared(slice) => slice.subslice(start..end),
-            Tail::Part { block, part } => part.get(start..end).map(|bytes| shared_part(block, bytes)),
+            Tail::Part { block, part } => {
+                part.get(start..end).map(|bytes| shared_part(block, bytes))
+            }
         }
     }
 }

@@ -115,7 +115,10 @@ impl Lane {
     /// # Errors
     /// [`EncodeError::TooLong`] if the message has no wire form; nothing was queued, no sequence number used.
     #[inline]
-    pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Result<Pushed, EncodeError> {
+    pub fn push<E: Encode + ?Sized>(
+        &mut self,
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, EncodeError> {
         if let Some(open) = &mut self.open {
             let frame = (self.frame != Some(message.reliability)).then_some(&self.next_sn);
             if let Ok(shared) = append(open, &self.config, frame, message) {
@@ -173,7 +176,10 @@ impl Lane {
     }
 
     #[cold]
-    fn push_fresh<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Result<Pushed, EncodeError> {
+    fn push_fresh<E: Encode + ?Sized>(
+        &mut self,
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, EncodeError> {
         let sealed = self.seal_open();
         let mut batch = self.fresh();
         match append(&mut batch, &self.config, Some(&self.next_sn), message) {
@@ -184,18 +190,27 @@ impl Lane {
             }
             Err(failure) => {
                 self.keep_spare(batch.into_buffer());
-                if failure == EncodeError::NoRoom { self.push_fragments(message) } else { Err(failure) }
+                if failure == EncodeError::NoRoom {
+                    self.push_fragments(message)
+                } else {
+                    Err(failure)
+                }
             }
         }
     }
 
     /// Splits head and payload over as many batches as it takes. Each fragment has its own batch and the next
     /// sequence number; nothing else of this lane can come between, because the lane has one owner.
-    fn push_fragments<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> Result<Pushed, EncodeError> {
+    fn push_fragments<E: Encode + ?Sized>(
+        &mut self,
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, EncodeError> {
         let head = message.head.to_vec()?;
         let payload_bytes = message.payload.bytes();
         let total = head.len() + payload_bytes.len();
-        let room = usize::from(self.config.batch_size).saturating_sub(FRAGMENT_HEADER_BYTES_MAX).max(1);
+        let room = usize::from(self.config.batch_size)
+            .saturating_sub(FRAGMENT_HEADER_BYTES_MAX)
+            .max(1);
         let mut at = 0;
         while at < total {
             let end = total.min(at + room);
@@ -210,7 +225,12 @@ impl Lane {
             };
             let own = head.get(at..end.min(head.len())).unwrap_or(&[]);
             let start = at.max(head.len()) - head.len();
-            let batch = fragment(&header, own, &message.payload, start..start + (end - at - own.len()));
+            let batch = fragment(
+                &header,
+                own,
+                &message.payload,
+                start..start + (end - at - own.len()),
+            );
             self.enqueue(batch);
             self.advance(message.reliability);
             at = end;
@@ -227,7 +247,9 @@ impl Lane {
     /// Ends the open batch; tells whether there was one.
     fn seal_open(&mut self) -> bool {
         self.frame = None;
-        let Some(batch) = self.open.take() else { return false };
+        let Some(batch) = self.open.take() else {
+            return false;
+        };
         self.enqueue(batch);
         true
     }
@@ -239,7 +261,10 @@ impl Lane {
     }
 
     fn fresh(&mut self) -> Batch {
-        let buffer = self.spares.pop().unwrap_or_else(|| vec![0; self.buffer_bytes()].into_boxed_slice());
+        let buffer = self
+            .spares
+            .pop()
+            .unwrap_or_else(|| vec![0; self.buffer_bytes()].into_boxed_slice());
         Batch::over(buffer)
     }
 
@@ -271,7 +296,12 @@ fn append<E: Encode + ?Sized>(
     let mut writer = Writer::new(batch.spare());
     if let Some(next_sn) = frame {
         let sn = next_sn[channel(message.reliability)];
-        FrameHeader { reliability: message.reliability, priority: config.priority, sn }.encode(&mut writer)?;
+        FrameHeader {
+            reliability: message.reliability,
+            priority: config.priority,
+            sn,
+        }
+        .encode(&mut writer)?;
     }
     message.head.encode(&mut writer)?;
     let payload = message.payload.bytes();
@@ -293,9 +323,22 @@ fn append<E: Encode + ?Sized>(
 }
 
 /// One fragment's batch: its header, the part of the message's head that belongs to it, the part of the payload.
-fn fragment(header: &Fragment<'_>, own: &[u8], payload: &Tail<'_>, range: std::ops::Range<usize>) -> Batch {
-    let shared = if range.len() >= SHARE_BYTES_MIN { payload.share(range.start, range.end) } else { None };
-    let copied = if shared.is_some() { &[][..] } else { payload.bytes().get(range).unwrap_or(&[]) };
+fn fragment(
+    header: &Fragment<'_>,
+    own: &[u8],
+    payload: &Tail<'_>,
+    range: std::ops::Range<usize>,
+) -> Batch {
+    let shared = if range.len() >= SHARE_BYTES_MIN {
+        payload.share(range.start, range.end)
+    } else {
+        None
+    };
+    let copied = if shared.is_some() {
+        &[][..]
+    } else {
+        payload.bytes().get(range).unwrap_or(&[])
+    };
     let capacity = FRAGMENT_HEADER_BYTES_MAX + own.len() + copied.len();
     let mut batch = Batch::over(vec![0; capacity].into_boxed_slice());
     let mut writer = Writer::new(batch.spare());

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
-    Encode, Fragment, NetworkMessage, EncodeError, Priority, Push, PushBody, Put, Qos, Reader, Reliability,
-    TransportMessage, WireExpr, Writer,
+    Encode, EncodeError, Fragment, NetworkMessage, Priority, Push, PushBody, Put, Qos, Reader,
+    Reliability, TransportMessage, WireExpr, Writer,
 };
 
 use super::*;
@@ -35,7 +35,12 @@ impl Encode for Head {
 
 fn push(lane: &mut Lane, reliability: Reliability, payload: Tail<'_>) -> Pushed {
     let head = Head(payload.bytes().len());
-    lane.push(&Outgoing { reliability, head: &head, payload }).expect("it has a wire form")
+    lane.push(&Outgoing {
+        reliability,
+        head: &head,
+        payload,
+    })
+    .expect("it has a wire form")
 }
 
 fn pop_all(lane: &mut Lane) -> Vec<Batch> {
@@ -48,7 +53,10 @@ fn wire(batch: &Batch) -> Vec<u8> {
     bytes.extend_from_slice(batch.tail().map_or(&[], |tail| tail.as_slice()));
     assert_eq!(bytes.len(), batch.wire_len());
     let rest = bytes.split_off(2);
-    assert_eq!(u16::from_le_bytes([bytes[0], bytes[1]]) as usize, rest.len());
+    assert_eq!(
+        u16::from_le_bytes([bytes[0], bytes[1]]) as usize,
+        rest.len()
+    );
     rest
 }
 
@@ -72,7 +80,10 @@ fn frames(batch: &[u8]) -> Vec<(Reliability, u32, Vec<Vec<u8>>)> {
 
 fn payload(message: &NetworkMessage<'_>) -> Vec<u8> {
     match message {
-        NetworkMessage::Push(Push { body: PushBody::Put(put), .. }) => put.payload.to_vec(),
+        NetworkMessage::Push(Push {
+            body: PushBody::Put(put),
+            ..
+        }) => put.payload.to_vec(),
         other => panic!("{other:?}"),
     }
 }
@@ -82,12 +93,18 @@ fn small_messages_share_a_batch_and_a_frame_per_channel() {
     use Reliability::{BestEffort, Reliable};
     let mut lane = lane(BATCH_SIZE);
     for (reliability, byte) in [(Reliable, 1), (Reliable, 2), (BestEffort, 3), (Reliable, 4)] {
-        assert_eq!(push(&mut lane, reliability, Tail::Copy(&[byte])), Pushed::Open);
+        assert_eq!(
+            push(&mut lane, reliability, Tail::Copy(&[byte])),
+            Pushed::Open
+        );
     }
     let batches = pop_all(&mut lane);
     assert!(lane.is_empty() && batches.len() == 1);
-    let expected =
-        [(Reliable, 0x7e, vec![vec![1], vec![2]]), (BestEffort, 0x7e, vec![vec![3]]), (Reliable, 0x7f, vec![vec![4]])];
+    let expected = [
+        (Reliable, 0x7e, vec![vec![1], vec![2]]),
+        (BestEffort, 0x7e, vec![vec![3]]),
+        (Reliable, 0x7f, vec![vec![4]]),
+    ];
     assert_eq!(frames(&wire(&batches[0])), expected);
 }
 
@@ -116,7 +133,10 @@ fn batches_fill_up_and_numbers_come_around() {
 /// Sends `payload` alone and puts the fragments it comes out in together again.
 fn fragmented(batch_size: u16, payload: Tail<'_>) -> (Vec<Batch>, Vec<u8>) {
     let mut lane = lane(batch_size);
-    assert_eq!(push(&mut lane, Reliability::BestEffort, payload), Pushed::Sealed);
+    assert_eq!(
+        push(&mut lane, Reliability::BestEffort, payload),
+        Pushed::Sealed
+    );
     let batches = pop_all(&mut lane);
     let mut whole = Vec::new();
     for (index, batch) in batches.iter().enumerate() {
@@ -126,9 +146,18 @@ fn fragmented(batch_size: u16, payload: Tail<'_>) -> (Vec<Batch>, Vec<u8>) {
         let Ok(TransportMessage::Fragment(fragment)) = TransportMessage::decode(&mut r) else {
             panic!("no fragment in {bytes:02x?}");
         };
-        let Fragment { sn, more, first, drop, .. } = fragment;
+        let Fragment {
+            sn,
+            more,
+            first,
+            drop,
+            ..
+        } = fragment;
         assert_eq!(sn, (0x7e + index as u32) & 0x7f);
-        assert_eq!((first, more, drop), (index == 0, index + 1 < batches.len(), false));
+        assert_eq!(
+            (first, more, drop),
+            (index == 0, index + 1 < batches.len(), false)
+        );
         whole.extend_from_slice(fragment.payload);
     }
     (batches, whole)
@@ -140,7 +169,10 @@ fn a_message_too_large_for_a_batch_becomes_fragments() {
         let bytes: Vec<u8> = (0..size).map(|at| at as u8).collect();
         let (_, whole) = fragmented(BATCH_SIZE, Tail::Copy(&bytes));
         let mut r = Reader::new(&whole);
-        assert_eq!(payload(&NetworkMessage::decode(&mut r).expect("whole")), bytes);
+        assert_eq!(
+            payload(&NetworkMessage::decode(&mut r).expect("whole")),
+            bytes
+        );
         assert!(r.is_empty());
     }
 }
@@ -150,16 +182,26 @@ fn a_large_shared_payload_is_not_copied() {
     let slice = ZSlice::from(vec![7; 100_000]);
     let inside = slice.as_slice().as_ptr_range();
     let (batches, whole) = fragmented(u16::MAX, Tail::Shared(&slice));
-    assert_eq!(whole.len(), 100_000 + Head(100_000).to_vec().expect("it has a wire form").len());
+    assert_eq!(
+        whole.len(),
+        100_000 + Head(100_000).to_vec().expect("it has a wire form").len()
+    );
     for batch in &batches {
         let tail = batch.tail().expect("a shared part");
-        assert!(inside.contains(&tail.as_slice().as_ptr()), "the same memory");
+        assert!(
+            inside.contains(&tail.as_slice().as_ptr()),
+            "the same memory"
+        );
         assert!(batch.head().len() < 64, "headers only");
     }
     let mut lane = lane(u16::MAX);
     let fits = slice.subslice(0..SHARE_BYTES_MIN).expect("within");
     push(&mut lane, Reliability::Reliable, Tail::Shared(&fits));
-    push(&mut lane, Reliability::Reliable, Tail::Copy(fits.as_slice()));
+    push(
+        &mut lane,
+        Reliability::Reliable,
+        Tail::Copy(fits.as_slice()),
+    );
     let batches = pop_all(&mut lane);
     let shared: Vec<_> = batches.iter().map(|batch| batch.tail().is_some()).collect();
     assert_eq!(shared, [true, false], "what cannot be shared is copied");
@@ -191,14 +233,29 @@ fn what_has_no_wire_form_is_refused_and_leaves_no_trace() {
     let head = Unsayable("k".repeat(65_536));
     for payload in [Tail::NONE, Tail::Copy(&[1; 100_000])] {
         let mut lane = lane(BATCH_SIZE);
-        let message = Outgoing { reliability: Reliability::Reliable, head: &head, payload };
+        let message = Outgoing {
+            reliability: Reliability::Reliable,
+            head: &head,
+            payload,
+        };
         assert_eq!(lane.push(&message), Err(EncodeError::TooLong));
         assert!(lane.is_empty());
         push(&mut lane, Reliability::Reliable, Tail::Copy(b"a"));
-        assert_eq!(lane.push(&message), Err(EncodeError::TooLong), "beside an open batch as well");
+        assert_eq!(
+            lane.push(&message),
+            Err(EncodeError::TooLong),
+            "beside an open batch as well"
+        );
         push(&mut lane, Reliability::Reliable, Tail::Copy(b"b"));
-        let frames: Vec<_> = pop_all(&mut lane).iter().map(wire).flat_map(|batch| frames(&batch)).collect();
-        let payloads: Vec<_> = frames.iter().flat_map(|(_, _, payloads)| payloads.clone()).collect();
+        let frames: Vec<_> = pop_all(&mut lane)
+            .iter()
+            .map(wire)
+            .flat_map(|batch| frames(&batch))
+            .collect();
+        let payloads: Vec<_> = frames
+            .iter()
+            .flat_map(|(_, _, payloads)| payloads.clone())
+            .collect();
         assert_eq!(payloads, [b"a".to_vec(), b"b".to_vec()]);
         assert_eq!(frames[0].1, 0x7e, "it took no number");
     }
