@@ -5,11 +5,10 @@
 //!
 //! A node is one chunk below its parent. All edges live in one hash table of node numbers, keyed by
 //! (parent, chunk); the children of a node are also two linked lists, those with wildcards apart, so a
-//! search for plain text looks at few nodes. A search walks pairs (node, position in the searched key). Once a
-//! `**` of either side makes several ways to the same pair possible, visited pairs are remembered: no key and no
-//! content, however hostile, costs more than nodes × chunks steps.
+//! search for plain text looks at few nodes. A search comes to each node at most once, with the set of the positions in
+//! the searched key that match there ([`pattern`]): no key and no content, however hostile, costs more than
+//! nodes × chunks / 64 steps, chunks with `$*` apart, and depth × chunks / 8 bytes while it lasts.
 
-use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 
@@ -18,8 +17,10 @@ use zonda_codec::key_expr;
 
 use super::slots::Slots;
 use chunk::Chunk;
+use pattern::Pattern;
 
 mod chunk;
+pub(super) mod pattern;
 
 const NONE: u32 = u32::MAX;
 const ANY: &str = "**";
@@ -55,15 +56,6 @@ enum Values<V> {
         reason = "a vector inside would double the size of every node"
     )]
     Many(Box<Vec<V>>),
-}
-
-/// A pair of the search: the node's own chunk is matched, and so are the first `position` chunks of the key.
-#[derive(Clone, Copy)]
-struct State {
-    node: u32,
-    position: u32,
-    /// Another way may lead to the same pair.
-    ambiguous: bool,
 }
 
 impl<V: Copy + Eq> KeyTree<V> {
@@ -166,17 +158,22 @@ impl<V: Copy + Eq> KeyTree<V> {
     /// Calls `found` with each value whose key intersects `key`: once per (key, value) pair, in no
     /// particular order.
     pub fn matches<F: FnMut(V)>(&self, key: &str, found: &mut F) {
+        self.matches_within(key, usize::MAX, found);
+    }
+
+    /// The same with an end after `nodes_max` nodes; false if there are more to look at.
+    pub fn matches_within<F: FnMut(V)>(&self, key: &str, nodes_max: usize, found: &mut F) -> bool {
         let mut found = |values: &[V]| {
             values.iter().for_each(|value| found(*value));
             ControlFlow::Continue(())
         };
-        self.search(key, &mut found);
+        self.search(key, nodes_max, &mut found) <= nodes_max
     }
 
     /// Whether `found` accepts any value whose key intersects `key`; stops at the first.
     pub fn any<F: FnMut(V) -> bool>(&self, key: &str, found: &mut F) -> bool {
         let mut accepted = false;
-        self.search(key, &mut |values: &[V]| {
+        self.search(key, usize::MAX, &mut |values: &[V]| {
             accepted = values.iter().any(|value| found(*value));
             if accepted {
                 ControlFlow::Break(())
@@ -204,31 +201,42 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// The search behind [`matches`](Self::matches); returns how many pairs and children it looked at.
-    fn search<F>(&self, key: &str, found: &mut F) -> usize
+    /// The search behind [`matches`](Self::matches); returns how many nodes it looked at, `nodes_max` and one more if
+    /// it gave up there.
+    fn search<F>(&self, key: &str, nodes_max: usize, found: &mut F) -> usize
     where
         F: FnMut(&[V]) -> ControlFlow<()>,
     {
+        let pattern = Pattern::new(key);
         let mut walk = Walk {
             tree: self,
-            key: key.split('/').collect(),
-            stack: Vec::new(),
-            visited: HashSet::new(),
-            steps: 0,
+            sets: vec![0; 2 * pattern.words()],
+            pattern,
+            frames: Vec::new(),
+            picks: Vec::new(),
         };
-        if self.root != NONE {
-            walk.push(self.root, 0, false);
+        if let Some(root) = self.nodes.get(self.root) {
+            walk.pattern.start(&mut walk.sets);
+            walk.enter(self.root, root);
         }
-        while let Some(state) = walk.stack.pop() {
-            walk.steps += 1;
-            if let Some(values) = walk.advance(state)
-                && !values.is_empty()
-                && found(values).is_break()
-            {
+        let mut steps = 0;
+        while let Some((child, node)) = walk.next() {
+            steps += 1;
+            if steps > nodes_max {
                 break;
             }
+            let Some(is_end) = walk.step(node) else {
+                continue;
+            };
+            let values = node.values.as_slice();
+            if is_end && !values.is_empty() && found(values).is_break() {
+                break;
+            }
+            if node.children != [NONE; 2] {
+                walk.enter(child, node);
+            }
         }
-        walk.steps
+        steps
     }
 
     fn find(&self, key: &str) -> Option<u32> {
@@ -344,93 +352,99 @@ fn chunks_meet(a: &str, b: &str) -> bool {
     a == "*" || b == "*" || key_expr::intersects(a, b)
 }
 
+/// A search under way: the path from the root to the node it is at.
 struct Walk<'t, 'k, V> {
     tree: &'t KeyTree<V>,
-    key: Vec<&'k str>,
-    stack: Vec<State>,
-    visited: HashSet<(u32, u32)>,
-    steps: usize,
+    pattern: Pattern<'k>,
+    frames: Vec<Frame>,
+    /// The positions that match at each node of the path, one set after another, and room for the next.
+    sets: Vec<u64>,
+    /// Plain children to look at, of all nodes of the path.
+    picks: Vec<u32>,
 }
 
+/// The children of a node of the path that are left.
+struct Frame {
+    /// The rest of the two lists.
+    lists: [u32; 2],
+    /// How many picks belong to the nodes above.
+    picks_above: usize,
+}
+
+/// With more texts to look for than this, the children are counted first.
+const PICKS_FEW: usize = 4;
+
 impl<'t, V: Copy + Eq> Walk<'t, '_, V> {
-    fn push(&mut self, node: u32, position: u32, ambiguous: bool) {
-        if !ambiguous || self.visited.insert((node, position)) {
-            self.stack.push(State {
-                node,
-                position,
-                ambiguous,
-            });
+    /// The next node to look at, below the last of the path.
+    fn next(&mut self) -> Option<(u32, &'t Node<V>)> {
+        let tree = self.tree;
+        while let Some(frame) = self.frames.last_mut() {
+            let child = if self.picks.len() > frame.picks_above {
+                self.picks.pop().unwrap_or(NONE)
+            } else if frame.lists[PLAIN] != NONE {
+                frame.lists[PLAIN]
+            } else {
+                frame.lists[WILD]
+            };
+            let Some(node) = tree.nodes.get(child) else {
+                self.frames.pop();
+                continue;
+            };
+            if let Some(list) = frame.lists.iter_mut().find(|list| **list == child) {
+                *list = node.next;
+            }
+            return Some((child, node));
         }
+        None
     }
 
-    /// Pushes what follows from `state`; returns the node's values if the whole key is matched there.
-    fn advance(&mut self, state: State) -> Option<&'t [V]> {
-        let node = self.tree.nodes.get(state.node)?;
-        let Some(&chunk) = self.key.get(state.position as usize) else {
-            self.skip_to_any(state);
-            return Some(node.values.as_slice());
+    /// Reads the chunk of a child of the path's last node: whether the whole key is matched then, `None` if
+    /// nothing is.
+    fn step(&mut self, child: &Node<V>) -> Option<bool> {
+        let (words, depth) = (self.pattern.words(), self.frames.len());
+        let (path, next) = self.sets.split_at_mut_checked(depth * words)?;
+        let (from, to) = (path.get((depth - 1) * words..)?, next.get_mut(..words)?);
+        let matched = self.pattern.step(from, child.chunk.as_str(), to);
+        matched.then(|| self.pattern.is_end(to))
+    }
+
+    /// Goes down to the node whose chunk was just read.
+    fn enter(&mut self, at: u32, node: &Node<V>) {
+        let (words, depth) = (self.pattern.words(), self.frames.len());
+        self.sets.resize((depth + 2) * words, 0);
+        let mut frame = Frame {
+            lists: node.children,
+            picks_above: self.picks.len(),
         };
-        let is_last = state.position as usize + 1 == self.key.len();
-        if chunk == ANY {
-            return self.advance_any(state, node, is_last);
+        if node.children[PLAIN] != NONE && self.pick(at) {
+            frame.lists[PLAIN] = NONE;
         }
-        let verbatim = is_verbatim(chunk);
-        if node.chunk.as_bytes() == ANY.as_bytes() && !verbatim {
-            self.push(state.node, state.position + 1, true);
-        }
-        self.skip_to_any(state);
-        if list_of(chunk) == PLAIN {
-            if let Some(child) = self.tree.child(state.node, chunk) {
-                self.push(child, state.position + 1, state.ambiguous);
-            }
-        } else {
-            self.meet_children(state, chunk, PLAIN);
-        }
-        if !verbatim {
-            self.meet_children(state, chunk, WILD);
-        }
-        None
+        self.frames.push(frame);
     }
 
-    /// The key goes on with `**`: it may end here, or cover any child and stay.
-    fn advance_any(&mut self, state: State, node: &'t Node<V>, is_last: bool) -> Option<&'t [V]> {
-        // A `**` at the key's end matches all that is below. Each node is then reached by its only path, unless
-        // there were several ways to here.
-        let ambiguous = state.ambiguous || !is_last;
-        let tree = self.tree;
-        for list in [PLAIN, WILD] {
-            for (child, chunk) in tree.children(state.node, list) {
-                self.steps += 1;
-                if !is_verbatim(chunk) {
-                    self.push(child, state.position, ambiguous);
-                }
-            }
+    /// Finds the plain children to look at by their texts, if these are known and fewer than the children.
+    fn pick(&mut self, at: u32) -> bool {
+        let (tree, words, depth) = (self.tree, self.pattern.words(), self.frames.len());
+        let Some(here) = self.sets.get(depth * words..(depth + 1) * words) else {
+            return false;
+        };
+        let positions = here.iter().map(|word| word.count_ones() as usize).sum();
+        if positions > PICKS_FEW && tree.children(at, PLAIN).take(positions).count() < positions {
+            return false;
         }
-        if is_last {
-            return Some(node.values.as_slice());
+        let Some(texts) = self.pattern.plain_next(here) else {
+            return false;
+        };
+        let above = self.picks.len();
+        self.picks
+            .extend(texts.filter_map(|text| tree.child(at, text)));
+        if self.picks.len() > above + 1 {
+            let mut new = self.picks.split_off(above);
+            new.sort_unstable();
+            new.dedup();
+            self.picks.append(&mut new);
         }
-        self.push(state.node, state.position + 1, true);
-        None
-    }
-
-    /// A child `**` matches no chunk at all, so it is reached without a step in the key.
-    fn skip_to_any(&mut self, state: State) {
-        if let Some(node) = self.tree.nodes.get(state.node)
-            && node.children[WILD] != NONE
-            && let Some(child) = self.tree.child(state.node, ANY)
-        {
-            self.push(child, state.position, true);
-        }
-    }
-
-    fn meet_children(&mut self, state: State, chunk: &str, list: usize) {
-        let tree = self.tree;
-        for (child, other) in tree.children(state.node, list) {
-            self.steps += 1;
-            if other != ANY && !is_verbatim(other) && chunks_meet(other, chunk) {
-                self.push(child, state.position + 1, state.ambiguous);
-            }
-        }
+        true
     }
 }
 
