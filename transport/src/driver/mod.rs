@@ -50,6 +50,9 @@ pub enum Ended {
 pub trait Handler: Deliver + Send + 'static {
     /// Everything that one read brought has been delivered: time to write out what was forwarded.
     ///
+    /// Also called when the handler [wants a pause](Deliver::wants_pause) within a read, and then as often as it goes on
+    /// wanting one: the rest is delivered, in its order, when it does not any more.
+    ///
     /// The future completes when the source may be read again; while it waits, only this source is paused.
     fn burst_end(&mut self) -> impl Future<Output = ()> + Send;
 
@@ -95,7 +98,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
         };
         let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);
         tasks.spawn("zonda-tx", move || writer.run(write));
-        read::Reading::new(receiver, outbox, handler)
+        read::Reading::new(tasks, (receiver, outbox), handler)
             .run(read, unread)
             .await;
     });

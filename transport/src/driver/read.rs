@@ -4,11 +4,11 @@
 use std::{any::Any, fmt, sync::Arc, time::Instant};
 
 use zenoh_buffers::{ZSlice, ZSliceBuffer};
-use zonda_runtime::{LinkRead, RxBuf};
+use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{
     outbox::Outbox,
-    protocol::rx::{Flow, Receiver},
+    protocol::rx::{Flow, Pause, Receiver},
 };
 
 use super::{Ended, Handler};
@@ -45,24 +45,29 @@ impl ZSliceBuffer for SharedBlock {
 }
 
 /// State of the reading task.
-pub(super) struct Reading<H> {
+pub(super) struct Reading<R, H> {
+    runtime: R,
     receiver: Receiver,
     outbox: Arc<Outbox>,
     handler: H,
     block: Arc<SharedBlock>,
     /// Bytes of `block` that are dealt with.
     consumed: usize,
+    /// Where to go on in the batch that ends at `consumed`, if the handler wanted a pause within it, and where it starts.
+    paused: Option<(Pause, usize)>,
     pool: Vec<Arc<SharedBlock>>,
 }
 
-impl<H: Handler> Reading<H> {
-    pub(super) fn new(receiver: Receiver, outbox: Arc<Outbox>, handler: H) -> Self {
+impl<R: Runtime, H: Handler> Reading<R, H> {
+    pub(super) fn new(runtime: R, (receiver, outbox): (Receiver, Arc<Outbox>), handler: H) -> Self {
         Self {
+            runtime,
             receiver,
             outbox,
             handler,
             block: Arc::new(SharedBlock::default()),
             consumed: 0,
+            paused: None,
             pool: Vec::new(),
         }
     }
@@ -103,11 +108,18 @@ impl<H: Handler> Reading<H> {
             let delivered = self.deliver();
             // also when a Close came right behind the data: what was forwarded must not stay where it is
             self.handler.burst_end().await;
-            if let Err(ended) = delivered {
-                return ended;
-            }
+            let progress = match delivered {
+                Ok(progress) => progress,
+                Err(ended) => return ended,
+            };
             if self.outbox.is_closed() {
                 return self.why_closed();
+            }
+            if let Progress::Paused = progress {
+                // The peer is not to blame for what nobody came to read meanwhile.
+                self.outbox.note_received(Instant::now());
+                self.runtime.yield_now().await;
+                continue;
             }
             let buffer = self.next_buffer();
             let (result, buffer) = link.read(buffer).await;
@@ -126,25 +138,41 @@ impl<H: Handler> Reading<H> {
         self.outbox.ended().cloned().unwrap_or(Ended::Local)
     }
 
-    /// Hands every whole batch of the block to the receiver.
-    fn deliver(&mut self) -> Result<(), Ended> {
+    /// Hands every whole batch of the block to the receiver, or as many as the handler takes in one go.
+    fn deliver(&mut self) -> Result<Progress, Ended> {
         let buffer = Arc::clone(&self.block);
         let filled = buffer.0.filled();
         let Ok(block) = ZSlice::new(Arc::clone(&buffer) as _, 0, filled.len()) else {
-            return Ok(());
+            return Ok(Progress::Done);
         };
-        while let Some((batch, end)) = next_batch(filled, self.consumed) {
+        loop {
+            if self.handler.wants_pause() {
+                return Ok(Progress::Paused);
+            }
+            let paused = self.paused.take();
+            let start = paused.map_or(self.consumed, |(_, start)| start);
+            let Some((batch, end)) = next_batch(filled, start) else {
+                return Ok(Progress::Done);
+            };
             if self.outbox.is_closed() {
                 return Err(self.why_closed());
             }
             self.consumed = end;
-            match self.receiver.handle_batch(batch, &block, &mut self.handler) {
+            let handler = &mut self.handler;
+            let flow = match paused {
+                None => self.receiver.handle_batch(batch, &block, handler),
+                Some((pause, _)) => self.receiver.resume_batch(pause, batch, &block, handler),
+            };
+            match flow {
                 Ok(Flow::Open) => {}
+                Ok(Flow::Paused(pause)) => {
+                    self.paused = Some((pause, start));
+                    return Ok(Progress::Paused);
+                }
                 Ok(Flow::Closed { reason }) => return Err(Ended::Remote(reason)),
                 Err(misbehaved) => return Err(Ended::Misbehaved(misbehaved.to_string())),
             }
         }
-        Ok(())
     }
 
     /// The buffer to read into next: the same block if no sample holds it, else another one that starts with the
@@ -196,6 +224,14 @@ impl<H: Handler> Reading<H> {
             self.block = Arc::new(SharedBlock(buffer));
         }
     }
+}
+
+/// What became of the batches of a block.
+enum Progress {
+    /// All whole ones are delivered.
+    Done,
+    /// Some are left for when the handler does not want a pause any more.
+    Paused,
 }
 
 /// The batch that starts at `at` and where the next one starts; `None` if it has not arrived as a whole.

@@ -125,7 +125,7 @@ impl Connection {
     }
 
     /// Takes one batch without its length prefix, as a datagram brings it; `block` is the buffer
-    /// that `batch` lies in.
+    /// that `batch` lies in. Makes no pauses, whether `deliver` wants them or not.
     ///
     /// # Errors
     /// The peer broke the protocol; drop the link.
@@ -137,7 +137,20 @@ impl Connection {
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
         self.timers.on_received(now);
-        self.receiver.handle_batch(batch, block, deliver)
+        self.handle_whole(batch, block, deliver)
+    }
+
+    fn handle_whole<D: Deliver>(
+        &mut self,
+        batch: &[u8],
+        block: &ZSlice,
+        deliver: &mut D,
+    ) -> Result<Flow, PeerMisbehaved> {
+        let mut flow = self.receiver.handle_batch(batch, block, deliver)?;
+        while let Flow::Paused(pause) = flow {
+            flow = self.receiver.resume_batch(pause, batch, block, deliver)?;
+        }
+        Ok(flow)
     }
 
     /// Takes the whole batches at the front of `block`, each behind its length prefix, as a stream
@@ -155,7 +168,7 @@ impl Connection {
         let mut rest = block.as_slice();
         let mut flow = Flow::Open;
         while let (Flow::Open, Some((batch, behind))) = (flow, split_batch(rest)) {
-            flow = self.receiver.handle_batch(batch, block, deliver)?;
+            flow = self.handle_whole(batch, block, deliver)?;
             rest = behind;
         }
         Ok(Progress {

@@ -233,6 +233,7 @@ impl Side {
         }
         match flow {
             Ok(Flow::Open) => {}
+            Ok(Flow::Paused(_)) => unreachable!("a connection makes no pauses"),
             Ok(Flow::Closed { reason }) => self.finish(now, End::Closed(reason)),
             Err(misbehaved) => self.finish(now, End::Misbehaved(misbehaved)),
         }

@@ -7,7 +7,7 @@ mod receiver;
 mod sequence;
 
 pub use defragment::{Defragmenter, Piece, Reassembly, ReassemblyLimits};
-pub use receiver::{Context, Deliver, Flow, PeerMisbehaved, Received, Receiver};
+pub use receiver::{Context, Deliver, Flow, Pause, PeerMisbehaved, Received, Receiver};
 pub use sequence::Sequence;
 
 /// The channels of one direction: a priority and a reliability each.

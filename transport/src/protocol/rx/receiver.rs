@@ -25,6 +25,13 @@ pub trait Deliver {
 
     /// Any other message; never [`NetworkMessage::Push`].
     fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>);
+
+    /// Whether enough was done for now: the rest of the batch then waits until [`Receiver::resume_batch`]. Asked after
+    /// each message, so it must cost next to nothing.
+    #[inline]
+    fn wants_pause(&self) -> bool {
+        false
+    }
 }
 
 /// What surrounds a received message.
@@ -38,16 +45,28 @@ pub struct Context<'a> {
     pub priority: Priority,
 }
 
-/// Whether the link goes on after a batch.
+/// How far a batch was read, and whether the link goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// The link stays open.
+    /// The batch was read as a whole, and the link stays open.
     Open,
+    /// The receiver of the messages [wants a pause](Deliver::wants_pause). Nothing else may be handled before
+    /// [`Receiver::resume_batch`] has got the same batch again.
+    Paused(Pause),
     /// The peer has closed the link; what followed in the batch was not read.
     Closed {
         /// The close reason on the wire.
         reason: u8,
     },
+}
+
+/// Where the reading of a batch goes on after a pause: within a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Bytes of the batch that are dealt with.
+    at: usize,
+    reliability: Reliability,
+    priority: Priority,
 }
 
 /// The peer broke the protocol. The link is dropped at once, without a Close.
@@ -171,29 +190,40 @@ impl Receiver {
                 max: self.batch_size,
             });
         }
-        let mut r = Reader::new(batch);
         let mut pass = Pass {
             receiver: self,
             batch_bytes: batch.len(),
             block,
             deliver,
         };
-        while !r.is_empty() {
-            let offset = r.position();
-            let message = pass.decoded(offset, TransportMessage::decode(&mut r))?;
-            match message {
-                TransportMessage::Frame(header) => pass.frame(&header, &mut r)?,
-                TransportMessage::Fragment(fragment) => pass.fragment(&fragment)?,
-                TransportMessage::Close(close) => {
-                    return Ok(Flow::Closed {
-                        reason: close.reason,
-                    });
-                }
-                TransportMessage::KeepAlive => {}
-                _ => pass.receiver.counters.ignored += 1,
-            }
+        pass.batch(&mut Reader::new(batch))
+    }
+
+    /// Goes on with a batch where a pause interrupted it; all else as for [`Receiver::handle_batch`].
+    ///
+    /// # Errors
+    /// The peer broke the protocol; what came before in the batch has been delivered.
+    #[cold]
+    pub fn resume_batch<D: Deliver>(
+        &mut self,
+        pause: Pause,
+        batch: &[u8],
+        block: &ZSlice,
+        deliver: &mut D,
+    ) -> Result<Flow, PeerMisbehaved> {
+        let mut pass = Pass {
+            receiver: self,
+            batch_bytes: batch.len(),
+            block,
+            deliver,
+        };
+        let mut r = Reader::new(batch);
+        pass.decoded(0, r.take(pause.at))?;
+        let channel = (pause.priority, pause.reliability);
+        match pass.messages(channel, &mut r)? {
+            Some(pause) => Ok(Flow::Paused(pause)),
+            None => pass.batch(&mut r),
         }
-        Ok(Flow::Open)
     }
 
     /// Applies the sequence rule: `None` if the frame or fragment is to be dropped, else its channel
@@ -237,9 +267,54 @@ struct Pass<'p, D> {
 }
 
 impl<D: Deliver> Pass<'_, D> {
+    /// Hands on what follows in the batch, from between two of its transport messages.
+    #[inline]
+    fn batch(&mut self, r: &mut Reader<'_>) -> Result<Flow, PeerMisbehaved> {
+        while !r.is_empty() {
+            let offset = r.position();
+            let message = self.decoded(offset, TransportMessage::decode(r))?;
+            let pause = match message {
+                TransportMessage::Frame(header) => self.frame(&header, r)?,
+                TransportMessage::Fragment(fragment) => {
+                    self.fragment(&fragment)?;
+                    self.pause((fragment.priority, fragment.reliability), r)
+                }
+                TransportMessage::Close(close) => {
+                    return Ok(Flow::Closed {
+                        reason: close.reason,
+                    });
+                }
+                TransportMessage::KeepAlive => None,
+                _ => {
+                    self.receiver.counters.ignored += 1;
+                    None
+                }
+            };
+            if let Some(pause) = pause {
+                return Ok(Flow::Paused(pause));
+            }
+        }
+        Ok(Flow::Open)
+    }
+
+    /// Where to go on if the receiver of the messages wants a pause.
+    #[inline]
+    fn pause(&self, channel: (Priority, Reliability), r: &Reader<'_>) -> Option<Pause> {
+        let (priority, reliability) = channel;
+        self.deliver.wants_pause().then(|| Pause {
+            at: r.position(),
+            reliability,
+            priority,
+        })
+    }
+
     /// Hands on the messages of a frame, whose header was just read from `r`.
     #[inline]
-    fn frame(&mut self, header: &FrameHeader, r: &mut Reader<'_>) -> Result<(), PeerMisbehaved> {
+    fn frame(
+        &mut self,
+        header: &FrameHeader,
+        r: &mut Reader<'_>,
+    ) -> Result<Option<Pause>, PeerMisbehaved> {
         let FrameHeader {
             priority,
             reliability,
@@ -248,15 +323,26 @@ impl<D: Deliver> Pass<'_, D> {
         } = *header;
         let Some((channel, _)) = self.receiver.admit(priority, reliability, sn)? else {
             self.receiver.counters.frames_dropped += 1;
-            return self.skip(r);
+            self.skip(r)?;
+            return Ok(None);
         };
         self.receiver.defragmenter.interrupt(channel);
+        self.messages((priority, reliability), r)
+    }
+
+    /// Hands on the messages of a frame that are left in `r`.
+    #[inline]
+    fn messages(
+        &mut self,
+        (priority, reliability): (Priority, Reliability),
+        r: &mut Reader<'_>,
+    ) -> Result<Option<Pause>, PeerMisbehaved> {
         let context = Context {
             block: self.block,
             reliability,
             priority,
         };
-        let mut messages = 0;
+        let (mut messages, mut pause) = (0, None);
         while let Some(byte) = r.peek().filter(|byte| NetworkMessage::starts(*byte)) {
             let offset = r.position();
             if byte & ID_BITS == PUSH_ID {
@@ -267,9 +353,13 @@ impl<D: Deliver> Pass<'_, D> {
                 self.deliver.message(message, &context);
             }
             messages += 1;
+            pause = self.pause((priority, reliability), r);
+            if pause.is_some() {
+                break;
+            }
         }
         self.receiver.counters.messages += messages;
-        Ok(())
+        Ok(pause)
     }
 
     /// Reads over the messages of a dropped frame; another frame may follow in the batch.

@@ -33,6 +33,9 @@ struct Seen {
     others: usize,
     blocks: Vec<ZSlice>,
     last: Option<(Priority, Reliability)>,
+    /// A pause is wanted whenever this many messages have come since the last.
+    pauses_after: Option<usize>,
+    since_pause: usize,
 }
 
 impl Deliver for Seen {
@@ -49,11 +52,18 @@ impl Deliver for Seen {
         );
         self.blocks.push(context.block.clone());
         self.last = Some((context.priority, context.reliability));
+        self.since_pause += 1;
     }
 
     fn message(&mut self, message: NetworkMessage<'_>, _context: &Context<'_>) {
         assert!(!matches!(message, NetworkMessage::Push(_)));
         self.others += 1;
+        self.since_pause += 1;
+    }
+
+    fn wants_pause(&self) -> bool {
+        self.pauses_after
+            .is_some_and(|after| self.since_pause >= after)
     }
 }
 
@@ -78,6 +88,16 @@ fn put(payload: &[u8]) -> Vec<u8> {
     Push::new(WireExpr::full("a"), PushBody::Put(Put::new(payload)))
         .to_vec()
         .expect("it has a wire form")
+}
+
+fn end() -> Vec<u8> {
+    ResponseFinal {
+        rid: 1,
+        qos: Default::default(),
+        timestamp: None,
+    }
+    .to_vec()
+    .expect("it has a wire form")
 }
 
 fn fragment(sn: u32, marks: &str, payload: &[u8]) -> Vec<u8> {
@@ -118,12 +138,7 @@ fn frames_are_delivered_in_place_and_in_order() {
     batch.append(&mut frame(DATA, 100, &[b"one", b"two"]));
     let be = (Priority::RealTime, Reliability::BestEffort);
     batch.append(&mut frame(be, 100, &[b"three"]));
-    let end = ResponseFinal {
-        rid: 1,
-        qos: Default::default(),
-        timestamp: None,
-    };
-    batch.append(&mut end.to_vec().expect("it has a wire form"));
+    batch.append(&mut end());
     batch.append(&mut frame(DATA, 101, &[]));
     let (seen, received) = receive(&established(), &[batch, Vec::new()]);
     assert_eq!(
@@ -451,4 +466,47 @@ fn memory_is_reused_only_when_it_is_free() {
     assert_ne!(addresses[0], addresses[1], "held");
     assert_eq!(addresses[3], addresses[4], "let go");
     assert_eq!(addresses[4], addresses[5], "let go");
+}
+
+/// Frames of two channels in one batch, and a message in fragments: with pauses all is as without.
+#[test]
+fn a_pause_loses_and_repeats_nothing() {
+    let mut batch = frame(DATA, 100, &[b"1", b"2", b"3"]);
+    batch.append(&mut end());
+    batch.append(&mut frame(
+        (Priority::RealTime, Reliability::BestEffort),
+        100,
+        &[b"4"],
+    ));
+    let whole = put(b"5");
+    let (front, back) = whole.split_at(3);
+    let batches = [
+        batch,
+        fragment(101, "mf", front),
+        fragment(102, "", back),
+        frame(DATA, 103, &[b"6"]),
+    ];
+    for pauses_after in [None, Some(1), Some(2), Some(3), Some(7)] {
+        let mut receiver = Receiver::new(&established(), 1 << 20);
+        let mut seen = Seen {
+            pauses_after,
+            ..Seen::default()
+        };
+        let mut pauses = 0;
+        for bytes in &batches {
+            let block = ZSlice::from(bytes.clone());
+            let mut flow = receiver.handle_batch(block.as_slice(), &block, &mut seen);
+            while let Ok(Flow::Paused(pause)) = flow {
+                pauses += 1;
+                seen.since_pause = 0;
+                flow = receiver.resume_batch(pause, block.as_slice(), &block, &mut seen);
+            }
+            assert_eq!(flow, Ok(Flow::Open));
+        }
+        assert_eq!(seen.payloads, [b"1", b"2", b"3", b"4", b"5", b"6"]);
+        assert_eq!((seen.others, seen.last), (1, Some(DATA)));
+        assert_eq!(pauses, pauses_after.map_or(0, |after| 7 / after));
+        let received = receiver.received();
+        assert_eq!((received.messages, received.batches), (7, 4));
+    }
 }
