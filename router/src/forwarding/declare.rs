@@ -66,15 +66,15 @@ impl ForwardingTable {
             mapping: Mapping::Receiver,
             ..expr
         };
-        let key = self.key(face, &expr);
+        let key = self.declared_key(face, &expr);
         let limits = self.limits;
-        let Some(source) = self.face_mut(face) else {
+        let (Some(key), Some(source)) = (key, self.face_mut(face)) else {
             return;
         };
-        let Some(key) = key.filter(|_| id != 0) else {
+        if id == 0 {
             source.counters.bad_keys += 1;
             return;
-        };
+        }
         let known = source.ids.text(id, Mapping::Sender).is_some();
         let length = key.as_str().len();
         let count = source.ids.their_count();
@@ -111,12 +111,8 @@ impl ForwardingTable {
         (kind, id, expr, info): (Kind, u32, WireExpr<'_>, QueryableInfo),
         actions: &mut Vec<Action>,
     ) {
-        let key = self.key(face, &expr);
-        let Some(source) = self.face_mut(face) else {
-            return;
-        };
-        let Some(key) = key else {
-            source.counters.bad_keys += 1;
+        let key = self.declared_key(face, &expr);
+        let (Some(key), Some(source)) = (key, self.face_mut(face)) else {
             return;
         };
         let relation = source.relation;

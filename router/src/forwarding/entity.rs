@@ -192,6 +192,11 @@ impl Entities {
         self.slots.get(entity).map(|entity| &entity.key)
     }
 
+    /// All entities have numbers below this.
+    pub(super) fn places(&self) -> u32 {
+        self.slots.places()
+    }
+
     pub(super) fn sources(&self, entity: u32) -> &[Source] {
         match self.slots.get(entity) {
             Some(entity) => entity.sources.as_slice(),

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use zonda_codec::{QueryableInfo, ZenohId};
 
+use super::answer::Answer;
 use super::entity::{Kind, PerKind};
 use super::ids::KeyIds;
 use super::interest::{Group, Kept};
 use super::key_tree::KeyTree;
-use super::limits::{FaceCounters, Limits};
+use super::limits::{BadKey, FaceCounters, Limits};
 use super::policy::Relation;
 use super::upstream::Asked;
 use super::{FaceId, FaceInfo};
@@ -34,6 +35,8 @@ pub(super) struct Face {
     last_told_id: u32,
     /// Its interests, by its ids.
     pub(super) interests: HashMap<u32, Kept>,
+    /// The answer to an interest of its that is not told in full yet.
+    pub(super) answer: Option<Box<Answer>>,
     /// Its aggregate interests, by kind and key.
     pub(super) groups: HashMap<(Kind, Arc<str>), Group>,
     /// Its interests that permit D_KEYEXPR, by key.
@@ -55,6 +58,8 @@ pub(super) struct Face {
     /// Bytes of the keys it declared.
     pub(super) key_bytes: usize,
     pub(super) counters: FaceCounters,
+    /// It was told of that one of its keys cannot be used.
+    told_of_bad_key: bool,
 }
 
 /// What a face knows of an entity.
@@ -76,6 +81,7 @@ impl Face {
             told: PerKind::default(),
             last_told_id: 0,
             interests: HashMap::new(),
+            answer: None,
             groups: HashMap::new(),
             granting: KeyTree::new(),
             grants_all: 0,
@@ -87,6 +93,7 @@ impl Face {
             neighbours: HashSet::new(),
             key_bytes: 0,
             counters: FaceCounters::default(),
+            told_of_bad_key: false,
         }
     }
 
@@ -114,6 +121,16 @@ impl Face {
             && (count >= limit || self.key_bytes.saturating_add(length) > limits.key_bytes_max);
         self.counters.over_limit += u64::from(full);
         full
+    }
+
+    /// Tells whoever runs this node of the first key of this neighbour that cannot be used; the others are only counted.
+    pub(super) fn tell_of(&mut self, bad: &BadKey) {
+        if !std::mem::replace(&mut self.told_of_bad_key, true) {
+            let zid = self.info.zid;
+            tracing::warn!(
+                "what {zid} sends on a key is ignored: {bad}; more of this is only counted"
+            );
+        }
     }
 
     /// How many entities of a kind it occupies, and how many it may.

@@ -12,7 +12,6 @@ use super::announce::{kinds, visible};
 use super::entity::Kind;
 use super::face::Face;
 use super::ids::Spelling;
-use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
 
@@ -35,6 +34,8 @@ pub(super) struct Kept {
     pub(super) want: Option<u32>,
     /// Its D_FINAL waits for the gateways'.
     pub(super) unanswered: bool,
+    /// Its D_FINAL waits for the rest of this node's own answer.
+    pub(super) answering: bool,
 }
 
 impl Kept {
@@ -70,15 +71,18 @@ struct Left {
 }
 
 /// An interest whose key is resolved.
-struct Asking {
-    id: u32,
-    mode: InterestMode,
-    options: InterestOptions,
-    key: Option<Arc<str>>,
+#[derive(Debug)]
+pub(super) struct Asking {
+    pub(super) id: u32,
+    pub(super) mode: InterestMode,
+    pub(super) options: InterestOptions,
+    pub(super) key: Option<Arc<str>>,
 }
 
 impl ForwardingTable {
-    /// An INTEREST from a neighbour. Those of served nodes are kept; those of fellow peers are answered only, as
+    /// An INTEREST from a neighbour. If there is much to tell, the answer only begins:
+    /// [`answer_on`](Self::answer_on) goes on with it.
+    /// Those of served nodes are kept; those of fellow peers are answered only, as
     /// peers tell each other of changes anyway; others are not this node's to answer.
     pub fn handle_interest(
         &mut self,
@@ -86,6 +90,7 @@ impl ForwardingTable {
         interest: &Interest<'_>,
         actions: &mut Vec<Action>,
     ) {
+        while self.answer_on(face, actions) {}
         let Some(asking_face) = self.face_mut(face) else {
             return;
         };
@@ -103,14 +108,14 @@ impl ForwardingTable {
             self.clear(user, left, actions);
             return;
         }
-        let key = interest.wire_expr.map(|expr| self.key(face, &expr));
+        let key = interest
+            .wire_expr
+            .map(|expr| self.declared_key(face, &expr));
         let key: Option<KeyExpr<'static>> = match key {
             None => None,
             Some(Some(key)) => Some(key),
             Some(None) => {
-                if let Some(face) = self.face_mut(face) {
-                    face.counters.bad_keys += 1;
-                }
+                self.end_refused(face, interest, actions);
                 return;
             }
         };
@@ -121,62 +126,17 @@ impl ForwardingTable {
             key: key.map(Arc::from),
         };
         match interest.mode {
-            InterestMode::Current => self.answer_current_only(face, &asking, actions),
+            InterestMode::Current if !Self::answers_current(asking.options) => {}
+            InterestMode::Current => self.answer(face, asking, actions),
             _ if relation.conduct().keep_interests => self.keep(face, asking, actions),
-            _ => {
-                self.answer(face, &asking, actions);
-                message::declare(face, Some(asking.id), Declaration::Final, actions);
-            }
+            _ => self.answer(face, asking, actions),
         }
     }
 
-    /// Current alone is served for tokens only; the reference answers nothing else.
-    fn answer_current_only(&mut self, face: FaceId, asking: &Asking, actions: &mut Vec<Action>) {
-        let (tokens, others) = (
-            InterestOptions::TOKENS,
-            [InterestOptions::SUBSCRIBERS, InterestOptions::QUERYABLES],
-        );
-        if !asking.options.contains(tokens)
-            || others.iter().any(|other| asking.options.contains(*other))
-        {
-            return;
-        }
-        let Some(asker) = self.face(face) else {
-            return;
-        };
-        let entities = self.entities(Kind::Token);
-        let mut keys = Vec::new();
-        self.for_each_matching(Kind::Token, asking.key.as_deref(), &mut |entity| {
-            if visible(Kind::Token, entities.sources(entity), asker).is_some() {
-                keys.extend(entities.key(entity).cloned());
-            }
-        });
-        keys.sort_unstable();
-        for key in keys {
-            self.tell_token(face, asking.id, &key, actions);
-        }
-        let is_served = self.relation(face) == Some(Relation::Served);
-        let asked = is_served && self.ask_current(face, asking.id, asking.key.clone(), actions);
-        if !asked {
-            message::declare(face, Some(asking.id), Declaration::Final, actions);
-        }
-    }
-
-    /// One token of an answer that is not kept: its id means nothing and is 0.
-    pub(super) fn tell_token(
-        &mut self,
-        face: FaceId,
-        interest_id: u32,
-        key: &str,
-        actions: &mut Vec<Action>,
-    ) {
-        if let Some(asker) = self.face(face) {
-            let expr = asker.ids.spell_declared(key).wire_expr(key);
-            let body = Declaration::Token {
-                id: 0,
-                wire_expr: expr,
-            };
-            message::declare(face, Some(interest_id), body, actions);
+    /// Whoever waits for the end of an answer gets it, also if the interest itself is ignored.
+    fn end_refused(&mut self, face: FaceId, interest: &Interest<'_>, actions: &mut Vec<Action>) {
+        if interest.mode != InterestMode::Current || Self::answers_current(interest.options) {
+            message::declare(face, Some(interest.id), Declaration::Final, actions);
         }
     }
 
@@ -195,6 +155,7 @@ impl ForwardingTable {
             aggregate,
             want: None,
             unanswered: false,
+            answering: asking.mode == InterestMode::CurrentFuture,
         };
         // An id in use is used anew. The old interest leaves its groups and its gateways when the new one is there, so
         // that what both have in common stays as it is.
@@ -213,16 +174,18 @@ impl ForwardingTable {
                 leave_group(asker, &group);
             });
             self.clear(user, left, actions);
+            message::declare(face, Some(asking.id), Declaration::Final, actions);
             return;
         }
         asker.key_bytes += length;
+        let answers = kept.answering;
         self.register(face, asking.id, kept);
-        if asking.mode == InterestMode::CurrentFuture {
-            self.answer(face, &asking, actions);
-        }
-        let waits = self.ask_for(user, (asking.mode, asking.options, asking.key), actions);
+        let want = (asking.mode, asking.options, asking.key.clone());
+        let waits = self.ask_for(user, want, actions);
         self.clear(user, left, actions);
-        if !waits {
+        if answers {
+            self.answer(face, asking, actions);
+        } else if !waits {
             message::declare(face, Some(asking.id), Declaration::Final, actions);
         }
     }
@@ -316,43 +279,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells what is known and matches, as answers to the interest.
-    fn answer(&mut self, face: FaceId, asking: &Asking, actions: &mut Vec<Action>) {
-        for kind in kinds(asking.options) {
-            let group = self.face(face).and_then(|asker| {
-                let kept = asker.interests.get(&asking.id)?;
-                kept.group_key(kind).cloned()
-            });
-            if let Some(key) = group {
-                self.answer_group(face, (kind, key), asking.id, actions);
-                continue;
-            }
-            let Some(asker) = self.face(face) else {
-                return;
-            };
-            let entities = self.entities(kind);
-            let mut matching = Vec::new();
-            self.for_each_matching(kind, asking.key.as_deref(), &mut |entity| {
-                if let Some(info) = visible(kind, entities.sources(entity), asker) {
-                    matching.push((entity, info));
-                }
-            });
-            matching.sort_unstable_by_key(|(entity, _)| *entity);
-            for entity in matching {
-                self.tell(kind, entity, face.index, Some(asking.id), actions);
-            }
-        }
-    }
-
-    fn for_each_matching(&self, kind: Kind, key: Option<&str>, found: &mut impl FnMut(u32)) {
-        let tree = &self.entities(kind).tree;
-        match key {
-            Some(key) => tree.matches(key, found),
-            None => tree.for_each(found),
-        }
-    }
-
-    fn answer_group(
+    /// One declaration stands for all that match.
+    pub(super) fn answer_group(
         &mut self,
         face: FaceId,
         (kind, key): (Kind, Arc<str>),

@@ -2,15 +2,21 @@
 
 //! How much of this node's memory one neighbour may take, and what happened to the rest.
 
+use zonda_codec::KeyExprError;
+
 /// Limits per face. What exceeds one is ignored and counted in [`FaceCounters`]; the link stays up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one key expression. Default 8192.
+    /// Bytes of one key expression. Default 65535, the longest the protocol can say.
     pub key_length_max: usize,
-    /// Chunks of one key expression. Default 256. What it takes to match two keys grows with the product of their chunks.
+    /// Chunks of one key expression. Default 16384. To match two keys takes at most the product of their chunks / 64 steps
+    /// and as many bits of memory meanwhile as the product of their chunks: at the default 4 million steps and 32 MiB, for
+    /// keys of nothing but short chunks and `**`.
     pub key_chunks_max: usize,
-    /// Chunks of one key expression that hold wildcards. Default 32.
-    pub key_wild_chunks_max: usize,
+    /// Chunks of one key expression that hold `$*`. Default 32. Each is compared with up to all chunks of the other key.
+    pub key_glob_chunks_max: usize,
+    /// Bytes of these chunks together. Default 1024. To compare one takes at most the product of the two lengths.
+    pub key_glob_bytes_max: usize,
     /// Key expression ids a neighbour may declare. Default 65535, all there are.
     pub key_ids_max: usize,
     /// Key expression ids this node declares to a neighbour; beyond it keys are written in full. Default 16384.
@@ -23,6 +29,8 @@ pub struct Limits {
     pub tokens_max: usize,
     /// Interests. Default 20 000: each that covers a key costs time whenever something is declared on it.
     pub interests_max: usize,
+    /// Declarations told in one go in answer to an interest; the rest waits until others had their turn. Default 1000.
+    pub answer_slice_max: usize,
     /// Bytes of all declared keys (ids, entities and interests) together. Default 256 MiB.
     pub key_bytes_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
@@ -32,15 +40,17 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            key_length_max: 8192,
-            key_chunks_max: 256,
-            key_wild_chunks_max: 32,
+            key_length_max: 65_535,
+            key_chunks_max: 16_384,
+            key_glob_chunks_max: 32,
+            key_glob_bytes_max: 1024,
             key_ids_max: 65_535,
             own_key_ids_max: 16_384,
             subscribers_max: 2_000_000,
             queryables_max: 500_000,
             tokens_max: 500_000,
             interests_max: 20_000,
+            answer_slice_max: 1000,
             key_bytes_max: 256 << 20,
             neighbours_max: 10_000,
         }
@@ -48,17 +58,68 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether a neighbour may use this key.
-    pub(super) fn allow(&self, key: &str) -> bool {
-        let (mut chunks, mut wild) = (0, 0);
+    /// Whether a key is within the limits.
+    ///
+    /// # Errors
+    /// The first limit that it exceeds.
+    pub fn check(&self, key: &str) -> Result<(), KeyOverLimit> {
+        let (mut chunks, mut globs, mut glob_bytes) = (0, 0, 0);
         for chunk in key.split('/') {
             chunks += 1;
-            wild += usize::from(chunk.contains('*'));
+            if chunk.contains("$*") {
+                globs += 1;
+                glob_bytes += chunk.len();
+            }
         }
-        key.len() <= self.key_length_max
-            && chunks <= self.key_chunks_max
-            && wild <= self.key_wild_chunks_max
+        let check = |(limit, unit), value, max| {
+            let over = KeyOverLimit {
+                limit,
+                unit,
+                value,
+                max,
+            };
+            if value > max { Err(over) } else { Ok(()) }
+        };
+        check(("key_length_max", "bytes"), key.len(), self.key_length_max)?;
+        check(("key_chunks_max", "chunks"), chunks, self.key_chunks_max)?;
+        let unit = "chunks with `$*`";
+        check(
+            ("key_glob_chunks_max", unit),
+            globs,
+            self.key_glob_chunks_max,
+        )?;
+        let unit = "bytes in chunks with `$*`";
+        check(
+            ("key_glob_bytes_max", unit),
+            glob_bytes,
+            self.key_glob_bytes_max,
+        )
     }
+}
+
+/// What a key has too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a key of {value} {unit} exceeds the limit of {max} ({limit})")]
+pub struct KeyOverLimit {
+    /// The name of the field in [`Limits`].
+    pub limit: &'static str,
+    /// What is counted.
+    pub unit: &'static str,
+    /// How much the key has.
+    pub value: usize,
+    /// The limit.
+    pub max: usize,
+}
+
+/// Why a key of a neighbour cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadKey {
+    #[error(transparent)]
+    OverLimit(#[from] KeyOverLimit),
+    #[error(transparent)]
+    Invalid(#[from] KeyExprError),
+    #[error("key expression id {scope} was not declared")]
+    UnknownId { scope: u16 },
 }
 
 /// What a neighbour sent and the table ignored.
@@ -66,8 +127,10 @@ impl Limits {
 pub struct FaceCounters {
     /// Declarations and interests beyond a limit.
     pub over_limit: u64,
-    /// Keys that are too long, have too many chunks or wildcards, are not canonical, or use an id that was not declared.
+    /// Declarations and interests on keys that exceed a limit, are not canonical, or use an id that was not declared.
     pub bad_keys: u64,
+    /// Data messages on such keys.
+    pub bad_pushes: u64,
     /// Ids declared again with another text.
     pub id_conflicts: u64,
     /// Ends of things that never began.

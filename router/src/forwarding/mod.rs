@@ -11,6 +11,7 @@
 //! - [`limits`] bounds what one neighbour may occupy.
 
 mod announce;
+mod answer;
 mod declare;
 mod entity;
 mod face;
@@ -29,7 +30,7 @@ mod table;
 mod upstream;
 
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
-pub use limits::{FaceCounters, Limits};
+pub use limits::{FaceCounters, KeyOverLimit, Limits};
 pub use policy::Relation;
 pub use route::{Hop, Route};
 pub use table::ForwardingTable;

@@ -69,6 +69,11 @@ impl<T> Slots<T> {
         }
     }
 
+    /// How many places there are, free ones included.
+    pub(super) fn places(&self) -> u32 {
+        u32::try_from(self.places.len()).unwrap_or(u32::MAX)
+    }
+
     /// The value at a place.
     #[inline]
     pub(super) fn get(&self, index: u32) -> Option<&T> {

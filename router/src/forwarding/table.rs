@@ -15,7 +15,7 @@ use super::entity::{Entities, Kind, PerKind};
 use super::face::Face;
 use super::interest::InterestRef;
 use super::key_tree::KeyTree;
-use super::limits::{FaceCounters, Limits};
+use super::limits::{BadKey, FaceCounters, KeyOverLimit, Limits};
 use super::policy::Relation;
 use super::slots::Slots;
 use super::upstream::{Want, WantKey};
@@ -177,7 +177,44 @@ impl ForwardingTable {
     /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical
     /// key expression, or exceeds what [`Limits`] say of keys.
     pub fn key(&self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
-        self.resolve(self.face(face)?, expr)
+        self.resolve(self.face(face)?, expr).ok()
+    }
+
+    /// The same for what `face` pushes: a key that cannot be used is counted, and the first one of a neighbour told of.
+    pub fn push_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
+        let key = self.resolve(self.face(face)?, expr);
+        key.map_err(|bad| {
+            if let Some(source) = self.face_mut(face) {
+                source.counters.bad_pushes += 1;
+                source.tell_of(&bad);
+            }
+        })
+        .ok()
+    }
+
+    /// The same for what `face` declares or asks.
+    pub(super) fn declared_key(
+        &mut self,
+        face: FaceId,
+        expr: &WireExpr<'_>,
+    ) -> Option<KeyExpr<'static>> {
+        let key = self.resolve(self.face(face)?, expr);
+        key.map_err(|bad| {
+            if let Some(source) = self.face_mut(face) {
+                source.counters.bad_keys += 1;
+                source.tell_of(&bad);
+            }
+        })
+        .ok()
+    }
+
+    /// Whether the table takes a key of the node's own session; the neighbours would have to ignore what exceeds these
+    /// limits.
+    ///
+    /// # Errors
+    /// The first limit that it exceeds.
+    pub fn check_key(&self, key: &KeyExpr<'_>) -> Result<(), KeyOverLimit> {
+        self.limits.check(key.as_str())
     }
 
     /// Answers a query with its end, as nobody answers queries yet. A key that cannot be resolved has the same
@@ -226,27 +263,21 @@ impl ForwardingTable {
         self.entities.of_mut(kind)
     }
 
-    pub(super) fn resolve(&self, face: &Face, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
-        let limit = self.limits.key_length_max;
+    fn resolve(&self, face: &Face, expr: &WireExpr<'_>) -> Result<KeyExpr<'static>, BadKey> {
         if expr.scope == 0 {
-            if !self.limits.allow(expr.suffix) {
-                return None;
-            }
-            return Some(KeyExpr::new(expr.suffix).ok()?.into_owned());
+            self.limits.check(expr.suffix)?;
+            return Ok(KeyExpr::new(expr.suffix)?.into_owned());
         }
-        let text = face.ids.text(expr.scope, expr.mapping)?;
-        if text.len() + expr.suffix.len() > limit {
-            return None;
-        }
+        let Some(text) = face.ids.text(expr.scope, expr.mapping) else {
+            return Err(BadKey::UnknownId { scope: expr.scope });
+        };
         let text: Arc<str> = if expr.suffix.is_empty() {
             text.clone()
         } else {
             format!("{text}{}", expr.suffix).into()
         };
-        if !self.limits.allow(&text) {
-            return None;
-        }
-        KeyExpr::from_shared(text).ok()
+        self.limits.check(&text)?;
+        Ok(KeyExpr::from_shared(text)?)
     }
 
     /// The admin space is a local face of its own, so that it never mixes with the session's ids.

@@ -426,6 +426,7 @@ impl ForwardingTable {
             };
             if let Some(kept) = face.interests.get_mut(&user.id)
                 && std::mem::take(&mut kept.unanswered)
+                && !kept.answering
             {
                 message::declare(face.id, Some(user.id), Declaration::Final, actions);
             }

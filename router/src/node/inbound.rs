@@ -6,7 +6,10 @@
 //! Forwarding is cut-through: of a data message only the head is written anew, with the neighbour's spelling of the
 //! key, and a timestamp where this node gives one; the body goes on as the bytes it came as.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use zonda_codec::{
     CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody, Qos,
@@ -27,7 +30,7 @@ use super::{
     Delivery, Opened,
     publish::call,
     route::{Hop, Route, RouteCache},
-    shared::{Shared, ntp64_now},
+    shared::{Shared, State, ntp64_now},
 };
 
 /// The receiving end of one face.
@@ -38,6 +41,8 @@ pub(super) struct Inbound {
     outbox: Arc<Outbox>,
     cache: RouteCache,
     burst: Burst,
+    /// The table has more to tell in answer to a question of this neighbour; what else it sent waits until then.
+    answering: bool,
 }
 
 /// What one read's worth of messages leaves to do.
@@ -53,7 +58,17 @@ struct Burst {
     opened: Vec<Opened>,
     /// The address of that route.
     opened_for: usize,
+    /// Messages handed on since the last pause, and [`WORK_MAX`] once anything else took too long.
+    work: usize,
+    /// When the first message came that takes time of its own.
+    busy_since: Option<Instant>,
 }
+
+/// Messages handed on, counted for each who gets them, before other tasks have their turn.
+const WORK_MAX: usize = 16_384;
+
+/// How long questions to the table and changes of it may take together before other tasks have their turn.
+const BUSY_MAX: Duration = Duration::from_millis(2);
 
 impl Burst {
     fn touch(&mut self, outbox: &Arc<Outbox>) {
@@ -88,6 +103,21 @@ impl Burst {
 
     fn now(&mut self) -> Ntp64 {
         *self.now.get_or_insert_with(ntp64_now)
+    }
+
+    /// Before something that takes time of its own. The clock is read for these only, never for a message on a known route.
+    fn begin_work(&mut self) {
+        self.busy_since.get_or_insert_with(Instant::now);
+    }
+
+    /// After it.
+    fn end_work(&mut self) {
+        if self
+            .busy_since
+            .is_some_and(|since| since.elapsed() >= BUSY_MAX)
+        {
+            self.work = WORK_MAX;
+        }
     }
 }
 
@@ -136,16 +166,20 @@ impl Inbound {
             outbox,
             cache: RouteCache::default(),
             burst: Burst::default(),
+            answering: false,
         }
     }
 
     /// Asks the table and remembers the answer. `None` for a key that cannot be resolved.
     #[cold]
     fn look_up(&mut self, expr: &WireExpr<'_>) -> Option<Arc<Route>> {
-        let state = self.shared.state.lock();
-        let key = state.table.key(self.face, expr)?;
-        let route = self.shared.resolve_in(&state, self.face, key, None);
+        self.burst.begin_work();
+        let mut state = self.shared.state.lock();
+        let key = state.table.push_key(self.face, expr);
+        let route = key.map(|key| self.shared.resolve_in(&state, self.face, key, None));
         drop(state);
+        self.burst.end_work();
+        let route = route?;
         self.burst.close();
         self.cache.put(expr, Arc::clone(&route));
         Some(route)
@@ -170,6 +204,7 @@ impl Deliver for Inbound {
             raw_body,
             context,
         };
+        self.burst.work += route.remote.len() + route.local.len();
         if !route.remote.is_empty() {
             message.forward(route, &self.shared, &mut self.burst);
         }
@@ -189,6 +224,7 @@ impl Deliver for Inbound {
         if self.outbox.is_closed() {
             return;
         }
+        self.burst.begin_work();
         let face = self.face;
         let shared = &self.shared;
         match &message {
@@ -200,11 +236,12 @@ impl Deliver for Inbound {
                 });
             }
             NetworkMessage::Interest(interest) => {
-                shared.update(|state| {
-                    state
-                        .table
-                        .handle_interest(face, interest, &mut state.actions)
+                self.answering = shared.update(|state| {
+                    let table = &mut state.table;
+                    table.handle_interest(face, interest, &mut state.actions);
+                    table.is_answering(face)
                 });
+                self.respect_room();
             }
             NetworkMessage::Request(request) => {
                 shared.answer_admin(face, request);
@@ -222,6 +259,12 @@ impl Deliver for Inbound {
             | NetworkMessage::ResponseFinal(_)
             | NetworkMessage::Push(_) => {}
         }
+        self.burst.end_work();
+    }
+
+    #[inline]
+    fn wants_pause(&self) -> bool {
+        self.burst.work >= WORK_MAX || self.answering
     }
 }
 
@@ -355,7 +398,12 @@ fn body_timestamp<'a>(push: &'a Push<'_>) -> Option<&'a Timestamp> {
 
 impl Handler for Inbound {
     async fn burst_end(&mut self) {
+        if self.answering {
+            self.answer_on();
+        }
         self.burst.now = None;
+        self.burst.work = 0;
+        self.burst.busy_since = None;
         self.burst.close();
         for outbox in self.burst.touched.drain(..) {
             outbox.flush();
@@ -371,6 +419,25 @@ impl Handler for Inbound {
 }
 
 impl Inbound {
+    /// Tells the neighbour the next part of a long answer.
+    fn answer_on(&mut self) {
+        let face = self.face;
+        let more = self.shared.update(|state| {
+            let State { table, actions, .. } = state;
+            table.answer_on(face, actions)
+        });
+        self.answering = more && !self.outbox.is_closed();
+        self.respect_room();
+    }
+
+    /// A neighbour that does not take its answers has to wait with its questions.
+    fn respect_room(&mut self) {
+        if !self.outbox.has_room(Priority::Control) {
+            self.burst.congested = Some((Arc::clone(&self.outbox), Priority::Control));
+            self.burst.work = WORK_MAX;
+        }
+    }
+
     /// Pauses this source until the neighbour that it overwhelms has room again, or is given up.
     async fn wait_for_room(&self, outbox: &Arc<Outbox>, priority: Priority) {
         let limit = self.shared.config.wait_before_close();

@@ -193,7 +193,7 @@ impl Shared {
         match len > limit {
             _ if self.is_closed() => Err(DeclareError::Closed),
             true => Err(DeclareError::KeyTooLong { len, limit }),
-            false => Ok(()),
+            false => Ok(self.state.lock().table.check_key(key)?),
         }
     }
 
@@ -281,6 +281,7 @@ impl Shared {
         {
             return Ok(Arc::clone(route));
         }
+        state.table.check_key(key)?;
         let route = self.resolve_in(&state, self.local, key.clone().into_owned(), None);
         let old = if state.undeclared.len() >= UNDECLARED_MAX {
             std::mem::take(&mut state.undeclared)

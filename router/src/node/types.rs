@@ -13,7 +13,7 @@ use zonda_codec::{
 };
 use zonda_transport::outbox::OutboxCounts;
 
-use crate::forwarding::FaceCounters;
+use crate::forwarding::{FaceCounters, KeyOverLimit};
 
 /// What a publication does to the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -145,6 +145,9 @@ pub enum PublishError {
     /// The key is not a valid key expression.
     #[error(transparent)]
     Key(#[from] KeyExprError),
+    /// The key is more complex than a node accepts.
+    #[error(transparent)]
+    KeyOverLimit(#[from] KeyOverLimit),
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
@@ -168,6 +171,9 @@ pub enum DeclareError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// The key is more complex than a node accepts.
+    #[error(transparent)]
+    KeyOverLimit(#[from] KeyOverLimit),
     /// Every declaration id of this node is in use.
     #[error("{limit} declarations are live already; undeclare some first")]
     TooMany {

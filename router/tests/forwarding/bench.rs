@@ -79,6 +79,7 @@ impl Bench {
                 NetworkMessage::Declare(declare) => table.handle_declare(face, declare, actions),
                 NetworkMessage::Interest(interest) => {
                     table.handle_interest(face, interest, actions);
+                    while table.answer_on(face, actions) {}
                 }
                 NetworkMessage::Request(request) => table.handle_request(face, request, actions),
                 NetworkMessage::Oam(oam) => table.handle_oam(face, oam, actions),

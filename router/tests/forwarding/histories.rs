@@ -9,7 +9,7 @@ use zonda_codec::key_expr::intersects;
 use zonda_codec::{
     Declaration, Interest, InterestMode, Mapping, Qos, QueryableInfo, WhatAmI, WireExpr,
 };
-use zonda_router::forwarding::{FaceId, Relation};
+use zonda_router::forwarding::{FaceId, Limits, Relation};
 
 use crate::bench::{Bench, encoded, key_expr, options};
 use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
@@ -61,7 +61,13 @@ struct History {
 
 impl History {
     fn new(role: WhatAmI, seed: u64) -> Self {
-        let bench = Bench::new(role);
+        // Answers in one go and answers in slices make no difference to anybody.
+        let answer_slice_max = if seed % 2 == 0 { 1000 } else { 2 };
+        let limits = Limits {
+            answer_slice_max,
+            ..Limits::default()
+        };
+        let bench = Bench::with_limits(role, limits);
         let mut local = Face::new(Relation::Local, role);
         if role == WhatAmI::Router {
             let admin = (QUERYABLE, "@/a1/router/**".to_owned());

@@ -4,8 +4,8 @@
 
 use zonda_codec::InterestMode::{Current, CurrentFuture, Final, Future};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
-use zonda_codec::{Declaration, KeyExpr, WireExpr};
-use zonda_router::forwarding::FaceId;
+use zonda_codec::{Declaration, Interest, InterestOptions, KeyExpr, Qos, WireExpr};
+use zonda_router::forwarding::{FaceId, Limits};
 
 use crate::bench::{Bench, none, queryable, token, wire};
 
@@ -242,5 +242,118 @@ fn interests_of_the_wrong_side_are_ignored() {
         assert_eq!(bench.lines(face), none(), "{own} from {remote}");
         let counters = bench.table.counters(face).expect("it is connected");
         assert_eq!(counters.misplaced, 1);
+    }
+}
+
+/// Begins an interest in everything and leaves the rest of the answer for later.
+fn begin_interest(bench: &mut Bench, face: FaceId, key: Option<&str>) {
+    let interest = Interest {
+        id: 9,
+        mode: CurrentFuture,
+        options: InterestOptions::SUBSCRIBERS,
+        wire_expr: key.map(WireExpr::full),
+        qos: Qos::DECLARE,
+        timestamp: None,
+        node_id: 0,
+    };
+    bench.act(|table, actions| table.handle_interest(face, &interest, actions));
+}
+
+#[test]
+fn a_long_answer_comes_in_slices() {
+    for key in [None, Some("k/**")] {
+        let mut bench = Bench::with_limits(
+            Router,
+            Limits {
+                answer_slice_max: 3,
+                ..Limits::default()
+            },
+        );
+        let c5 = bench.connect(0xc5, Client);
+        let d7 = bench.connect(0xd7, Client);
+        (0..8).for_each(|id| bench.subscribe(c5, id, &format!("k/{id}")));
+        begin_interest(&mut bench, d7, key);
+        assert!(bench.table.is_answering(d7));
+        let told = ["@9 sub 1 k/0", "@9 sub 2 k/1", "@9 sub 3 k/2"];
+        assert_eq!(bench.lines(d7), told);
+        // What is told already ends, what is not told yet ends unheard, and its place gets another key.
+        bench.unsubscribe(c5, 1);
+        bench.unsubscribe(c5, 5);
+        assert_eq!(bench.lines(d7), ["unsub 2"]);
+        bench.subscribe(c5, 9, "else");
+        let new = bench.lines(d7);
+        assert_eq!(new.is_empty(), key.is_some(), "{new:?}");
+        let mut rest = Vec::new();
+        while bench.act(|table, actions| table.answer_on(d7, actions)) {
+            assert_eq!(bench.table.is_answering(d7), true);
+            let slice = bench.lines(d7);
+            assert!(slice.len() <= 3, "{slice:?}");
+            rest.extend(slice);
+        }
+        rest.extend(bench.lines(d7));
+        assert_eq!(rest.pop().as_deref(), Some("@9 final"));
+        for id in [3, 4, 6, 7] {
+            let end = format!(" k/{id}");
+            let count = rest.iter().filter(|line| line.ends_with(&end)).count();
+            assert_eq!(count, 1, "{id} in {rest:?}");
+        }
+        assert!(!rest.iter().any(|line| line.ends_with(" k/5")), "{rest:?}");
+        let strangers = rest.iter().filter(|line| line.ends_with(" else")).count();
+        assert_eq!(strangers, usize::from(key.is_none()), "{rest:?}");
+        bench.unsubscribe(c5, 3);
+        assert_eq!(bench.lines(d7).len(), 1, "changes follow");
+    }
+}
+
+#[test]
+fn an_answer_under_way_is_finished_before_the_next_and_dies_with_its_face() {
+    let limits = Limits {
+        answer_slice_max: 3,
+        ..Limits::default()
+    };
+    let mut bench = Bench::with_limits(Router, limits);
+    let c5 = bench.connect(0xc5, Client);
+    let d7 = bench.connect(0xd7, Client);
+    (0..8).for_each(|id| bench.subscribe(c5, id, &format!("k/{id}")));
+    begin_interest(&mut bench, d7, None);
+    bench.interest(d7, 9, Final, "", None);
+    assert!(!bench.table.is_answering(d7));
+    let lines = bench.lines(d7);
+    assert_eq!(
+        (lines.len(), lines.last().map(|line| &**line)),
+        (9, Some("@9 final"))
+    );
+    begin_interest(&mut bench, d7, None);
+    bench.cut(d7);
+    assert!(!bench.act(|table, actions| table.answer_on(d7, actions)));
+}
+
+/// The end comes when both are done: this node's own answer and the gateway's.
+#[test]
+fn a_long_answer_and_a_gateway_that_answers_meanwhile() {
+    for gateway_first in [true, false] {
+        let limits = Limits {
+            answer_slice_max: 3,
+            ..Limits::default()
+        };
+        let mut bench = Bench::with_limits(Peer, limits);
+        let gateway = bench.connect(0x77, Router);
+        let c5 = bench.connect(0xc5, Client);
+        let d7 = bench.connect(0xd7, Client);
+        (0..8).for_each(|id| bench.subscribe(c5, id, &format!("k/{id}")));
+        begin_interest(&mut bench, d7, None);
+        if gateway_first {
+            bench.declare(gateway, Some(1), Declaration::Final);
+        }
+        while bench.act(|table, actions| table.answer_on(d7, actions)) {}
+        if !gateway_first {
+            let lines = bench.lines(d7);
+            assert!(!lines.contains(&"@9 final".to_owned()), "{lines:?}");
+            bench.declare(gateway, Some(1), Declaration::Final);
+        }
+        let lines = bench.lines(d7);
+        let ends = lines.iter().filter(|line| *line == "@9 final").count();
+        assert_eq!(ends, 1, "{gateway_first} {lines:?}");
+        assert_eq!(lines.last().map(|line| &**line), Some("@9 final"));
     }
 }

@@ -167,11 +167,15 @@ fn what_exceeds_a_limit_is_ignored_and_counted() {
     }
     let counters = bench.table.counters(bad).expect("it is connected");
     assert_eq!(counters.over_limit, 4 + 3 + 5 + 5 + 5);
-    assert_eq!(bench.lines(bad), ["@0 final"]);
+    let ends: Vec<_> = (0..6).map(|id| format!("@{id} final")).collect();
+    assert_eq!(bench.lines(bad), ends, "also of those that are ignored");
     bench.subscribe(bad, 9, "much/too/long");
     bench.receive(bad, &wire("9e 21 08 62 09 01 08 '/too/lon'"));
+    bench.interest(bad, 9, CurrentFuture, "S", Some("much/too/long"));
+    bench.interest(bad, 8, Current, "S", Some("much/too/long"));
+    assert_eq!(bench.lines(bad), ["@9 final"]);
     let counters = bench.table.counters(bad).expect("it is connected");
-    assert_eq!(counters.bad_keys, 2);
+    assert_eq!(counters.bad_keys, 4);
     assert_eq!(bench.route(good, "k/2", None).0.len(), 1);
     assert_eq!(bench.route(good, "k/3", None).0.len(), 0);
     // What is given back may be used again.

@@ -9,14 +9,16 @@ use std::collections::HashMap;
 use super::{ANY, chunks_meet, is_verbatim};
 
 /// With at most this many bits set, looking at each is faster than going by masks.
-const FEW: u32 = 8;
+const FEW: usize = 8;
 
 /// A searched key. Position `p` in a set means that its first `p` chunks are matched.
-pub(super) struct Pattern<'k> {
+pub(in crate::forwarding) struct Pattern<'k> {
     chunks: Vec<&'k str>,
     words: usize,
     /// The four masks one after another.
     masks: Vec<u64>,
+    /// Which of them are not empty.
+    holds: [bool; 4],
     places: OnceCell<HashMap<&'k str, Places>>,
 }
 
@@ -40,10 +42,10 @@ enum Places {
 }
 
 impl<'k> Pattern<'k> {
-    pub(super) fn new(key: &'k str) -> Self {
+    pub(in crate::forwarding) fn new(key: &'k str) -> Self {
         let chunks: Vec<&str> = key.split('/').collect();
         let words = chunks.len() / 64 + 1;
-        let mut masks = vec![0; 4 * words];
+        let (mut masks, mut holds) = (vec![0; 4 * words], [false; 4]);
         for (position, chunk) in chunks.iter().enumerate() {
             if is_verbatim(chunk) {
                 continue;
@@ -56,17 +58,19 @@ impl<'k> Pattern<'k> {
                 _ => continue,
             };
             set(&mut masks[kind as usize * words..], position);
+            holds[kind as usize] = true;
         }
         Pattern {
             chunks,
             words,
             masks,
+            holds,
             places: OnceCell::new(),
         }
     }
 
     /// Words in each set of positions.
-    pub(super) fn words(&self) -> usize {
+    pub(in crate::forwarding) fn words(&self) -> usize {
         self.words
     }
 
@@ -83,7 +87,7 @@ impl<'k> Pattern<'k> {
     }
 
     /// Whether the key has a name in common with `other`.
-    pub(super) fn meets(&self, other: &str) -> bool {
+    pub(in crate::forwarding) fn meets(&self, other: &str) -> bool {
         let mut from = vec![0; self.words];
         let mut to = vec![0; self.words];
         self.start(&mut from);
@@ -102,6 +106,9 @@ impl<'k> Pattern<'k> {
         at: &'s [u64],
     ) -> Option<impl Iterator<Item = &'k str> + 's> {
         let is_wild = [Mask::Any, Mask::Star, Mask::Glob].iter().any(|kind| {
+            if !self.holds[*kind as usize] {
+                return false;
+            }
             let mut words = at.iter().zip(self.mask(*kind));
             words.any(|(at, mask)| at & mask != 0)
         });
@@ -112,17 +119,16 @@ impl<'k> Pattern<'k> {
     pub(super) fn step(&self, from: &[u64], chunk: &str, to: &mut [u64]) -> bool {
         if chunk == ANY {
             to.copy_from_slice(from);
-            extend(to, self.mask(Mask::Open));
-            return true;
+            return extend(to, self.mask(Mask::Open));
         }
         let verbatim = is_verbatim(chunk);
-        to.fill(0);
-        if !verbatim {
+        if verbatim {
+            to.fill(0);
+        } else {
             // A `**` takes the chunk and stays.
             and_into(to, from, self.mask(Mask::Any));
         }
-        let count: u32 = from.iter().map(|word| word.count_ones()).sum();
-        if count <= FEW {
+        if bits(from).nth(FEW).is_none() {
             self.step_each(bits(from), chunk, to);
         } else if verbatim || !chunk.contains('*') {
             self.step_plain(from, chunk, to);
@@ -137,8 +143,7 @@ impl<'k> Pattern<'k> {
         } else {
             self.step_each(bits(from), chunk, to);
         }
-        extend(to, self.mask(Mask::Any));
-        to.iter().any(|word| *word != 0)
+        extend(to, self.mask(Mask::Any))
     }
 
     /// One position after another.
@@ -172,9 +177,11 @@ impl<'k> Pattern<'k> {
                 advance(to, from.iter().zip(mask).map(|(at, mask)| at & mask));
             }
         }
-        if !is_verbatim(chunk) {
+        if self.holds[Mask::Star as usize] && !is_verbatim(chunk) {
             let star = self.mask(Mask::Star);
             advance(to, from.iter().zip(star).map(|(at, mask)| at & mask));
+        }
+        if self.holds[Mask::Glob as usize] && !is_verbatim(chunk) {
             let mut glob = vec![0; self.words];
             and_into(&mut glob, from, self.mask(Mask::Glob));
             self.step_each(bits(&glob), chunk, to);
@@ -244,12 +251,15 @@ fn advance(to: &mut [u64], from: impl Iterator<Item = u64>) {
 }
 
 /// Adds to each position in `mask` the next one, and so on: an addition carries through a run of the mask's bits.
-fn extend(to: &mut [u64], mask: &[u64]) {
-    let mut carry = false;
+/// Tells whether there is any position.
+fn extend(to: &mut [u64], mask: &[u64]) -> bool {
+    let (mut carry, mut all) = (false, 0);
     for (to, &mask) in to.iter_mut().zip(mask) {
         let (sum, over) = mask.overflowing_add(*to & mask);
         let (sum, over_again) = sum.overflowing_add(u64::from(carry));
         *to |= sum ^ mask;
         carry = over || over_again;
+        all |= *to;
     }
+    all != 0
 }

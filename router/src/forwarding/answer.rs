@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Answers to interests: what exists and matches, told in slices, so that no answer keeps the others waiting for long,
+//! however much there is to tell. Between two slices the table may change; what it then tells by itself and what the
+//! rest of the answer tells is together what is true at the end.
+
+use std::sync::Arc;
+
+use zonda_codec::{Declaration, InterestMode, InterestOptions};
+
+use super::announce::visible;
+use super::entity::Kind;
+use super::interest::Asking;
+use super::key_tree::pattern::Pattern;
+use super::policy::Relation;
+use super::table::ForwardingTable;
+use super::{Action, FaceId, message};
+
+/// Bytes of declarations after which a slice ends, however few they are.
+const SLICE_BYTES: usize = 256 * 1024;
+
+/// Nodes of the key tree that a slice looks at. With more to look at, entities are looked at one after another.
+const SLICE_NODES: usize = 10_000;
+
+/// What a slice may cost in entities that are looked at, long keys counting for more than one.
+const SLICE_LOOKS: usize = 10_000;
+
+/// An answer under way.
+#[derive(Debug)]
+pub(super) struct Answer {
+    asking: Asking,
+    /// What is left of [`Kind::ALL`], the kind under way first.
+    kinds: &'static [Kind],
+    /// What is left of that kind; `None` before it is begun.
+    rest: Option<Rest>,
+}
+
+#[derive(Debug)]
+enum Rest {
+    /// These, with their keys, as a place may have got another entity meanwhile. The last comes first.
+    These(Vec<(u32, Arc<str>)>),
+    /// Whatever matches from this place on.
+    From(u32),
+}
+
+/// What a slice may still do.
+struct Slice {
+    tells: usize,
+    looks: usize,
+    /// Where in the list of actions the next to be weighed is.
+    weighed: usize,
+    bytes: usize,
+}
+
+impl Slice {
+    fn is_over(&mut self, actions: &[Action]) -> bool {
+        for action in actions.get(self.weighed..).unwrap_or(&[]) {
+            let Action::Send { bytes, .. } = action;
+            self.bytes += bytes.len();
+        }
+        self.weighed = actions.len();
+        self.tells == 0 || self.looks == 0 || self.bytes >= SLICE_BYTES
+    }
+}
+
+impl ForwardingTable {
+    /// Goes on with an answer that was too long for one slice; true if there is more to tell. While there is, no other
+    /// message of this neighbour should be handled: an interest would be kept waiting for the whole of it.
+    pub fn answer_on(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
+        let answer = self.face_mut(face).and_then(|face| face.answer.take());
+        let Some(answer) = answer else {
+            return false;
+        };
+        self.answer_slice(face, *answer, actions);
+        self.is_answering(face)
+    }
+
+    /// Whether [`answer_on`](Self::answer_on) has something to do.
+    pub fn is_answering(&self, face: FaceId) -> bool {
+        self.face(face).is_some_and(|face| face.answer.is_some())
+    }
+
+    /// Tells what is known and matches, as answers to the interest, or the first part of it, and ends it if it can.
+    pub(super) fn answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
+        let answer = Answer {
+            asking,
+            kinds: &Kind::ALL,
+            rest: None,
+        };
+        self.answer_slice(face, answer, actions);
+    }
+
+    fn answer_slice(&mut self, face: FaceId, mut answer: Answer, actions: &mut Vec<Action>) {
+        let mut slice = Slice {
+            tells: self.limits.answer_slice_max.max(1),
+            looks: SLICE_LOOKS,
+            weighed: actions.len(),
+            bytes: 0,
+        };
+        while let Some((&kind, kinds)) = answer.kinds.split_first() {
+            if slice.is_over(actions) {
+                if let Some(asker) = self.face_mut(face) {
+                    asker.answer = Some(Box::new(answer));
+                }
+                return;
+            }
+            if !answer.asking.options.contains(kind.option())
+                || !self.answer_some(face, kind, &mut answer, (&mut slice, actions))
+            {
+                (answer.kinds, answer.rest) = (kinds, None);
+            }
+        }
+        self.end_answer(face, answer.asking, actions);
+    }
+
+    /// Tells of some entities of a kind; false if it was the last of them.
+    fn answer_some(
+        &mut self,
+        face: FaceId,
+        kind: Kind,
+        answer: &mut Answer,
+        (slice, actions): (&mut Slice, &mut Vec<Action>),
+    ) -> bool {
+        let asking = &answer.asking;
+        let rest = match &mut answer.rest {
+            Some(rest) => rest,
+            None => {
+                let kept = self
+                    .face(face)
+                    .and_then(|face| face.interests.get(&asking.id));
+                let group = kept.and_then(|kept| kept.group_key(kind).cloned());
+                if let Some(key) = group.filter(|_| asking.mode != InterestMode::Current) {
+                    self.answer_group(face, (kind, key), asking.id, actions);
+                    return false;
+                }
+                answer.rest.insert(self.begin(kind, asking.key.as_deref()))
+            }
+        };
+        match rest {
+            Rest::These(these) => {
+                while let Some((entity, key)) = these.pop() {
+                    let now = self.entities(kind).key(entity);
+                    if now.is_some_and(|now| Arc::ptr_eq(now, &key)) {
+                        self.answer_one(face, (kind, entity), asking, actions);
+                    }
+                    slice.tells -= 1;
+                    if slice.is_over(actions) {
+                        return true;
+                    }
+                }
+                false
+            }
+            Rest::From(place) => {
+                let pattern = asking.key.as_deref().map(Pattern::new);
+                let words = pattern.as_ref().map_or(0, Pattern::words);
+                let end = self.entities(kind).places();
+                while *place < end {
+                    let entity = *place;
+                    *place += 1;
+                    let key = self.entities(kind).key(entity);
+                    let matches = key.is_some_and(|key| {
+                        let cost = 1 + key.len() * words / 64;
+                        slice.looks = slice.looks.saturating_sub(cost);
+                        pattern.as_ref().is_none_or(|pattern| pattern.meets(key))
+                    });
+                    if matches && self.answer_one(face, (kind, entity), asking, actions) {
+                        slice.tells -= 1;
+                    }
+                    if slice.is_over(actions) {
+                        return true;
+                    }
+                }
+                false
+            }
+        }
+    }
+
+    /// What there is to tell of a kind.
+    fn begin(&self, kind: Kind, key: Option<&str>) -> Rest {
+        let Some(key) = key else {
+            return Rest::From(0);
+        };
+        let entities = self.entities(kind);
+        let mut these = Vec::new();
+        let all = entities
+            .tree
+            .matches_within(key, SLICE_NODES, &mut |entity| {
+                these.extend(entities.key(entity).map(|key| (entity, key.clone())));
+            });
+        if !all {
+            return Rest::From(0);
+        }
+        these.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+        Rest::These(these)
+    }
+
+    /// Tells of one entity if the asker may see it.
+    fn answer_one(
+        &mut self,
+        face: FaceId,
+        (kind, entity): (Kind, u32),
+        asking: &Asking,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let Some(asker) = self.face(face) else {
+            return false;
+        };
+        let sources = self.entities(kind).sources(entity);
+        let Some(info) = visible(kind, sources, asker) else {
+            return false;
+        };
+        if asking.mode == InterestMode::Current {
+            if let Some(key) = self.entities(kind).key(entity).cloned() {
+                self.tell_token(face, asking.id, &key, actions);
+            }
+        } else {
+            self.tell(kind, (entity, info), face.index, Some(asking.id), actions);
+        }
+        true
+    }
+
+    /// One token of an answer that is not kept: its id means nothing and is 0.
+    pub(super) fn tell_token(
+        &mut self,
+        face: FaceId,
+        interest_id: u32,
+        key: &str,
+        actions: &mut Vec<Action>,
+    ) {
+        if let Some(asker) = self.face(face) {
+            let expr = asker.ids.spell_declared(key).wire_expr(key);
+            let body = Declaration::Token {
+                id: 0,
+                wire_expr: expr,
+            };
+            message::declare(face, Some(interest_id), body, actions);
+        }
+    }
+
+    /// All is told that this node knows by itself.
+    fn end_answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
+        let id = asking.id;
+        let relation = self.relation(face);
+        let is_served = relation == Some(Relation::Served);
+        let waits = if asking.mode == InterestMode::Current {
+            is_served && self.ask_current(face, id, asking.key, actions)
+        } else {
+            let asker = self.face_mut(face);
+            match asker.and_then(|asker| asker.interests.get_mut(&id)) {
+                Some(kept) => {
+                    kept.answering = false;
+                    kept.unanswered
+                }
+                // A served node's interest that is not kept any more has nothing to end.
+                None => is_served,
+            }
+        };
+        if !waits {
+            message::declare(face, Some(id), Declaration::Final, actions);
+        }
+    }
+
+    /// Current alone is served for tokens only; the reference answers nothing else.
+    pub(super) fn answers_current(options: InterestOptions) -> bool {
+        options.contains(InterestOptions::TOKENS)
+            && !options.contains(InterestOptions::SUBSCRIBERS)
+            && !options.contains(InterestOptions::QUERYABLES)
+    }
+}
