@@ -29,6 +29,30 @@ fn invalid_keys_are_refused_where_they_are_used() {
     }
 }
 
+/// Neighbours would ignore them, and nobody would know why nothing arrives.
+#[test]
+fn keys_beyond_the_limits_are_refused_where_they_are_used() {
+    let session = alone();
+    let chunks = vec!["a"; 16_385].join("/");
+    let globs = vec!["a$*"; 33].join("/");
+    let long = format!("{}$*", "x".repeat(1023));
+    for bad in [&chunks, &globs, &long] {
+        let error = session.put(bad, "x").wait().unwrap_err();
+        assert!(matches!(error, PublishError::KeyOverLimit(_)), "{error}");
+        let error = session.declare_subscriber(bad).wait().unwrap_err();
+        assert!(matches!(error, DeclareError::KeyOverLimit(_)), "{error}");
+        let error = session.declare_publisher(bad).wait().unwrap_err();
+        assert!(matches!(error, DeclareError::KeyOverLimit(_)), "{error}");
+        let line = zonda::Error::from(error).to_string();
+        assert!(line.contains("exceeds the limit of") && !line.contains('\n'));
+    }
+    let good = format!("{}a", "long/".repeat(13_000));
+    session.put(&good, "x").wait().unwrap();
+    let whole = "x".repeat(65_535);
+    session.put(&whole, "x").wait().unwrap();
+    let _subscriber = session.declare_subscriber(&good).wait().unwrap();
+}
+
 #[test]
 fn a_schema_the_wire_cannot_say_is_refused() {
     let session = alone();
