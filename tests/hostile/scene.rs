@@ -152,6 +152,21 @@ impl Scene {
         );
     }
 
+    /// The longest time without an honest message until `over` says that it was long enough.
+    pub fn longest_silence(&self, mut over: impl FnMut() -> bool) -> Duration {
+        let (mut longest, mut since) = (Duration::ZERO, Instant::now());
+        let mut last = self.ledger.received.load(Ordering::Acquire);
+        until("it is over", || {
+            let received = self.ledger.received.load(Ordering::Acquire);
+            longest = longest.max(since.elapsed());
+            if received != last {
+                (last, since) = (received, Instant::now());
+            }
+            over()
+        });
+        longest
+    }
+
     /// The router and its honest neighbours are as they should be.
     #[track_caller]
     pub fn is_well(&self) {
