@@ -35,6 +35,13 @@ enum Event {
     Due,
 }
 
+/// Whether something waits for the socket to take it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Socket {
+    Takes,
+    Full,
+}
+
 /// What happened while the socket was waited for.
 enum Step {
     Drained(io::Result<()>),
@@ -83,7 +90,7 @@ impl<R: Runtime> Writing<R> {
             let event = self.next_event().await;
             let mut signals = match event {
                 Event::Signals(signals) => signals,
-                Event::Due => match self.handle_timeout() {
+                Event::Due => match self.handle_timeout(Socket::Takes) {
                     Some(ended) => return ended,
                     None => continue,
                 },
@@ -122,7 +129,10 @@ impl<R: Runtime> Writing<R> {
     }
 
     /// Keep-alive and lease. Tells how the connection ended if it did.
-    fn handle_timeout(&mut self) -> Option<Ended> {
+    ///
+    /// A full socket gets no keep-alive: what waits for it says as much once it gets through, and keep-alives would
+    /// pile up behind it, a batch each.
+    fn handle_timeout(&mut self, socket: Socket) -> Option<Ended> {
         let now = Instant::now();
         self.timers.on_received(self.outbox.last_received());
         if self.outbox.take_wrote() {
@@ -130,6 +140,7 @@ impl<R: Runtime> Writing<R> {
         }
         match self.timers.handle_timeout(now) {
             Some(TimerEvent::Expired) => return Some(Ended::Expired),
+            Some(TimerEvent::SendKeepAlive) if socket == Socket::Full => {}
             Some(TimerEvent::SendKeepAlive) => {
                 self.outbox.push_keep_alive();
                 self.outbox.flush();
@@ -173,7 +184,7 @@ impl<R: Runtime> Writing<R> {
                 }
                 Step::Due if close_by.is_some() => return Err(Ended::Local),
                 Step::Due => {
-                    if let Some(ended) = self.handle_timeout() {
+                    if let Some(ended) = self.handle_timeout(Socket::Full) {
                         return Err(ended);
                     }
                 }
@@ -194,7 +205,7 @@ impl<R: Runtime> Writing<R> {
             }
             timer.wait(TICK).await;
             if self.timers.poll_timeout() <= Instant::now()
-                && let Some(ended) = self.handle_timeout()
+                && let Some(ended) = self.handle_timeout(Socket::Takes)
             {
                 return Err(ended);
             }
@@ -217,3 +228,6 @@ impl<R: Runtime> Writing<R> {
         .await;
     }
 }
+
+#[cfg(test)]
+mod tests;
