@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The outbox of a link over a real socket, without its driver.
+#![forbid(unsafe_code)]
+#![cfg(target_os = "linux")] // elsewhere every write is the driver's
+
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Priority, Push, PushBody, Put, Reliability, WhatAmI, WireExpr};
+use zonda_transport::outbox::{DirectSocket, Outbox};
+use zonda_transport::protocol::parameters::Established;
+use zonda_transport::protocol::tx::{Outgoing, Tail};
+
+fn established() -> Established {
+    Established {
+        zid: "a1".parse().expect("a valid id"),
+        whatami: WhatAmI::Router,
+        batch_size: 65535,
+        sn_mask: 0x0fff_ffff,
+        qos: true,
+        patch: 1,
+        remote_lease: Duration::from_secs(10),
+        initial_sn_tx: 0,
+        initial_sn_rx: 0,
+    }
+}
+
+/// Queues messages of 64 KiB until the lane is full, and does not ask anybody to write them.
+fn fill(outbox: &Outbox, priority: Priority) {
+    let payload = vec![7; 1 << 16];
+    let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: &head,
+        payload: Tail::NONE,
+    };
+    while outbox.push(priority, &message).is_ok() {}
+    assert!(!outbox.has_room(priority));
+}
+
+/// Whoever waits for room may be the only one left to make it: the driver, which wanted to write the rest, can have found
+/// the right to write taken by the one who waits, and gone, leaving the socket free and the lanes full. What is queued
+/// without a flush is the same state. With a look at the socket alone, which is not full, the wait never ended.
+#[test]
+fn waiting_for_room_writes_what_nobody_else_will() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let stream = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
+    let (mut peer, _) = listener.accept().expect("a connection");
+    let reading = std::thread::spawn(move || {
+        let (mut bytes, mut buffer) = (0, vec![0; 1 << 16]);
+        while let Ok(count @ 1..) = peer.read(&mut buffer) {
+            bytes += count;
+        }
+        bytes
+    });
+    let direct = DirectSocket::beside(&stream).expect("a descriptor");
+    let outbox = Outbox::new(&established(), 1 << 18, direct);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    for _ in 0..20 {
+        fill(&outbox, Priority::Data);
+        assert!(
+            outbox.wait_room(Priority::Data, deadline),
+            "the peer reads, so there is room soon"
+        );
+    }
+    assert!(outbox.queued_bytes() < 1 << 18);
+    drop((outbox, stream));
+    assert!(reading.join().expect("no panic") > 20 << 17);
+}
