@@ -58,8 +58,8 @@ pub(super) struct Face {
     /// Bytes of the keys it declared.
     pub(super) key_bytes: usize,
     pub(super) counters: FaceCounters,
-    /// It was told of that one of its keys cannot be used.
-    told_of_bad_key: bool,
+    /// There was a note that one of its keys cannot be used.
+    noted_bad_key: bool,
 }
 
 /// What a face knows of an entity.
@@ -93,7 +93,7 @@ impl Face {
             neighbours: HashSet::new(),
             key_bytes: 0,
             counters: FaceCounters::default(),
-            told_of_bad_key: false,
+            noted_bad_key: false,
         }
     }
 
@@ -123,14 +123,14 @@ impl Face {
         full
     }
 
-    /// Tells whoever runs this node of the first key of this neighbour that cannot be used; the others are only counted.
-    pub(super) fn tell_of(&mut self, bad: &BadKey) {
-        if !std::mem::replace(&mut self.told_of_bad_key, true) {
-            let zid = self.info.zid;
-            tracing::warn!(
-                "what {zid} sends on a key is ignored: {bad}; more of this is only counted"
-            );
-        }
+    /// What whoever runs this node should read of the first key of this neighbour that cannot be used; the others are only
+    /// counted.
+    pub(super) fn note_of(&mut self, bad: &BadKey) -> Option<String> {
+        let zid = self.info.zid;
+        let first = !std::mem::replace(&mut self.noted_bad_key, true);
+        first.then(|| {
+            format!("what {zid} sends on a key is ignored: {bad}; more of this is only counted")
+        })
     }
 
     /// How many entities of a kind it occupies, and how many it may.

@@ -57,6 +57,7 @@ pub struct ForwardingTable {
     pub(super) relays: HashMap<(FaceId, u32), (FaceId, u32)>,
     pub(super) generation: u64,
     admin_key: KeyExpr<'static>,
+    notes: Vec<String>,
 }
 
 impl ForwardingTable {
@@ -90,6 +91,7 @@ impl ForwardingTable {
             relays: HashMap::new(),
             generation: 0,
             admin_key,
+            notes: Vec::new(),
         };
         if role == WhatAmI::Router {
             table.add_admin_space();
@@ -180,13 +182,15 @@ impl ForwardingTable {
         self.resolve(self.face(face)?, expr).ok()
     }
 
-    /// The same for what `face` pushes: a key that cannot be used is counted, and the first one of a neighbour told of.
+    /// The same for what `face` pushes: a key that cannot be used is counted, and the first one of a neighbour
+    /// [noted](Self::take_notes).
     pub fn push_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
         let key = self.resolve(self.face(face)?, expr);
         key.map_err(|bad| {
             if let Some(source) = self.face_mut(face) {
                 source.counters.bad_pushes += 1;
-                source.tell_of(&bad);
+                let note = source.note_of(&bad);
+                self.notes.extend(note);
             }
         })
         .ok()
@@ -202,10 +206,17 @@ impl ForwardingTable {
         key.map_err(|bad| {
             if let Some(source) = self.face_mut(face) {
                 source.counters.bad_keys += 1;
-                source.tell_of(&bad);
+                let note = source.note_of(&bad);
+                self.notes.extend(note);
             }
         })
         .ok()
+    }
+
+    /// Lines for the log since the last call, for whoever runs this node. They are not logged in here, as a log may be
+    /// user code, and the table may be locked.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     /// Whether the table takes a key of the node's own session; the neighbours would have to ignore what exceeds these

@@ -30,7 +30,7 @@ use super::{
     Delivery, Opened,
     publish::call,
     route::{Hop, Route, RouteCache},
-    shared::{Shared, State, ntp64_now},
+    shared::{Shared, State, log, ntp64_now},
 };
 
 /// The receiving end of one face.
@@ -177,8 +177,10 @@ impl Inbound {
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
         let route = key.map(|key| self.shared.resolve_in(&state, self.face, key, None));
+        let notes = state.table.take_notes();
         drop(state);
         self.burst.end_work();
+        log(notes);
         let route = route?;
         self.burst.close();
         self.cache.put(expr, Arc::clone(&route));

@@ -155,10 +155,12 @@ impl Shared {
         let mut state = self.state.lock();
         let result = change(&mut state);
         let touched = self.carry_out(&mut state);
+        let notes = state.table.take_notes();
         drop(state);
         for outbox in touched {
             outbox.flush();
         }
+        log(notes);
         result
     }
 
@@ -354,6 +356,13 @@ impl Shared {
         drop(state);
         links.sort_by_key(|link| link.zid);
         links
+    }
+}
+
+/// Passes on what the table notes. Not to be called with the state locked.
+pub(super) fn log(notes: Vec<String>) {
+    for note in notes {
+        tracing::warn!("{note}");
     }
 }
 

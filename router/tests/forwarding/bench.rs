@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use zonda_codec::{
     Declaration, Declare, Encode, Interest, InterestMode, InterestOptions, KeyExpr, Mapping,
-    NetworkMessage, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, Writer, ZenohId,
+    NetworkMessage, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::forwarding::{
     Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Route,
@@ -163,10 +163,7 @@ impl Bench {
 
 /// The wire form of a message.
 pub fn encoded(message: &impl Encode) -> Vec<u8> {
-    let mut room = [0; 1024];
-    let mut writer = Writer::new(&mut room);
-    message.encode(&mut writer).expect("it fits");
-    writer.written().to_vec()
+    message.to_vec().expect("it has a wire form")
 }
 
 pub fn zid(number: u128) -> ZenohId {

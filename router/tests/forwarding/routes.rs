@@ -4,7 +4,7 @@
 
 use zonda_codec::InterestMode::{Current, CurrentFuture, Final, Future};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
-use zonda_codec::{Declaration, WireExpr};
+use zonda_codec::{Declaration, Mapping, WireExpr};
 use zonda_router::forwarding::{Limits, Relation};
 
 use crate::bench::{Bench, key_expr, none, queryable, token, wire};
@@ -232,4 +232,43 @@ fn everything_goes_with_the_faces() {
     assert_eq!(bench.lines(asker), ["@1 final"]);
     assert_eq!(bench.table.next_deadline(), None);
     assert_eq!(bench.table.relation(asker), Some(Relation::Served));
+}
+
+#[test]
+fn keys_that_cannot_be_used_are_counted_and_noted_once_for_each_neighbour() {
+    let mut bench = Bench::new(Router);
+    let c5 = bench.connect(0xc5, Client);
+    let d7 = bench.connect(0xd7, Client);
+    let long = vec!["a"; 16_385].join("/");
+    bench.subscribe(c5, 1, &long);
+    bench.subscribe(c5, 2, "a//b");
+    let notes = bench.table.take_notes();
+    let [note] = &notes[..] else {
+        panic!("one note: {notes:?}")
+    };
+    let expected = "what c5 sends on a key is ignored: a key of 16385 chunks exceeds the limit of 16384 (key_chunks_max)";
+    assert!(note.starts_with(expected) && !note.contains('\n'), "{note}");
+    let unknown = WireExpr {
+        scope: 7,
+        suffix: "/x",
+        mapping: Mapping::Sender,
+    };
+    for face in [c5, d7, d7] {
+        assert_eq!(bench.table.push_key(face, &unknown), None);
+    }
+    let notes = bench.table.take_notes();
+    assert_eq!(notes.len(), 1, "only the other neighbour is new: {notes:?}");
+    assert!(notes[0].contains("what d7 sends") && notes[0].contains("id 7 was not declared"));
+    let counts = [c5, d7].map(|face| {
+        let counters = bench.table.counters(face).expect("it is connected");
+        (counters.bad_keys, counters.bad_pushes)
+    });
+    assert_eq!(counts, [(2, 1), (0, 2)]);
+    let good = format!("{}end", "long/".repeat(12_000));
+    bench.subscribe(c5, 3, &good);
+    assert_eq!(
+        bench.route(d7, &good, None).0.len(),
+        1,
+        "as long as the protocol can say"
+    );
 }
