@@ -62,7 +62,7 @@ struct History {
 impl History {
     fn new(role: WhatAmI, seed: u64) -> Self {
         // Answers in one go and answers in slices make no difference to anybody.
-        let answer_slice_max = if seed % 2 == 0 { 1000 } else { 2 };
+        let answer_slice_max = if seed.is_multiple_of(2) { 1000 } else { 2 };
         let limits = Limits {
             answer_slice_max,
             ..Limits::default()

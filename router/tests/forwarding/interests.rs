@@ -285,7 +285,7 @@ fn a_long_answer_comes_in_slices() {
         assert_eq!(new.is_empty(), key.is_some(), "{new:?}");
         let mut rest = Vec::new();
         while bench.act(|table, actions| table.answer_on(d7, actions)) {
-            assert_eq!(bench.table.is_answering(d7), true);
+            assert!(bench.table.is_answering(d7));
             let slice = bench.lines(d7);
             assert!(slice.len() <= 3, "{slice:?}");
             rest.extend(slice);
