@@ -135,6 +135,27 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
+    /// The first `len` bytes of a short block. Where the room allows it the whole block is copied, which takes no
+    /// branch and no call.
+    #[inline(always)]
+    pub fn front_of<const N: usize>(
+        &mut self,
+        block: &[u8; N],
+        len: usize,
+    ) -> Result<(), EncodeError> {
+        let front = block.get(..len).ok_or(EncodeError::NoRoom)?;
+        let room = self
+            .buffer
+            .get_mut(self.position..)
+            .and_then(<[u8]>::first_chunk_mut::<N>);
+        let Some(room) = room else {
+            return self.bytes(front);
+        };
+        *room = *block;
+        self.position += len;
+        Ok(())
+    }
+
     /// A variable-length number.
     #[inline(always)]
     pub fn vle(&mut self, value: u64) -> Result<(), EncodeError> {

@@ -37,12 +37,45 @@ const SMALL_BYTES_MAX: usize = 32;
 #[derive(Clone)]
 enum Repr {
     /// A few bytes, in place.
-    Small {
-        len: u8,
-        bytes: [u8; SMALL_BYTES_MAX],
-    },
+    Small { len: usize, bytes: Aligned },
     /// A share of a buffer.
     Shared(Payload),
+}
+
+/// Aligned, so that moving it takes whole words: what was written in words is not read across their borders, which
+/// would hold the processor up.
+#[derive(Clone, Copy)]
+#[repr(align(8))]
+struct Aligned([u8; SMALL_BYTES_MAX]);
+
+/// Copies up to 32 bytes without a call: two pieces of a fixed size that overlap in the middle.
+#[inline(always)]
+fn copy_small(to: &mut [u8; SMALL_BYTES_MAX], from: &[u8]) {
+    match from.len() {
+        8 => copy_ends::<8>(to, from),
+        16..=SMALL_BYTES_MAX => copy_ends::<16>(to, from),
+        9..16 => copy_ends::<8>(to, from),
+        4..8 => copy_ends::<4>(to, from),
+        _ => {
+            for (to, from) in to.iter_mut().zip(from).take(3) {
+                *to = *from;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn copy_ends<const N: usize>(to: &mut [u8; SMALL_BYTES_MAX], from: &[u8]) {
+    let Some(last) = from.len().checked_sub(N) else {
+        return;
+    };
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+        *to = *from;
+    }
+    let to = to.get_mut(last..).and_then(<[u8]>::first_chunk_mut::<N>);
+    if let (Some(to), Some(from)) = (to, from.last_chunk::<N>()) {
+        *to = *from;
+    }
 }
 
 impl ZBytes {
@@ -51,7 +84,7 @@ impl ZBytes {
     pub const fn new() -> ZBytes {
         ZBytes(Repr::Small {
             len: 0,
-            bytes: [0; SMALL_BYTES_MAX],
+            bytes: Aligned([0; SMALL_BYTES_MAX]),
         })
     }
 
@@ -61,15 +94,23 @@ impl ZBytes {
         let mut small = [0; SMALL_BYTES_MAX];
         small.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(ZBytes(Repr::Small {
-            len: bytes.len() as u8,
-            bytes: small,
+            len: bytes.len(),
+            bytes: Aligned(small),
         }))
     }
 
     /// A part of a receive block: copied if it is small, else shared.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of_block(block: &ZSlice, part: &[u8]) -> ZBytes {
-        Self::small(part).unwrap_or_else(|| ZBytes(Repr::Shared(shared_part(block, part).into())))
+        if part.len() > SMALL_BYTES_MAX {
+            return ZBytes(Repr::Shared(shared_part(block, part).into()));
+        }
+        let mut bytes = [0; SMALL_BYTES_MAX];
+        copy_small(&mut bytes, part);
+        ZBytes(Repr::Small {
+            len: part.len(),
+            bytes: Aligned(bytes),
+        })
     }
 
     /// Length in bytes.
@@ -91,7 +132,7 @@ impl ZBytes {
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
-            Repr::Small { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or(&[]),
+            Repr::Small { len, bytes } => bytes.0.get(..*len).unwrap_or(&[]),
             Repr::Shared(payload) => payload.as_slice(),
         }
     }
@@ -142,7 +183,7 @@ impl ZBytes {
     pub const DETACHED_BYTES_MAX: usize = 1024;
 
     /// The node's view.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value(&self) -> Value<'_> {
         match &self.0 {
             Repr::Small { .. } => Value::Borrowed(self.as_slice()),
@@ -196,7 +237,7 @@ impl Eq for ZBytes {}
 impl From<Vec<u8>> for ZBytes {
     /// Takes the vector over; no copy.
     fn from(bytes: Vec<u8>) -> Self {
-        ZBytes::from(Payload::from(bytes))
+        ZBytes::small(&bytes).unwrap_or_else(|| ZBytes(Repr::Shared(bytes.into())))
     }
 }
 
@@ -266,7 +307,7 @@ impl From<Cow<'_, str>> for ZBytes {
 impl From<Bytes> for ZBytes {
     /// Shares the bytes; no copy.
     fn from(bytes: Bytes) -> Self {
-        ZBytes::from(Payload::from(bytes))
+        ZBytes::small(&bytes).unwrap_or_else(|| ZBytes(Repr::Shared(bytes.into())))
     }
 }
 

@@ -190,6 +190,12 @@ impl Encoding {
         }
     }
 
+    /// The number, if there is no schema beside it.
+    #[inline(always)]
+    pub(crate) fn plain_id(&self) -> Option<u16> {
+        self.schema.is_none().then_some(self.id)
+    }
+
     pub(crate) fn wire(&self) -> zonda_codec::Encoding<'_> {
         zonda_codec::Encoding {
             id: self.id,

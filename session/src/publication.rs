@@ -100,19 +100,19 @@ impl Message {
             reliability,
         })
     }
+}
 
-    /// How long publishing it may wait: never under `Drop`.
-    #[inline]
-    pub fn patience(&self) -> Limit {
-        match self.delivery.congestion_control {
-            CongestionControl::Drop => Limit::Never,
-            _ => Limit::AtMost(self.limit),
-        }
+/// How long publishing may wait: never under `Drop`.
+#[inline(always)]
+pub(crate) fn patience(congestion_control: CongestionControl, limit: Duration) -> Limit {
+    match congestion_control {
+        CongestionControl::Drop => Limit::Never,
+        _ => Limit::AtMost(limit),
     }
 }
 
 /// Under `Drop`, to be dropped is what the publisher asked for, so it is an outcome and no error.
-#[inline]
+#[inline(always)]
 pub(crate) fn forgive_drop(result: Result<Outcome, PublishError>) -> Result<Outcome, PublishError> {
     match result {
         Err(PublishError::Dropped { peer }) => Ok(Outcome::Dropped { peer }),
@@ -168,22 +168,22 @@ impl fmt::Debug for Publishing<'_> {
 
 /// Writes the setters that every builder with a `message` field has.
 macro_rules! message_setters {
-    () => {
+    ($($message:tt)+) => {
         /// How to read the payload; default: that of the publisher, or plain bytes. Deletions have none.
         pub fn encoding(mut self, encoding: impl Into<$crate::bytes::Encoding>) -> Self {
-            self.message.encoding = encoding.into();
+            self.$($message)+.encoding = encoding.into();
             self
         }
 
         /// The application's own bytes beside the payload.
         pub fn attachment(mut self, attachment: impl $crate::put::IntoAttachment) -> Self {
-            self.message.attachment = attachment.into_attachment();
+            self.$($message)+.attachment = attachment.into_attachment();
             self
         }
 
         /// When the value was made; default: unknown, until a router stamps it.
         pub fn timestamp(mut self, timestamp: impl Into<Option<$crate::time::Timestamp>>) -> Self {
-            self.message.timestamp = timestamp.into();
+            self.$($message)+.timestamp = timestamp.into();
             self
         }
 
@@ -192,14 +192,14 @@ macro_rules! message_setters {
             mut self,
             source_info: impl Into<Option<$crate::sample::SourceInfo>>,
         ) -> Self {
-            self.message.source_info = source_info.into();
+            self.$($message)+.source_info = source_info.into();
             self
         }
 
         /// How long this publication may wait for room under congestion control `Block`. Default: the
         /// configuration's `wait_before_close`, 5 s.
         pub fn timeout(mut self, limit: std::time::Duration) -> Self {
-            self.message.limit = limit;
+            self.$($message)+.limit = limit;
             self
         }
     };

@@ -2,19 +2,21 @@
 
 //! Declared publishers: the route of the key is worked out once, so that each put is cheap.
 
+mod put;
+
 use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, Reliability};
-use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherFace, Wait as Limit};
+use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherFace};
 
 use crate::bytes::{Encoding, ZBytes};
-use crate::publication::{
-    Message, Publishing, Service, forgive_drop, message_setters, service_setters,
-};
+use crate::publication::{Message, Service, service_setters};
 use crate::session::Session;
 use crate::wait::{Done, Wait};
+
+pub use put::{PublisherDeleteBuilder, PublisherPutBuilder};
 
 /// A publisher under construction; made by [`Session::declare_publisher`].
 #[derive(Debug)]
@@ -86,13 +88,12 @@ pub struct Publisher<'a> {
 
 impl<'a> Publisher<'a> {
     /// Publishes a value: `.await` waits by waker, `.wait()` blocks, [`PublisherPutBuilder::try_publish`] never waits.
-    #[inline]
+    #[inline(always)]
     pub fn put(&self, payload: impl Into<ZBytes>) -> PublisherPutBuilder<'_> {
-        let mut message = Message::put(payload.into(), self.service, self.limit);
-        message.encoding = self.encoding.clone();
         PublisherPutBuilder {
-            face: &self.face,
-            message,
+            publisher: self,
+            payload: payload.into(),
+            rich: None,
         }
     }
 
@@ -100,8 +101,9 @@ impl<'a> Publisher<'a> {
     #[inline]
     pub fn delete(&self) -> PublisherDeleteBuilder<'_> {
         PublisherPutBuilder {
-            face: &self.face,
-            message: Message::delete(self.service, self.limit),
+            publisher: self,
+            payload: ZBytes::new(),
+            rich: Some(Box::new(Message::delete(self.service, self.limit))),
         }
     }
 
@@ -182,63 +184,5 @@ impl MatchingStatus {
     /// Whether there is at least one subscriber.
     pub fn matching(&self) -> bool {
         self.matching
-    }
-}
-
-/// A put or delete of a publisher under construction.
-#[must_use = "nothing is published before .await or .wait()"]
-pub struct PublisherPutBuilder<'a> {
-    face: &'a PublisherFace,
-    message: Message,
-}
-
-/// A delete of a publisher under construction; the same builder.
-pub type PublisherDeleteBuilder<'a> = PublisherPutBuilder<'a>;
-
-impl PublisherPutBuilder<'_> {
-    message_setters!();
-
-    /// Publishes without waiting, whatever the congestion control.
-    ///
-    /// # Errors
-    /// [`PublishError::WouldBlock`] or [`PublishError::Dropped`] with the slow peer, when a queue is full.
-    #[inline]
-    pub fn try_publish(self) -> Result<Outcome, PublishError> {
-        self.face.publish(&self.message.view()?, Limit::Never)
-    }
-}
-
-impl Wait for PublisherPutBuilder<'_> {
-    type To = Result<Outcome, PublishError>;
-
-    /// Publishes.
-    ///
-    /// # Blocking
-    /// Under congestion control `Drop` never; else at most the timeout of the builder.
-    #[inline]
-    fn wait(self) -> Self::To {
-        forgive_drop(
-            self.face
-                .publish(&self.message.view()?, self.message.patience()),
-        )
-    }
-}
-
-impl<'a> IntoFuture for PublisherPutBuilder<'a> {
-    type Output = Result<Outcome, PublishError>;
-    type IntoFuture = Publishing<'a>;
-
-    /// Publishes; under congestion control `Block` it waits by waker.
-    fn into_future(self) -> Publishing<'a> {
-        if self.message.delivery.congestion_control == CongestionControl::Drop {
-            return Publishing::at_once(self.wait());
-        }
-        let PublisherPutBuilder { face, message } = self;
-        Publishing::waiting(async move {
-            forgive_drop(
-                face.publish_async_within(&message.view()?, message.limit)
-                    .await,
-            )
-        })
     }
 }

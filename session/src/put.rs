@@ -8,7 +8,9 @@ use zonda_codec::{CongestionControl, KeyExpr, KeyExprError};
 use zonda_router::node::{Outcome, PublishError, Wait as Limit};
 
 use crate::bytes::ZBytes;
-use crate::publication::{Message, Publishing, forgive_drop, message_setters, service_setters};
+use crate::publication::{
+    Message, Publishing, forgive_drop, message_setters, patience, service_setters,
+};
 use crate::session::Session;
 use crate::wait::Wait;
 
@@ -27,7 +29,7 @@ pub struct SessionPutBuilder<'a, 'b> {
 pub type SessionDeleteBuilder<'a, 'b> = SessionPutBuilder<'a, 'b>;
 
 impl SessionPutBuilder<'_, '_> {
-    message_setters!();
+    message_setters!(message);
     service_setters!(message.delivery);
 
     /// Publishes without waiting, whatever the congestion control.
@@ -53,7 +55,8 @@ impl Wait for SessionPutBuilder<'_, '_> {
     /// # Blocking
     /// Under congestion control `Drop` never; else at most the timeout of the builder.
     fn wait(self) -> Self::To {
-        let limit = self.message.patience();
+        let message = &self.message;
+        let limit = patience(message.delivery.congestion_control, message.limit);
         forgive_drop(self.publish(limit))
     }
 }

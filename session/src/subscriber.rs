@@ -240,7 +240,14 @@ impl Calls {
     fn new(callback: Callback<Sample>, stores: bool) -> Arc<Calls> {
         let tally = Arc::new(Tally::default());
         let known = tally.clone();
-        let opened: Call = Box::new(move |delivery| known.call(&callback, delivery, stores));
+        // Two closures, not one that asks each time: a sample is then built where the callback reads it.
+        let opened: Call = if stores {
+            Box::new(move |delivery| {
+                known.call(|| callback.call(Sample::new(delivery).before_storing()), delivery)
+            })
+        } else {
+            Box::new(move |delivery| known.call(|| callback.call(Sample::new(delivery)), delivery))
+        };
         let opened = ArcSwapOption::from_pointee(opened);
         Arc::new(Calls { opened, tally })
     }
@@ -260,20 +267,12 @@ impl Receive for Calls {
 
 impl Tally {
     /// Gives a sample to the callback, if it has not ended; keeps a panic from harming anybody but that sample.
-    #[inline]
-    fn call(&self, callback: &Callback<Sample>, delivery: &Delivery<'_>, stores: bool) {
+    #[inline(always)]
+    fn call(&self, callback: impl FnOnce(), delivery: &Delivery<'_>) {
         if self.ended.load(Ordering::Acquire) {
             return;
         }
-        let called = catch_unwind(AssertUnwindSafe(|| {
-            let sample = Sample::new(delivery);
-            callback.call(if stores {
-                sample.before_storing()
-            } else {
-                sample
-            });
-        }));
-        if called.is_err() {
+        if catch_unwind(AssertUnwindSafe(callback)).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             tracing::error!(key = %delivery.key, "a subscriber's callback panicked; this sample is lost to it");
         }

@@ -20,6 +20,7 @@ mod close;
 mod connect;
 mod inbound;
 mod open;
+mod plain;
 mod publish;
 mod publisher;
 mod route;
@@ -30,6 +31,7 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
+pub use plain::Plain;
 pub use publisher::PublisherFace;
 pub use types::*;
 

@@ -24,11 +24,11 @@ use super::{
 };
 
 /// A PUSH up to its payload.
-struct Head<'a> {
-    wire_expr: WireExpr<'a>,
-    qos: Qos,
-    body: &'a PushBody<'a>,
-    payload_len: usize,
+pub(super) struct Head<'a> {
+    pub(super) wire_expr: WireExpr<'a>,
+    pub(super) qos: Qos,
+    pub(super) body: &'a PushBody<'a>,
+    pub(super) payload_len: usize,
 }
 
 impl Encode for Head<'_> {
@@ -50,7 +50,7 @@ impl Encode for Head<'_> {
 
 /// The body of a publication; its payload is left out, it travels beside.
 #[inline]
-fn body<'a>(publication: &Publication<'a>, timestamp: Option<Timestamp>) -> PushBody<'a> {
+pub(super) fn body<'a>(publication: &Publication<'a>, timestamp: Option<Timestamp>) -> PushBody<'a> {
     match publication.kind {
         SampleKind::Put => PushBody::Put(Put {
             timestamp,
@@ -98,6 +98,24 @@ impl Sending<'_> {
         };
         let pushed = hop.outbox.push(qos.priority(), &message)?;
         Ok(hop.outbox.settle(pushed, qos.is_express()))
+    }
+
+    /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
+    #[inline]
+    fn note<'h>(
+        &self,
+        hop: &'h Hop,
+        offered: Result<bool, Refused>,
+        wait: Wait,
+        (verdict, slow): (&mut Verdict, &mut Vec<&'h Hop>),
+    ) {
+        match offered {
+            Ok(written) => verdict.sent(written),
+            Err(Refused::Full) if self.waits() && wait != Wait::Never => slow.push(hop),
+            Err(Refused::Full) => verdict.failed(self.refused(hop, None)),
+            Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
+            Err(Refused::Closed) => {}
+        }
     }
 
     /// Queues the message for a neighbour that had no room, waiting for it at most until `deadline`.
@@ -210,16 +228,45 @@ impl Shared {
         let mut verdict = Verdict::new();
         let mut slow = Vec::new();
         for hop in &route.remote {
-            match sending.offer(hop) {
-                Ok(written) => verdict.sent(written),
-                Err(Refused::Full) if sending.waits() && wait != Wait::Never => slow.push(hop),
-                Err(Refused::Full) => verdict.failed(sending.refused(hop, None)),
-                Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
-                Err(Refused::Closed) => {}
-            }
+            let offered = sending.offer(hop);
+            sending.note(hop, offered, wait, (&mut verdict, &mut slow));
         }
         if !route.local.is_empty() {
             deliver_local(route, publication, body);
+        }
+        if let Wait::AtMost(limit) = wait {
+            sending.insist_all(&slow, limit, &mut verdict);
+        }
+        verdict.end()
+    }
+
+    /// Goes on with a message for other nodes alone after the first of `hops` has refused it; `outcome` is what became
+    /// of it at the neighbours before.
+    #[cold]
+    pub(super) fn dispatch_rest(
+        &self,
+        (hops, refused): (&[Hop], Refused),
+        publication: &Publication<'_>,
+        wait: Wait,
+        outcome: Outcome,
+    ) -> Result<Outcome, PublishError> {
+        let body = self.checked_body(publication)?;
+        let sending = Sending {
+            publication,
+            body: &body,
+        };
+        let mut verdict = Verdict {
+            outcome,
+            failure: None,
+        };
+        let mut slow = Vec::new();
+        let mut refused = Some(refused);
+        for hop in hops {
+            let offered = match refused.take() {
+                Some(refused) => Err(refused),
+                None => sending.offer(hop),
+            };
+            sending.note(hop, offered, wait, (&mut verdict, &mut slow));
         }
         if let Wait::AtMost(limit) = wait {
             sending.insist_all(&slow, limit, &mut verdict);
@@ -287,7 +334,7 @@ impl Shared {
 }
 
 /// Most bytes of payload and attachment: what every node accepts by default (`max_message_size`), less the headers.
-const MESSAGE_BYTES_MAX: usize = (1 << 30) - (1 << 16);
+pub(super) const MESSAGE_BYTES_MAX: usize = (1 << 30) - (1 << 16);
 
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.
 #[cold]

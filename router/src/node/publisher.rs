@@ -14,21 +14,28 @@ use std::{
 use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
 
-use super::{DeclareError, Outcome, Publication, PublishError, Wait, route::Route, shared::Shared};
+use super::{
+    DeclareError, Outcome, Plain, Publication, PublishError, Wait,
+    plain::Heads,
+    route::Route,
+    shared::Shared,
+};
 
 thread_local! {
     /// The routes of the publishers that this thread used last, by their serial number. Taking one out and putting
     /// it back costs no atomic operation, as asking a shared place for it would with every message.
-    static RECENT: [Cell<Option<Recent>>; RECENT_MAX] = const { [const { Cell::new(None) }; RECENT_MAX] };
+    static RECENT: [Cell<Option<Box<Recent>>>; RECENT_MAX] = const { [const { Cell::new(None) }; RECENT_MAX] };
 }
 
 /// Publishers whose route a thread keeps at hand; a power of two.
 const RECENT_MAX: usize = 8;
 
-/// A publisher's route at a thread's hand.
+/// A publisher's route at a thread's hand. Boxed, so that taking it and putting it back moves one word.
 struct Recent {
     serial: u64,
     route: Arc<Route>,
+    /// The heads of its plain messages, once there was one.
+    heads: Option<Heads>,
 }
 
 /// Numbers the publishers of a process.
@@ -86,33 +93,72 @@ impl PublisherFace {
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
-        let route = self.at_hand().unwrap_or_else(|| self.renewed());
-        let result = self.shared.dispatch(&route, publication, wait);
-        self.keep_at_hand(route);
+        let recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
+        let result = self.shared.dispatch(&recent.route, publication, wait);
+        self.keep_at_hand(recent);
         result
     }
 
+    /// As [`PublisherFace::publish`], for a message that has nothing beside its payload: the heads of such messages are
+    /// prepared, one for each neighbour.
+    ///
+    /// # Errors
+    /// As [`PublisherFace::publish`].
+    ///
+    /// # Blocking
+    /// As [`PublisherFace::publish`].
+    pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Result<Outcome, PublishError> {
+        let recent = match self.at_hand() {
+            Some(recent) if recent.heads.is_some() => recent,
+            recent => self.prepare(recent, plain),
+        };
+        let result = match &recent.heads {
+            Some(heads) if heads.fit(&recent.route, plain) => {
+                self.shared
+                    .dispatch_plain((&recent.route, heads), plain, wait)
+            }
+            _ => self.shared.dispatch(&recent.route, &(*plain).into(), wait),
+        };
+        self.keep_at_hand(recent);
+        result
+    }
+
+    /// The route with the heads of messages like `plain`.
+    #[cold]
+    fn prepare(&self, recent: Option<Box<Recent>>, plain: &Plain<'_>) -> Box<Recent> {
+        let mut recent = recent.unwrap_or_else(|| self.renewed_recent());
+        // A route with local subscribers is not kept, so nothing is prepared for it.
+        recent.heads = (recent.route.local.is_empty())
+            .then(|| Heads::new(&self.shared, &recent.route, plain));
+        recent
+    }
+
+    #[cold]
+    fn renewed_recent(&self) -> Box<Recent> {
+        Box::new(Recent {
+            serial: self.serial,
+            route: self.renewed(),
+            heads: None,
+        })
+    }
+
     /// This thread's own copy of the route, if it has one that still holds.
-    #[inline]
-    fn at_hand(&self) -> Option<Arc<Route>> {
+    #[inline(always)]
+    fn at_hand(&self) -> Option<Box<Recent>> {
         let recent = RECENT
             .try_with(|recent| recent[self.slot()].take())
             .ok()
             .flatten()?;
         let holds =
             recent.serial == self.serial && recent.route.generation == self.shared.generation();
-        holds.then_some(recent.route)
+        holds.then_some(recent)
     }
 
     /// Puts the route where [`Self::at_hand`] finds it. Not one with local subscribers: their closures must not
     /// outlive them because a thread once published.
-    #[inline]
-    fn keep_at_hand(&self, route: Arc<Route>) {
-        if route.local.is_empty() {
-            let recent = Recent {
-                serial: self.serial,
-                route,
-            };
+    #[inline(always)]
+    fn keep_at_hand(&self, recent: Box<Recent>) {
+        if recent.route.local.is_empty() {
             // A thread that is ending keeps nothing any more.
             let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
         }

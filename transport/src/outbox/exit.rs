@@ -94,8 +94,6 @@ impl DirectSocket {
 #[derive(Debug)]
 pub(super) struct Exit {
     direct: Option<DirectSocket>,
-    /// The socket is full, or the driver has taken the batches: nobody else may write.
-    busy: bool,
     transmit: Transmit,
     free: Vec<Box<[u8]>>,
 }
@@ -104,23 +102,19 @@ impl Exit {
     pub(super) fn new(direct: Option<DirectSocket>) -> Self {
         Self {
             direct,
-            busy: false,
             transmit: Transmit::default(),
             free: Vec::with_capacity(FREE_MAX),
         }
     }
-
-    /// True while nobody may write: the socket is full, or the driver has taken the batches.
-    pub(super) fn is_busy(&self) -> bool {
-        self.busy
-    }
 }
 
 impl Outbox {
-    /// Writes what is ready until it is all out (true) or the socket is full or broken (false, the driver's turn).
+    /// Writes what is ready at this moment (true), unless the socket is full or broken (false, the driver's turn).
+    ///
+    /// What others add meanwhile is not chased: they write themselves, demand it, or leave it to the next tick.
     pub(super) fn write_now(&self, exit: &mut Exit) -> bool {
         loop {
-            self.gather(&mut exit.transmit, &mut exit.free);
+            let all = self.gather(&mut exit.transmit, &mut exit.free);
             if exit.transmit.is_empty() {
                 return true;
             }
@@ -131,8 +125,10 @@ impl Outbox {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
                     exit.transmit.advance(count, &mut exit.free, FREE_MAX);
-                    if exit.transmit.is_empty() {
-                        continue;
+                    match exit.transmit.is_empty() {
+                        true if all => return true,
+                        true => continue,
+                        false => {}
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -143,19 +139,20 @@ impl Outbox {
                     return false;
                 }
             }
-            exit.busy = true;
+            self.busy.store(true, Ordering::SeqCst);
             self.signals.raise(signal::HANDOVER);
             return false;
         }
     }
 
-    /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes.
-    fn gather(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) {
+    /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes. False if there
+    /// were more than go into one write.
+    fn gather(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
         while !transmit.is_full() {
             let ready = self.ready.load(Ordering::SeqCst);
             let index = ready.trailing_zeros() as usize;
             let Some(lane) = self.lanes.get(index) else {
-                return;
+                return true;
             };
             let mut lane = lane.lock();
             while !transmit.is_full() {
@@ -171,6 +168,7 @@ impl Outbox {
                 self.room.notify(usize::MAX);
             }
         }
+        false
     }
 
     fn count_write(&self, bytes: usize, writes: &std::sync::atomic::AtomicU64) {
@@ -203,15 +201,14 @@ impl Outbox {
     }
 
     /// True while the socket is full and what it did not take waits.
-    fn is_busy(&self) -> bool {
-        self.exit.lock().busy
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::SeqCst)
     }
 
     /// The socket takes bytes again: goes on writing where it stopped.
     fn resume(&self) {
         let mut exit = self.exit.lock();
-        if exit.busy {
-            exit.busy = false;
+        if self.busy.swap(false, Ordering::SeqCst) {
             self.demand.store(false, Ordering::SeqCst);
             self.write_now(&mut exit);
         }
@@ -275,7 +272,7 @@ impl Outbox {
             transmit.finish(&mut exit.free, FREE_MAX);
             exit.transmit = transmit;
             if !self.demand.load(Ordering::SeqCst) {
-                exit.busy = false;
+                self.busy.store(false, Ordering::SeqCst);
                 drop(exit);
                 if !self.demand.load(Ordering::SeqCst) {
                     return Ok(());
@@ -288,11 +285,11 @@ impl Outbox {
     fn take_for_driver(&self) -> Option<Transmit> {
         let mut exit = self.exit.lock();
         let exit = &mut *exit;
-        exit.busy = true;
+        self.busy.store(true, Ordering::SeqCst);
         self.demand.store(false, Ordering::SeqCst);
         self.gather(&mut exit.transmit, &mut exit.free);
         if exit.transmit.is_empty() {
-            exit.busy = false;
+            self.busy.store(false, Ordering::SeqCst);
             return None;
         }
         Some(std::mem::take(&mut exit.transmit))
@@ -337,21 +334,21 @@ impl Outbox {
         self.epoch + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
     }
 
-    /// One look of the driver at a hot link. Tells whether the link is still hot.
+    /// One look of the driver at a hot link: see [`super::pace`]. Tells whether the link is still hot.
     pub(crate) fn tick(&self, idle_ticks: &mut u32) -> bool {
         if self.ready.load(Ordering::SeqCst) == 0 {
             *idle_ticks += 1;
             if *idle_ticks < IDLE_TICKS_MAX {
                 return true;
             }
-            self.hot.store(false, Ordering::SeqCst);
+            self.pace.become_quiet();
             if self.ready.load(Ordering::SeqCst) != 0 {
                 self.flush();
             }
             return false;
         }
         *idle_ticks = 0;
-        if !self.sealed_since_tick.swap(false, Ordering::Relaxed) {
+        if !self.sealed_since_tick.swap(false, Ordering::Relaxed) && !self.pace.remind() {
             self.flush();
         }
         true

@@ -6,8 +6,8 @@
 //! it does not need:
 //! * an express message, a full batch, the end of a received burst: the *caller* writes, without blocking;
 //! * a message that finds the link quiet: the caller writes as well, there is nothing to wait for;
-//! * a message close behind another one stays in the open batch; the link's driver looks after it every
-//!   [`TICK`] for as long as the stream goes on (the link is *hot*);
+//! * a message close behind another one stays in the open batch (the link is *hot*); every [`TICK`] the link's driver
+//!   asks the next sender to write the batch, and writes it itself if none comes;
 //! * what the socket does not take at once is handed to the driver, which waits for the peer.
 //!
 //! Locks: a lane's, held while one message is encoded; the exit's, held by the caller that writes and only ever
@@ -16,6 +16,7 @@
 
 mod counts;
 mod exit;
+mod pace;
 mod signals;
 mod transmit;
 
@@ -42,10 +43,11 @@ use crate::{
 pub use counts::OutboxCounts;
 pub use exit::DirectSocket;
 use exit::Exit;
+use pace::{Pace, Turn};
 pub(crate) use signals::{Signals, signal};
 
-/// How often the driver writes out the open batches of a link that is hot: the longest a message of a dense stream
-/// waits for company.
+/// How often the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
+/// until the next sender after a tick, at most for two ticks.
 pub const TICK: Duration = Duration::from_micros(100);
 
 /// A message that comes at least this long after the previous one is written by its sender at once.
@@ -93,9 +95,12 @@ pub struct Outbox {
     ready: AtomicU8,
     exit: Mutex<Exit>,
     has_direct: bool,
+    /// The socket is full, or the driver has the batches: nobody else writes. Changed only with the exit locked; who only
+    /// wants to know need not wait for a writer.
+    busy: AtomicBool,
     /// Somebody wants what is queued written now. Set before the exit is tried, looked at after it is released.
     demand: AtomicBool,
-    hot: AtomicBool,
+    pace: Pace,
     sealed_since_tick: AtomicBool,
     epoch: Instant,
     last_quiet_ns: AtomicU64,
@@ -148,9 +153,10 @@ impl Outbox {
             lanes,
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
+            busy: AtomicBool::new(false),
             exit: Mutex::new(Exit::new(direct)),
             demand: AtomicBool::new(false),
-            hot: AtomicBool::new(false),
+            pace: Pace::default(),
             sealed_since_tick: AtomicBool::new(false),
             epoch: Instant::now(),
             last_quiet_ns: AtomicU64::new(0),
@@ -231,11 +237,14 @@ impl Outbox {
             self.flush()
         } else if pushed == Pushed::Sealed {
             self.sealed_since_tick.store(true, Ordering::Relaxed);
+            self.pace.written();
             self.flush()
-        } else if self.hot.load(Ordering::Relaxed) {
-            false
         } else {
-            self.settle_quiet()
+            match self.pace.turn() {
+                Turn::Leave => false,
+                Turn::Write => self.flush(),
+                Turn::Look => self.settle_quiet(),
+            }
         }
     }
 
@@ -252,7 +261,7 @@ impl Outbox {
             let Some(mut exit) = self.exit.try_lock() else {
                 return false;
             };
-            if exit.is_busy() {
+            if self.is_busy() {
                 return false;
             }
             if self.demand.swap(false, Ordering::SeqCst) && !self.write_now(&mut exit) {
@@ -371,7 +380,7 @@ impl Outbox {
         if now.saturating_sub(last) >= QUIET.as_nanos() as u64 {
             return self.flush();
         }
-        if !self.hot.swap(true, Ordering::SeqCst) {
+        if self.pace.become_dense() {
             self.signals.raise(signal::HOT);
         }
         false

@@ -285,7 +285,7 @@ fn channel(reliability: Reliability) -> usize {
 
 /// Appends one message; `frame` holds the next sequence numbers if a frame header must come first. Tells whether
 /// the payload was attached as a shared slice, which ends the batch. On an error the batch is as before.
-#[inline]
+#[inline(always)]
 fn append<E: Encode + ?Sized>(
     batch: &mut Batch,
     config: &LaneConfig,

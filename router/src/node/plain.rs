@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The short way of the message that nearly all are: a put with nothing beside its payload, for other nodes alone. Its
+//! head differs from the last one's in the payload's length only, so it is encoded once for each neighbour and copied
+//! from then on.
+
+use zonda_codec::{Encode, EncodeError, Encoding, Qos, Reliability, Writer};
+use zonda_transport::{
+    outbox::Refused,
+    protocol::tx::{Outgoing, Tail},
+};
+
+use super::{
+    Outcome, Publication, PublishError, SampleKind, Value, Wait,
+    publish::{Head, MESSAGE_BYTES_MAX, body},
+    route::{Hop, Route},
+    shared::Shared,
+};
+
+/// A put with nothing beside its payload.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain<'a> {
+    /// The value.
+    pub payload: Value<'a>,
+    /// The number of its encoding, which has no schema.
+    pub encoding: u16,
+    /// Priority, congestion control and express.
+    pub qos: Qos,
+    /// Whether it may be lost on the way.
+    pub reliability: Reliability,
+}
+
+impl<'a> From<Plain<'a>> for Publication<'a> {
+    fn from(plain: Plain<'a>) -> Self {
+        Publication {
+            kind: SampleKind::Put,
+            payload: plain.payload,
+            encoding: Encoding {
+                id: plain.encoding,
+                schema: None,
+            },
+            attachment: None,
+            timestamp: None,
+            source_info: None,
+            qos: plain.qos,
+            reliability: plain.reliability,
+        }
+    }
+}
+
+/// Room for a head up to the payload's length: header, key id, qos, body's header and encoding take at most ten bytes.
+const HEAD_BYTES_MAX: usize = 16;
+
+/// The head of one neighbour's copy, without the payload's length at its end.
+struct Prepared {
+    bytes: [u8; HEAD_BYTES_MAX],
+    len: usize,
+}
+
+impl Prepared {
+    /// `None` for a key that this neighbour has no id for: then the head has a text in it and is written anew each
+    /// time.
+    fn new(hop: &Hop, plain: &Plain<'_>) -> Option<Prepared> {
+        let empty = Plain {
+            payload: Value::Borrowed(&[]),
+            ..*plain
+        };
+        let head = Head {
+            wire_expr: hop.wire_expr(),
+            qos: plain.qos,
+            body: &body(&empty.into(), None),
+            payload_len: 0,
+        };
+        let mut bytes = [0; HEAD_BYTES_MAX];
+        let mut writer = Writer::new(&mut bytes);
+        head.encode(&mut writer).ok()?;
+        // The last byte is the length of the empty payload.
+        let len = writer.position().checked_sub(1)?;
+        Some(Prepared { bytes, len })
+    }
+}
+
+/// A prepared head with the length of the payload at hand.
+struct Completed<'a> {
+    prepared: &'a Prepared,
+    payload_len: usize,
+}
+
+impl Encode for Completed<'_> {
+    #[inline(always)]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| {
+            writer.front_of(&self.prepared.bytes, self.prepared.len)?;
+            writer.vle(self.payload_len as u64)
+        })
+    }
+}
+
+/// The prepared heads of one route, in the order of its neighbours.
+pub(super) struct Heads {
+    qos: Qos,
+    encoding: u16,
+    prepared: Box<[Prepared]>,
+}
+
+impl Heads {
+    /// Prepares the heads for messages like `plain`. A route that has no short way gets heads that fit no message.
+    pub(super) fn new(shared: &Shared, route: &Route, plain: &Plain<'_>) -> Heads {
+        let short = !shared.stamps && route.local.is_empty();
+        let prepared: Option<Box<[Prepared]>> = route
+            .remote
+            .iter()
+            .map(|hop| Prepared::new(hop, plain))
+            .collect();
+        Heads {
+            qos: plain.qos,
+            encoding: plain.encoding,
+            prepared: prepared.filter(|_| short).unwrap_or_default(),
+        }
+    }
+
+    /// Whether these are the heads of `plain` on `route`.
+    #[inline]
+    pub(super) fn fit(&self, route: &Route, plain: &Plain<'_>) -> bool {
+        self.qos == plain.qos
+            && self.encoding == plain.encoding
+            && self.prepared.len() == route.remote.len()
+            && route.local.is_empty()
+    }
+}
+
+impl Shared {
+    /// As [`Shared::dispatch`], on a route whose heads [fit](Heads::fit) the message.
+    #[inline]
+    pub(super) fn dispatch_plain(
+        &self,
+        (route, heads): (&Route, &Heads),
+        plain: &Plain<'_>,
+        wait: Wait,
+    ) -> Result<Outcome, PublishError> {
+        let payload = match plain.payload {
+            Value::Borrowed(bytes) => Tail::Copy(bytes),
+            Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
+        };
+        let payload_len = payload.bytes().len();
+        if self.is_closed() || payload_len > MESSAGE_BYTES_MAX {
+            return self.dispatch(route, &(*plain).into(), wait);
+        }
+        let mut outcome = Outcome::Sent;
+        for (index, (hop, prepared)) in route.remote.iter().zip(&heads.prepared).enumerate() {
+            let message = Outgoing {
+                reliability: plain.reliability,
+                head: &Completed {
+                    prepared,
+                    payload_len,
+                },
+                payload,
+            };
+            let offered = hop
+                .outbox
+                .push(plain.qos.priority(), &message)
+                .map(|pushed| hop.outbox.settle(pushed, plain.qos.is_express()));
+            match offered {
+                Ok(true) => {}
+                Ok(false) => outcome = Outcome::Queued,
+                Err(Refused::Closed) => {}
+                Err(refused) => {
+                    let rest = route.remote.get(index..).unwrap_or_default();
+                    return self.dispatch_rest((rest, refused), &(*plain).into(), wait, outcome);
+                }
+            }
+        }
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! One publication of a declared publisher.
+
+use std::future::IntoFuture;
+
+use zonda_codec::{CongestionControl, Qos};
+use zonda_router::node::{Outcome, Plain, PublishError, Wait as Limit};
+
+use super::Publisher;
+use crate::bytes::ZBytes;
+use crate::publication::{Message, Publishing, forgive_drop, message_setters, patience};
+use crate::wait::Wait;
+
+/// A put or delete of a publisher under construction.
+///
+/// A put that takes everything but its payload from the publisher is a few words; the first setter makes it a whole
+/// message, on the heap.
+#[must_use = "nothing is published before .await or .wait()"]
+pub struct PublisherPutBuilder<'a> {
+    pub(super) publisher: &'a Publisher<'a>,
+    /// Empty once there is a whole message.
+    pub(super) payload: ZBytes,
+    pub(super) rich: Option<Box<Message>>,
+}
+
+/// A delete of a publisher under construction; the same builder.
+pub type PublisherDeleteBuilder<'a> = PublisherPutBuilder<'a>;
+
+impl PublisherPutBuilder<'_> {
+    message_setters!(rich_mut());
+
+    /// Publishes without waiting, whatever the congestion control.
+    ///
+    /// # Errors
+    /// [`PublishError::WouldBlock`] or [`PublishError::Dropped`] with the slow peer, when a queue is full.
+    #[inline(always)]
+    pub fn try_publish(self) -> Result<Outcome, PublishError> {
+        match self.plain() {
+            Some(plain) => self.publisher.face.publish_plain(&plain, Limit::Never),
+            None => self.try_publish_rich(),
+        }
+    }
+
+    /// The message, if it has nothing beside its payload.
+    #[inline(always)]
+    fn plain(&self) -> Option<Plain<'_>> {
+        let Publisher {
+            encoding, service, ..
+        } = self.publisher;
+        if self.rich.is_some() {
+            return None;
+        }
+        Some(Plain {
+            payload: self.payload.value(),
+            encoding: encoding.plain_id()?,
+            qos: Qos::new(
+                service.priority,
+                service.congestion_control,
+                service.express,
+            ),
+            reliability: service.reliability,
+        })
+    }
+
+    fn rich_mut(&mut self) -> &mut Message {
+        let publisher = self.publisher;
+        let payload = &mut self.payload;
+        self.rich.get_or_insert_with(|| {
+            let payload = std::mem::take(payload);
+            let mut message = Message::put(payload, publisher.service, publisher.limit);
+            message.encoding = publisher.encoding.clone();
+            Box::new(message)
+        })
+    }
+
+    #[cold]
+    fn try_publish_rich(mut self) -> Result<Outcome, PublishError> {
+        let face = &self.publisher.face;
+        face.publish(&self.rich_mut().view()?, Limit::Never)
+    }
+
+    #[inline(never)]
+    fn publish_rich(mut self) -> Result<Outcome, PublishError> {
+        let face = &self.publisher.face;
+        let message = self.rich_mut();
+        let limit = patience(message.delivery.congestion_control, message.limit);
+        forgive_drop(face.publish(&message.view()?, limit))
+    }
+}
+
+impl Wait for PublisherPutBuilder<'_> {
+    type To = Result<Outcome, PublishError>;
+
+    /// Publishes.
+    ///
+    /// # Blocking
+    /// Under congestion control `Drop` never; else at most the timeout of the builder.
+    #[inline(always)]
+    fn wait(self) -> Self::To {
+        let Some(plain) = self.plain() else {
+            return self.publish_rich();
+        };
+        let Publisher {
+            face,
+            service,
+            limit,
+            ..
+        } = self.publisher;
+        forgive_drop(face.publish_plain(&plain, patience(service.congestion_control, *limit)))
+    }
+}
+
+impl<'a> IntoFuture for PublisherPutBuilder<'a> {
+    type Output = Result<Outcome, PublishError>;
+    type IntoFuture = Publishing<'a>;
+
+    /// Publishes. Under congestion control `Block` waiting is by waker; no thread is held.
+    fn into_future(mut self) -> Publishing<'a> {
+        let (service, rich) = (&self.publisher.service, &self.rich);
+        let delivery = rich.as_ref().map_or(service, |message| &message.delivery);
+        if delivery.congestion_control == CongestionControl::Drop {
+            return Publishing::at_once(self.wait());
+        }
+        Publishing::waiting(async move {
+            let face = &self.publisher.face;
+            let message = self.rich_mut();
+            let limit = message.limit;
+            forgive_drop(face.publish_async_within(&message.view()?, limit).await)
+        })
+    }
+}
