@@ -146,10 +146,7 @@ impl Sample {
                 express: qos.is_express(),
                 reliability: delivery.reliability,
                 source_info: put.source_info,
-                attachment: match put.attachment {
-                    None => None,
-                    Some(attachment) => Some(ZBytes::of_block(block, attachment)),
-                },
+                attachment: put.attachment.map(|part| ZBytes::of_block(block, part)),
             },
         }
     }

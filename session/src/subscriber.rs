@@ -243,7 +243,10 @@ impl Calls {
         // Two closures, not one that asks each time: a sample is then built where the callback reads it.
         let opened: Call = if stores {
             Box::new(move |delivery| {
-                known.call(|| callback.call(Sample::new(delivery).before_storing()), delivery)
+                known.call(
+                    || callback.call(Sample::new(delivery).before_storing()),
+                    delivery,
+                )
             })
         } else {
             Box::new(move |delivery| known.call(|| callback.call(Sample::new(delivery)), delivery))

@@ -105,7 +105,7 @@ fn wild_keys_against_wild_keys() {
     assert!(guest.messages((0..10).map(|id| subscriber(id, &key(id)))));
     assert!(guest.messages((0..10).map(|number| push(WireExpr::full(&key(number))))));
     assert!(guest.is_served());
-    let many = format!("{}/**/", vec!["a"; 7].join("/"));
+    let many = format!("{}/**/", ["a"; 7].join("/"));
     let long = |number: u32| format!("**/{number}/**/{}{number}", many.repeat(2040));
     assert!(guest.frame(&subscriber(20, &long(20))));
     assert!(guest.frame(&push(WireExpr::full(&long(1)))));

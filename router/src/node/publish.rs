@@ -50,7 +50,10 @@ impl Encode for Head<'_> {
 
 /// The body of a publication; its payload is left out, it travels beside.
 #[inline]
-pub(super) fn body<'a>(publication: &Publication<'a>, timestamp: Option<Timestamp>) -> PushBody<'a> {
+pub(super) fn body<'a>(
+    publication: &Publication<'a>,
+    timestamp: Option<Timestamp>,
+) -> PushBody<'a> {
     match publication.kind {
         SampleKind::Put => PushBody::Put(Put {
             timestamp,

@@ -15,9 +15,7 @@ use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
 
 use super::{
-    DeclareError, Outcome, Plain, Publication, PublishError, Wait,
-    plain::Heads,
-    route::Route,
+    DeclareError, Outcome, Plain, Publication, PublishError, Wait, plain::Heads, route::Route,
     shared::Shared,
 };
 
@@ -128,8 +126,8 @@ impl PublisherFace {
     fn prepare(&self, recent: Option<Box<Recent>>, plain: &Plain<'_>) -> Box<Recent> {
         let mut recent = recent.unwrap_or_else(|| self.renewed_recent());
         // A route with local subscribers is not kept, so nothing is prepared for it.
-        recent.heads = (recent.route.local.is_empty())
-            .then(|| Heads::new(&self.shared, &recent.route, plain));
+        recent.heads =
+            (recent.route.local.is_empty()).then(|| Heads::new(&self.shared, &recent.route, plain));
         recent
     }
 
