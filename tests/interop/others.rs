@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the reference can do and this project cannot yet: it is answered at once, and publishing goes on.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use serde_json::json;
@@ -31,8 +32,12 @@ fn goes_on(theirs: &Theirs, publishing: &Party, subscribing: &Party) {
         gets_nothing_at_once(theirs, "nobody/has/this", true);
         theirs.process.call("undeclare_others", about(key));
     }
-    let subscription = subscribing.subscribe("others/*");
-    let publisher = publishing.matched_publisher("others/key");
+    // A key of its own: the undeclaration of an earlier subscriber may still be on its way, and a publisher that it
+    // still matches would publish before the new one is known to the router.
+    static ROUND: AtomicU32 = AtomicU32::new(0);
+    let round = ROUND.fetch_add(1, Ordering::Relaxed);
+    let subscription = subscribing.subscribe(&format!("others/{round}/*"));
+    let publisher = publishing.matched_publisher(&format!("others/{round}/key"));
     publisher.publish(&Message::put(Pattern::short(1)));
     assert!(subscription.next().carries(Pattern::short(1)));
 }
