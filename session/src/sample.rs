@@ -126,20 +126,44 @@ impl Sample {
         }
     }
 
+    /// The usual put is built from constants beside what it has; the rich one moves more than it needs to.
     #[inline(always)]
     fn of_put(delivery: &Delivery<'_>, put: &Put<'_>) -> Sample {
+        let plain = put.encoding.schema.is_none()
+            && put.timestamp.is_none()
+            && put.source_info.is_none()
+            && put.attachment.is_none();
+        if !plain {
+            return Sample::of_rich_put(delivery, put);
+        }
+        let qos = delivery.push.qos;
+        Sample {
+            fields: SampleFields {
+                payload: ZBytes::of_block(delivery.block, put.payload),
+                key_expr: delivery.key.clone(),
+                kind: SampleKind::Put,
+                encoding: Encoding::from_parts(put.encoding.id, None),
+                timestamp: None,
+                priority: qos.priority(),
+                congestion_control: qos.congestion_control(),
+                express: qos.is_express(),
+                reliability: delivery.reliability,
+                source_info: None,
+                attachment: None,
+            },
+        }
+    }
+
+    #[inline(never)]
+    fn of_rich_put(delivery: &Delivery<'_>, put: &Put<'_>) -> Sample {
         let (block, qos) = (delivery.block, delivery.push.qos);
+        let schema = put.encoding.schema.map(|part| shared_part(block, part));
         Sample {
             fields: SampleFields {
                 key_expr: delivery.key.clone(),
                 payload: ZBytes::of_block(block, put.payload),
                 kind: SampleKind::Put,
-                encoding: match put.encoding.schema {
-                    None => Encoding::from_parts(put.encoding.id, None),
-                    Some(schema) => {
-                        Encoding::from_parts(put.encoding.id, Some(shared_part(block, schema)))
-                    }
-                },
+                encoding: Encoding::from_parts(put.encoding.id, schema),
                 timestamp: put.timestamp,
                 priority: qos.priority(),
                 congestion_control: qos.congestion_control(),
