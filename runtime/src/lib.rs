@@ -30,27 +30,47 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod absent;
 mod any;
 mod buffer;
+mod kind;
 pub mod oneshot;
+mod options;
 mod park;
+#[cfg(any(
+    feature = "tokio",
+    feature = "smol",
+    feature = "async-std",
+    feature = "threads",
+    feature = "uring"
+))]
+mod resolve;
 mod segments;
 mod traits;
 
-#[cfg(not(feature = "tokio"))]
-mod absent;
-#[cfg(feature = "tokio")]
-mod resolve;
 #[cfg(feature = "tokio")]
 mod tokio;
 
-pub use any::{AnyRuntime, RuntimeKind, RuntimeOptions, UnknownRuntime};
+pub use absent::Absent;
+pub use any::AnyRuntime;
 pub use buffer::RxBuf;
+pub use kind::{RuntimeKind, UnknownRuntime};
+pub use options::{InvalidScheduling, RuntimeOptions, Scheduling};
 pub use park::{block_on, block_on_until};
 pub use segments::{Cursor, SLICES_PER_WRITE, Segments};
 pub use traits::{LinkRead, LinkWrite, PreciseTimer, Runtime};
 
+// Each backend's type exists for every set of features: what is not compiled in has no values.
+
 #[cfg(not(feature = "tokio"))]
-pub use absent::Absent as TokioRuntime;
+pub use Absent as TokioRuntime;
 #[cfg(feature = "tokio")]
 pub use tokio::{TokioRead, TokioRuntime, TokioTimer, TokioWrite};
+
+pub use Absent as SmolRuntime;
+
+pub use Absent as AsyncStdRuntime;
+
+pub use Absent as ThreadsRuntime;
+
+pub use Absent as UringRuntime;

@@ -59,6 +59,9 @@ impl Drop for Owner {
 }
 
 impl TokioRuntime {
+    /// Whether the backend is compiled in: yes.
+    pub const COMPILED_IN: bool = true;
+
     /// Starts worker threads named `zonda-net-N` (the prefix is an option), by default one per available core.
     ///
     /// # Errors

@@ -82,6 +82,11 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         M: FnOnce() -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static;
 
+    /// Whether the runtime is known to be shut down, so that its tasks never run. Only the application's runtime can be.
+    fn is_shut_down(&self) -> bool {
+        false
+    }
+
     /// Runs a future on the calling thread until it is ready.
     ///
     /// # Blocking

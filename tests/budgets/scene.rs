@@ -38,7 +38,6 @@ pub fn thread() -> AnyRuntime {
 /// What the thread of this runtime has allocated.
 pub fn allocated_by(runtime: &AnyRuntime) -> Allocated {
     let (tell, told) = channel();
-    let AnyRuntime::Tokio(runtime) = runtime;
     runtime.spawn("probe", move || async move {
         // The test waits for it below.
         let _ = tell.send(allocated());

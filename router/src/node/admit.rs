@@ -5,7 +5,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use zonda_codec::{Endpoint, Locator, ZenohId, transport::reason};
-use zonda_runtime::AnyRuntime;
+use zonda_runtime::with_runtime;
 use zonda_transport::{
     driver::{self, Drive, Ended},
     link::Link,
@@ -149,9 +149,7 @@ impl Shared {
         };
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
         let inbound = Inbound::new(Arc::clone(shared), face, outbox);
-        match &shared.runtime {
-            AnyRuntime::Tokio(runtime) => driver::spawn(runtime, drive, inbound),
-        }
+        with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
         shared.changed.notify(usize::MAX);
         Some(face)
     }

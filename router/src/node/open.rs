@@ -8,7 +8,7 @@ use std::{
 };
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
-use zonda_runtime::{AnyRuntime, RuntimeOptions};
+use zonda_runtime::{AnyRuntime, RuntimeOptions, with_runtime};
 use zonda_transport::listen::{ListenError, ListenOptions, Listening, listen_with};
 
 use crate::{
@@ -105,11 +105,9 @@ impl Node {
             options.pending_max = pending_max;
         }
         let door = Arc::new(Door(Arc::clone(&self.shared)));
-        match &self.shared.runtime {
-            AnyRuntime::Tokio(runtime) => {
-                listen_with(runtime, endpoint, self.shared.parameters(), door, options)
-            }
-        }
+        with_runtime!(&self.shared.runtime, runtime => {
+            listen_with(runtime, endpoint, self.shared.parameters(), door, options)
+        })
     }
 
     /// A client's first connection, tried as often as the configuration says.
