@@ -77,6 +77,12 @@ impl AnyRuntime {
         AnyRuntime::Tokio(TokioRuntime::from_handle(handle))
     }
 
+    /// Uses the application's executor; see [`SmolRuntime::from_executor`].
+    #[cfg(feature = "smol")]
+    pub fn from_smol(executor: std::sync::Arc<async_executor::Executor<'static>>) -> AnyRuntime {
+        AnyRuntime::Smol(SmolRuntime::from_executor(executor))
+    }
+
     /// The runtime's name: that of its kind, except for the application's tokio runtime, which is `tokio` always.
     pub fn name(&self) -> &'static str {
         with_runtime!(self, runtime => runtime.name())

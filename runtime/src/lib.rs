@@ -32,11 +32,24 @@
 
 mod absent;
 mod any;
+#[cfg(any(feature = "smol", feature = "async-std"))]
+mod async_io;
+#[cfg(feature = "async-std")]
+mod async_std;
 mod buffer;
+#[cfg(any(feature = "smol", feature = "async-std"))]
+mod contained;
 mod kind;
 pub mod oneshot;
 mod options;
 mod park;
+#[cfg(any(
+    feature = "tokio",
+    feature = "smol",
+    feature = "threads",
+    feature = "uring"
+))]
+mod placement;
 #[cfg(any(
     feature = "tokio",
     feature = "smol",
@@ -46,10 +59,13 @@ mod park;
 ))]
 mod resolve;
 mod segments;
-mod traits;
-
+#[cfg(feature = "smol")]
+mod smol;
 #[cfg(feature = "tokio")]
 mod tokio;
+mod traits;
+#[cfg(any(feature = "smol", feature = "async-std"))]
+mod yielding;
 
 pub use absent::Absent;
 pub use any::AnyRuntime;
@@ -67,9 +83,18 @@ pub use Absent as TokioRuntime;
 #[cfg(feature = "tokio")]
 pub use tokio::{TokioRead, TokioRuntime, TokioTimer, TokioWrite};
 
-pub use Absent as SmolRuntime;
+#[cfg(any(feature = "smol", feature = "async-std"))]
+pub use async_io::{ReactorListener, ReactorRead, ReactorTimer, ReactorWrite};
 
+#[cfg(not(feature = "smol"))]
+pub use Absent as SmolRuntime;
+#[cfg(feature = "smol")]
+pub use smol::SmolRuntime;
+
+#[cfg(not(feature = "async-std"))]
 pub use Absent as AsyncStdRuntime;
+#[cfg(feature = "async-std")]
+pub use async_std::AsyncStdRuntime;
 
 pub use Absent as ThreadsRuntime;
 
