@@ -61,6 +61,8 @@ mod resolve;
 mod segments;
 #[cfg(feature = "smol")]
 mod smol;
+#[cfg(all(feature = "threads", unix))]
+mod threads;
 #[cfg(feature = "tokio")]
 mod tokio;
 mod traits;
@@ -96,6 +98,9 @@ pub use Absent as AsyncStdRuntime;
 #[cfg(feature = "async-std")]
 pub use async_std::AsyncStdRuntime;
 
+#[cfg(not(all(feature = "threads", unix)))]
 pub use Absent as ThreadsRuntime;
+#[cfg(all(feature = "threads", unix))]
+pub use threads::{ThreadsListener, ThreadsRead, ThreadsRuntime, ThreadsTimer, ThreadsWrite};
 
 pub use Absent as UringRuntime;

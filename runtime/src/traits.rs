@@ -82,6 +82,17 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         M: FnOnce() -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static;
 
+    /// Starts a task that soon ends and may be one of very many, such as hearing a stranger out. Where a task costs a
+    /// thread, those of the same name share one, so `make` and what it makes must not block; elsewhere it is the same
+    /// as [`Runtime::spawn`].
+    fn spawn_brief<M, F>(&self, task: &'static str, make: M)
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.spawn(task, make);
+    }
+
     /// Whether the runtime is known to be shut down, so that its tasks never run. Only the application's runtime can be.
     fn is_shut_down(&self) -> bool {
         false

@@ -75,7 +75,7 @@ pub struct Drive {
 /// Starts the two tasks of a connection on `runtime`.
 pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) {
     let tasks = runtime.clone();
-    runtime.spawn("zonda-link", move || async move {
+    runtime.spawn("zonda-rx", move || async move {
         let Drive {
             stream,
             unread,
