@@ -37,7 +37,7 @@ mod async_io;
 #[cfg(feature = "async-std")]
 mod async_std;
 mod buffer;
-#[cfg(any(feature = "smol", feature = "async-std"))]
+#[cfg(any(feature = "smol", feature = "async-std", feature = "uring"))]
 mod contained;
 mod kind;
 pub mod oneshot;
@@ -66,7 +66,9 @@ mod threads;
 #[cfg(feature = "tokio")]
 mod tokio;
 mod traits;
-#[cfg(any(feature = "smol", feature = "async-std"))]
+#[cfg(all(feature = "uring", target_os = "linux"))]
+mod uring;
+#[cfg(any(feature = "smol", feature = "async-std", feature = "uring"))]
 mod yielding;
 
 pub use absent::Absent;
@@ -103,4 +105,7 @@ pub use Absent as ThreadsRuntime;
 #[cfg(all(feature = "threads", unix))]
 pub use threads::{ThreadsListener, ThreadsRead, ThreadsRuntime, ThreadsTimer, ThreadsWrite};
 
+#[cfg(not(all(feature = "uring", target_os = "linux")))]
 pub use Absent as UringRuntime;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub use uring::{UringListener, UringRead, UringRuntime, UringTimer, UringWrite};

@@ -19,14 +19,17 @@ pub async fn yield_now() {
 }
 
 /// How many operations in a row may end without waiting.
+#[cfg(any(feature = "smol", feature = "async-std"))]
 const OPERATIONS_PER_TURN: u32 = 32;
 
 /// Counts operations that end at once, so that a peer that is always ready does not keep a thread for itself.
+#[cfg(any(feature = "smol", feature = "async-std"))]
 #[derive(Debug, Default)]
 pub struct Turn {
     operations: u32,
 }
 
+#[cfg(any(feature = "smol", feature = "async-std"))]
 impl Turn {
     /// To be called before each operation: lets others run when the turn is over.
     pub async fn take(&mut self) {
