@@ -6,6 +6,7 @@
 //! an executor does, and stays until the process ends.
 
 mod stream;
+mod turn;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -68,7 +68,12 @@ mod tokio;
 mod traits;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;
-#[cfg(any(feature = "smol", feature = "async-std", feature = "uring"))]
+#[cfg(any(
+    feature = "tokio",
+    feature = "smol",
+    feature = "async-std",
+    feature = "uring"
+))]
 mod yielding;
 
 pub use absent::Absent;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ::async_io::Async;
 
-use crate::yielding::Turn;
+use super::turn::Turn;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
 /// A read of at least this many bytes says that the peer is streaming: the next one is tried at once.
