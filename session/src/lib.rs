@@ -84,7 +84,7 @@ pub use zonda_router::node::Outcome;
 pub mod config {
     pub use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId};
     pub use zonda_router::config::{Config, ConfigError, Retry, TimeLimit, Warning};
-    pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions};
+    pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};
 
     /// The reference's spelling of [`Endpoint`].
     pub type EndPoint = Endpoint;

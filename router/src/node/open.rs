@@ -8,7 +8,7 @@ use std::{
 };
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
-use zonda_runtime::{AnyRuntime, RuntimeOptions, with_runtime};
+use zonda_runtime::{AnyRuntime, with_runtime};
 use zonda_transport::listen::{ListenError, ListenOptions, Listening, listen_with};
 
 use crate::{
@@ -167,14 +167,16 @@ impl Shared {
 
 fn start_runtime(config: &Config) -> Result<AnyRuntime, OpenError> {
     if let Some(runtime) = config.runtime_handle() {
+        if runtime.is_shut_down() {
+            return Err(OpenError::Runtime {
+                runtime: runtime.name().to_owned(),
+                reason: "the runtime that was handed over is shut down".to_owned(),
+            });
+        }
         return Ok(runtime.clone());
     }
     let kind = config.runtime_kind();
-    let options = RuntimeOptions {
-        threads: config.runtime_threads(),
-        ..RuntimeOptions::default()
-    };
-    AnyRuntime::start(kind, &options).map_err(|error| OpenError::Runtime {
+    AnyRuntime::start(kind, &config.runtime_options()).map_err(|error| OpenError::Runtime {
         runtime: kind.to_string(),
         reason: error.to_string(),
     })
