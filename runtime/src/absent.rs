@@ -29,6 +29,11 @@ impl Absent {
     }
 
     /// Fails with [`io::ErrorKind::Unsupported`].
+    pub fn probe() -> io::Result<()> {
+        match Self::start(&RuntimeOptions::default())? {}
+    }
+
+    /// Fails with [`io::ErrorKind::Unsupported`].
     pub fn start_multi_thread(options: &RuntimeOptions) -> io::Result<Self> {
         Self::start(options)
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::{
     AsyncStdRuntime, Runtime, RuntimeKind, RuntimeOptions, SmolRuntime, ThreadsRuntime,
-    TokioRuntime, UringRuntime,
+    TokioRuntime, UringRuntime, fallback,
 };
 
 /// A runtime chosen when the program runs. Take it apart once per link or task ([`crate::with_runtime!`]), and go on
@@ -55,6 +55,9 @@ macro_rules! with_runtime {
 impl AnyRuntime {
     /// Starts an own runtime.
     ///
+    /// Where the system refuses io_uring, another runtime takes its place with a warning, unless
+    /// [`RuntimeOptions::uring_required`].
+    ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] when the kind is not compiled in, [`io::ErrorKind::InvalidInput`] when an option
     /// does not fit the system or the kind, or the system's error when no thread or descriptor is left.
@@ -67,7 +70,7 @@ impl AnyRuntime {
             RuntimeKind::Smol => SmolRuntime::start(options).map(AnyRuntime::Smol),
             RuntimeKind::AsyncStd => AsyncStdRuntime::start(options).map(AnyRuntime::AsyncStd),
             RuntimeKind::Threads => ThreadsRuntime::start(options).map(AnyRuntime::Threads),
-            RuntimeKind::Uring => UringRuntime::start(options).map(AnyRuntime::Uring),
+            RuntimeKind::Uring => fallback::start_uring(options),
         }
     }
 

@@ -39,6 +39,7 @@ mod async_std;
 mod buffer;
 #[cfg(any(feature = "smol", feature = "async-std", feature = "uring"))]
 mod contained;
+mod fallback;
 mod kind;
 pub mod oneshot;
 mod options;

@@ -57,8 +57,8 @@ impl UringRuntime {
     /// Starts threads named `zonda-net-N` (the prefix is an option), by default one per available core.
     ///
     /// # Errors
-    /// Why io_uring cannot be used here, and what to try; [`io::ErrorKind::InvalidInput`] for options that do not fit
-    /// the system.
+    /// [`io::ErrorKind::Unsupported`] with why io_uring cannot be used here and what to try;
+    /// [`io::ErrorKind::InvalidInput`] for options that do not fit the system.
     ///
     /// # Blocking
     /// A few milliseconds, while each thread tests its ring.

@@ -34,7 +34,7 @@ impl Shards {
     /// Starts the threads; each has tested its ring before this returns.
     ///
     /// # Errors
-    /// The first thread's that could not start, with a text that says what to try.
+    /// [`io::ErrorKind::Unsupported`] with why io_uring cannot be used and what to try, or those of the placement.
     pub(super) fn start(options: &RuntimeOptions) -> io::Result<Self> {
         static POOLS: AtomicUsize = AtomicUsize::new(0);
         let plan = Plan {
@@ -100,7 +100,10 @@ fn explain(error: io::Error) -> io::Error {
         }
         _ => format!("it does not work: {error}"),
     };
-    io::Error::new(error.kind(), format!("io_uring is not usable: {text}"))
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("io_uring is not usable: {text}"),
+    )
 }
 
 /// The sysctl that forbids io_uring, if it does.
