@@ -175,3 +175,6 @@ impl Runtime for ThreadsRuntime {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,8 +18,7 @@ pub(super) fn run<F: Future>(core: Option<&Core>, future: F) -> Option<F::Output
     if let Some(core) = core {
         core.enrol(&bell);
     }
-    let turn = Held::single(&bell);
-    let waker = turn.waker();
+    let (turn, waker) = Held::single(&bell);
     let mut context = Context::from_waker(&waker);
     while !core.is_some_and(Core::is_stopped) {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {

@@ -87,15 +87,17 @@ pub(super) enum Next {
 }
 
 impl Held {
-    /// Begins to poll the one task of this thread, whose waker is `bell`.
-    pub(super) fn single(bell: &Arc<Bell>) -> Held {
-        let held = Held::push(Waker::from(Arc::clone(bell)), Some((Arc::clone(bell), 0)));
+    /// Begins to poll the one task of this thread. The waker is the one to poll it with; `bell` is behind it, and must
+    /// not be shared with anybody yet.
+    pub(super) fn single(bell: &Arc<Bell>) -> (Held, Waker) {
+        let waker = Waker::from(Arc::clone(bell));
+        let held = Held::push(waker.clone(), Some((Arc::clone(bell), 0)));
         held.with(|turn| {
             if let Some((bell, holders)) = &mut turn.alone {
                 *holders = Arc::strong_count(bell);
             }
         });
-        held
+        (held, waker)
     }
 
     /// Begins to poll one task of several.
@@ -116,11 +118,6 @@ impl Held {
 
     fn with<T>(&self, look: impl FnOnce(&mut Turn) -> T) -> T {
         TURNS.with_borrow_mut(|turns| look(turns.last_mut().expect("this one is on top")))
-    }
-
-    /// A waker of the task.
-    pub(super) fn waker(&self) -> Waker {
-        self.with(|turn| turn.waker.clone())
     }
 
     /// What the polled task waits for. Empty from now on.

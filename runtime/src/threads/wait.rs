@@ -23,7 +23,7 @@ use crate::oneshot;
 const STEP: Duration = Duration::from_millis(10);
 
 /// How a call is to be made.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum How {
     /// Without waiting: [`io::ErrorKind::WouldBlock`] says that it would have to.
     AtOnce,
