@@ -84,7 +84,13 @@ pub struct Options {
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
     /// Tasks beside the ping on the same runtime, each with a timer of a millisecond
-    #[arg(short = 's', long, visible_alias = "spawn", value_name = "N", default_value_t = 0)]
+    #[arg(
+        short = 's',
+        long,
+        visible_alias = "spawn",
+        value_name = "N",
+        default_value_t = 0
+    )]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=TASKS_MAX))]
     pub tasks: u32,
     /// The tasks compute: all together use this share of one processor, such as 0.5; without this,
@@ -186,7 +192,7 @@ impl Options {
 }
 
 /// A share of a processor.
-fn share(text: &str) -> Result<f64, String> {
+pub fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if share > 0.0 && share <= 64.0 => Ok(share),
         _ => Err("expected a share of one processor, such as 0.5".into()),

@@ -31,12 +31,23 @@ pub struct Row<'a> {
 
 impl fmt::Display for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{},{},{},", self.framework, self.transport, self.test, self.count)?;
+        write!(
+            f,
+            "{},{},{},{},",
+            self.framework, self.transport, self.test, self.count
+        )?;
         match self.rate {
             Some(rate) => write!(f, "{}", significant(rate))?,
             None => f.write_str("inf")?,
         }
-        write!(f, ",{},{},{},{}", self.payload, self.tasks, significant(self.value), self.unit)
+        write!(
+            f,
+            ",{},{},{},{}",
+            self.payload,
+            self.tasks,
+            significant(self.value),
+            self.unit
+        )
     }
 }
 
@@ -70,6 +81,9 @@ mod tests {
         row.rate = None;
         row.value = 999.800_04;
         assert_eq!(row.to_string(), "tokio,tcp,rtt,7,inf,64,10,999.8,ns");
-        assert_eq!(row.to_string().split(',').count(), HEADER.split(',').count());
+        assert_eq!(
+            row.to_string().split(',').count(),
+            HEADER.split(',').count()
+        );
     }
 }

@@ -74,8 +74,7 @@ impl Flight {
 
     /// Whether all are back and no more will leave.
     pub fn is_over(&self) -> bool {
-        self.is_closed()
-            && self.landed.load(Ordering::Relaxed) == self.sent.load(Ordering::Relaxed)
+        self.is_closed() && self.landed.load(Ordering::Relaxed) == self.sent.load(Ordering::Relaxed)
     }
 
     /// Whether no more messages will leave.

@@ -11,6 +11,7 @@ mod backend;
 mod csv;
 mod flight;
 mod icmp;
+mod matrix;
 mod native;
 mod outcome;
 mod pacing;
@@ -30,12 +31,13 @@ use std::process;
 use std::thread;
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::event::Event;
 use crate::arguments::{Failure, Interrupt, print};
 use arguments::{Mode, Options, Transport};
 use icmp::Echo;
+use matrix::Matrix;
 use outcome::Outcome;
 use samples::Recording;
 
@@ -50,10 +52,22 @@ Examples:
 
 /// One side of a ping-pong, or the whole matrix of them.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Rtt {
     #[command(flatten)]
     options: Options,
+    #[command(subcommand)]
+    command: Option<Whole>,
+}
+
+/// More than one run.
+#[derive(Subcommand, Clone, Debug)]
+enum Whole {
+    /// Measure every backend in every case, and write a table, CSV, JSON and a page with figures
+    ///
+    /// Every backend x protocol x rate x number of tasks x pacing, in interleaved rounds, pong on the
+    /// first processor and ping on the second. The achieved rate stands below each figure.
+    Matrix(Box<Matrix>),
 }
 
 impl Rtt {
@@ -64,11 +78,12 @@ impl Rtt {
 
     /// Does it.
     pub fn run(&self) -> Result<(), Failure> {
-        match self.options.mode {
-            Some(Mode::Ping) => ask(&self.options),
-            Some(Mode::Pong) => answer(&self.options),
-            None => Err(Failure::Usage(
-                "--mode is missing: ping asks, pong answers (see --help)".into(),
+        match (&self.command, self.options.mode) {
+            (Some(Whole::Matrix(matrix)), _) => matrix::matrix(matrix),
+            (None, Some(Mode::Ping)) => ask(&self.options),
+            (None, Some(Mode::Pong)) => answer(&self.options),
+            (None, None) => Err(Failure::Usage(
+                "--mode is missing: ping asks, pong answers; or matrix for all at once (see --help)".into(),
             )),
         }
     }
@@ -108,7 +123,11 @@ fn ask(options: &Options) -> Result<(), Failure> {
     } else if options.json {
         print(format_args!("{}", outcome.to_json(options)));
     } else {
-        print(format_args!("{}\n{}", title(options), outcome.to_text(options)));
+        print(format_args!(
+            "{}\n{}",
+            title(options),
+            outcome.to_text(options)
+        ));
     }
     match (outcome.answered, outcome.lost) {
         (0, 1..) => Err(Failure::Run(format!(
@@ -132,7 +151,11 @@ fn title(options: &Options) -> String {
         options.address,
         options.size,
         options.pacing.name(),
-        if options.pipelined { "pipelined" } else { "waiting for each answer" },
+        if options.pipelined {
+            "pipelined"
+        } else {
+            "waiting for each answer"
+        },
     )
 }
 
@@ -171,14 +194,16 @@ fn answer(options: &Options) -> Result<(), Failure> {
     let address = sockets::resolve(&options.address)?;
     settle(options)?;
     let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
-    let (doors, bound) =
-        sockets::open(options.protocol, address, options.congestion.as_deref())?;
+    let (doors, bound) = sockets::open(options.protocol, address, options.congestion.as_deref())?;
     let backend = options.backend();
     if options.json {
         let listening = vec![bound.to_string()];
         print(format_args!("{}", Event::Ready { listening }.to_line()));
     } else {
-        print(format_args!("{backend} answers on {} {bound}", options.protocol));
+        print(format_args!(
+            "{backend} answers on {} {bound}",
+            options.protocol
+        ));
     }
     let end = options.duration.map(|duration| Instant::now() + duration);
     // the runtimes answer for ever, so the process ends around them

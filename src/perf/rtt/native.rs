@@ -137,12 +137,20 @@ mod tests {
     #[test]
     fn pauses_are_passed_over_and_errors_are_not() {
         let pause = || Err(io::ErrorKind::WouldBlock.into());
-        let mut script = Scripted(vec![pause(), pause(), Ok(8), Err(io::ErrorKind::BrokenPipe.into())]);
+        let mut script = Scripted(vec![
+            pause(),
+            pause(),
+            Ok(8),
+            Err(io::ErrorKind::BrokenPipe.into()),
+        ]);
         let mut watch = Watch::new(std::future::pending::<()>);
-        let Poll::Ready(Some((Ok(8), buffer))) = poll(watch.receive(&mut script, vec![1; 8], || false)) else {
+        let Poll::Ready(Some((Ok(8), buffer))) =
+            poll(watch.receive(&mut script, vec![1; 8], || false))
+        else {
             panic!("the message did not come");
         };
-        let Poll::Ready(Some((Err(error), _))) = poll(watch.receive(&mut script, buffer, || false)) else {
+        let Poll::Ready(Some((Err(error), _))) = poll(watch.receive(&mut script, buffer, || false))
+        else {
             panic!("the error did not come");
         };
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
@@ -162,8 +170,14 @@ mod tests {
             looks += 1;
             looks == 3
         };
-        assert!(matches!(poll(watch.receive(&mut Silent, vec![], &mut give_up)), Poll::Ready(None)));
+        assert!(matches!(
+            poll(watch.receive(&mut Silent, vec![], &mut give_up)),
+            Poll::Ready(None)
+        ));
         let mut script = Scripted(vec![Err(io::ErrorKind::ConnectionRefused.into())]);
-        assert!(matches!(poll(watch.receive(&mut script, vec![], || true)), Poll::Ready(None)));
+        assert!(matches!(
+            poll(watch.receive(&mut script, vec![], || true)),
+            Poll::Ready(None)
+        ));
     }
 }

@@ -7,7 +7,7 @@ use std::mem::take;
 use std::time::{Duration, Instant};
 
 use super::native::{Native, Receiver, Sender, Watch};
-use super::pacing::Pacer;
+use super::pacing::{Pacer, Pacing};
 use super::plan::Ping;
 use super::samples::Recording;
 use crate::arguments::Failure;
@@ -51,7 +51,10 @@ pub async fn wait<N: Native>(
         sequence: 0,
         late: 0,
     };
-    record(&mut line, &mut pacer, &ping, ping.warm_up).await?;
+    // back to back, because at a slow rate a short warm-up would be one message
+    let mut hurried = Pacer::<N>::new(Pacing::Exact, Duration::ZERO)
+        .map_err(|e| Failure::doing("cannot make a timer", e))?;
+    record(&mut line, &mut hurried, &ping, ping.warm_up).await?;
     record(&mut line, &mut pacer, &ping, ping.duration).await
 }
 
@@ -93,7 +96,7 @@ where
         pacer.after().await;
     }
     recording.late = line.late;
-    recording.finish();
+    recording.finish(Instant::now());
     Ok(recording)
 }
 
@@ -141,9 +144,7 @@ impl<S: Sender, R: Receiver, F: Future<Output = ()>, M: Fn() -> F> Line<S, R, F,
 /// Passes over a datagram that the system would not take: it is lost like any other.
 pub fn is_sent(result: io::Result<()>, ping: &Ping) -> Result<(), Failure> {
     match result {
-        Err(e) if !(ping.may_lose && e.kind() == io::ErrorKind::ConnectionRefused) => {
-            Err(gone(&e))
-        }
+        Err(e) if !(ping.may_lose && e.kind() == io::ErrorKind::ConnectionRefused) => Err(gone(&e)),
         _ => Ok(()),
     }
 }

@@ -13,9 +13,10 @@ use super::plan::Ping;
 use super::samples::Recording;
 use crate::arguments::Failure;
 
-/// Sends until the time is over, and closes the flight however it ends.
+/// Sends until the time is over, and closes the flight however it ends. The sender outlives it, because
+/// to drop half a stream may end the other half.
 pub async fn write<N: Native>(
-    sender: impl Sender,
+    sender: &mut impl Sender,
     flight: Arc<Flight>,
     ping: Ping,
 ) -> Result<(), Failure> {
@@ -25,7 +26,7 @@ pub async fn write<N: Native>(
 }
 
 async fn write_open<N: Native>(
-    mut sender: impl Sender,
+    sender: &mut impl Sender,
     flight: &Flight,
     ping: &Ping,
 ) -> Result<(), Failure> {
@@ -80,6 +81,7 @@ pub async fn read<N: Native>(
     let warm = Instant::now() + ping.warm_up;
     let mut is_warm = ping.warm_up.is_zero();
     let mut closed = None;
+    let mut last = Instant::now();
     while !flight.is_over() {
         let give_up = || {
             let closed = closed.get_or_insert_with(Instant::now);
@@ -96,7 +98,10 @@ pub async fn read<N: Native>(
         let length = result.map_err(|e| gone(&e))?;
         let sequence = answer.get(..length).and_then(counter);
         match sequence.and_then(|s| Some((s, flight.land(s)?))) {
-            Some((sequence, took)) => recording.add(sequence, took),
+            Some((sequence, took)) => {
+                recording.add(sequence, took);
+                last = Instant::now();
+            }
             None => recording.late += 1,
         }
         if !is_warm && Instant::now() >= warm {
@@ -105,7 +110,8 @@ pub async fn read<N: Native>(
             recording.first = sequence.map_or(0, |s| s + 1);
         }
     }
-    recording.finish();
+    // the wait for what is lost is no part of the run
+    recording.finish(last);
     Ok(recording)
 }
 

@@ -19,7 +19,12 @@ impl FromStr for Cpus {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("expected processors between 0 and {CPU_MAX}, such as 0 or 0,2-3");
-        let number = |n: &str| n.parse::<usize>().ok().filter(|n| *n <= CPU_MAX).ok_or_else(wrong);
+        let number = |n: &str| {
+            n.parse::<usize>()
+                .ok()
+                .filter(|n| *n <= CPU_MAX)
+                .ok_or_else(wrong)
+        };
         let mut cpus = Vec::new();
         for part in text.split(',') {
             let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -101,10 +106,15 @@ fn busy(stat: &str) -> Option<f64> {
     /// The kernel tells programs so many ticks a second.
     const TICKS: f64 = 100.0;
     let all = stat.lines().find_map(|l| l.strip_prefix("cpu "))?;
-    let mut ticks = all.split_whitespace().map(|t| t.parse::<u64>().unwrap_or(0));
+    let mut ticks = all
+        .split_whitespace()
+        .map(|t| t.parse::<u64>().unwrap_or(0));
     let idle_at = [3, 4];
     let first = ticks.by_ref().take(8).enumerate();
-    let used: u64 = first.filter(|(at, _)| !idle_at.contains(at)).map(|(_, t)| t).sum();
+    let used: u64 = first
+        .filter(|(at, _)| !idle_at.contains(at))
+        .map(|(_, t)| t)
+        .sum();
     Some(used as f64 / TICKS)
 }
 
@@ -127,7 +137,10 @@ mod tests {
         let pressure = "some avg10=12.50 avg60=1.00 avg300=0.10 total=1\nfull avg10=0.00\n";
         assert_eq!(waiting(pressure), Some(12.5));
         assert_eq!(waiting(""), None);
-        assert_eq!(busy("cpu  100 10 50 9999 88 1 2 37 0 0\ncpu0 1\n"), Some(2.0));
+        assert_eq!(
+            busy("cpu  100 10 50 9999 88 1 2 37 0 0\ncpu0 1\n"),
+            Some(2.0)
+        );
         assert_eq!(busy(""), None);
     }
 

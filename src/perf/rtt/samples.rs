@@ -71,9 +71,9 @@ impl Recording {
         }
     }
 
-    /// Ends now.
-    pub fn finish(&mut self) {
-        self.elapsed = self.start.elapsed();
+    /// Ended at `end`.
+    pub fn finish(&mut self, end: Instant) {
+        self.elapsed = end.saturating_duration_since(self.start);
         self.usage = Usage::now().since(&self.before);
     }
 
@@ -127,9 +127,15 @@ mod tests {
         for (sequence, micros) in [900, 800, 10, 20, 30, 700, 600].into_iter().enumerate() {
             recording.add(sequence as u64, Duration::from_micros(micros));
         }
-        recording.finish();
+        recording.finish(Instant::now());
         assert_eq!(recording.answered(), 7);
-        assert_eq!(recording.samples()[2], Sample { sequence: 2, nanos: 10_000 });
+        assert_eq!(
+            recording.samples()[2],
+            Sample {
+                sequence: 2,
+                nanos: 10_000
+            }
+        );
         let histogram = recording.histogram();
         assert_eq!(histogram.len(), 3);
         assert!((19_900..20_100).contains(&histogram.value_at_quantile(0.5)));

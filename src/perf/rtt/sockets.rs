@@ -71,7 +71,9 @@ pub fn open(
         // on Unix only: elsewhere it would let two programs have the same port
         socket.set_reuse_address(cfg!(unix))?;
         let bound = socket.bind(&SockAddr::from(address));
-        bound.and_then(|()| socket.listen(BACKLOG)).map_err(failed)?;
+        bound
+            .and_then(|()| socket.listen(BACKLOG))
+            .map_err(failed)?;
         let listener: std::net::TcpListener = socket.into();
         let bound = listener.local_addr()?;
         return Ok((Doors::Tcp(listener), bound));
@@ -82,7 +84,11 @@ pub fn open(
 }
 
 fn stream(address: SocketAddr, congestion: Option<&str>) -> Result<Socket, Failure> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
     socket.set_tcp_nodelay(true)?;
     if let Some(name) = congestion {
         set_congestion(&socket, name).map_err(|e| {

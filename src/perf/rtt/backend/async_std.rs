@@ -7,7 +7,6 @@ use std::net;
 use std::sync::Arc;
 use std::time::Duration;
 
-
 use async_std::io::{ReadExt, WriteExt};
 use async_std::net::{TcpListener, TcpStream, UdpSocket};
 
@@ -99,14 +98,14 @@ async fn measure(ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     for _ in 0..ping.tasks {
         async_std::task::spawn(tasks::beside::<AsyncStd>(ping.work));
     }
-    let (sender, receiver) = split(ends)?;
+    let (mut sender, receiver) = split(ends)?;
     if ping.style == Style::Wait {
         return ping::wait::<AsyncStd>(sender, receiver, ping).await;
     }
     let flight = Arc::new(Flight::new());
     let reader = pipeline::read::<AsyncStd>(receiver, Arc::clone(&flight), ping.clone());
     let reader = async_std::task::spawn(reader);
-    let written = pipeline::write::<AsyncStd>(sender, Arc::clone(&flight), ping.clone()).await;
+    let written = pipeline::write::<AsyncStd>(&mut sender, Arc::clone(&flight), ping.clone()).await;
     pipeline::join(written, reader.await, &flight, &ping)
 }
 

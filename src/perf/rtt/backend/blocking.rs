@@ -124,7 +124,7 @@ pub fn ping_icmp(echo: Echo, ping: Ping) -> Result<Recording, Failure> {
     measure(Out::Icmp(Arc::clone(&echo)), In::Icmp(echo), ping)
 }
 
-fn measure(sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failure> {
+fn measure(mut sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failure> {
     for number in 0..ping.tasks {
         let work = ping.work;
         let thread = thread::Builder::new().stack_size(STACK);
@@ -142,7 +142,7 @@ fn measure(sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failure> 
     let reader =
         thread::spawn(move || done(pipeline::read::<Blocking>(receiver, of_reader, reader_ping)));
     let written = done(pipeline::write::<Blocking>(
-        sender,
+        &mut sender,
         Arc::clone(&flight),
         ping.clone(),
     ));
@@ -200,7 +200,10 @@ fn reflect(socket: &UdpSocket) -> io::Result<()> {
 fn done<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     loop {
-        if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        if let Poll::Ready(done) = future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             return done;
         }
     }

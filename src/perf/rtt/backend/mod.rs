@@ -174,6 +174,9 @@ mod tests {
     #[test]
     fn a_wrong_name_is_told_the_right_ones() {
         let error = "glommio".parse::<Backend>().expect_err("there is none");
-        assert!(error.contains("no such backend") && error.contains("std"), "{error}");
+        assert!(
+            error.contains("no such backend") && error.contains("std"),
+            "{error}"
+        );
     }
 }

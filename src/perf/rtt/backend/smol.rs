@@ -124,14 +124,14 @@ pub fn ping(_: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
 
 async fn measure<N: Native>(ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     beside(&ping);
-    let (sender, receiver) = split(ends)?;
+    let (mut sender, receiver) = split(ends)?;
     if ping.style == Style::Wait {
         return ping::wait::<N>(sender, receiver, ping).await;
     }
     let flight = Arc::new(Flight::new());
     let reader = pipeline::read::<Smol>(receiver, Arc::clone(&flight), ping.clone());
     let reader = smol::spawn(reader);
-    let written = pipeline::write::<N>(sender, Arc::clone(&flight), ping.clone()).await;
+    let written = pipeline::write::<N>(&mut sender, Arc::clone(&flight), ping.clone()).await;
     pipeline::join(written, reader.await, &flight, &ping)
 }
 

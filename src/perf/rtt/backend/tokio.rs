@@ -114,14 +114,14 @@ async fn measure(ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     for _ in 0..ping.tasks {
         tokio::spawn(tasks::beside::<Tokio>(ping.work));
     }
-    let (sender, receiver) = split(ends)?;
+    let (mut sender, receiver) = split(ends)?;
     if ping.style == Style::Wait {
         return ping::wait::<Tokio>(sender, receiver, ping).await;
     }
     let flight = Arc::new(Flight::new());
     let reader = pipeline::read::<Tokio>(receiver, Arc::clone(&flight), ping.clone());
     let reader = tokio::spawn(reader);
-    let written = pipeline::write::<Tokio>(sender, Arc::clone(&flight), ping.clone()).await;
+    let written = pipeline::write::<Tokio>(&mut sender, Arc::clone(&flight), ping.clone()).await;
     let read = reader
         .await
         .map_err(|e| Failure::doing("the reader of the answers failed", e))?;

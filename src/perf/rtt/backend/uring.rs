@@ -127,14 +127,14 @@ async fn measure(ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     for _ in 0..ping.tasks {
         spawn(tasks::beside::<Uring>(ping.work)).detach();
     }
-    let (sender, receiver) = split(ends)?;
+    let (mut sender, receiver) = split(ends)?;
     if ping.style == Style::Wait {
         return ping::wait::<Uring>(sender, receiver, ping).await;
     }
     let flight = Arc::new(Flight::new());
     let reader = pipeline::read::<Uring>(receiver, Arc::clone(&flight), ping.clone());
     let reader = spawn(reader);
-    let written = pipeline::write::<Uring>(sender, Arc::clone(&flight), ping.clone()).await;
+    let written = pipeline::write::<Uring>(&mut sender, Arc::clone(&flight), ping.clone()).await;
     let read = reader
         .await
         .map_err(|_| Failure::Run("the reader of the answers panicked".into()))?;
