@@ -96,10 +96,10 @@ impl<F: Future<Output = ()>, M: Fn() -> F> Watch<F, M> {
                 return Poll::Ready(Some(done));
             }
             while self.tick.as_mut().poll(context).is_ready() {
+                self.tick.set((self.make)());
                 if give_up() {
                     return Poll::Ready(None);
                 }
-                self.tick.set((self.make)());
             }
             Poll::Pending
         })
@@ -165,7 +165,7 @@ mod tests {
             }
         }
         let mut looks = 0;
-        let mut watch = Watch::new(|| std::future::ready(()));
+        let mut watch = Watch::new(|| async {});
         let mut give_up = || {
             looks += 1;
             looks == 3
@@ -174,6 +174,7 @@ mod tests {
             poll(watch.receive(&mut Silent, vec![], &mut give_up)),
             Poll::Ready(None)
         ));
+        // a timer that is over must not be asked again
         let mut script = Scripted(vec![Err(io::ErrorKind::ConnectionRefused.into())]);
         assert!(matches!(
             poll(watch.receive(&mut script, vec![], || true)),

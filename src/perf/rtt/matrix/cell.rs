@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the rounds of one cell showed, and what they come to together.
 
+use std::collections::BTreeMap;
+
 use super::plan::Key;
 use crate::perf::result::Spread;
 use crate::perf::round_trips::histogram;
@@ -10,6 +12,8 @@ use crate::perf::rtt::outcome::{Outcome, PERCENTILES, pairs};
 pub const DISTURBED: f64 = 0.25;
 /// Points of a distribution function.
 const POINTS: usize = 60;
+/// Classes of a density in a factor of ten.
+const CLASSES: f64 = 20.0;
 
 /// One round.
 #[derive(Clone, Debug)]
@@ -77,6 +81,8 @@ pub struct Summary {
     pub others: Option<f64>,
     /// The distribution function: time, and the share of round trips that were not slower.
     pub distribution: Vec<(f64, f64)>,
+    /// The density: the middle of a class of times, and the share of round trips in it.
+    pub density: Vec<(f64, f64)>,
 }
 
 impl Summary {
@@ -128,8 +134,29 @@ impl Cell {
                 .map(|at| at as f64 / POINTS as f64)
                 .map(|share| (micros(share), share))
                 .collect(),
+            density: density(self.rounds.iter().flat_map(|r| &r.pairs)),
         })
     }
+}
+
+/// The shares in classes of the same width on a logarithmic axis, with those between them that are empty.
+fn density<'p>(pairs: impl Iterator<Item = &'p [u64; 2]>) -> Vec<(f64, f64)> {
+    let mut classes: BTreeMap<i64, u64> = BTreeMap::new();
+    for [nanos, times] in pairs {
+        let micros = (*nanos).max(1) as f64 / 1e3;
+        *classes
+            .entry((micros.log10() * CLASSES).floor() as i64)
+            .or_default() += times;
+    }
+    let total: u64 = classes.values().sum();
+    let ends = classes.keys().next().zip(classes.keys().next_back());
+    let Some((first, last)) = ends else {
+        return Vec::new();
+    };
+    let share = |class| classes.get(&class).copied().unwrap_or(0) as f64 / total.max(1) as f64;
+    (first - 1..=last + 1)
+        .map(|class| (10_f64.powf((class as f64 + 0.5) / CLASSES), share(class)))
+        .collect()
 }
 
 /// In microseconds.
@@ -195,6 +222,14 @@ pub mod tests {
         assert!(summary.distribution.is_sorted());
         let (last, all) = summary.distribution.last().expect("points");
         assert!((last - 50.0).abs() < 0.1 && *all == 1.0);
+    }
+
+    #[test]
+    fn a_density_has_the_gaps_too() {
+        let density = density([[10_000, 3], [12_590, 1]].iter());
+        let shares: Vec<f64> = density.iter().map(|(_, share)| *share).collect();
+        assert_eq!(shares, [0.0, 0.75, 0.0, 0.25, 0.0]);
+        assert!(density[1].0 > 10.0 && density[1].0 < 11.3, "{density:?}");
     }
 
     #[test]

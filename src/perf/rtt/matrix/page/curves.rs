@@ -118,11 +118,31 @@ fn told(framework: Framework, rate: Rate, summary: &Summary) -> String {
     )
 }
 
-/// The share of round trips that were not slower than a time.
+/// The share of round trips that were not slower than a time, and the density of the times.
 pub fn distribution(report: &Report<'_>, case: &Case) -> String {
     let all = series(report, &[*case]);
-    let title = format!("share of round trips, {} wanted/s", case.rate);
-    let mut figure = Figure::new(NARROW, &title);
+    let most = |curve: fn(&Summary) -> &[(f64, f64)]| {
+        let summaries = all.iter().flat_map(|s| &s.points);
+        let shares = summaries
+            .flat_map(move |(_, s)| curve(s))
+            .map(|(_, share)| *share);
+        shares.fold(0.0, f64::max)
+    };
+    let function = format!("share of round trips, {} wanted/s", case.rate);
+    let density = format!("density, {} wanted/s", case.rate);
+    let highest = most(|s| &s.density);
+    curves(&all, &function, 1.0, |s| &s.distribution)
+        + &curves(&all, &density, highest, |s| &s.density)
+}
+
+/// Curves of shares over the time, up to that of the slowest few round trips.
+fn curves(
+    all: &[Series],
+    title: &str,
+    highest: f64,
+    curve: fn(&Summary) -> &[(f64, f64)],
+) -> String {
+    let mut figure = Figure::new(NARROW, title);
     let frame = figure.frame();
     let points = || {
         let summaries = all.iter().flat_map(|s| &s.points);
@@ -131,28 +151,27 @@ pub fn distribution(report: &Report<'_>, case: &Case) -> String {
             .filter(|(_, share)| *share <= MOST)
             .map(|(us, _)| *us)
     };
-    let (low, high) = (
-        points().fold(f64::INFINITY, f64::min),
-        points().fold(0.0, f64::max),
-    );
-    if !low.is_finite() {
+    let low = points().fold(f64::INFINITY, f64::min);
+    let high = points().fold(0.0, f64::max);
+    if !low.is_finite() || highest <= 0.0 {
         return figure.finish();
     }
-    let x = Logarithmic::new((low * 0.95, high * 1.05), frame.x);
-    let y = |share: f64| frame.y.1 + share * (frame.y.0 - frame.y.1);
+    let (low, high) = (low * 0.9, high * 1.1);
+    let x = Logarithmic::new((low, high), frame.x);
+    let y = |share: f64| frame.y.1 + share / highest * (frame.y.0 - frame.y.1);
     for mark in x.marks() {
         figure.mark_x(x.at(mark), &micros(mark));
     }
-    for percent in [0.0, 25.0, 50.0, 75.0, 100.0] {
-        figure.mark_y(y(percent / 100.0), &format!("{percent} %"));
+    for quarter in [0.0, 0.25, 0.5, 0.75, 1.0] {
+        let share = quarter * highest;
+        figure.mark_y(y(share), &format!("{:.0} %", share * 100.0));
     }
-    for series in &all {
+    for series in all {
         figure.begin(series.framework.name());
         for (_, summary) in &series.points {
-            let shown = summary
-                .distribution
+            let shown = curve(summary)
                 .iter()
-                .filter(|(_, share)| *share <= MOST);
+                .filter(|(us, _)| (low..=high).contains(us));
             let line: Vec<_> = shown.map(|(us, share)| (x.at(*us), y(*share))).collect();
             figure.line(&line);
         }
