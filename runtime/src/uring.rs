@@ -166,7 +166,7 @@ impl Runtime for UringRuntime {
     }
 }
 
-/// A timer for short waits, late by some 10 us. It holds no descriptor: the ring's wait takes nanoseconds.
+/// A timer for short waits, late by some 35 us. It holds no descriptor: the ring's wait takes nanoseconds.
 pub struct UringTimer(Arc<Shard>);
 
 impl PreciseTimer for UringTimer {

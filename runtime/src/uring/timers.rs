@@ -33,23 +33,27 @@ impl Timers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the sleeps that are due and returns how long it is to the next one.
-    pub(super) fn fire(&self) -> Option<Duration> {
+    /// Wakes the sleeps that are due.
+    pub(super) fn fire(&self) {
         let mut state = self.lock();
-        let mut next = *state.waiting.first_key_value()?.0;
+        if state.waiting.is_empty() {
+            return;
+        }
         let now = Instant::now();
         let mut due = Vec::new();
-        while next.0 <= now {
-            due.extend(state.waiting.remove(&next));
-            match state.waiting.first_key_value() {
-                Some((&key, _)) => next = key,
-                None => break,
-            }
+        while let Some(first) = state.waiting.first_entry()
+            && first.key().0 <= now
+        {
+            due.push(first.remove());
         }
-        let left = (!state.waiting.is_empty()).then(|| next.0 - now);
         drop(state);
         due.into_iter().for_each(Waker::wake);
-        left
+    }
+
+    /// How long it is to the next deadline.
+    pub(super) fn left(&self) -> Option<Duration> {
+        let next = self.lock().waiting.first_key_value()?.0.0;
+        Some(next.saturating_duration_since(Instant::now()))
     }
 
     /// Ends all sleeps, also those to come: nobody looks after deadlines any more.

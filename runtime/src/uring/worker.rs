@@ -146,20 +146,18 @@ impl Local {
         }
     }
 
-    /// Runs what is ready; returns how long the ring may wait then.
+    /// Runs what is ready or due; returns how long the ring may wait then.
     fn turn(&self) -> Option<Duration> {
         self.shard.collect(&mut *self.ready.borrow_mut());
+        self.shard.timers().fire();
         for _ in 0..TASKS_PER_TURN {
             let next = self.ready.borrow_mut().pop_front();
-            let Some(task) = next else { break };
+            let Some(task) = next else {
+                return self.shard.timers().left();
+            };
             self.run(&task);
         }
-        let next_deadline = self.shard.timers().fire();
-        if self.ready.borrow().is_empty() {
-            next_deadline
-        } else {
-            Some(Duration::ZERO)
-        }
+        Some(Duration::ZERO)
     }
 
     fn run(&self, task: &Arc<Task>) {
