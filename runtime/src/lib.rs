@@ -11,6 +11,8 @@
 //! | `tokio` (default) | [`RuntimeKind::Tokio`] | `zonda-net-0`, `-1`, ...: tokio's workers, one per core or as many as [`RuntimeOptions::threads`] says; they run all tasks |
 //! | `tokio` | [`RuntimeKind::TokioCurrent`] | one `zonda-net`: runs all tasks, for small machines and for the fewest hand-overs between threads |
 //! | `tokio` | [`AnyRuntime::from_tokio`] | none: tasks run on the application's runtime |
+//! | `threads` | [`RuntimeKind::Threads`] | one per task, named after it with a number behind: of each link `zonda-rx-0` reads and calls subscribers, and `zonda-tx-0` waits for a slow peer and for deadlines; of each listening socket `zonda-accept-0` |
+//! | `threads` | | `zonda-handshake`, while strangers introduce themselves: hears all of them out; `zonda-wait`, while other threads or executors wait for this backend: waits in their place |
 //! | all | | `zonda-resolve`: only while a host name is looked up, since the system's resolver blocks |
 //!
 //! # What it never does
@@ -43,6 +45,7 @@ mod fallback;
 mod kind;
 pub mod oneshot;
 mod options;
+mod origin;
 mod park;
 #[cfg(any(
     feature = "tokio",
@@ -64,6 +67,14 @@ mod segments;
 mod smol;
 #[cfg(all(feature = "threads", unix))]
 mod threads;
+#[cfg_attr(
+    not(all(feature = "uring", target_os = "linux")),
+    allow(
+        dead_code,
+        reason = "only the sleeps of io_uring are looked after in this way"
+    )
+)]
+mod timers;
 #[cfg(feature = "tokio")]
 mod tokio;
 mod traits;
@@ -82,6 +93,7 @@ pub use any::AnyRuntime;
 pub use buffer::RxBuf;
 pub use kind::{RuntimeKind, UnknownRuntime};
 pub use options::{InvalidScheduling, RuntimeOptions, Scheduling};
+pub use origin::Origin;
 pub use park::{block_on, block_on_until};
 pub use segments::{Cursor, SLICES_PER_WRITE, Segments};
 pub use traits::{LinkRead, LinkWrite, PreciseTimer, Runtime};
