@@ -10,6 +10,7 @@ mod turn;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use ::async_io::{Async, Timer};
@@ -17,8 +18,23 @@ use socket2::SockRef;
 
 pub use self::stream::{ReactorRead, ReactorWrite};
 pub use self::stream::{join, split};
-use crate::PreciseTimer;
 use crate::yielding::yield_now;
+use crate::{Origin, PreciseTimer};
+
+/// Makes the process's reactor ready.
+///
+/// # Errors
+/// In a process that was forked off after its parent used the reactor: the two would take each other's events.
+pub fn start_reactor() -> io::Result<()> {
+    static ORIGIN: OnceLock<Origin> = OnceLock::new();
+    if ORIGIN.get_or_init(Origin::here).is_elsewhere() {
+        return Err(io::Error::other(
+            "this process was forked off while smol or async-std was in use: take another runtime, or fork before",
+        ));
+    }
+    ::async_io::block_on(async {});
+    Ok(())
+}
 
 /// A listening socket on the reactor of async-io.
 #[derive(Debug)]

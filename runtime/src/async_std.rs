@@ -35,6 +35,7 @@ impl AsyncStdRuntime {
                 "the threads belong to async-std, so their cpus and scheduling cannot be set: leave both out, or use smol",
             ));
         }
+        async_io::start_reactor()?;
         Ok(AsyncStdRuntime(()))
     }
 }

@@ -41,7 +41,7 @@ impl SmolRuntime {
     pub fn start(options: &RuntimeOptions) -> io::Result<Self> {
         let placement = Placement::check(options)?;
         // Has the process's reactor started here, so that its thread does not inherit the placement of ours.
-        ::async_io::block_on(async {});
+        async_io::start_reactor()?;
         let executor = Arc::new(Executor::new());
         let threads = match options.threads {
             Some(threads) => threads.max(1),

@@ -213,6 +213,13 @@ impl Session {
         self.node().is_closed()
     }
 
+    fn may_close(&self) -> Result<(), CloseError> {
+        match self.node().is_forked() {
+            true => Err(CloseError::Forked),
+            false => Ok(()),
+        }
+    }
+
     pub(crate) fn node(&self) -> &Node {
         &self.0.node
     }
@@ -237,6 +244,11 @@ impl fmt::Debug for Session {
 impl Drop for Shared {
     /// Never blocks: a thread of its own closes the node.
     fn drop(&mut self) {
+        if self.node.is_forked() {
+            // What the node is made of belongs to the parent's threads: it is left alone, not even dropped.
+            std::mem::forget(self.node.clone());
+            return;
+        }
         self.subscribers.end_all();
         if self.node.is_closed() {
             return;
@@ -277,7 +289,13 @@ impl Wait for CloseBuilder<'_> {
     /// # Blocking
     /// At most the timeout.
     fn wait(self) -> Self::To {
-        zonda_runtime::block_on(self.into_future())
+        let CloseBuilder { session, limit } = self;
+        session.may_close()?;
+        session.subscribers().end_all();
+        let closed = session.node().close_blocking(limit);
+        // Those that were being declared meanwhile.
+        session.subscribers().end_all();
+        closed
     }
 }
 
@@ -288,6 +306,7 @@ impl<'a> IntoFuture for CloseBuilder<'a> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let CloseBuilder { session, limit } = self;
+            session.may_close()?;
             session.subscribers().end_all();
             let closed = session.node().close(limit).await;
             // Those that were being declared meanwhile.

@@ -145,6 +145,11 @@ pub enum PublishError {
     /// The key is not a valid key expression.
     #[error(transparent)]
     Key(#[from] KeyExprError),
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
@@ -157,6 +162,11 @@ pub enum DeclareError {
     /// The key is not a valid key expression.
     #[error(transparent)]
     Key(#[from] KeyExprError),
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
@@ -221,6 +231,11 @@ pub enum OpenError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloseError {
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
     /// Some peer had not taken its queued messages by the deadline; they are lost.
     #[error("{links} link(s) had unsent messages after {after:?}; they were dropped")]
     Timeout {
