@@ -3,7 +3,8 @@
 //!
 //! Threads: `zonda-net-N`, one per core or as many as the options say, each with a ring, a queue of tasks and its
 //! deadlines. A task stays on the thread that it was given to, the least busy one; sockets belong to no thread, since
-//! any ring can work on any descriptor. A thread ends when the last clone of the runtime is dropped, which waits for
+//! any ring can work on any descriptor. What blocks in a callback holds up the tasks of its thread, and no new ones are
+//! given to it meanwhile. A thread ends when the last clone of the runtime is dropped, which waits for
 //! nothing.
 //!
 //! A ring is never used before it has passed a test with real messages, so that an old kernel, a sandbox or a limit
@@ -14,10 +15,10 @@ mod operation;
 mod ring;
 mod self_test;
 mod shard;
+mod sleep;
 mod start;
 mod stream;
 mod task;
-mod timers;
 mod worker;
 
 use std::fmt;
@@ -34,9 +35,9 @@ use socket2::{Domain, Socket, Type};
 pub use self::listener::UringListener;
 use self::operation::Operation;
 use self::shard::Shard;
+use self::sleep::Sleep;
 use self::start::Shards;
 pub use self::stream::{UringRead, UringWrite};
-use self::timers::Sleep;
 use crate::contained::contained;
 use crate::{PreciseTimer, Runtime, RuntimeOptions, park, resolve, yielding};
 
@@ -77,12 +78,15 @@ impl UringRuntime {
         start::probe()
     }
 
-    /// The shard with the fewest tasks.
+    /// The shard with the fewest tasks, of those that nothing holds up.
     fn idlest(&self) -> Arc<Shard> {
         let shards = self.0.shards.all();
         let first = self.0.next.fetch_add(1, Ordering::Relaxed) % shards.len();
         let (before, from) = shards.split_at(first);
-        let idlest = from.iter().chain(before).min_by_key(|shard| shard.load());
+        let idlest = from
+            .iter()
+            .chain(before)
+            .min_by_key(|shard| (shard.is_stuck(), shard.load()));
         Arc::clone(idlest.unwrap_or(&shards[first]))
     }
 

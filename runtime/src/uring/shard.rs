@@ -2,13 +2,14 @@
 //! What all threads may know of one io_uring thread: the way to hand it work, its timers, how busy it is.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
 use super::task::Task;
-use super::timers::Timers;
 use super::worker;
+use crate::timers::Timers;
 
 /// One thread of a runtime, as seen from anywhere.
 pub(super) struct Shard {
@@ -17,11 +18,17 @@ pub(super) struct Shard {
     /// Interrupts the thread's wait for completions.
     waker: Waker,
     inbox: Mutex<Inbox>,
-    timers: Timers,
+    timers: Arc<Timers>,
     /// Tasks that have not ended.
     tasks: AtomicUsize,
     stopping: AtomicBool,
+    born: Instant,
+    /// When the thread began to run tasks, in microseconds since `born`; 0 while it waits.
+    running_since: AtomicU64,
 }
+
+/// A thread that has run tasks for this long without a look at its ring is held up by one of them.
+const STUCK: Duration = Duration::from_millis(20);
 
 /// Work that other threads have handed over.
 #[derive(Default)]
@@ -36,7 +43,9 @@ impl Shard {
             pool,
             waker,
             inbox: Mutex::default(),
-            timers: Timers::default(),
+            timers: Arc::default(),
+            born: Instant::now(),
+            running_since: AtomicU64::new(0),
             tasks: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
         }
@@ -47,13 +56,35 @@ impl Shard {
         self.pool
     }
 
-    pub(super) fn timers(&self) -> &Timers {
+    pub(super) fn timers(&self) -> &Arc<Timers> {
         &self.timers
     }
 
     /// How many tasks have not ended.
     pub(super) fn load(&self) -> usize {
         self.tasks.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the thread begins to run tasks.
+    pub(super) fn note_running(&self) {
+        self.running_since
+            .store(self.age().max(1), Ordering::Relaxed);
+    }
+
+    /// Notes that the thread begins to wait.
+    pub(super) fn note_waiting(&self) {
+        self.running_since.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether a task holds the thread up.
+    pub(super) fn is_stuck(&self) -> bool {
+        let since = self.running_since.load(Ordering::Relaxed);
+        since != 0 && Duration::from_micros(self.age().saturating_sub(since)) > STUCK
+    }
+
+    /// Microseconds since the thread was started.
+    fn age(&self) -> u64 {
+        u64::try_from(self.born.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Starts a task. If the shard's thread is ending, the future is dropped here and now.

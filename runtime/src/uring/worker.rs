@@ -136,7 +136,9 @@ pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
 impl Local {
     fn serve(&self) {
         while !self.shard.is_stopping() {
+            self.shard.note_running();
             let timeout = self.turn();
+            self.shard.note_waiting();
             let polled = self.ring.borrow_mut().poll(timeout);
             self.abandon_rest();
             if let Err(error) = polled {
