@@ -75,14 +75,6 @@ mod threads;
     )
 )]
 mod timers;
-#[cfg_attr(
-    not(all(feature = "uring", target_os = "linux")),
-    allow(
-        dead_code,
-        reason = "only the sleeps of io_uring are looked after in this way"
-    )
-)]
-mod timers;
 #[cfg(feature = "tokio")]
 mod tokio;
 mod traits;
