@@ -204,6 +204,8 @@ fn what_the_user_got_wrong_is_one_line() {
         ("matrix --backends glommio", 2, "this program has std"),
         ("matrix --protocols icmp", 2, "tcp"),
         ("matrix --quick --full", 2, "--full"),
+        ("plot", 2, "FILE"),
+        ("plot /no/such/file", 1, "/no/such/file"),
         ("--mode ping --address CLOSED", 1, "--mode pong"),
         ("--mode pong --address TAKEN", 1, "another port"),
         (
@@ -232,12 +234,44 @@ fn rows_and_text_say_what_was_measured() {
     let mut lines = ended.out.lines();
     assert_eq!(lines.next(), Some(COLUMNS));
     let rows: Vec<Vec<&str>> = lines.map(|l| l.split(',').collect()).collect();
-    assert!(!rows.is_empty(), "{ended:?}");
-    for row in rows {
-        assert_eq!(row[..3], ["std", "tcp", "rtt"]);
-        assert_eq!((row[4], row[5], row[6], row[8]), ("1000", "64", "0", "ns"));
-        assert!(row[3].parse::<u64>().is_ok() && row[7].parse::<u64>().is_ok_and(|ns| ns > 0));
+    for row in &rows {
+        assert_eq!(row[..2], ["std", "tcp"]);
+        assert_eq!((row[4], row[5], row[6]), ("1000", "64", "0"));
     }
+    let tests: Vec<&str> = rows.iter().map(|row| row[2]).collect();
+    let (trips, end) = tests.split_at(tests.len() - 2);
+    assert!(
+        !trips.is_empty() && trips.iter().all(|t| *t == "rtt"),
+        "{ended:?}"
+    );
+    assert_eq!(end, ["throughput", "lost"]);
+    let nanos = rows
+        .iter()
+        .filter(|r| r[2] == "rtt")
+        .map(|r| r[7].parse::<u64>());
+    assert!(
+        nanos.into_iter().all(|n| n.is_ok_and(|n| n > 0)),
+        "{ended:?}"
+    );
+
+    let folder = Folder::new("plot");
+    let (file, out) = (folder.file("std.csv"), folder.file("out"));
+    std::fs::write(&file, &ended.out).expect("a file");
+    let plotted = run(
+        &zonda(),
+        &["perf", "rtt", "plot", &file, &file, "--out", &out],
+    );
+    assert_eq!(plotted.code, Some(0), "{plotted:?}");
+    assert!(
+        plotted.out.contains("tcp, exact pacing, 0 tasks, 64 bytes"),
+        "{plotted:?}"
+    );
+    assert!(std::fs::read_to_string(format!("{out}/rtt.html")).is_ok_and(|p| p.contains("<svg")));
+    std::fs::write(&file, "std,tcp,rtt\n").expect("a file");
+    let refused = run(&zonda(), &["perf", "rtt", "plot", &file, "--out", &out]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.err.contains("std.csv:1: 3 columns"), "{refused:?}");
+
     let text = ping("std", "tcp", &address, "--interval 0.01").out;
     assert!(text.contains("wanted 100.0/s, achieved "), "{text}");
     assert!(text.contains("p50 ") && text.contains(" lost "), "{text}");

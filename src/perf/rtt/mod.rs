@@ -37,7 +37,7 @@ use super::event::Event;
 use crate::arguments::{Failure, Interrupt, print};
 use arguments::{Mode, Options, Transport};
 use icmp::Echo;
-use matrix::Matrix;
+use matrix::{Matrix, Plot};
 use outcome::Outcome;
 use samples::Recording;
 
@@ -48,7 +48,8 @@ Examples:
   zonda perf rtt --mode ping --protocol tcp --backend smol --interval 0.001 --duration 10
   zonda perf rtt --mode ping --backend tokio --pacing seed             as published: see achieved
   zonda perf rtt --mode ping --tasks 100 --cpu-work 0.5                beside tasks that compute
-  zonda perf rtt --mode ping --protocol icmp                           the kernel's own echo";
+  zonda perf rtt --mode ping --protocol icmp                           the kernel's own echo
+  zonda perf rtt matrix                                                all of it at once";
 
 /// One side of a ping-pong, or the whole matrix of them.
 #[derive(Args, Clone, Debug)]
@@ -68,6 +69,8 @@ enum Whole {
     /// Every backend x protocol x rate x number of tasks x pacing, in interleaved rounds, pong on the
     /// first processor and ping on the second. The achieved rate stands below each figure.
     Matrix(Box<Matrix>),
+    /// Make the tables and the page from files with the rows of --csv or of the matrix
+    Plot(Plot),
 }
 
 impl Rtt {
@@ -80,6 +83,7 @@ impl Rtt {
     pub fn run(&self) -> Result<(), Failure> {
         match (&self.command, self.options.mode) {
             (Some(Whole::Matrix(matrix)), _) => matrix::matrix(matrix),
+            (Some(Whole::Plot(plot)), _) => matrix::plot(plot),
             (None, Some(Mode::Ping)) => ask(&self.options),
             (None, Some(Mode::Pong)) => answer(&self.options),
             (None, None) => Err(Failure::Usage(
@@ -179,6 +183,12 @@ fn print_samples(options: &Options, recording: &Recording) {
             (row.count, row.value) = (sample.sequence, sample.nanos as f64);
             writeln!(out, "{row}")?;
         }
+        (row.test, row.count, row.value) = ("throughput", recording.answered(), recording.rate());
+        row.unit = "1/s";
+        writeln!(out, "{row}")?;
+        (row.test, row.count, row.value) = ("lost", recording.sent, recording.lost as f64);
+        row.unit = "messages";
+        writeln!(out, "{row}")?;
         out.flush()
     };
     if write().is_err() {

@@ -41,6 +41,10 @@ pub struct Ping {
     /// A lost message is counted; otherwise it ends the run.
     pub may_lose: bool,
     /// Sleep the way the programs of 2022 did, where that differs.
+    #[cfg_attr(
+        not(feature = "smol"),
+        expect(dead_code, reason = "only smol's slept another way")
+    )]
     pub quirks: bool,
     /// The user's wish to end early.
     pub interrupt: Interrupt,

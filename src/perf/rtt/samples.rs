@@ -103,7 +103,7 @@ impl Recording {
 }
 
 /// Without the ends, unless nothing would be left.
-fn trimmed<T>(samples: &[T]) -> &[T] {
+pub fn trimmed<T>(samples: &[T]) -> &[T] {
     match samples.len() {
         n if n > 2 * EDGE => &samples[EDGE..n - EDGE],
         _ => samples,

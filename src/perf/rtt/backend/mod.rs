@@ -151,6 +151,7 @@ impl FromStr for Backend {
 
 pub use blocking::ping_icmp;
 
+#[cfg(any(feature = "tokio", all(feature = "uring", target_os = "linux")))]
 /// A failure of a runtime to start, with what to try.
 fn cannot_start(backend: Backend, error: &io::Error) -> Failure {
     Failure::Run(format!(

@@ -18,8 +18,8 @@ const CLASSES: f64 = 20.0;
 /// One round.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// Round trips per second.
-    pub achieved: f64,
+    /// Round trips per second, where that is known.
+    pub achieved: Option<f64>,
     /// Messages sent.
     pub sent: u64,
     /// Messages without an answer in time.
@@ -38,7 +38,7 @@ impl Round {
     /// A run's result, in little memory.
     pub fn of(outcome: &Outcome, others: Option<f64>) -> Self {
         Round {
-            achieved: outcome.achieved,
+            achieved: Some(outcome.achieved),
             sent: outcome.sent,
             lost: outcome.lost,
             cpu_nanos: outcome.cpu_nanos,
@@ -67,8 +67,8 @@ pub struct Summary {
     pub micros: Vec<(&'static str, f64)>,
     /// The medians of the rounds.
     pub medians: Spread,
-    /// Round trips per second.
-    pub achieved: Spread,
+    /// Round trips per second, where that is known.
+    pub achieved: Option<Spread>,
     /// Messages sent.
     pub sent: u64,
     /// Messages without an answer in time.
@@ -124,7 +124,7 @@ impl Cell {
                 .map(|(n, p)| (*n, micros(p / 100.0)))
                 .collect(),
             medians: Spread::of(self.rounds.iter().filter_map(median_of))?,
-            achieved: Spread::of(self.rounds.iter().map(|r| r.achieved))?,
+            achieved: Spread::of(self.rounds.iter().filter_map(|r| r.achieved)),
             sent: self.rounds.iter().map(|r| r.sent).sum(),
             lost: self.rounds.iter().map(|r| r.lost).sum(),
             cpu_micros: median(|r| r.cpu_nanos).map(|n| n / 1e3),
@@ -182,7 +182,7 @@ pub mod tests {
     /// A cell with one round for each list of microseconds.
     pub fn cell(backend: Backend, rate: Rate, rounds: &[&[u64]]) -> Cell {
         let round = |micros: &&[u64]| Round {
-            achieved: micros.len() as f64,
+            achieved: Some(micros.len() as f64),
             sent: micros.len() as u64 + 1,
             lost: 1,
             cpu_nanos: Some(2_000.0),

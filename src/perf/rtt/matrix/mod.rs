@@ -7,6 +7,7 @@ mod cell;
 mod namespaces;
 mod page;
 mod plan;
+mod plot;
 mod rate;
 mod record;
 mod stage;
@@ -19,6 +20,7 @@ use std::path::Path;
 use serde_json::Value;
 
 pub use arguments::Matrix;
+pub use plot::{Plot, plot};
 
 use super::place;
 use crate::arguments::{Failure, Interrupt, print};
@@ -31,22 +33,18 @@ use cell::{Cell, Round};
 use plan::Plan;
 use stage::Setting;
 
-/// Everything that the tables, the files and the page are made of.
-pub struct Report<'a> {
-    /// What was asked for.
-    pub matrix: &'a Matrix,
-    /// What was planned.
-    pub plan: &'a Plan,
-    /// What all cells had in common.
-    pub setting: &'a Setting,
-    /// The machine before the first measurement.
-    pub machine: Value,
-    /// What might have bent the figures, before the first measurement.
-    pub conditions: Value,
-    /// In the order of the plan's first round.
+/// What the tables and the page are made of.
+pub struct Report {
+    /// Rows and columns.
+    pub plan: Plan,
+    /// In the order of the columns.
     pub cells: Vec<Cell>,
-    /// Whether all rounds were made.
-    pub is_whole: bool,
+    /// Bytes of a message.
+    pub size: usize,
+    /// What is known of where and how it was measured.
+    pub facts: Vec<(&'static str, String)>,
+    /// How to read the tables.
+    pub legend: String,
 }
 
 /// Runs the plan, prints the tables and writes the files.
@@ -54,31 +52,103 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
     let plan = matrix.plan()?;
     // better now than after minutes of work
-    fs::create_dir_all(&matrix.out).map_err(|e| cannot_write(&matrix.out, &e))?;
-    record::try_out(&matrix.out)?;
+    try_out(&matrix.out)?;
     let setting = matrix.setting()?;
     warn_of_surroundings();
-    let mut report = Report {
-        matrix,
-        plan: &plan,
-        setting: &setting,
+    let before = Surroundings {
         machine: machine::machine(),
         conditions: place::conditions(),
-        cells: Vec::new(),
-        is_whole: false,
     };
-    report.cells = empty(&plan);
     tell_length(matrix, &plan, &setting);
-    report.is_whole = run(&mut report, &interrupt)?;
+    let mut cells = empty(&plan);
+    let is_whole = run(
+        matrix.rounds as usize,
+        &plan,
+        &setting,
+        &mut cells,
+        &interrupt,
+    );
+    let report = Report {
+        cells,
+        size: setting.size,
+        facts: facts(&before, &setting),
+        legend: legend(matrix, &setting),
+        plan,
+    };
     print(format_args!("{}", machine::summary()));
     print(format_args!("{}", table::tables(&report)));
-    record::write(&report)?;
-    page::write(&report)?;
+    let whole = record::whole(&report, matrix, &setting, &before, is_whole);
+    write(&matrix.out, "rtt.csv", &record::rows(&report))?;
+    write(&matrix.out, "rtt.json", &format!("{whole:#}\n"))?;
+    write(&matrix.out, "rtt.html", &page::page(&report))?;
     print(format_args!(
         "written: rtt.csv, rtt.json and rtt.html in {}",
         matrix.out.display()
     ));
-    verdict(&report)
+    verdict(&report, is_whole)
+}
+
+/// The machine before the first measurement.
+pub struct Surroundings {
+    /// Processor, memory, kernel and load.
+    machine: Value,
+    /// What might bend the figures.
+    conditions: Value,
+}
+
+fn facts(before: &Surroundings, setting: &Setting) -> Vec<(&'static str, String)> {
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let build = machine::build();
+    vec![
+        ("command", format!("zonda {}", command.join(" "))),
+        ("machine", machine::summary()),
+        ("load before", known(&before.machine["load_average"])),
+        ("governor", known(&before.conditions["governor"])),
+        (
+            "waiting for a processor, %",
+            known(&before.conditions["cpu_pressure_percent"]),
+        ),
+        ("compiler", known(&build["rustc"])),
+        ("profile", known(&build["profile"])),
+        ("messages", format!("{} bytes", setting.size)),
+        ("network", network(setting).to_owned()),
+        ("processors", processors(setting)),
+    ]
+}
+
+fn known(value: &Value) -> String {
+    match value {
+        Value::Null => "not known".into(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn processors(setting: &Setting) -> String {
+    match setting.cpus {
+        Some((pong, ping)) => format!("pong on processor {pong}, ping on {ping}"),
+        None => "not pinned".to_owned(),
+    }
+}
+
+fn network(setting: &Setting) -> &'static str {
+    match setting.namespaces {
+        Some(_) => "between two network namespaces",
+        None => "over loopback",
+    }
+}
+
+fn legend(matrix: &Matrix, setting: &Setting) -> String {
+    let work = match setting.cpu_work {
+        Some(share) => format!("tasks compute on {share} of a processor"),
+        None => "tasks multiply once a millisecond".to_owned(),
+    };
+    format!(
+        "{} rounds {}, {}; {work}.",
+        matrix.rounds,
+        network(setting),
+        processors(setting)
+    )
 }
 
 fn empty(plan: &Plan) -> Vec<Cell> {
@@ -110,23 +180,28 @@ fn tell_length(matrix: &Matrix, plan: &Plan, setting: &Setting) {
 }
 
 /// All rounds; false if the user ended them early.
-fn run(report: &mut Report<'_>, interrupt: &Interrupt) -> Result<bool, Failure> {
-    let rounds = report.matrix.rounds as usize;
-    let mut progress = Progress::new(rounds * report.cells.len());
+fn run(
+    rounds: usize,
+    plan: &Plan,
+    setting: &Setting,
+    cells: &mut [Cell],
+    interrupt: &Interrupt,
+) -> bool {
+    let mut progress = Progress::new(rounds * cells.len());
     for turn in 0..rounds {
-        for key in report.plan.round(turn) {
-            let Some(cell) = report.cells.iter_mut().find(|c| c.key == key) else {
+        for key in plan.round(turn) {
+            let Some(cell) = cells.iter_mut().find(|c| c.key == key) else {
                 continue;
             };
             let what = key.to_string();
             progress.begin(&what);
-            match one(report.setting, cell, interrupt) {
+            match one(setting, cell, interrupt) {
                 Some(outcome) => progress.step(&what, &outcome),
-                None => return Ok(false),
+                None => return false,
             }
         }
     }
-    Ok(true)
+    true
 }
 
 /// One round of one cell, and what to say of it; `None` if the user wants an end. A cell in trouble is
@@ -156,7 +231,7 @@ fn one(setting: &Setting, cell: &mut Cell, interrupt: &Interrupt) -> Option<Stri
     }
 }
 
-fn verdict(report: &Report<'_>) -> Result<(), Failure> {
+fn verdict(report: &Report, is_whole: bool) -> Result<(), Failure> {
     let mut failed = 0;
     for cell in &report.cells {
         if let Some(trouble) = &cell.trouble {
@@ -165,13 +240,26 @@ fn verdict(report: &Report<'_>) -> Result<(), Failure> {
         }
     }
     match failed {
-        0 if report.is_whole => Ok(()),
+        0 if is_whole => Ok(()),
         0 => Err(Failure::Run("interrupted: only a part was measured".into())),
         n => Err(Failure::Run(format!(
             "{n} of {} cells could not be measured",
             report.cells.len()
         ))),
     }
+}
+
+/// Whether files can be written to a folder, which is made.
+fn try_out(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
+    let file = folder.join("rtt.html");
+    let opened = fs::OpenOptions::new().create(true).append(true).open(&file);
+    opened.map(|_| ()).map_err(|e| cannot_write(&file, &e))
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let file = folder.join(name);
+    fs::write(&file, text).map_err(|e| cannot_write(&file, &e))
 }
 
 fn cannot_write(file: &Path, error: &io::Error) -> Failure {

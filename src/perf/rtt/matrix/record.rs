@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The files for other programs: `rtt.csv` with the studies' columns, `rtt.json` with everything.
+//! The texts for other programs: `rtt.csv` with the studies' columns, `rtt.json` with everything.
 
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
 use super::cell::{Cell, Round, Summary};
-use super::{Report, cannot_write};
-use crate::arguments::Failure;
+use super::stage::Setting;
+use super::{Matrix, Report, Surroundings};
 use crate::perf::machine;
 use crate::perf::result::Spread;
 use crate::perf::rtt::csv;
@@ -20,28 +18,8 @@ const FORMAT: u32 = 1;
 /// Decimal places of a distribution function's shares.
 const SHARE_SCALE: f64 = 1e4;
 
-/// Whether files can be written there.
-pub fn try_out(folder: &Path) -> Result<(), Failure> {
-    let file = folder.join("rtt.json");
-    let opened = fs::OpenOptions::new().create(true).append(true).open(&file);
-    opened.map(|_| ()).map_err(|e| cannot_write(&file, &e))
-}
-
-/// Writes both.
-pub fn write(report: &Report<'_>) -> Result<(), Failure> {
-    let files = [
-        ("rtt.csv", rows(report)),
-        ("rtt.json", format!("{:#}\n", whole(report))),
-    ];
-    for (name, text) in files {
-        let file = report.matrix.out.join(name);
-        fs::write(&file, text).map_err(|e| cannot_write(&file, &e))?;
-    }
-    Ok(())
-}
-
 /// A row for each time that occurred, with how often; then the rate and the losses of each round.
-fn rows(report: &Report<'_>) -> String {
+pub fn rows(report: &Report) -> String {
     let mut text = format!("{}\n", csv::HEADER);
     for cell in &report.cells {
         let case = &cell.key.case;
@@ -57,7 +35,7 @@ fn rows(report: &Report<'_>) -> String {
                 test: &format!("{test}-{pacing}"),
                 count,
                 rate: case.rate.hertz(),
-                payload: report.setting.size,
+                payload: report.size,
                 tasks: case.tasks,
                 value,
                 unit,
@@ -68,36 +46,43 @@ fn rows(report: &Report<'_>) -> String {
             for [nanos, times] in &round.pairs {
                 add("rtt", *times, *nanos as f64, "ns");
             }
-            add("throughput", round.sent - round.lost, round.achieved, "1/s");
+            let answered = round.sent.saturating_sub(round.lost);
+            add("throughput", answered, round.achieved.unwrap_or(0.0), "1/s");
             add("lost", round.sent, round.lost as f64, "messages");
         }
     }
     text
 }
 
-fn whole(report: &Report<'_>) -> Value {
+/// Everything, and where it was measured.
+pub fn whole(
+    report: &Report,
+    matrix: &Matrix,
+    setting: &Setting,
+    before: &Surroundings,
+    is_whole: bool,
+) -> Value {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    let setting = report.setting;
     json!({
         "format": FORMAT,
         "unix_time": now.as_secs(),
         "command": std::env::args().collect::<Vec<_>>(),
-        "machine": report.machine,
-        "conditions": report.conditions,
+        "machine": before.machine,
+        "conditions": before.conditions,
         "load_average_after": machine::load_average(),
         "build": machine::build(),
         "configuration": {
-            "rounds": report.matrix.rounds,
-            "is_whole": report.is_whole,
+            "rounds": matrix.rounds,
+            "is_whole": is_whole,
             "seconds": setting.seconds,
             "payload": setting.size,
             "cpu_work": setting.cpu_work,
             "pinned_cpus": setting.cpus.map(|(pong, ping)| json!({"pong": pong, "ping": ping})),
-            "congestion": report.matrix.congestion,
-            "nice": report.matrix.nice,
-            "quirks": report.matrix.quirks,
+            "congestion": matrix.congestion,
+            "nice": matrix.nice,
+            "quirks": matrix.quirks,
             "network": if setting.namespaces.is_some() { "namespaces" } else { "loopback" },
         },
         "cells": report.cells.iter().map(cell).collect::<Vec<_>>(),
@@ -127,7 +112,7 @@ fn summary(summary: &Summary) -> Value {
     json!({
         "round_trip_us": micros,
         "p50_us_of_rounds": spread(summary.medians),
-        "achieved_per_second": spread(summary.achieved),
+        "achieved_per_second": summary.achieved.map(spread),
         "sent": summary.sent,
         "lost": summary.lost,
         "cpu_us_per_round_trip": summary.cpu_micros,

@@ -14,9 +14,9 @@ use crate::perf::table::short;
 const NONE: &str = "-";
 
 /// All of them, and how to read them.
-pub fn tables(report: &Report<'_>) -> String {
+pub fn tables(report: &Report) -> String {
     let mut text = String::new();
-    let plan = report.plan;
+    let plan = &report.plan;
     for &transport in &plan.transports {
         for &pacing in &plan.pacings {
             for &tasks in &plan.tasks {
@@ -33,16 +33,16 @@ pub fn tables(report: &Report<'_>) -> String {
                 text += &format!(
                     "\n{transport}, {} pacing, {tasks} tasks, {} bytes: p50 (p99) in µs\n{}\n",
                     pacing.name(),
-                    report.setting.size,
+                    report.size,
                     table(report, &cases)
                 );
             }
         }
     }
-    text + &legend(report)
+    format!("{text}\n{} {}", report.legend, reading())
 }
 
-fn table(report: &Report<'_>, cases: &[Case]) -> String {
+fn table(report: &Report, cases: &[Case]) -> String {
     let has_any = |f: &&Framework| cases.iter().any(|c| find(report, **f, c).is_some());
     let columns: Vec<Framework> = report
         .plan
@@ -69,7 +69,7 @@ fn table(report: &Report<'_>, cases: &[Case]) -> String {
     table.to_string()
 }
 
-fn find<'r>(report: &'r Report<'_>, framework: Framework, case: &Case) -> Option<&'r Cell> {
+fn find<'r>(report: &'r Report, framework: Framework, case: &Case) -> Option<&'r Cell> {
     let mut cells = report.cells.iter();
     cells.find(|c| c.key.framework == framework && c.key.case == *case)
 }
@@ -89,26 +89,14 @@ fn achieved(summary: &Summary) -> String {
         0 => String::new(),
         _ => format!(", {:.2}% lost", summary.loss_percent()),
     };
-    format!("{}{loss}", short(summary.achieved.median))
+    let rate = summary.achieved.map_or(NONE.into(), |r| short(r.median));
+    format!("{rate}{loss}")
 }
 
-fn legend(report: &Report<'_>) -> String {
-    let place = match report.setting.cpus {
-        Some((pong, ping)) => format!("pong on processor {pong}, ping on {ping}"),
-        None => "not pinned".to_owned(),
-    };
-    let network = match report.setting.namespaces {
-        Some(_) => "between two network namespaces",
-        None => "over loopback",
-    };
-    let work = match report.setting.cpu_work {
-        Some(share) => format!("tasks compute on {share} of a processor"),
-        None => "tasks multiply once a millisecond".to_owned(),
-    };
+/// How the tables are to be read, whatever was measured.
+fn reading() -> String {
     format!(
-        "\n{} rounds {network}, {place}; {work}. exact: an absolute schedule, no sleep at inf; seed: \
-         the runtime's own sleep after each round trip, as published. *: other programs used more \
-         than {DISTURBED} of a processor.",
-        report.matrix.rounds
+        "exact: an absolute schedule, no sleep at inf; seed: the runtime's own sleep after each round \
+         trip, as published. *: other programs used more than {DISTURBED} of a processor."
     )
 }

@@ -22,7 +22,7 @@ struct Series {
 }
 
 /// The kernel's echo stands in every figure: it knows neither transports nor tasks.
-fn series(report: &Report<'_>, cases: &[Case]) -> Vec<Series> {
+fn series(report: &Report, cases: &[Case]) -> Vec<Series> {
     let of = |&framework: &Framework| {
         let points = cases.iter().filter_map(|case| {
             let is_same = |c: &Case| match framework {
@@ -43,7 +43,7 @@ fn series(report: &Report<'_>, cases: &[Case]) -> Vec<Series> {
 }
 
 /// The median with its band over the rate.
-pub fn medians(report: &Report<'_>, cases: &[Case]) -> String {
+pub fn medians(report: &Report, cases: &[Case]) -> String {
     let all = series(report, cases);
     let mut figure = Figure::new(WIDE, "round trip, median and 2.5 to 97.5 %");
     let frame = figure.frame();
@@ -109,7 +109,9 @@ fn told(framework: Framework, rate: Rate, summary: &Summary) -> String {
         framework.name(),
         micros(summary.at("p50")),
         micros(summary.at("p99")),
-        short(summary.achieved.median),
+        summary
+            .achieved
+            .map_or("unknown".into(), |a| short(a.median)),
         if summary.is_disturbed() {
             "; other programs were busy"
         } else {
@@ -119,7 +121,7 @@ fn told(framework: Framework, rate: Rate, summary: &Summary) -> String {
 }
 
 /// The share of round trips that were not slower than a time, and the density of the times.
-pub fn distribution(report: &Report<'_>, case: &Case) -> String {
+pub fn distribution(report: &Report, case: &Case) -> String {
     let all = series(report, &[*case]);
     let most = |curve: fn(&Summary) -> &[(f64, f64)]| {
         let summaries = all.iter().flat_map(|s| &s.points);

@@ -6,29 +6,17 @@ mod curves;
 mod figure;
 mod scale;
 
-use std::fmt::Write;
-use std::fs;
-
-use serde_json::Value;
-
+use super::Report;
 use super::plan::Case;
-use super::{Report, cannot_write};
-use crate::arguments::Failure;
-use crate::perf::machine;
 
 /// Looks and filters.
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Writes `rtt.html`.
-pub fn write(report: &Report<'_>) -> Result<(), Failure> {
-    let file = report.matrix.out.join("rtt.html");
-    fs::write(&file, page(report)).map_err(|e| cannot_write(&file, &e))
-}
-
-fn page(report: &Report<'_>) -> String {
+/// The whole page.
+pub fn page(report: &Report) -> String {
     let mut body = String::new();
-    let plan = report.plan;
+    let plan = &report.plan;
     for &tasks in &plan.tasks {
         for &transport in &plan.transports {
             for &pacing in &plan.pacings {
@@ -58,7 +46,7 @@ fn page(report: &Report<'_>) -> String {
 }
 
 /// The figures of one transport, pacing and number of tasks.
-fn section(report: &Report<'_>, cases: &[Case]) -> String {
+fn section(report: &Report, cases: &[Case]) -> String {
     let Some(first) = cases.first() else {
         return String::new();
     };
@@ -75,50 +63,15 @@ fn section(report: &Report<'_>, cases: &[Case]) -> String {
 }
 
 /// Machine, build and settings, as far as they are known.
-fn facts(report: &Report<'_>) -> String {
-    let mut rows = String::new();
-    let mut add = |name: &str, value: String| {
-        let value = escape(&value);
-        writeln!(rows, "<tr><th>{name}<td>{value}").expect("a string takes everything");
-    };
-    let command: Vec<String> = std::env::args().skip(1).collect();
-    add("command", format!("zonda {}", command.join(" ")));
-    add("machine", machine::summary());
-    for (name, key, from) in [
-        ("load before", "load_average", &report.machine),
-        ("governor", "governor", &report.conditions),
-        (
-            "waiting for a processor, %",
-            "cpu_pressure_percent",
-            &report.conditions,
-        ),
-        ("compiler", "rustc", &machine::build()),
-        ("profile", "profile", &machine::build()),
-    ] {
-        add(name, known(&from[key]));
-    }
-    add("messages", format!("{} bytes", report.setting.size));
-    add(
-        "processors",
-        match report.setting.cpus {
-            Some((pong, ping)) => format!("pong on {pong}, ping on {ping}"),
-            None => "not pinned".into(),
-        },
-    );
-    format!("<table>{rows}</table>")
-}
-
-fn known(value: &Value) -> String {
-    match value {
-        Value::Null => "not known".into(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+fn facts(report: &Report) -> String {
+    let row = |(name, value): &(&str, String)| format!("<tr><th>{name}<td>{}\n", escape(value));
+    let rows: String = report.facts.iter().map(row).collect();
+    format!("<table>{rows}</table>\n<p>{}</p>", escape(&report.legend))
 }
 
 /// A box for each transport, pacing, number of tasks and framework.
-fn filters(report: &Report<'_>) -> String {
-    let plan = report.plan;
+fn filters(report: &Report) -> String {
+    let plan = &report.plan;
     let group = |name: &str, values: Vec<String>| {
         let boxes: String = values
             .iter()
@@ -163,6 +116,5 @@ mod tests {
     #[test]
     fn text_stays_text() {
         assert_eq!(escape("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
-        assert_eq!(known(&Value::Null), "not known");
     }
 }
