@@ -130,8 +130,16 @@ impl Shared {
             sent,
             ignored,
         };
+        // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
+        let direct = match DirectSocket::beside(&stream) {
+            Ok(direct) => direct,
+            Err(error) => {
+                tracing::warn!("no link to {zid} at {}: {error}", status.remote);
+                shared.release(zid);
+                return None;
+            }
+        };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
-        let direct = DirectSocket::beside(&stream).ok().flatten();
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
