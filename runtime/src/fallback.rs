@@ -20,7 +20,7 @@ pub(crate) fn start_uring(options: &RuntimeOptions) -> io::Result<AnyRuntime> {
         return Err(refusal);
     };
     tracing::warn!(
-        "{refusal}; running on {substitute} instead (zonda/runtime/uring_required makes this an error)"
+        "{refusal}; running on {substitute} instead (runtime_uring_required: true makes this an error)"
     );
     AnyRuntime::start(substitute, options)
 }

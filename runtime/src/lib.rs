@@ -13,6 +13,7 @@
 //! | `tokio` | [`AnyRuntime::from_tokio`] | none: tasks run on the application's runtime |
 //! | `threads` | [`RuntimeKind::Threads`] | one per task, named after it with a number behind: of each link `zonda-rx-0` reads and calls subscribers, and `zonda-tx-0` waits for a slow peer and for deadlines; of each listening socket `zonda-accept-0` |
 //! | `threads` | | `zonda-handshake`, while strangers introduce themselves: hears all of them out; `zonda-wait`, while other threads or executors wait for this backend: waits in their place |
+//! | `uring` | [`RuntimeKind::Uring`] | `zonda-net-0`, `-1`, ...: one per core or as many as [`RuntimeOptions::threads`] says, each with an io_uring and tasks of its own |
 //! | all | | `zonda-resolve`: only while a host name is looked up, since the system's resolver blocks |
 //!
 //! # What it never does

@@ -127,7 +127,7 @@ fn check_refusal(reason: &str) {
     assert_eq!(runtime.name(), kind.name());
     assert!(works(&runtime));
     let instead = format!(
-        "{text}; running on {kind} instead (zonda/runtime/uring_required makes this an error)"
+        "{text}; running on {kind} instead (runtime_uring_required: true makes this an error)"
     );
     assert_eq!(warnings, [instead]);
     let effective = RuntimeKind::Uring.effective().expect("something runs");

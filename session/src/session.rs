@@ -333,6 +333,12 @@ impl SessionInfo<'_> {
         self.session.node().role()
     }
 
+    /// The name of the runtime that its tasks run on, such as `tokio`. Another one than was asked for if that was
+    /// `uring` and the system refused it.
+    pub fn runtime(&self) -> &'static str {
+        self.session.node().runtime()
+    }
+
     /// The ids of the routers it is connected to.
     pub fn routers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
         Done(self.zids(WhatAmI::Router))
