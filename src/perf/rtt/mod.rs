@@ -34,6 +34,7 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 
 use super::event::Event;
+use super::quick::warn_of_surroundings;
 use crate::arguments::{Failure, Interrupt, print};
 use arguments::{Mode, Options, Transport};
 use icmp::Echo;
@@ -114,6 +115,9 @@ fn ask(options: &Options) -> Result<(), Failure> {
     settle(options)?;
     let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
     let ping = options.ping(interrupt)?;
+    if !options.csv && !options.json {
+        warn_of_surroundings();
+    }
     let recording = match options.protocol {
         Transport::Icmp => backend::ping_icmp(Echo::open(address)?, ping),
         transport => {

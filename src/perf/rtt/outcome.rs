@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::arguments::Options;
 use super::place;
 use super::samples::Recording;
+use crate::perf::machine;
 use crate::perf::round_trips::histogram;
 
 /// Percentiles that are shown and written.
@@ -89,7 +90,8 @@ impl Outcome {
             "seconds": self.seconds,
             "cpu_ns_per_round_trip": self.cpu_nanos,
             "sleeps_per_round_trip": self.sleeps,
-            "cpus": place::allowed().0,
+            "machine": machine::machine(),
+            "conditions": place::conditions(),
             "congestion": options.congestion,
             "nice": options.nice,
             "quirks": options.quirks,

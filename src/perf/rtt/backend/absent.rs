@@ -20,6 +20,15 @@ pub fn pong(backend: Backend, _: Doors) -> Result<(), Failure> {
     Err(refusal(backend))
 }
 
+/// Refuses.
+#[cfg_attr(
+    all(feature = "uring", target_os = "linux"),
+    expect(dead_code, reason = "only io_uring can be there and not start")
+)]
+pub fn check(backend: Backend) -> Result<(), Failure> {
+    Err(refusal(backend))
+}
+
 fn refusal(backend: Backend) -> Failure {
     Failure::Usage(format!("--backend {backend}: not compiled in"))
 }

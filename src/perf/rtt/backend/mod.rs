@@ -98,6 +98,14 @@ impl Backend {
         Self::ALL.into_iter().filter(|b| b.is_present()).collect()
     }
 
+    /// Whether the system lets it start: it may refuse io_uring, the others never.
+    pub fn check(self) -> Result<(), Failure> {
+        match self {
+            Backend::Uring => uring::check(self),
+            _ => Ok(()),
+        }
+    }
+
     /// tokio if it is there, else the next: the order in which the node chooses too.
     pub fn first() -> Backend {
         let order = [Backend::Tokio, Backend::Smol, Backend::AsyncStd];

@@ -118,6 +118,11 @@ fn runtime(backend: Backend) -> Result<Runtime, Failure> {
     Runtime::new().map_err(|e| cannot_start(backend, &e))
 }
 
+/// Whether the system lets it start.
+pub fn check(backend: Backend) -> Result<(), Failure> {
+    runtime(backend).map(drop)
+}
+
 /// Measures on this thread.
 pub fn ping(backend: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     runtime(backend)?.block_on(measure(ends, ping))

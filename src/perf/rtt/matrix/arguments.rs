@@ -102,7 +102,7 @@ impl Matrix {
             true => (&[0, 10, 100, 1000], &rate::ALL),
             false => (&[0, 100], &rate::QUICK),
         };
-        let backends = or(&self.backends, &Backend::present());
+        let backends = self.backends()?;
         let mut frameworks: Vec<Framework> = backends.into_iter().map(Framework::Runs).collect();
         match Echo::open((Ipv4Addr::LOCALHOST, 0).into()) {
             Ok(_) => frameworks.push(Framework::Icmp),
@@ -119,6 +119,22 @@ impl Matrix {
         plan.rates.sort_by(Rate::order);
         plan.forget_repeats();
         Ok(plan)
+    }
+
+    /// Those that were named, or all that the system lets start.
+    fn backends(&self) -> Result<Vec<Backend>, Failure> {
+        if !self.backends.is_empty() {
+            self.backends.iter().try_for_each(|b| b.check())?;
+            return Ok(self.backends.clone());
+        }
+        let starts = |backend: &Backend| match backend.check() {
+            Ok(()) => true,
+            Err(refusal) => {
+                note(&format!("no column {backend}: {refusal}"));
+                false
+            }
+        };
+        Ok(Backend::present().into_iter().filter(starts).collect())
     }
 
     /// What all cells have in common. Makes the namespaces.

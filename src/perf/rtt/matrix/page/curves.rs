@@ -12,6 +12,9 @@ use crate::perf::table::short;
 /// A figure across the page, and one of several beside each other.
 const WIDE: (u32, u32) = (960, 440);
 const NARROW: (u32, u32) = (440, 280);
+/// Room that a label takes in height and in width.
+const LINE: f64 = 18.0;
+const LABEL: f64 = 46.0;
 /// Beyond this share of the round trips, a distribution function's axis ends.
 const MOST: f64 = 0.985;
 
@@ -58,7 +61,7 @@ pub fn medians(report: &Report, cases: &[Case]) -> String {
     }
     let y = Logarithmic::new((low * 0.9, high * 1.1), (frame.y.1, frame.y.0));
     let x = |rate: Rate| place(cases, rate, frame.x);
-    for mark in y.marks() {
+    for mark in y.marks(LINE) {
         figure.mark_y(y.at(mark), &micros(mark));
     }
     for case in cases {
@@ -161,7 +164,7 @@ fn curves(
     let (low, high) = (low * 0.9, high * 1.1);
     let x = Logarithmic::new((low, high), frame.x);
     let y = |share: f64| frame.y.1 + share / highest * (frame.y.0 - frame.y.1);
-    for mark in x.marks() {
+    for mark in x.marks(LABEL) {
         figure.mark_x(x.at(mark), &micros(mark));
     }
     for quarter in [0.0, 0.25, 0.5, 0.75, 1.0] {

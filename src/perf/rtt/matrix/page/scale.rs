@@ -29,10 +29,12 @@ impl Logarithmic {
         self.from + share * (self.to - self.from)
     }
 
-    /// 1, 2 and 5 times each power of ten in the range; powers of ten only if those are many.
-    pub fn marks(&self) -> Vec<f64> {
+    /// 1, 2 and 5 times each power of ten in the range, `apart` or more from each other; powers of ten
+    /// only if there is no room for the others.
+    pub fn marks(&self, apart: f64) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
-        let steps: &[f64] = if decades > 4.0 {
+        let of_two = (self.to - self.from).abs() / decades * 2_f64.log10();
+        let steps: &[f64] = if of_two < apart {
             &[1.0]
         } else {
             &[1.0, 2.0, 5.0]
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn marks_are_round_numbers() {
-        let marks = |low, high| Logarithmic::new((low, high), (0.0, 1.0)).marks();
+        let marks = |low, high| Logarithmic::new((low, high), (0.0, 400.0)).marks(50.0);
         let near = |a: Vec<f64>, b: &[f64]| {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6)
         };
