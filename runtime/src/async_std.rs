@@ -3,7 +3,8 @@
 //! smol. async-std is discontinued (RUSTSEC-2025-0052): this is for programs that still use it; new ones take smol.
 //!
 //! Threads: those of async-std, `async-std/runtime` by default, one per core or as many as the environment variable
-//! `ASYNC_STD_THREAD_COUNT` says, and `async-io`; see [`crate::async_io`]. They belong to the process and stay.
+//! `ASYNC_STD_THREAD_COUNT` says (1 has the shortest round trips), and `async-io`; see [`crate::async_io`]. They belong to
+//! the process and stay.
 
 use std::future::Future;
 use std::io;

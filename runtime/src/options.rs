@@ -8,7 +8,8 @@ use std::{error, fmt};
 /// How to start a runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeOptions {
-    /// Number of worker threads of a multi-thread runtime; `None` (default): one per available core. At least 1.
+    /// Number of worker threads, at least 1. `None` (default): of `tokio` one per available core; of `smol` one. Has no
+    /// meaning for `tokio-current` and `threads`. Those of `async-std` are counted by `ASYNC_STD_THREAD_COUNT`.
     pub threads: Option<usize>,
     /// Name of the one thread, or of the worker threads with `-N` appended. Default `zonda-net`.
     pub thread_name: String,
