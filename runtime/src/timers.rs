@@ -2,6 +2,7 @@
 //! Deadlines that a thread looks after while it waits for something else: the earliest bounds its wait.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -52,7 +53,7 @@ impl Timers {
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
-        let waiting = std::mem::take(&mut state.waiting);
+        let waiting = mem::take(&mut state.waiting);
         drop(state);
         waiting.into_values().for_each(Waker::wake);
     }
@@ -73,11 +74,14 @@ impl Timers {
     /// Changes whom the end of a sleep wakes. False when the sleep has ended.
     pub fn update(&self, key: Key, waker: &Waker) -> bool {
         let mut state = self.lock();
-        let waiting = state.waiting.get_mut(&key);
-        waiting.is_some_and(|waiting| {
-            waiting.clone_from(waker);
-            true
-        })
+        let Some(waiting) = state.waiting.get_mut(&key) else {
+            return false;
+        };
+        let replaced = (!waiting.will_wake(waker)).then(|| mem::replace(waiting, waker.clone()));
+        drop(state);
+        // Dropping a waker may run code of others.
+        drop(replaced);
+        true
     }
 
     pub fn remove(&self, key: Key) {

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 #![cfg(all(feature = "uring", target_os = "linux"))]
 
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::pin::Pin;
@@ -208,4 +208,48 @@ fn waits_are_late_by_microseconds() {
     // The median says what the timer does; the tail, what else the machine does.
     println!("late by {:?} (median) to {:?}", late[100], late[199]);
     assert!(late[100] < Duration::from_millis(1), "{late:?}");
+}
+
+#[test]
+fn a_thread_that_is_blocked_in_a_task_keeps_its_own_deadlines() {
+    let runtime = start(1);
+    let inside = runtime.clone();
+    let (sender, outcome) = oneshot::channel();
+    runtime.spawn("blocks", move || async move {
+        let soon = Instant::now() + Duration::from_millis(2);
+        inside.block_on(inside.sleep_until(soon));
+        let soon = Instant::now() + Duration::from_millis(2);
+        let never = inside.timeout_at(soon, pending::<()>());
+        sender.send(block_on_until(soon + LONG, never));
+    });
+    assert_eq!(within(outcome), Some(Some(None)));
+}
+
+#[test]
+fn a_thread_that_is_held_up_gets_no_new_tasks() {
+    let runtime = start(2);
+    let (let_go, held) = mpsc::channel::<()>();
+    let (begun, begins) = oneshot::channel();
+    runtime.spawn("holds", move || async move {
+        begun.send(());
+        let _ = held.recv_timeout(LONG);
+    });
+    within(begins).expect("it runs");
+    // For that long a task may well be just busy.
+    let noticed = Instant::now() + Duration::from_millis(25);
+    within(runtime.timeout_at(noticed, pending::<()>()));
+    let (done, all_done) = mpsc::channel();
+    for _ in 0..100 {
+        let done = done.clone();
+        runtime.spawn(
+            "quick",
+            move || async move { done.send(()).expect("awaited") },
+        );
+    }
+    for _ in 0..100 {
+        all_done
+            .recv_timeout(LONG / 2)
+            .expect("not behind the one that holds");
+    }
+    drop(let_go);
 }

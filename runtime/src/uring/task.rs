@@ -12,6 +12,16 @@ use super::shard::Shard;
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// What one poll of a task came to.
+pub(super) enum Progress {
+    /// It has not ended.
+    Waits,
+    /// It has ended with this poll.
+    Ends,
+    /// It had ended before; a late wake-up.
+    Over,
+}
+
 /// A task and its place in the shard's queue.
 pub(super) struct Task {
     shard: Arc<Shard>,
@@ -37,22 +47,22 @@ impl Task {
         })
     }
 
-    /// Polls the task once, on the shard's thread. True when it has ended.
-    pub(super) fn run(self: &Arc<Self>) -> bool {
+    /// Polls the task once, on the shard's thread.
+    pub(super) fn run(self: &Arc<Self>) -> Progress {
         // From here on a wake-up queues it again.
         self.queued.swap(false, Ordering::AcqRel);
         let mut slot = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(work) = slot.as_mut() else {
-            return false;
+            return Progress::Over;
         };
         let waker = Waker::from(Arc::clone(self));
         let mut context = Context::from_waker(&waker);
         let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(&mut context)));
-        let ended = !matches!(polled, Ok(Poll::Pending));
-        if ended {
-            drop_quietly(slot.take());
+        if let Ok(Poll::Pending) = polled {
+            return Progress::Waits;
         }
-        ended
+        drop_quietly(slot.take());
+        Progress::Ends
     }
 
     /// Drops what the task still is, on the shard's thread.

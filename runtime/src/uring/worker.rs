@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::mem;
 use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use compio::driver::{Key, OpCode};
 use super::operation::Reply;
 use super::ring::Ring;
 use super::shard::Shard;
-use super::task::Task;
+use super::task::{Progress, Task};
 use super::{self_test, start::Plan};
 
 /// Tasks that run before the ring is looked at again.
@@ -80,7 +81,9 @@ pub(super) fn abandon<T: OpCode + Send + 'static>(key: Key<T>, reply: Option<Rep
         }
     });
     // Behind the end of the ring: it has seen that an operation is missing, and was left behind.
-    mem::forget(given);
+    if let Some((key, _reply)) = given {
+        mem::forget(key);
+    }
 }
 
 /// The shard of runtime `pool` whose thread calls this.
@@ -127,7 +130,10 @@ pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
     LOCAL.set(Some(Rc::clone(&local)));
     if started.send(Ok(shard)).is_ok() {
         drop(started);
-        local.serve();
+        // A foreign waker may panic; the tasks must end then as if the thread was stopped.
+        if catch_unwind(AssertUnwindSafe(|| local.serve())).is_err() {
+            tracing::error!("an io_uring thread panicked and its tasks end");
+        }
     }
     local.end();
     LOCAL.take();
@@ -164,13 +170,18 @@ impl Local {
 
     fn run(&self, task: &Arc<Task>) {
         let address = Arc::as_ptr(task).addr();
-        if task.run() {
-            self.shard.note_end();
-            if task.is_kept() {
-                self.tasks.borrow_mut().remove(&address);
+        match task.run() {
+            Progress::Waits if task.keep() => {
+                self.tasks.borrow_mut().insert(address, Arc::clone(task));
             }
-        } else if task.keep() {
-            self.tasks.borrow_mut().insert(address, Arc::clone(task));
+            Progress::Waits | Progress::Over => {}
+            Progress::Ends => {
+                self.shard.note_end();
+                if task.is_kept() {
+                    let kept = self.tasks.borrow_mut().remove(&address);
+                    drop(kept);
+                }
+            }
         }
     }
 
