@@ -80,7 +80,7 @@ fn explain(error: io::Error) -> io::Error {
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     let text = match errno {
         Some(Errno::NOSYS) => {
-            "the kernel has no io_uring, or a sandbox hides it (Linux 5.19 or newer without such a filter has it)"
+            "the kernel has no io_uring, or a sandbox hides it (it came with Linux 5.1, and 5.13 is needed)"
                 .to_owned()
         }
         Some(Errno::PERM | Errno::ACCESS) => match disabled() {
