@@ -51,8 +51,8 @@
 //! code of any other runtime.
 //!
 //! # Threads
-//! A session talks to its peers and **runs the callbacks** of subscribers on the threads of its runtime; each starts
-//! with `zonda-`, and the crate `zonda-runtime` lists them. Dropping the last clone of a session starts one short-lived
+//! A session talks to its peers and **runs the callbacks** of subscribers on the threads of its runtime, which the crate
+//! `zonda-runtime` lists for each kind (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived
 //! thread (`zonda-close`) that says goodbye. No other thread is started, and dropping anything never blocks.
 //!
 //! After a `fork` the child has none of these threads. There every operation of the session fails at once, with an error

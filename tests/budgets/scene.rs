@@ -13,7 +13,6 @@ use zonda::pubsub::Publisher;
 use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 use zonda_router::node::Node;
-use zonda_runtime::Runtime;
 use zonda_transport::outbox::OutboxCounts;
 
 use crate::counting::{Allocated, allocated};
