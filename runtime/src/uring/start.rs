@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use super::ring::Ring;
 use super::shard::Shard;
@@ -45,16 +45,21 @@ impl Shards {
             Some(threads) => threads.max(1),
             None => thread::available_parallelism().map_or(1, usize::from),
         };
-        let mut shards = Shards(Vec::with_capacity(threads));
+        let (mut shards, mut handles) = (Shards(Vec::with_capacity(threads)), Vec::new());
         for index in 0..threads {
-            let (plan, (started, outcome)) = (plan.clone(), mpsc::channel());
-            thread::Builder::new()
-                .name(format!("{}-{index}", options.thread_name))
-                .spawn(move || worker::run(&plan, started))?;
-            let shard = outcome
-                .recv()
-                .unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
-            shards.0.push(shard.map_err(explain)?);
+            let name = format!("{}-{index}", options.thread_name);
+            match start_one(&plan, name) {
+                Ok((shard, handle)) => {
+                    shards.0.push(shard);
+                    handles.push(handle);
+                }
+                Err(error) => {
+                    drop(shards);
+                    // What takes the place of this runtime shall find their descriptors free.
+                    handles.into_iter().for_each(|handle| drop(handle.join()));
+                    return Err(error);
+                }
+            }
         }
         Ok(shards)
     }
@@ -62,6 +67,17 @@ impl Shards {
     pub(super) fn all(&self) -> &[Arc<Shard>] {
         &self.0
     }
+}
+
+/// Starts one thread and waits until it has tested its ring.
+fn start_one(plan: &Plan, name: String) -> io::Result<(Arc<Shard>, JoinHandle<()>)> {
+    let (plan, (started, outcome)) = (plan.clone(), mpsc::channel());
+    let thread = thread::Builder::new().name(name);
+    let handle = thread.spawn(move || worker::run(&plan, started))?;
+    let shard = outcome
+        .recv()
+        .unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
+    Ok((shard.map_err(explain)?, handle))
 }
 
 /// Makes a ring and tries it; nothing is left of it.
