@@ -110,6 +110,11 @@ impl AnyRuntime {
         with_runtime!(self, runtime => runtime.sleep_until(deadline).await)
     }
 
+    /// See [`Runtime::is_driven_here_only`].
+    pub fn is_driven_here_only(&self) -> bool {
+        with_runtime!(self, runtime => runtime.is_driven_here_only())
+    }
+
     /// See [`Runtime::is_shut_down`].
     pub fn is_shut_down(&self) -> bool {
         with_runtime!(self, runtime => runtime.is_shut_down())

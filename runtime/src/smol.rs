@@ -67,8 +67,8 @@ impl SmolRuntime {
 
     /// Uses the application's executor; starts no thread but the reactor's, `async-io`.
     ///
-    /// Tasks advance while some thread of the application runs the executor (`executor.run(..)`). If none does, a
-    /// session opens and writes from the caller's thread, but nothing is received, and no lease is kept.
+    /// Tasks advance while some thread of the application runs the executor (`executor.run(..)`). If none does, nothing
+    /// that needs a task advances: nothing is accepted, received or kept alive, and whoever waits for it waits.
     pub fn from_executor(executor: Arc<Executor<'static>>) -> Self {
         SmolRuntime {
             executor,

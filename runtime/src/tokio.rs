@@ -195,6 +195,10 @@ impl Runtime for TokioRuntime {
         ended && !ran.load(Ordering::Acquire)
     }
 
+    fn is_driven_here_only(&self) -> bool {
+        self.is_current() && self.handle.metrics().num_workers() == 1
+    }
+
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         // The context is not entered: `sleep_until` takes it for a sign that the runtime outlives the wait.
         // Inside of a task the budget that tokio gives it could run out, and the wait would spin for ever.

@@ -98,6 +98,12 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         false
     }
 
+    /// Whether the calling thread is the only one that drives the runtime, so that blocking it until the runtime has
+    /// done something would never end. Not every backend can tell; no is the answer then.
+    fn is_driven_here_only(&self) -> bool {
+        false
+    }
+
     /// Runs a future on the calling thread until it is ready.
     ///
     /// # Blocking

@@ -51,7 +51,16 @@ impl Wait for OpenBuilder {
     ///
     /// # Blocking
     /// Until listening has begun and, for a client, the first endpoint has answered; `connect/timeout_ms` bounds it.
+    /// On the one thread of a tokio runtime that was handed over it would wait for itself, and is refused.
     fn wait(self) -> Self::To {
+        if let Some(runtime) = self.config.runtime_handle()
+            && runtime.is_driven_here_only()
+        {
+            return Err(OpenError::Runtime {
+                runtime: runtime.name().to_owned(),
+                reason: "wait() on its only thread would wait for itself: use .await".to_owned(),
+            });
+        }
         zonda_runtime::block_on(self.into_future())
     }
 }

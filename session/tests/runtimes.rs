@@ -239,6 +239,30 @@ mod application_with_tokio {
         waited(first, second);
     }
 
+    #[tokio::test]
+    async fn a_wait_that_could_not_end_is_refused() {
+        let runtime = AnyRuntime::from_tokio(tokio::runtime::Handle::current());
+        let (config, _) = on_the_application_s(&runtime);
+        let error = zonda::open(config).wait().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot start the tokio runtime: wait() on its only thread would wait for itself: use .await"
+        );
+        // Of all other operations none needs the runtime for its end, but the close, which has a limit.
+        let (first, second) = on_the_application_s(&runtime);
+        let a = zonda::open(first).await.unwrap();
+        let address = a.info().locators().remove(0);
+        let b = zonda::open(second.connect([&address])).await.unwrap();
+        let subscriber = b.declare_subscriber("demo").wait().unwrap();
+        let publisher = a.declare_publisher("demo").wait().unwrap();
+        contexts::until("the publisher is matched", || pair::matched(&publisher)).await;
+        publisher.put("hello").wait().unwrap();
+        let sample = in_time(subscriber.recv_async()).await.unwrap();
+        assert_eq!(sample.payload().try_to_string().unwrap(), "hello");
+        let _ = a.close().timeout(Duration::from_millis(50)).wait();
+        assert!(a.is_closed());
+    }
+
     #[test]
     fn a_runtime_that_is_shut_down_is_refused() {
         let application = tokio::runtime::Runtime::new().unwrap();
@@ -291,6 +315,17 @@ mod application_with_smol {
         let executor = Arc::new(async_executor::Executor::new());
         let (first, second) = on_the_application_s(&AnyRuntime::from_smol(executor.clone()));
         async_io::block_on(executor.run(awaited(first, second)));
+    }
+
+    #[test]
+    fn an_executor_that_nobody_runs_hangs_nothing() {
+        let runtime = AnyRuntime::from_smol(Arc::default());
+        let (config, _) = on_the_application_s(&runtime);
+        let a = zonda::open(config).wait().unwrap();
+        let heard = a.declare_subscriber("demo").wait().unwrap();
+        a.put("demo", "to itself").wait().unwrap();
+        assert!(heard.try_recv().unwrap().is_some());
+        a.close().timeout(Duration::from_millis(50)).wait().unwrap();
     }
 
     #[test]
