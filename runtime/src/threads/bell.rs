@@ -99,11 +99,12 @@ impl Bell {
             None => left = Some(left.map_or(BLIND, |left| left.min(BLIND))),
         }
         self.polling.store(true, Ordering::SeqCst);
-        let polled = if self.rung.load(Ordering::SeqCst) {
-            Ok(0)
-        } else {
-            poll(sockets, left.map(timespec).as_ref())
+        // Rung already, it still looks at the sockets: a task that rings for itself must not keep others from theirs.
+        let left = match self.rung.load(Ordering::SeqCst) {
+            true => Some(Duration::ZERO),
+            false => left,
         };
+        let polled = poll(sockets, left.map(timespec).as_ref());
         self.polling.store(false, Ordering::SeqCst);
         self.rung.swap(false, Ordering::SeqCst);
         if polled.is_err_and(|error| error != Errno::INTR) {
