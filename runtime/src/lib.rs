@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `tokio` (default) | [`RuntimeKind::Tokio`] | `zonda-net-0`, `-1`, ...: tokio's workers, one per core or as many as [`RuntimeOptions::threads`] says; they run all tasks |
 //! | `tokio` | [`RuntimeKind::TokioCurrent`] | one `zonda-net`: runs all tasks, for small machines and for the fewest hand-overs between threads |
-//! | `tokio` | [`AnyRuntime::from_tokio`] | none: tasks run on the application's runtime |
+//! | `tokio` | `AnyRuntime::from_tokio` | none: tasks run on the application's runtime |
 //! | `smol` | [`RuntimeKind::Smol`] | `zonda-net-0`, and more if [`RuntimeOptions::threads`] says so: they run all tasks and wait for events in turns |
 //! | `smol` | `AnyRuntime::from_smol` | none: tasks run wherever the application runs its executor |
 //! | `async-std` | [`RuntimeKind::AsyncStd`] | async-std's own, `async-std/runtime`, one per core or as many as `ASYNC_STD_THREAD_COUNT` says |
