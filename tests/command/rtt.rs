@@ -157,6 +157,41 @@ fn datagrams_that_nobody_answers_are_lost_and_counted() {
 }
 
 #[test]
+fn answers_that_come_late_are_told_from_those_that_are_due() {
+    let pong = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+    pong.set_read_timeout(Some(super::program::DEADLINE))
+        .expect("a deadline");
+    let address = pong.local_addr().expect("address").to_string();
+    for backend in backends() {
+        let arguments = format!(
+            "perf rtt --json --mode ping --protocol udp --backend {backend} --address {address} \
+             --warm-up 0 --duration 0.3 --timeout 0.05"
+        );
+        let mut ping = Running::start(&zonda(), &arguments.split_whitespace().collect::<Vec<_>>());
+        // the first is answered after its time, together with the second; the third never
+        let receive = || {
+            let mut message = [0; 64];
+            let (_, from) = pong.recv_from(&mut message).expect("a message");
+            (message, from)
+        };
+        let (first, from) = receive();
+        let (second, _) = receive();
+        pong.send_to(&first, from).expect("an answer");
+        pong.send_to(&second, from).expect("an answer");
+        let (third, _) = receive();
+        assert_eq!((first[0], second[0], third[0]), (0, 1, 2), "{backend}");
+        let outcome: Value = serde_json::from_str(&ping.line()).expect("JSON");
+        assert_eq!(count(&outcome, "late"), 1, "{backend}: {outcome}");
+        assert_eq!(count(&outcome, "answered"), 1, "{backend}: {outcome}");
+        assert!(count(&outcome, "lost") >= 2, "{backend}: {outcome}");
+        // what it sent after that is of no interest to the next one
+        pong.set_nonblocking(true).expect("a socket");
+        while pong.recv_from(&mut [0; 64]).is_ok() {}
+        pong.set_nonblocking(false).expect("a socket");
+    }
+}
+
+#[test]
 fn a_stream_that_falls_silent_or_ends_is_an_error() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
     let address = listener.local_addr().expect("address").to_string();

@@ -5,7 +5,12 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::perf::cpu::cpu_time;
+use crate::perf::cpu::{coarse_cpu_time, cpu_time};
+
+/// Times that a thread has gone to sleep, in its status.
+const VOLUNTARY: &str = "voluntary_ctxt_switches:";
+/// Threads that are asked one by one.
+const THREADS_MAX: u64 = 64;
 
 /// A reading, or the difference of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,11 +22,20 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Of this process so far.
+    /// Of this process so far. With more than some dozens of threads, to ask for each of them takes
+    /// longer than a short run: then the CPU time is coarse and the sleeps are not known.
     pub fn now() -> Self {
-        Usage {
-            cpu: cpu_time(std::process::id()),
-            sleeps: sleeps(),
+        let process = std::process::id();
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        match field(&status, "Threads:") {
+            Some(threads) if threads > THREADS_MAX => Usage {
+                cpu: coarse_cpu_time(process),
+                sleeps: None,
+            },
+            _ => Usage {
+                cpu: cpu_time(process),
+                sleeps: sleeps(),
+            },
         }
     }
 
@@ -41,16 +55,14 @@ fn sleeps() -> Option<u64> {
     for task in fs::read_dir("/proc/self/task").ok()?.flatten() {
         // a thread that has just ended takes its account with it
         if let Ok(status) = fs::read_to_string(task.path().join("status")) {
-            all = Some(all.unwrap_or(0) + voluntary(&status)?);
+            all = Some(all.unwrap_or(0) + field(&status, VOLUNTARY)?);
         }
     }
     all
 }
 
-fn voluntary(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"))?;
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|l| l.strip_prefix(name))?;
     line.trim().parse().ok()
 }
 
@@ -61,8 +73,8 @@ mod tests {
     #[test]
     fn the_kernels_text_is_understood() {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t42\nnonvoluntary_ctxt_switches:\t7\n";
-        assert_eq!(voluntary(status), Some(42));
-        assert_eq!(voluntary("Name:\tx\n"), None);
+        assert_eq!(field(status, VOLUNTARY), Some(42));
+        assert_eq!(field("Name:\tx\n", VOLUNTARY), None);
     }
 
     #[test]

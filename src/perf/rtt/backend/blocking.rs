@@ -6,7 +6,7 @@ use std::future::Future;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
@@ -125,15 +125,21 @@ pub fn ping_icmp(echo: Echo, ping: Ping) -> Result<Recording, Failure> {
 }
 
 fn measure(mut sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failure> {
+    let gate = Arc::new(Barrier::new(ping.tasks + 1));
     for number in 0..ping.tasks {
-        let work = ping.work;
+        let (work, gate) = (ping.work, Arc::clone(&gate));
         let thread = thread::Builder::new().stack_size(STACK);
-        let started = thread.spawn(move || done(tasks::beside::<Blocking>(work)));
+        let started = thread.spawn(move || {
+            // those that are there do not keep the others from being started
+            gate.wait();
+            done(tasks::beside::<Blocking>(work))
+        });
         started.map_err(|e| {
             let advice = "try fewer --tasks, or a backend whose tasks are not threads";
             Failure::Run(format!("cannot start thread {number}: {e}; {advice}"))
         })?;
     }
+    gate.wait();
     if ping.style == Style::Wait {
         return done(ping::wait::<Blocking>(sender, receiver, ping));
     }

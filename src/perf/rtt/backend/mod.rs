@@ -35,7 +35,6 @@ use absent as tokio;
 use absent as uring;
 
 use std::fmt;
-use std::io;
 use std::str::FromStr;
 
 use super::plan::{Doors, Ends, Ping};
@@ -159,9 +158,9 @@ impl FromStr for Backend {
 
 pub use blocking::ping_icmp;
 
-#[cfg(any(feature = "tokio", all(feature = "uring", target_os = "linux")))]
 /// A failure of a runtime to start, with what to try.
-fn cannot_start(backend: Backend, error: &io::Error) -> Failure {
+#[cfg(any(feature = "tokio", all(feature = "uring", target_os = "linux")))]
+fn cannot_start(backend: Backend, error: &std::io::Error) -> Failure {
     Failure::Run(format!(
         "--backend {backend}: cannot start it: {error}; try --backend std"
     ))

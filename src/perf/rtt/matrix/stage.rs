@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::namespaces::Namespaces;
 use super::plan::{Framework, Key};
 use crate::arguments::Interrupt;
-use crate::perf::cpu::cpu_time;
+use crate::perf::cpu::coarse_cpu_time;
 use crate::perf::event::Event;
 use crate::perf::process::{Process, Program, Said};
 use crate::perf::rtt::arguments::Transport;
@@ -19,6 +19,8 @@ use crate::perf::trouble::Trouble;
 const READY: Duration = Duration::from_secs(15);
 /// Beyond the time of the measurement itself, for starting and slow machines.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Seconds after which a message is lost. A thousand threads on one processor take their time.
+const TIMEOUT: u32 = 5;
 /// Round trips that a slow rate is given time for.
 const SAMPLES: f64 = 12.0;
 
@@ -70,13 +72,15 @@ impl Setting {
         };
         let pong_pid = pong.as_ref().map(Process::pid);
         let begin = Instant::now();
-        let (machine, answering) = (machine_busy(), pong_pid.and_then(cpu_time));
+        let (machine, answering) = (machine_busy(), pong_pid.and_then(coarse_cpu_time));
         let mut ping = Process::start(&self.ping(key, &address))?;
         let outcome = self.outcome(&mut ping, key, interrupt)?;
         let seconds = begin.elapsed().as_secs_f64();
-        let ours = cpu_time(ping.pid()).unwrap_or_default().as_secs_f64()
+        let ours = coarse_cpu_time(ping.pid())
+            .unwrap_or_default()
+            .as_secs_f64()
             + pong_pid
-                .and_then(cpu_time)
+                .and_then(coarse_cpu_time)
                 .unwrap_or_default()
                 .as_secs_f64()
             - answering.unwrap_or_default().as_secs_f64();
@@ -122,12 +126,18 @@ impl Setting {
     }
 
     fn ping(&self, key: &Key, address: &str) -> Program {
+        // beside the kernel's echo there is no runtime for them
+        let tasks = match key.framework {
+            Framework::Icmp => 0,
+            Framework::Runs(_) => key.case.tasks,
+        };
         let mut arguments: Vec<String> = [
             ("--address", address.to_owned()),
             ("--size", self.size.to_string()),
             ("--interval", format!("{:.9}", key.case.rate.interval())),
             ("--duration", format!("{:.3}", self.seconds(key))),
-            ("--tasks", key.case.tasks.to_string()),
+            ("--tasks", tasks.to_string()),
+            ("--timeout", TIMEOUT.to_string()),
             ("--pacing", key.case.pacing.name().to_owned()),
         ]
         .into_iter()
