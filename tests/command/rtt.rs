@@ -197,7 +197,7 @@ fn a_stream_that_falls_silent_or_ends_is_an_error() {
     let address = listener.local_addr().expect("address").to_string();
     for backend in backends() {
         // the system accepts, but nobody answers
-        let ended = ping(backend, "tcp", &address, "--timeout 0.05");
+        let ended = ping(backend, "tcp", &address, "--timeout 0.05 --json");
         assert_eq!(ended.code, Some(1), "{backend}: {ended:?}");
         assert!(
             ended.err.starts_with("error: no answer within"),
@@ -205,7 +205,8 @@ fn a_stream_that_falls_silent_or_ends_is_an_error() {
         );
         drop(listener.accept().expect("the connection of that run"));
 
-        let arguments = format!("perf rtt --mode ping --backend {backend} --address {address}");
+        let arguments =
+            format!("perf rtt --json --mode ping --backend {backend} --address {address}");
         let mut alone = Running::start(&zonda(), &arguments.split(' ').collect::<Vec<_>>());
         drop(listener.accept().expect("a connection"));
         let error = alone.errors.recv_timeout(super::program::DEADLINE);

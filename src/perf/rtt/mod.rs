@@ -115,13 +115,20 @@ fn ask(options: &Options) -> Result<(), Failure> {
     settle(options)?;
     let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
     let ping = options.ping(interrupt)?;
-    if !options.csv && !options.json {
-        warn_of_surroundings();
-    }
+    let warn = || {
+        if !options.csv && !options.json {
+            warn_of_surroundings();
+        }
+    };
     let recording = match options.protocol {
-        Transport::Icmp => backend::ping_icmp(Echo::open(address)?, ping),
+        Transport::Icmp => {
+            let echo = Echo::open(address)?;
+            warn();
+            backend::ping_icmp(echo, ping)
+        }
         transport => {
             let ends = sockets::connect(transport, address, options.congestion.as_deref())?;
+            warn();
             options.backend().ping(ends, ping)
         }
     }?;
