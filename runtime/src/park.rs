@@ -58,6 +58,12 @@ pub(crate) fn timers(waker: &Waker) -> Option<Arc<Timers>> {
     })
 }
 
+/// Whether the calling thread is inside of a wait, so that nothing else of it advances.
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub(crate) fn is_waiting() -> bool {
+    WAIT.with_borrow(Option::is_some)
+}
+
 /// Ends the sleeps that are due, and tells how long it is to the next one.
 fn fire() -> Option<Duration> {
     let timers = WAIT.with_borrow(|wait| wait.as_ref()?.timers.clone())?;

@@ -112,11 +112,12 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
     /// Makes a connected stream usable by tasks of this runtime; call it inside the task (in `make` of
-    /// [`Runtime::spawn`]). The socket becomes non-blocking.
+    /// [`Runtime::spawn`]). Whether the socket blocks is the backend's until it is released: who writes past the runtime
+    /// says each time that the call must not wait.
     fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(Self::Read, Self::Write)>;
 
     /// Takes a stream back from the runtime, from the two halves of one [`Runtime::adopt_tcp`], to hand it to a task of
-    /// its own. It stays non-blocking. No read or write may be under way.
+    /// its own. It is non-blocking then. No read or write may be under way.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] when the halves do not belong together, or those of the runtime.

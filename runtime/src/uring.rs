@@ -86,15 +86,22 @@ impl UringRuntime {
         let idlest = from
             .iter()
             .chain(before)
-            .min_by_key(|shard| (shard.is_stuck(), shard.load()));
+            .min_by_key(|shard| (is_held_up(shard), shard.load()));
         Arc::clone(idlest.unwrap_or(&shards[first]))
     }
 
     /// The shard that the calling thread belongs to, or else the idlest.
     fn nearest(&self) -> Arc<Shard> {
         let pool = self.0.shards.all()[0].pool();
-        worker::here(pool).unwrap_or_else(|| self.idlest())
+        worker::here(pool)
+            .filter(|_| !park::is_waiting())
+            .unwrap_or_else(|| self.idlest())
     }
+}
+
+/// Whether a task holds the shard's thread up, as far as one can tell.
+fn is_held_up(shard: &Arc<Shard>) -> bool {
+    shard.is_stuck() || (park::is_waiting() && worker::is_here(shard))
 }
 
 impl fmt::Debug for UringRuntime {
@@ -119,6 +126,11 @@ impl Runtime for UringRuntime {
         F: Future<Output = ()> + Send + 'static,
     {
         self.idlest().spawn(contained(task, make));
+    }
+
+    fn is_driven_here_only(&self) -> bool {
+        let shards = self.0.shards.all();
+        shards.len() == 1 && worker::is_here(&shards[0])
     }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {

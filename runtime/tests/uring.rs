@@ -253,3 +253,40 @@ fn a_thread_that_is_held_up_gets_no_new_tasks() {
     }
     drop(let_go);
 }
+
+#[test]
+fn what_a_blocked_thread_waits_for_is_done_by_the_others() {
+    let runtime = start(2);
+    assert!(!runtime.is_driven_here_only());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("bound");
+    let peer = std::thread::spawn(move || {
+        let (mut far, _) = listener.accept().expect("a connection");
+        let mut word = [0; 5];
+        far.read_exact(&mut word).expect("readable");
+        far.write_all(&word).expect("writable");
+    });
+    let inside = runtime.clone();
+    let (sender, outcome) = oneshot::channel();
+    runtime.spawn("blocks", move || async move {
+        let answer = block_on_until(Instant::now() + LONG, async {
+            let stream = inside.connect_tcp(at).await.expect("it listens");
+            let (mut read, mut write) = inside.adopt_tcp(stream).expect("adopted");
+            let (result, _) = write.write_all(vec![b"hello".to_vec()]).await;
+            result.expect("writable");
+            read.read(RxBuf::new(5)).await.1.filled().to_vec()
+        });
+        sender.send((answer, inside.is_driven_here_only()));
+    });
+    let (answer, alone) = within(outcome).expect("the task ends");
+    assert_eq!((answer.as_deref(), alone), (Some(&b"hello"[..]), false));
+    peer.join().expect("no panic");
+    // With one thread nothing could be done.
+    let single = start(1);
+    let (inside, (sender, outcome)) = (single.clone(), oneshot::channel());
+    single.spawn("asks", move || async move {
+        sender.send(inside.is_driven_here_only())
+    });
+    assert_eq!(within(outcome), Some(true));
+    assert!(!single.is_driven_here_only());
+}

@@ -51,7 +51,7 @@ impl Wait for OpenBuilder {
     ///
     /// # Blocking
     /// Until listening has begun and, for a client, the first endpoint has answered; `connect/timeout_ms` bounds it.
-    /// On the one thread of a tokio runtime that was handed over it would wait for itself, and is refused.
+    /// On the only thread of a runtime that was handed over it would wait for itself, and is refused.
     fn wait(self) -> Self::To {
         if let Some(runtime) = self.config.runtime_handle()
             && runtime.is_driven_here_only()

@@ -18,7 +18,7 @@ use send_wrapper::SendWrapper;
 
 use super::shard::Shard;
 use super::worker;
-use crate::oneshot;
+use crate::{oneshot, park};
 
 /// What an operation ends with: the kernel's result, and the operation with its buffer. The latter is `None` only if
 /// the runtime ended meanwhile and the kernel would not let go of it.
@@ -60,10 +60,13 @@ impl<T: OpCode + Send + 'static> Operation<T> {
 
     fn start(&mut self, op: T, home: Arc<Shard>) -> Poll<Outcome<T>> {
         let mut op = Some(op);
-        let pushed = worker::with_ring(home.pool(), |shard, ring| {
-            op.take().map(|op| (ring.push(op), Arc::clone(shard)))
+        // The ring of a thread that blocks in a task does nothing meanwhile.
+        let pushed = (!park::is_waiting()).then(|| {
+            worker::with_ring(home.pool(), |shard, ring| {
+                op.take().map(|op| (ring.push(op), Arc::clone(shard)))
+            })
         });
-        match (pushed.flatten(), op) {
+        match (pushed.flatten().flatten(), op) {
             (Some((PushEntry::Ready(BufResult(result, op)), _)), _) => {
                 Poll::Ready((result, Some(op)))
             }
