@@ -105,6 +105,11 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
     /// Nothing was queued for this peer because its queue is full and the caller asked not to wait.
     #[error("the send queue of peer {peer} is full")]
     WouldBlock {
@@ -145,11 +150,6 @@ pub enum PublishError {
     /// The key is not a valid key expression.
     #[error(transparent)]
     Key(#[from] KeyExprError),
-    /// This process was forked off from the one that opened the session, and has none of its threads.
-    #[error(
-        "this process was forked off after the session was opened: open a session here, or fork before"
-    )]
-    Forked,
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
@@ -159,14 +159,14 @@ pub enum PublishError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclareError {
-    /// The key is not a valid key expression.
-    #[error(transparent)]
-    Key(#[from] KeyExprError),
     /// This process was forked off from the one that opened the session, and has none of its threads.
     #[error(
         "this process was forked off after the session was opened: open a session here, or fork before"
     )]
     Forked,
+    /// The key is not a valid key expression.
+    #[error(transparent)]
+    Key(#[from] KeyExprError),
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
