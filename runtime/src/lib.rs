@@ -50,7 +50,11 @@ mod async_io;
 #[cfg(feature = "async-std")]
 mod async_std;
 mod buffer;
-#[cfg(any(feature = "smol", feature = "async-std", feature = "uring"))]
+#[cfg(any(
+    feature = "smol",
+    feature = "async-std",
+    all(feature = "uring", target_os = "linux")
+))]
 mod contained;
 mod fallback;
 mod kind;
