@@ -142,6 +142,10 @@ impl Runtime for SmolRuntime {
         async_io::sleep_until(deadline).await;
     }
 
+    async fn yield_now(&self) {
+        async_io::pause().await;
+    }
+
     fn precise_timer(&self) -> ReactorTimer {
         async_io::timer()
     }

@@ -255,6 +255,11 @@ impl Runtime for TokioRuntime {
         drop(AbortOnDrop(sleep).await);
     }
 
+    async fn yield_now(&self) {
+        // Unlike a task that wakes itself, this one runs again only after the drivers have been looked at.
+        ::tokio::task::yield_now().await;
+    }
+
     fn precise_timer(&self) -> TokioTimer {
         let _context = self.handle.enter();
         TokioTimer::new(self.clone())

@@ -165,6 +165,20 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         async move { self.precise_timer().wait(delay).await }
     }
 
+    /// Lets everything else that is ready go first, what the sockets brought meanwhile included: for a task with a long
+    /// way to go. The default only wakes itself; a backend whose ready tasks run before its sockets are looked at must
+    /// have something better.
+    fn yield_now(&self) -> impl Future<Output = ()> + Send {
+        let mut yielded = false;
+        poll_fn(move |context| {
+            if std::mem::replace(&mut yielded, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+    }
+
     /// Runs `future` until `deadline`; `None` when it was not ready by then, and it is dropped.
     ///
     /// Put it around a [`LinkRead::read`] or [`LinkWrite::write_all`] only if the link is given up on `None`.

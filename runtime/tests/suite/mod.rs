@@ -152,7 +152,8 @@ macro_rules! suite {
                     connects_and_accepts, giving_up_an_accept_loses_no_connection,
                     names_are_resolved;
                 tasks: many_tasks_end, a_panicking_task_takes_nobody_along,
-                    a_busy_peer_does_not_starve_other_tasks, tasks_run_on_named_threads,
+                    a_busy_peer_does_not_starve_other_tasks,
+                    whoever_yields_lets_the_sockets_be_looked_at, tasks_run_on_named_threads,
                     threads_run_on_the_cpus_that_were_asked_for, a_cpu_that_does_not_exist_is_an_error;
                 timers: timers_complete_and_timeouts_end_a_wait, short_waits_are_precise,
                     a_sleep_of_the_past_and_of_the_far_future;

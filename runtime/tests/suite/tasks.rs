@@ -2,8 +2,10 @@
 //! Tasks, and the threads they run on.
 
 use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RuntimeOptions, RxBuf, oneshot};
 
@@ -95,6 +97,36 @@ pub fn a_busy_peer_does_not_starve_other_tasks<R: Runtime>(backend: &Backend<R>)
     drop(stopping);
     source.join().expect("the source ends");
     assert_eq!(within(sink), Some(()));
+}
+
+pub fn whoever_yields_lets_the_sockets_be_looked_at<R: Runtime>(backend: &Backend<R>) {
+    let (runtime, _running) = backend.with_threads(1);
+    let (mut near, far) = pair();
+    let heard = Arc::new(AtomicBool::new(false));
+    let tell = heard.clone();
+    let (started, start) = oneshot::channel();
+    let reader = outcome_of(&runtime, |runtime| async move {
+        let (mut read, _write) = runtime.adopt_tcp(far).expect("adopted");
+        started.send(());
+        read.read(RxBuf::new(9)).await.0.expect("readable");
+        tell.store(true, Ordering::SeqCst);
+    });
+    assert_eq!(within(start), Some(()));
+    let yields = in_task(&runtime, |runtime| async move {
+        near.write_all(b"now").expect("writable");
+        let mut yields = 0;
+        while !heard.load(Ordering::SeqCst) {
+            let busy_until = Instant::now() + Duration::from_millis(1);
+            while Instant::now() < busy_until {
+                std::hint::spin_loop();
+            }
+            runtime.yield_now().await;
+            yields += 1;
+        }
+        yields
+    });
+    assert!(yields <= 150, "heard after {yields} ms of work");
+    assert_eq!(within(reader), Some(()));
 }
 
 pub fn tasks_run_on_named_threads<R: Runtime>(backend: &Backend<R>) {
