@@ -6,10 +6,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tracing_subscriber::EnvFilter;
-use zonda::config::WhatAmI;
+use zonda::config::{RuntimeKind, WhatAmI};
 use zonda::{Config, OpenError, Session, Wait};
 
 use super::Failure;
+
+/// The help of `--runtime`, with the names that this program knows.
+fn runtime_help() -> String {
+    let (names, default) = (RuntimeKind::available_names(), RuntimeKind::default());
+    format!("What the node's tasks run on, of {names} [default: {default}]")
+}
 
 /// How a program connects and what its node runs on.
 #[derive(Args, Clone, Debug, Default)]
@@ -33,8 +39,8 @@ pub struct Connection {
     /// One configuration value, key/path:json5 (repeatable); wins over everything else
     #[arg(long, value_name = "KEY:VALUE")]
     pub cfg: Vec<String>,
-    /// What the node's tasks run on, such as tokio or tokio-current
-    #[arg(long, value_name = "NAME")]
+    /// What the node's tasks run on
+    #[arg(long, value_name = "NAME", help = runtime_help())]
     pub runtime: Option<String>,
     /// Print one JSON object per line instead of text
     #[arg(long)]

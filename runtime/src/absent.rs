@@ -7,24 +7,40 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::{LinkRead, LinkWrite, PreciseTimer, Runtime, RuntimeOptions, RxBuf, Segments};
+use crate::{
+    LinkRead, LinkWrite, PreciseTimer, Runtime, RuntimeKind, RuntimeOptions, RxBuf, Segments,
+};
 
 /// A runtime that is not compiled in. No value of it can exist.
 #[derive(Debug, Clone)]
 pub enum Absent {}
 
 impl Absent {
+    /// Whether the backend is compiled in: no.
+    pub const COMPILED_IN: bool = false;
+
     /// Fails with [`io::ErrorKind::Unsupported`].
-    pub fn start_multi_thread(_options: &RuntimeOptions) -> io::Result<Self> {
+    pub fn start(_options: &RuntimeOptions) -> io::Result<Self> {
+        let names = RuntimeKind::available_names();
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "this runtime is not compiled in",
+            format!("this runtime is not compiled in (compiled in: {names})"),
         ))
     }
 
     /// Fails with [`io::ErrorKind::Unsupported`].
+    pub fn probe() -> io::Result<()> {
+        match Self::start(&RuntimeOptions::default())? {}
+    }
+
+    /// Fails with [`io::ErrorKind::Unsupported`].
+    pub fn start_multi_thread(options: &RuntimeOptions) -> io::Result<Self> {
+        Self::start(options)
+    }
+
+    /// Fails with [`io::ErrorKind::Unsupported`].
     pub fn start_current_thread(options: &RuntimeOptions) -> io::Result<Self> {
-        Self::start_multi_thread(options)
+        Self::start(options)
     }
 }
 

@@ -1,132 +1,76 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The choice of a runtime by value: its kind, its options, and an enum over the backends that are compiled in.
+//! The choice of a runtime by value: an enum over the backends, and the one place that takes it apart.
 
+use std::fmt;
 use std::future::Future;
 use std::io;
-use std::str::FromStr;
 use std::time::Instant;
-use std::{error, fmt};
 
-use crate::{Runtime, TokioRuntime};
+use crate::{
+    AsyncStdRuntime, Runtime, RuntimeKind, RuntimeOptions, SmolRuntime, ThreadsRuntime,
+    TokioRuntime, UringRuntime, fallback,
+};
 
-/// Which runtime to start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RuntimeKind {
-    /// `tokio`: tokio with several worker threads.
-    Tokio,
-    /// `tokio-current`: tokio on one thread.
-    TokioCurrent,
-}
-
-impl RuntimeKind {
-    /// Every kind, with whether it is compiled in.
-    const ALL: [(RuntimeKind, bool); 2] = [
-        (RuntimeKind::Tokio, cfg!(feature = "tokio")),
-        (RuntimeKind::TokioCurrent, cfg!(feature = "tokio")),
-    ];
-
-    /// The name it is chosen by on command lines and in configurations.
-    pub fn name(self) -> &'static str {
-        match self {
-            RuntimeKind::Tokio => "tokio",
-            RuntimeKind::TokioCurrent => "tokio-current",
-        }
-    }
-
-    /// The kinds that are compiled in.
-    pub fn available() -> impl Iterator<Item = RuntimeKind> {
-        Self::ALL
-            .into_iter()
-            .filter(|(_, compiled)| *compiled)
-            .map(|(kind, _)| kind)
-    }
-}
-
-/// `tokio`, whether or not it is compiled in: [`AnyRuntime::start`] tells.
-impl Default for RuntimeKind {
-    fn default() -> Self {
-        RuntimeKind::Tokio
-    }
-}
-
-impl fmt::Display for RuntimeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for RuntimeKind {
-    type Err = UnknownRuntime;
-
-    fn from_str(name: &str) -> Result<Self, UnknownRuntime> {
-        RuntimeKind::available()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| UnknownRuntime { name: name.into() })
-    }
-}
-
-/// The name of a runtime that does not exist or is not compiled in. The text lists those that are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownRuntime {
-    name: String,
-}
-
-impl fmt::Display for UnknownRuntime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<_> = RuntimeKind::available().map(RuntimeKind::name).collect();
-        let known = if known.is_empty() {
-            "none".to_owned()
-        } else {
-            known.join(", ")
-        };
-        write!(
-            f,
-            "runtime \"{}\" is unknown or not compiled in (compiled in: {known})",
-            self.name
-        )
-    }
-}
-
-impl error::Error for UnknownRuntime {}
-
-/// How to start a runtime.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuntimeOptions {
-    /// Number of worker threads of a multi-thread runtime; `None` (default): one per available core. At least 1.
-    pub threads: Option<usize>,
-    /// Name of the one thread, or of the worker threads with `-N` appended. Default `zonda-net`.
-    pub thread_name: String,
-}
-
-impl Default for RuntimeOptions {
-    fn default() -> Self {
-        RuntimeOptions {
-            threads: None,
-            thread_name: "zonda-net".to_owned(),
-        }
-    }
-}
-
-/// A runtime chosen when the program runs. Match on it once per link or task, and go on with the runtime inside.
+/// A runtime chosen when the program runs. Take it apart once per link or task ([`crate::with_runtime!`]), and go on
+/// with the runtime inside.
+///
+/// A variant whose feature is not compiled in holds [`crate::Absent`], and such a value cannot exist.
 #[derive(Clone)]
 pub enum AnyRuntime {
-    /// tokio, in any of its flavours; without the feature `tokio` such a value cannot exist.
+    /// tokio, in any of its flavours.
     Tokio(TokioRuntime),
+    /// smol's executor, an own one or the application's.
+    Smol(SmolRuntime),
+    /// async-std's executor.
+    AsyncStd(AsyncStdRuntime),
+    /// Blocking sockets and a thread for each task.
+    Threads(ThreadsRuntime),
+    /// io_uring.
+    Uring(UringRuntime),
+}
+
+/// Evaluates an expression with the runtime inside of an [`AnyRuntime`], whatever its type; by value or by reference,
+/// as the first operand is. The expression is compiled once per backend and must have the same type with each.
+///
+/// ```
+/// use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
+///
+/// fn name(runtime: &AnyRuntime) -> &'static str {
+///     with_runtime!(runtime, inside => inside.name())
+/// }
+/// ```
+#[macro_export]
+macro_rules! with_runtime {
+    ($any:expr, $runtime:ident => $body:expr) => {
+        match $any {
+            $crate::AnyRuntime::Tokio($runtime) => $body,
+            $crate::AnyRuntime::Smol($runtime) => $body,
+            $crate::AnyRuntime::AsyncStd($runtime) => $body,
+            $crate::AnyRuntime::Threads($runtime) => $body,
+            $crate::AnyRuntime::Uring($runtime) => $body,
+        }
+    };
 }
 
 impl AnyRuntime {
     /// Starts an own runtime.
     ///
+    /// Where the system refuses io_uring, another runtime takes its place with a warning, unless
+    /// [`RuntimeOptions::uring_required`].
+    ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] when the kind is not compiled in, or the system's error when no thread or
-    /// descriptor is left.
+    /// [`io::ErrorKind::Unsupported`] when the kind is not compiled in, [`io::ErrorKind::InvalidInput`] when an option
+    /// does not fit the system or the kind, or the system's error when no thread or descriptor is left.
     pub fn start(kind: RuntimeKind, options: &RuntimeOptions) -> io::Result<AnyRuntime> {
         match kind {
             RuntimeKind::Tokio => TokioRuntime::start_multi_thread(options).map(AnyRuntime::Tokio),
             RuntimeKind::TokioCurrent => {
                 TokioRuntime::start_current_thread(options).map(AnyRuntime::Tokio)
             }
+            RuntimeKind::Smol => SmolRuntime::start(options).map(AnyRuntime::Smol),
+            RuntimeKind::AsyncStd => AsyncStdRuntime::start(options).map(AnyRuntime::AsyncStd),
+            RuntimeKind::Threads => ThreadsRuntime::start(options).map(AnyRuntime::Threads),
+            RuntimeKind::Uring => fallback::start_uring(options),
         }
     }
 
@@ -136,11 +80,15 @@ impl AnyRuntime {
         AnyRuntime::Tokio(TokioRuntime::from_handle(handle))
     }
 
-    /// The runtime's name.
+    /// Uses the application's executor; see [`SmolRuntime::from_executor`].
+    #[cfg(feature = "smol")]
+    pub fn from_smol(executor: std::sync::Arc<async_executor::Executor<'static>>) -> AnyRuntime {
+        AnyRuntime::Smol(SmolRuntime::from_executor(executor))
+    }
+
+    /// The runtime's name: that of its kind, except for the application's tokio runtime, which is `tokio` always.
     pub fn name(&self) -> &'static str {
-        match self {
-            AnyRuntime::Tokio(runtime) => runtime.name(),
-        }
+        with_runtime!(self, runtime => runtime.name())
     }
 
     /// See [`Runtime::spawn`].
@@ -149,23 +97,27 @@ impl AnyRuntime {
         M: FnOnce() -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
     {
-        match self {
-            AnyRuntime::Tokio(runtime) => runtime.spawn(task, make),
-        }
+        with_runtime!(self, runtime => runtime.spawn(task, make))
     }
 
     /// See [`Runtime::block_on`].
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        match self {
-            AnyRuntime::Tokio(runtime) => runtime.block_on(future),
-        }
+        with_runtime!(self, runtime => runtime.block_on(future))
     }
 
     /// See [`Runtime::sleep_until`].
     pub async fn sleep_until(&self, deadline: Instant) {
-        match self {
-            AnyRuntime::Tokio(runtime) => runtime.sleep_until(deadline).await,
-        }
+        with_runtime!(self, runtime => runtime.sleep_until(deadline).await)
+    }
+
+    /// See [`Runtime::is_driven_here_only`].
+    pub fn is_driven_here_only(&self) -> bool {
+        with_runtime!(self, runtime => runtime.is_driven_here_only())
+    }
+
+    /// See [`Runtime::is_shut_down`].
+    pub fn is_shut_down(&self) -> bool {
+        with_runtime!(self, runtime => runtime.is_shut_down())
     }
 }
 

@@ -24,6 +24,19 @@ impl RxBuf {
         }
     }
 
+    /// Takes the buffer apart: the block, and how much of it is filled.
+    #[cfg(all(feature = "uring", target_os = "linux"))]
+    pub(crate) fn into_parts(self) -> (Box<[u8]>, usize) {
+        (self.block, self.filled)
+    }
+
+    /// Undoes [`RxBuf::into_parts`].
+    #[cfg(all(feature = "uring", target_os = "linux"))]
+    pub(crate) fn from_parts(block: Box<[u8]>, filled: usize) -> Self {
+        assert!(filled <= block.len(), "{filled} of {} bytes", block.len());
+        RxBuf { block, filled }
+    }
+
     /// The bytes received so far.
     #[inline]
     pub fn filled(&self) -> &[u8] {

@@ -10,8 +10,21 @@
 //! |---|---|---|
 //! | `tokio` (default) | [`RuntimeKind::Tokio`] | `zonda-net-0`, `-1`, ...: tokio's workers, one per core or as many as [`RuntimeOptions::threads`] says; they run all tasks |
 //! | `tokio` | [`RuntimeKind::TokioCurrent`] | one `zonda-net`: runs all tasks, for small machines and for the fewest hand-overs between threads |
-//! | `tokio` | [`AnyRuntime::from_tokio`] | none: tasks run on the application's runtime |
+//! | `tokio` | `AnyRuntime::from_tokio` | none: tasks run on the application's runtime |
+//! | `smol` | [`RuntimeKind::Smol`] | `zonda-net-0`, and more if [`RuntimeOptions::threads`] says so: they run all tasks and wait for events in turns |
+//! | `smol` | `AnyRuntime::from_smol` | none: tasks run wherever the application runs its executor |
+//! | `async-std` | [`RuntimeKind::AsyncStd`] | async-std's own, `async-std/runtime`, one per core or as many as `ASYNC_STD_THREAD_COUNT` says |
+//! | `smol`, `async-std` | | `async-io`, one in a process: waits for events while no other thread does; it belongs to the crate async-io and stays |
+//! | `threads` | [`RuntimeKind::Threads`] | one per task, named after it with a number behind: of each link `zonda-rx-0` reads and calls subscribers, and `zonda-tx-0` waits for a slow peer and for deadlines; of each listening socket `zonda-accept-0` |
+//! | `threads` | | `zonda-handshake`, while strangers introduce themselves: hears all of them out; `zonda-wait`, while other threads or executors wait for this backend: waits in their place |
+//! | `uring` | [`RuntimeKind::Uring`] | `zonda-net-0`, `-1`, ...: one per core or as many as [`RuntimeOptions::threads`] says, each with an io_uring and tasks of its own |
 //! | all | | `zonda-resolve`: only while a host name is looked up, since the system's resolver blocks |
+//! | all | | `zonda-trial`: only while [`AnyRuntime::start`] tries [`RuntimeOptions::cpus`] and [`RuntimeOptions::scheduling`] |
+//!
+//! All threads `zonda-..` that a runtime starts for its tasks run on the cpus and in the scheduling class of its options.
+//! `zonda-resolve` has those of the thread that asks, and `async-io` and async-std's threads are left as they are.
+//!
+//! async-std is discontinued (RUSTSEC-2025-0052): that backend is for programs which still use it.
 //!
 //! # What it never does
 //! It never blocks or panics when a runtime value is dropped, not even inside of async code; never moves a task to a
@@ -30,27 +43,102 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod any;
-mod buffer;
-pub mod oneshot;
-mod park;
-mod segments;
-mod traits;
-
-#[cfg(not(feature = "tokio"))]
 mod absent;
-#[cfg(feature = "tokio")]
+mod any;
+#[cfg(any(feature = "smol", feature = "async-std"))]
+mod async_io;
+#[cfg(feature = "async-std")]
+mod async_std;
+mod buffer;
+#[cfg(any(
+    feature = "smol",
+    feature = "async-std",
+    all(feature = "uring", target_os = "linux")
+))]
+mod contained;
+mod fallback;
+mod kind;
+pub mod oneshot;
+mod options;
+mod origin;
+mod park;
+#[cfg(any(
+    feature = "tokio",
+    feature = "smol",
+    feature = "threads",
+    feature = "uring"
+))]
+mod placement;
+#[cfg(any(
+    feature = "tokio",
+    feature = "smol",
+    feature = "async-std",
+    feature = "threads",
+    feature = "uring"
+))]
 mod resolve;
+mod segments;
+#[cfg(feature = "smol")]
+mod smol;
+#[cfg(all(feature = "threads", unix))]
+mod threads;
+#[cfg_attr(
+    not(all(feature = "uring", target_os = "linux")),
+    allow(
+        dead_code,
+        reason = "only the sleeps of io_uring are looked after in this way"
+    )
+)]
+mod timers;
 #[cfg(feature = "tokio")]
 mod tokio;
+mod traits;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+mod uring;
+#[cfg(any(
+    feature = "tokio",
+    feature = "smol",
+    feature = "async-std",
+    feature = "uring"
+))]
+mod yielding;
 
-pub use any::{AnyRuntime, RuntimeKind, RuntimeOptions, UnknownRuntime};
+pub use absent::Absent;
+pub use any::AnyRuntime;
 pub use buffer::RxBuf;
+pub use kind::{RuntimeKind, UnknownRuntime};
+pub use options::{InvalidScheduling, RuntimeOptions, Scheduling};
+pub use origin::Origin;
 pub use park::{block_on, block_on_until};
 pub use segments::{Cursor, SLICES_PER_WRITE, Segments};
 pub use traits::{LinkRead, LinkWrite, PreciseTimer, Runtime};
 
+// Each backend's type exists for every set of features: what is not compiled in has no values.
+
 #[cfg(not(feature = "tokio"))]
-pub use absent::Absent as TokioRuntime;
+pub use Absent as TokioRuntime;
 #[cfg(feature = "tokio")]
 pub use tokio::{TokioRead, TokioRuntime, TokioTimer, TokioWrite};
+
+#[cfg(any(feature = "smol", feature = "async-std"))]
+pub use async_io::{ReactorListener, ReactorRead, ReactorTimer, ReactorWrite};
+
+#[cfg(not(feature = "smol"))]
+pub use Absent as SmolRuntime;
+#[cfg(feature = "smol")]
+pub use smol::SmolRuntime;
+
+#[cfg(not(feature = "async-std"))]
+pub use Absent as AsyncStdRuntime;
+#[cfg(feature = "async-std")]
+pub use async_std::AsyncStdRuntime;
+
+#[cfg(not(all(feature = "threads", unix)))]
+pub use Absent as ThreadsRuntime;
+#[cfg(all(feature = "threads", unix))]
+pub use threads::{ThreadsListener, ThreadsRead, ThreadsRuntime, ThreadsTimer, ThreadsWrite};
+
+#[cfg(not(all(feature = "uring", target_os = "linux")))]
+pub use Absent as UringRuntime;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub use uring::{UringListener, UringRead, UringRuntime, UringTimer, UringWrite};

@@ -1,13 +1,75 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting for a future on the calling thread, without any runtime: the thread parks until the waker unparks it.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use crate::timers::Timers;
+
+thread_local! {
+    /// The wait of this thread, if it is inside of one.
+    static WAIT: RefCell<Option<Wait>> = const { RefCell::new(None) };
+}
+
+/// One thread's innermost wait.
+#[cfg_attr(
+    not(all(feature = "uring", target_os = "linux")),
+    allow(
+        dead_code,
+        reason = "only the sleeps of io_uring are looked after in this way"
+    )
+)]
+struct Wait {
+    waker: Waker,
+    /// The deadlines that the thread looks after; made with the first.
+    timers: Option<Arc<Timers>>,
+}
+
+/// Ends a wait, and goes back to the one around it.
+struct Leave(Option<Wait>);
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        drop(WAIT.replace(self.0.take()));
+    }
+}
+
+/// Makes the innermost wait of the calling thread one that `waker` ends, until the guard is dropped.
+fn enter(waker: Waker) -> Leave {
+    Leave(WAIT.replace(Some(Wait {
+        waker,
+        timers: None,
+    })))
+}
+
+/// The deadlines that the calling thread looks after itself while it is parked; `None` unless it is inside of a wait
+/// that `waker` ends.
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub(crate) fn timers(waker: &Waker) -> Option<Arc<Timers>> {
+    WAIT.with_borrow_mut(|wait| {
+        let wait = wait.as_mut().filter(|wait| wait.waker.will_wake(waker))?;
+        Some(Arc::clone(wait.timers.get_or_insert_default()))
+    })
+}
+
+/// Whether the calling thread is inside of a wait, so that nothing else of it advances.
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub(crate) fn is_waiting() -> bool {
+    WAIT.with_borrow(Option::is_some)
+}
+
+/// Ends the sleeps that are due, and tells how long it is to the next one.
+fn fire() -> Option<Duration> {
+    let timers = WAIT.with_borrow(|wait| wait.as_ref()?.timers.clone())?;
+    timers.fire();
+    timers.left()
+}
 
 /// A waker that unparks one thread. The flag, not the thread's park token, carries the message: the polled code may
 /// park and unpark the same thread for purposes of its own.
@@ -57,16 +119,21 @@ fn run<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
         woken: AtomicBool::new(false),
     });
     let waker = Waker::from(unpark.clone());
+    let _leave = enter(waker.clone());
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return Some(output);
         }
         while !unpark.woken.swap(false, Ordering::Acquire) {
-            match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
-                None => thread::park(),
-                Some(left) if left.is_zero() => return None,
-                Some(left) => thread::park_timeout(left),
+            let next = fire();
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            match (left, next) {
+                (Some(left), _) if left.is_zero() => return None,
+                (None, None) => thread::park(),
+                (left, next) => {
+                    thread::park_timeout(left.into_iter().chain(next).min().unwrap_or_default());
+                }
             }
         }
     }
@@ -75,7 +142,6 @@ fn run<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
 #[cfg(test)]
 mod tests {
     use std::future::{pending, poll_fn};
-    use std::time::Duration;
 
     use super::*;
     use crate::oneshot;

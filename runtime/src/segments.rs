@@ -56,19 +56,23 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// What comes next, empty segments left out.
+    pub(crate) fn rest<'s, S: Segments>(
+        &self,
+        segments: &'s S,
+    ) -> impl Iterator<Item = &'s [u8]> + use<'s, S> {
+        let (first, mut offset) = (self.index, self.offset);
+        (first..segments.count())
+            .map(move |index| &segments.segment(index)[std::mem::take(&mut offset)..])
+            .filter(|rest| !rest.is_empty())
+    }
+
     /// Fills `slices` with what comes next, empty segments left out; returns how many were filled. 0 = all is taken.
     pub fn gather<'s, S: Segments>(&self, segments: &'s S, slices: &mut [IoSlice<'s>]) -> usize {
-        let (mut used, mut offset) = (0, self.offset);
-        for index in self.index..segments.count() {
-            if used == slices.len() {
-                break;
-            }
-            let rest = &segments.segment(index)[offset..];
-            offset = 0;
-            if !rest.is_empty() {
-                slices[used] = IoSlice::new(rest);
-                used += 1;
-            }
+        let mut used = 0;
+        for (slice, rest) in slices.iter_mut().zip(self.rest(segments)) {
+            *slice = IoSlice::new(rest);
+            used += 1;
         }
         used
     }

@@ -15,9 +15,10 @@ mod timer;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::Instant;
 
@@ -25,6 +26,7 @@ use ::tokio::runtime::{Builder, Handle};
 
 pub use self::stream::{TokioRead, TokioWrite};
 pub use self::timer::TokioTimer;
+use crate::placement::Placement;
 use crate::{Runtime, RuntimeOptions, oneshot, park, resolve};
 
 /// A tokio runtime: an own one, or the application's.
@@ -59,17 +61,24 @@ impl Drop for Owner {
 }
 
 impl TokioRuntime {
+    /// Whether the backend is compiled in: yes.
+    pub const COMPILED_IN: bool = true;
+
     /// Starts worker threads named `zonda-net-N` (the prefix is an option), by default one per available core.
     ///
     /// # Errors
     /// Those of the system, for example when no thread or descriptor is left.
     pub fn start_multi_thread(options: &RuntimeOptions) -> io::Result<Self> {
+        let placement = Placement::check(options)?;
         let (prefix, next) = (options.thread_name.clone(), AtomicUsize::new(0));
         let mut builder = Builder::new_multi_thread();
         builder
             .thread_name_fn(move || format!("{prefix}-{}", next.fetch_add(1, Ordering::Relaxed)));
         if let Some(threads) = options.threads {
             builder.worker_threads(threads.max(1));
+        }
+        if !placement.is_default() {
+            builder.on_thread_start(move || placement.apply());
         }
         let runtime = builder.enable_io().enable_time().build()?;
         let handle = runtime.handle().clone();
@@ -85,6 +94,7 @@ impl TokioRuntime {
     /// # Errors
     /// Those of the system, for example when no thread or descriptor is left.
     pub fn start_current_thread(options: &RuntimeOptions) -> io::Result<Self> {
+        let placement = Placement::check(options)?;
         let runtime = Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -94,6 +104,7 @@ impl TokioRuntime {
         thread::Builder::new()
             .name(options.thread_name.clone())
             .spawn(move || {
+                placement.apply();
                 runtime.block_on(stopped);
                 runtime.shutdown_background();
             })?;
@@ -168,6 +179,24 @@ impl Runtime for TokioRuntime {
             let _report = PanicReport(task);
             make().await;
         }));
+    }
+
+    fn is_shut_down(&self) -> bool {
+        // A runtime that is shut down drops a new task at once, unrun.
+        let (sender, mut dropped) = oneshot::channel::<()>();
+        let ran = Arc::new(AtomicBool::new(false));
+        let runs = ran.clone();
+        drop(self.handle.spawn(async move {
+            runs.store(true, Ordering::Release);
+            drop(sender);
+        }));
+        let mut context = Context::from_waker(Waker::noop());
+        let ended = Pin::new(&mut dropped).poll(&mut context).is_ready();
+        ended && !ran.load(Ordering::Acquire)
+    }
+
+    fn is_driven_here_only(&self) -> bool {
+        self.is_current() && self.handle.metrics().num_workers() == 1
     }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {

@@ -82,6 +82,28 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         M: FnOnce() -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static;
 
+    /// Starts a task that soon ends and may be one of very many, such as hearing a stranger out. Where a task costs a
+    /// thread, those of the same name share one, so `make` and what it makes must not block; elsewhere it is the same
+    /// as [`Runtime::spawn`].
+    fn spawn_brief<M, F>(&self, task: &'static str, make: M)
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.spawn(task, make);
+    }
+
+    /// Whether the runtime is known to be shut down, so that its tasks never run. Only the application's runtime can be.
+    fn is_shut_down(&self) -> bool {
+        false
+    }
+
+    /// Whether the calling thread is the only one that drives the runtime, so that blocking it until the runtime has
+    /// done something would never end. Not every backend can tell; no is the answer then.
+    fn is_driven_here_only(&self) -> bool {
+        false
+    }
+
     /// Runs a future on the calling thread until it is ready.
     ///
     /// # Blocking
@@ -90,11 +112,12 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
     /// Makes a connected stream usable by tasks of this runtime; call it inside the task (in `make` of
-    /// [`Runtime::spawn`]). The socket becomes non-blocking.
+    /// [`Runtime::spawn`]). Whether the socket blocks is the backend's until it is released: who writes past the runtime
+    /// says each time that the call must not wait.
     fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(Self::Read, Self::Write)>;
 
     /// Takes a stream back from the runtime, from the two halves of one [`Runtime::adopt_tcp`], to hand it to a task of
-    /// its own. It stays non-blocking. No read or write may be under way.
+    /// its own. It is non-blocking then. No read or write may be under way.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] when the halves do not belong together, or those of the runtime.

@@ -33,12 +33,31 @@
 //! ```
 //! Every operation is a builder: end it with `.await`, or with `.wait()` of the trait [`Wait`] on a plain thread.
 //!
+//! # Runtimes
+//! Each cargo feature adds a choice; without any, a session cannot be opened.
+//!
+//! | feature | [`RuntimeKind`](config::RuntimeKind) | what the session runs on |
+//! |---|---|---|
+//! | `tokio` (default) | `tokio`, `tokio-current` | tokio with several threads or one, or the application's (`AnyRuntime::from_tokio`) |
+//! | `smol` | `smol` | smol's executor, or the application's (`AnyRuntime::from_smol`) |
+//! | `async-std` | `async-std` | async-std's executor; discontinued upstream, for programs that still use it |
+//! | `threads` | `threads` | blocking sockets and plain threads |
+//! | `uring` | `uring` | io_uring (Linux) |
+//!
+//! [`Config::with_runtime`] (key `runtime`) chooses one; else it is the first of the table that is compiled in.
+//! [`Config::with_runtime_handle`] hands over a runtime that exists already. How many threads there are, on which cpus
+//! and how urgent, the keys `runtime_threads`, `runtime_cpus` (such as `[0, 1]`) and `runtime_scheduling` say
+//! (`fifo:10`, `round-robin:10`, `nice:-5`). Whatever a session runs on, it can be used from plain threads and from async
+//! code of any other runtime.
+//!
 //! # Threads
-//! By default a session starts a tokio runtime of its own (threads `zonda-net-N`) on which it talks to its peers and
-//! **runs the callbacks** of subscribers. [`Config::with_runtime`] chooses another kind,
-//! [`Config::with_runtime_handle`] hands over a runtime that exists already. Dropping the last clone of a session
-//! starts one short-lived thread (`zonda-close`) that says goodbye. No other thread is started, there is no global
-//! state, and dropping anything never blocks.
+//! A session talks to its peers and **runs the callbacks** of subscribers on the threads of its runtime, which the crate
+//! `zonda-runtime` lists for each kind (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived
+//! thread (`zonda-close`) that says goodbye. No other thread is started, and dropping anything never blocks.
+//!
+//! After a `fork` the child has none of these threads. There every operation of the session fails at once, with an error
+//! that says so, and nothing disturbs the parent's session; open a session in the child, or fork before. (smol and
+//! async-std cannot be started again in the child: their reactor is the parent's.)
 //!
 //! # What a put tells
 //! A put gives an [`Outcome`]: sent, queued, or dropped for a slow peer; a refusal names the reason and the peer. With
@@ -84,7 +103,7 @@ pub use zonda_router::node::Outcome;
 pub mod config {
     pub use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId};
     pub use zonda_router::config::{Config, ConfigError, Retry, TimeLimit, Warning};
-    pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions};
+    pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};
 
     /// The reference's spelling of [`Endpoint`].
     pub type EndPoint = Endpoint;

@@ -51,7 +51,16 @@ impl Wait for OpenBuilder {
     ///
     /// # Blocking
     /// Until listening has begun and, for a client, the first endpoint has answered; `connect/timeout_ms` bounds it.
+    /// On the only thread of a runtime that was handed over it would wait for itself, and is refused.
     fn wait(self) -> Self::To {
+        if let Some(runtime) = self.config.runtime_handle()
+            && runtime.is_driven_here_only()
+        {
+            return Err(OpenError::Runtime {
+                runtime: runtime.name().to_owned(),
+                reason: "wait() on its only thread would wait for itself: use .await".to_owned(),
+            });
+        }
         zonda_runtime::block_on(self.into_future())
     }
 }
@@ -213,6 +222,13 @@ impl Session {
         self.node().is_closed()
     }
 
+    fn may_close(&self) -> Result<(), CloseError> {
+        match self.node().is_forked() {
+            true => Err(CloseError::Forked),
+            false => Ok(()),
+        }
+    }
+
     pub(crate) fn node(&self) -> &Node {
         &self.0.node
     }
@@ -237,6 +253,11 @@ impl fmt::Debug for Session {
 impl Drop for Shared {
     /// Never blocks: a thread of its own closes the node.
     fn drop(&mut self) {
+        if self.node.is_forked() {
+            // What the node is made of belongs to the parent's threads: it is left alone, not even dropped.
+            std::mem::forget(self.node.clone());
+            return;
+        }
         self.subscribers.end_all();
         if self.node.is_closed() {
             return;
@@ -277,7 +298,13 @@ impl Wait for CloseBuilder<'_> {
     /// # Blocking
     /// At most the timeout.
     fn wait(self) -> Self::To {
-        zonda_runtime::block_on(self.into_future())
+        let CloseBuilder { session, limit } = self;
+        session.may_close()?;
+        session.subscribers().end_all();
+        let closed = session.node().close_blocking(limit);
+        // Those that were being declared meanwhile.
+        session.subscribers().end_all();
+        closed
     }
 }
 
@@ -288,6 +315,7 @@ impl<'a> IntoFuture for CloseBuilder<'a> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let CloseBuilder { session, limit } = self;
+            session.may_close()?;
             session.subscribers().end_all();
             let closed = session.node().close(limit).await;
             // Those that were being declared meanwhile.
@@ -312,6 +340,12 @@ impl SessionInfo<'_> {
     /// The role of this session's node.
     pub fn whatami(&self) -> WhatAmI {
         self.session.node().role()
+    }
+
+    /// The name of the runtime that its tasks run on, such as `tokio`. Another one than was asked for if that was
+    /// `uring` and the system refused it.
+    pub fn runtime(&self) -> &'static str {
+        self.session.node().runtime()
     }
 
     /// The ids of the routers it is connected to.

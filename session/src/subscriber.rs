@@ -208,7 +208,7 @@ struct Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        if !self.background {
+        if !self.background && !self.node.is_forked() {
             self.calls.end();
             self.registry.remove(self.id);
             self.node.undeclare_subscriber(self.id);

@@ -1,112 +1,359 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Sessions on each runtime and from each calling context: plain thread, and inside of tokio's two flavours.
+//! Sessions on each runtime, called from each context: opened, used, closed and dropped on a plain thread, inside of
+//! async code of every runtime, and in callbacks; on every pair of runtimes; and on runtimes of the application.
 
+mod contexts;
 mod pair;
 
-use pair::{LONG, alone, connected_to, until_matched};
-use zonda::config::{AnyRuntime, RuntimeKind};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use contexts::{Context, in_context, in_time};
+use pair::{LONG, connected_to, until, until_matched};
+use zonda::config::RuntimeKind;
 use zonda::qos::CongestionControl;
-use zonda::{Config, Session, Wait};
+use zonda::{Config, Outcome, Wait};
 
-fn listening() -> Config {
-    Config::peer().listen(["tcp/127.0.0.1:0"])
+const NOWHERE: [&str; 0] = [];
+
+fn listening(kind: RuntimeKind) -> Config {
+    Config::peer()
+        .listen(["tcp/127.0.0.1:0"])
+        .with_runtime(kind)
 }
 
-#[test]
-fn each_kind_of_runtime_serves_a_plain_thread() {
-    for kind in RuntimeKind::available() {
-        let a = zonda::open(listening().with_runtime(kind)).wait().unwrap();
-        let b = connected_to(&a, Config::client([] as [&str; 0]).with_runtime(kind));
-        let subscriber = b.declare_subscriber("demo").wait().unwrap();
-        let publisher = a.declare_publisher("demo").wait().unwrap();
-        until_matched(&publisher);
-        publisher.put("hello").wait().unwrap();
-        assert!(
-            subscriber.recv_timeout(LONG).unwrap().is_some(),
-            "nothing on {kind}"
-        );
-        a.close().wait().unwrap();
-    }
+fn client(kind: RuntimeKind) -> Config {
+    Config::client(NOWHERE).with_runtime(kind)
 }
 
-/// One exchange with `.await` only.
-async fn exchange(a: Session, b: Session) {
+/// Every operation with `.await`.
+async fn awaited(first: Config, second: Config) {
+    let a = zonda::open(first).await.unwrap();
+    let address = a.info().locators().remove(0);
+    let b = zonda::open(second.connect([&address])).await.unwrap();
     let subscriber = b.declare_subscriber("demo/**").await.unwrap();
     let publisher = a
         .declare_publisher("demo/key")
         .congestion_control(CongestionControl::Block)
         .await
         .unwrap();
-    while !publisher.matching_status().await.unwrap().matching() {
-        tokio::task::yield_now().await;
-    }
+    contexts::until("the publisher is matched", || pair::matched(&publisher)).await;
     let outcome = publisher.put("hello").await.unwrap();
-    assert!(matches!(
-        outcome,
-        zonda::Outcome::Sent | zonda::Outcome::Queued
-    ));
+    assert!(matches!(outcome, Outcome::Sent | Outcome::Queued));
     publisher.put_async("again").await.unwrap();
-    a.put("demo/other", "third").await.unwrap();
+    a.put("demo/other", "third")
+        .congestion_control(CongestionControl::Block)
+        .await
+        .unwrap();
     for expected in ["hello", "again", "third"] {
-        let sample = tokio::time::timeout(LONG, subscriber.recv_async())
-            .await
-            .unwrap()
-            .unwrap();
+        let sample = in_time(subscriber.recv_async()).await.unwrap();
         assert_eq!(sample.payload().try_to_string().unwrap(), expected);
     }
     subscriber.undeclare().await.unwrap();
     publisher.undeclare().await.unwrap();
-    b.close().await.unwrap();
-    a.close().await.unwrap();
+    in_time(async { b.close().await }).await.unwrap();
+    contexts::until("the other end knows", || a.info().links().is_empty()).await;
+    // Never closed explicitly: dropped here, in async code.
+    drop(a);
 }
 
-async fn both(first: Config, second: Config) -> (Session, Session) {
-    let a = zonda::open(first).await.unwrap();
-    let address = a.info().locators().remove(0);
-    let b = zonda::open(second.connect([&address])).await.unwrap();
-    while a.info().links().is_empty() || b.info().links().is_empty() {
-        tokio::task::yield_now().await;
-    }
-    (a, b)
-}
-
-#[tokio::test]
-async fn a_current_thread_runtime_of_the_application_carries_sessions() {
-    let runtime = AnyRuntime::from_tokio(tokio::runtime::Handle::current());
-    let client = Config::client([] as [&str; 0]).with_runtime_handle(runtime.clone());
-    let (a, b) = both(listening().with_runtime_handle(runtime), client).await;
-    tokio::time::timeout(LONG, exchange(a, b)).await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_multi_thread_runtime_of_the_application_carries_sessions() {
-    let runtime = AnyRuntime::from_tokio(tokio::runtime::Handle::current());
-    let client = Config::client([] as [&str; 0]).with_runtime_handle(runtime.clone());
-    let (a, b) = both(listening().with_runtime_handle(runtime), client).await;
-    tokio::time::timeout(LONG, exchange(a, b)).await.unwrap();
-}
-
-#[tokio::test]
-async fn sessions_with_runtimes_of_their_own_are_used_and_dropped_inside_async_code() {
-    let (a, b) = both(listening(), Config::client([] as [&str; 0])).await;
-    tokio::time::timeout(LONG, exchange(a.clone(), b.clone()))
-        .await
+/// Every operation with `.wait()`.
+fn waited(first: Config, second: Config) {
+    let a = zonda::open(first).wait().unwrap();
+    let b = connected_to(&a, second);
+    let subscriber = b.declare_subscriber("demo/**").wait().unwrap();
+    let publisher = a
+        .declare_publisher("demo/key")
+        .congestion_control(CongestionControl::Block)
+        .wait()
         .unwrap();
-    drop((a, b));
-    // Never closed explicitly: dropped here, on a thread that runs async code.
-    let (_a, _b) = both(listening(), Config::client([] as [&str; 0])).await;
+    until_matched(&publisher);
+    publisher.put("hello").wait().unwrap();
+    a.put("demo/other", "again")
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
+    for expected in ["hello", "again"] {
+        let sample = subscriber.recv_timeout(LONG).unwrap().expect(expected);
+        assert_eq!(sample.payload().try_to_string().unwrap(), expected);
+    }
+    subscriber.undeclare().wait().unwrap();
+    publisher.undeclare().wait().unwrap();
+    a.close().wait().unwrap();
+    until("the other end knows", || b.info().links().is_empty());
+    drop(b);
+}
+
+fn called_from(context: Context, kind: RuntimeKind) {
+    in_context(context, awaited(listening(kind), client(kind)));
+    in_context(context, async move {
+        waited(listening(kind), client(kind));
+    });
+}
+
+/// Every operation inside of a callback, on a thread that drives the session it belongs to.
+fn called_from_a_callback(kind: RuntimeKind) {
+    let a = zonda::open(listening(kind)).wait().unwrap();
+    let b = connected_to(&a, client(kind));
+    let (tell, told) = mpsc::channel();
+    let (own, address) = (b.clone(), a.info().locators().remove(0));
+    let subscriber = b.declare_subscriber("call").callback(move |_| {
+        let inner = own.declare_subscriber("answer").wait().unwrap();
+        own.put("answer", "local").wait().unwrap();
+        let another = zonda::open(client(kind).connect([&address]))
+            .wait()
+            .unwrap();
+        another.put("nobody", "listens").wait().unwrap();
+        another.close().wait().unwrap();
+        let dropped = zonda::open(listening(kind)).wait().unwrap();
+        drop(dropped);
+        let heard = inner.try_recv().unwrap().is_some();
+        drop(inner);
+        // This thread drives the session, so its goodbye may have to wait for the end of this call.
+        let _ = own.close().timeout(Duration::from_millis(300)).wait();
+        // The test may be over when a second call ends.
+        let _ = tell.send(heard);
+    });
+    let subscriber = subscriber.wait().unwrap();
+    let publisher = a.declare_publisher("call").wait().unwrap();
+    until_matched(&publisher);
+    publisher.put("now").wait().unwrap();
+    assert_eq!(told.recv_timeout(LONG), Ok(true));
+    assert_eq!(subscriber.panics(), 0);
+    until("it is closed", || {
+        b.is_closed() && a.info().links().is_empty()
+    });
+}
+
+/// This runtime on one end of the link, each of the others on the other.
+fn linked_to_each_other_runtime(kind: RuntimeKind) {
+    for other in RuntimeKind::available() {
+        waited(listening(kind), client(other));
+    }
+}
+
+macro_rules! matrix {
+    ($($(#[$attribute:meta])* $name:ident: $kind:expr,)+) => {
+        $(
+            $(#[$attribute])*
+            mod $name {
+                use super::*;
+
+                const KIND: RuntimeKind = $kind;
+
+                #[test]
+                fn called_from_a_plain_thread() {
+                    called_from(Context::PlainThread, KIND);
+                }
+                #[test]
+                fn called_inside_of_tokio_multi_thread() {
+                    called_from(Context::TokioMulti, KIND);
+                }
+                #[test]
+                fn called_inside_of_tokio_current_thread() {
+                    called_from(Context::TokioCurrent, KIND);
+                }
+                #[test]
+                fn called_inside_of_smol() {
+                    called_from(Context::Smol, KIND);
+                }
+                #[test]
+                fn called_inside_of_async_std() {
+                    called_from(Context::AsyncStd, KIND);
+                }
+                #[test]
+                fn called_from_a_callback() {
+                    super::called_from_a_callback(KIND);
+                }
+                #[test]
+                fn linked_to_each_other_runtime() {
+                    super::linked_to_each_other_runtime(KIND);
+                }
+            }
+        )+
+    };
+}
+
+matrix! {
+    #[cfg(feature = "tokio")]
+    tokio_multi_thread: RuntimeKind::Tokio,
+    #[cfg(feature = "tokio")]
+    tokio_current_thread: RuntimeKind::TokioCurrent,
+    #[cfg(feature = "smol")]
+    smol: RuntimeKind::Smol,
+    #[cfg(feature = "async-std")]
+    async_std: RuntimeKind::AsyncStd,
+    #[cfg(all(feature = "threads", unix))]
+    threads: RuntimeKind::Threads,
+    #[cfg(all(feature = "uring", target_os = "linux"))]
+    uring: RuntimeKind::Uring,
+}
+
+/// A session at each end of a link, the first listening, both on a runtime of the application.
+#[allow(
+    dead_code,
+    reason = "some features give an application nothing to hand over"
+)]
+fn on_the_application_s(runtime: &zonda::config::AnyRuntime) -> (Config, Config) {
+    let listening = Config::peer().listen(["tcp/127.0.0.1:0"]);
+    (
+        listening.with_runtime_handle(runtime.clone()),
+        Config::client(NOWHERE).with_runtime_handle(runtime.clone()),
+    )
+}
+
+#[cfg(feature = "tokio")]
+mod application_with_tokio {
+    use super::*;
+    use zonda::OpenError;
+    use zonda::config::AnyRuntime;
+
+    #[tokio::test]
+    async fn a_current_thread_runtime_carries_sessions() {
+        let runtime = AnyRuntime::from_tokio(tokio::runtime::Handle::current());
+        let (first, second) = on_the_application_s(&runtime);
+        awaited(first, second).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_multi_thread_runtime_carries_sessions() {
+        let runtime = AnyRuntime::from_tokio(tokio::runtime::Handle::current());
+        let (first, second) = on_the_application_s(&runtime);
+        awaited(first, second).await;
+    }
+
+    #[test]
+    fn a_multi_thread_runtime_is_used_from_elsewhere() {
+        let application = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let runtime = AnyRuntime::from_tokio(application.handle().clone());
+        for context in [Context::PlainThread, Context::Smol, Context::AsyncStd] {
+            let (first, second) = on_the_application_s(&runtime);
+            in_context(context, awaited(first, second));
+        }
+        let (first, second) = on_the_application_s(&runtime);
+        waited(first, second);
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_could_not_end_is_refused() {
+        let runtime = AnyRuntime::from_tokio(tokio::runtime::Handle::current());
+        let (config, _) = on_the_application_s(&runtime);
+        let error = zonda::open(config).wait().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot start the tokio runtime: wait() on its only thread would wait for itself: use .await"
+        );
+        // Of all other operations none needs the runtime for its end, but the close, which has a limit.
+        let (first, second) = on_the_application_s(&runtime);
+        let a = zonda::open(first).await.unwrap();
+        let address = a.info().locators().remove(0);
+        let b = zonda::open(second.connect([&address])).await.unwrap();
+        let subscriber = b.declare_subscriber("demo").wait().unwrap();
+        let publisher = a.declare_publisher("demo").wait().unwrap();
+        contexts::until("the publisher is matched", || pair::matched(&publisher)).await;
+        publisher.put("hello").wait().unwrap();
+        let sample = in_time(subscriber.recv_async()).await.unwrap();
+        assert_eq!(sample.payload().try_to_string().unwrap(), "hello");
+        let _ = a.close().timeout(Duration::from_millis(50)).wait();
+        assert!(a.is_closed());
+    }
+
+    #[test]
+    fn a_runtime_that_is_shut_down_is_refused() {
+        let application = tokio::runtime::Runtime::new().unwrap();
+        let runtime = AnyRuntime::from_tokio(application.handle().clone());
+        drop(application);
+        let (config, _) = on_the_application_s(&runtime);
+        let error = zonda::open(config).wait().unwrap_err();
+        assert!(matches!(error, OpenError::Runtime { .. }), "{error}");
+        assert_eq!(
+            error.to_string(),
+            "cannot start the tokio runtime: the runtime that was handed over is shut down"
+        );
+    }
+
+    #[test]
+    fn a_runtime_that_ends_under_a_session_ends_its_links_and_hangs_nothing() {
+        let application = tokio::runtime::Runtime::new().unwrap();
+        let runtime = AnyRuntime::from_tokio(application.handle().clone());
+        let (config, _) = on_the_application_s(&runtime);
+        let a = zonda::open(config).wait().unwrap();
+        let b = connected_to(&a, Config::client(NOWHERE));
+        let subscriber = b.declare_subscriber("demo").wait().unwrap();
+        let publisher = a
+            .declare_publisher("demo")
+            .congestion_control(CongestionControl::Block)
+            .wait()
+            .unwrap();
+        until_matched(&publisher);
+        drop(application);
+        until("its links are gone", || a.info().links().is_empty());
+        for _ in 0..100 {
+            publisher.put(vec![7; 100_000]).wait().unwrap();
+        }
+        drop(a.declare_subscriber("other").wait().unwrap());
+        drop(publisher);
+        a.close().wait().unwrap();
+        until("the other end knows", || b.info().links().is_empty());
+        drop(subscriber);
+    }
+}
+
+#[cfg(feature = "smol")]
+mod application_with_smol {
+    use super::*;
+    use std::sync::Arc;
+    use zonda::config::AnyRuntime;
+
+    #[test]
+    fn an_executor_on_one_thread_carries_sessions() {
+        let executor = Arc::new(async_executor::Executor::new());
+        let (first, second) = on_the_application_s(&AnyRuntime::from_smol(executor.clone()));
+        async_io::block_on(executor.run(awaited(first, second)));
+    }
+
+    #[test]
+    fn an_executor_that_nobody_runs_hangs_nothing() {
+        let runtime = AnyRuntime::from_smol(Arc::default());
+        let (config, _) = on_the_application_s(&runtime);
+        let a = zonda::open(config).wait().unwrap();
+        let heard = a.declare_subscriber("demo").wait().unwrap();
+        a.put("demo", "to itself").wait().unwrap();
+        assert!(heard.try_recv().unwrap().is_some());
+        a.close().timeout(Duration::from_millis(50)).wait().unwrap();
+    }
+
+    #[test]
+    fn an_executor_is_used_from_elsewhere() {
+        let executor = Arc::new(async_executor::Executor::new());
+        let runtime = AnyRuntime::from_smol(executor.clone());
+        let (stop, stopped) = zonda_runtime::oneshot::channel::<()>();
+        let running = std::thread::spawn(move || async_io::block_on(executor.run(stopped)));
+        for context in [Context::PlainThread, Context::TokioMulti, Context::AsyncStd] {
+            let (first, second) = on_the_application_s(&runtime);
+            in_context(context, awaited(first, second));
+        }
+        let (first, second) = on_the_application_s(&runtime);
+        waited(first, second);
+        drop(stop);
+        assert_eq!(running.join().unwrap(), None);
+    }
 }
 
 #[test]
-fn opening_inside_of_async_code_with_wait_does_not_panic() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let session = alone();
-        session.put("demo", "x").wait().unwrap();
-        session.close().wait().unwrap();
-    });
+fn a_session_says_what_it_runs_on_when_it_cannot_start() {
+    let error = zonda::open(Config::peer().with("runtime_cpus", "[60000]"))
+        .wait()
+        .unwrap_err()
+        .to_string();
+    let kind = RuntimeKind::default();
+    assert!(
+        error.starts_with(&format!("cannot start the {kind} runtime: ")),
+        "{error}"
+    );
 }

@@ -10,7 +10,7 @@ const TICKS_PER_SECOND: u64 = 100;
 
 /// CPU time of all threads of `pid` so far; `None` where it cannot be known.
 pub fn cpu_time(pid: u32) -> Option<Duration> {
-    scheduled(pid).or_else(|| ticked(pid))
+    scheduled(pid).or_else(|| coarse_cpu_time(pid))
 }
 
 fn scheduled(pid: u32) -> Option<Duration> {
@@ -24,7 +24,8 @@ fn scheduled(pid: u32) -> Option<Duration> {
     (nanos > 0).then(|| Duration::from_nanos(nanos))
 }
 
-fn ticked(pid: u32) -> Option<Duration> {
+/// The same in steps of a clock tick, at the same small cost however many threads there are.
+pub fn coarse_cpu_time(pid: u32) -> Option<Duration> {
     let ticks = stat_ticks(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
     Some(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
 }

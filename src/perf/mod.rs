@@ -16,6 +16,7 @@ mod quick;
 mod report;
 mod result;
 mod round_trips;
+mod rtt;
 mod stage;
 mod system;
 mod table;
@@ -35,6 +36,7 @@ use crate::arguments::{Connection, Failure, finish};
 use bare::Side;
 use quick::Quick;
 use round_trips::Pace;
+use rtt::Rtt;
 
 /// What can be measured, and the workers that do it.
 #[derive(Subcommand, Clone, Debug)]
@@ -44,6 +46,12 @@ pub enum Perf {
     /// Starts everything it needs on loopback ports as processes of their own and prints one table.
     /// Takes about a minute.
     Quick(Quick),
+    /// Measure raw round trips by each runtime's own sockets: ping, pong, or the matrix of all
+    ///
+    /// No Zonda protocol in between: what a runtime, a transport and a pacing cost by themselves. The
+    /// answer to a message is the same bytes; TCP is without Nagle's delay. The achieved rate stands
+    /// beside the wanted one, because a runtime whose timer is coarse does not reach it.
+    Rtt(Box<Rtt>),
     /// Worker: forward, as `zonda router` does
     Router(DaemonArgs),
     /// Worker: count messages
@@ -111,11 +119,17 @@ pub enum Perf {
 impl Perf {
     /// Does it.
     pub fn run(self) -> ExitCode {
-        if !matches!(self, Perf::Quick(_)) {
+        let is_worker = match &self {
+            Perf::Quick(_) => false,
+            Perf::Rtt(rtt) => rtt.ends_with_input(),
+            _ => true,
+        };
+        if is_worker {
             end_with_parent();
         }
         let result = match self {
             Perf::Quick(options) => quick::quick(&options),
+            Perf::Rtt(rtt) => rtt.run(),
             Perf::Router(args) => return daemon::run(&DaemonArgs { json: true, ..args }),
             Perf::Sub { connection } => worker::subscribe(&connection),
             Perf::Pub {

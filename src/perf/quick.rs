@@ -205,9 +205,9 @@ fn round(
 }
 
 /// Says what makes the figures worth less.
-fn warn_of_surroundings() {
+pub fn warn_of_surroundings() {
     if cfg!(debug_assertions) {
-        note("this is a debug build; for real figures: cargo run --release -- perf quick");
+        note("this is a debug build; for real figures build with --release");
     }
     let load = machine::load_average()
         .and_then(|l| l.first().copied())
@@ -220,7 +220,8 @@ fn warn_of_surroundings() {
     }
 }
 
-fn note(text: &str) {
+/// One line on standard error, for what is no failure.
+pub fn note(text: &str) {
     // a closed standard error is no reason to stop
     let _ = writeln!(io::stderr(), "note: {text}");
 }

@@ -2,7 +2,7 @@
 //! `zonda info`: what this program is, and with connection flags, whom it reaches.
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use zonda::Wait;
 use zonda::config::RuntimeKind;
 
@@ -25,10 +25,12 @@ impl Info {
             "rustc": env!("ZONDA_RUSTC"),
             "profile": env!("ZONDA_PROFILE"),
             "runtimes": runtimes,
+            "runtime": self.runtime()?,
         });
         if !self.connection.connect.is_empty() || !self.connection.listen.is_empty() {
             let session = self.connection.open()?;
             let info = session.info();
+            facts["runtime"]["runs"] = json!(info.runtime());
             facts["zid"] = json!(session.zid().to_string());
             facts["listening"] = json!(
                 info.locators()
@@ -56,5 +58,23 @@ impl Info {
             print(format_args!("{facts:#}"));
         }
         Ok(())
+    }
+
+    /// Which runtime a node runs on with this configuration, and why.
+    fn runtime(&self) -> Result<Value, Failure> {
+        let config = self.connection.to_config()?;
+        let asked = config.runtime_kind();
+        let (runs, why) = match asked.effective() {
+            Ok((_, Some(refusal))) if config.runtime_options().uring_required => (None, refusal),
+            Ok((runs, Some(refusal))) => (Some(runs), refusal),
+            Ok((runs, None)) if config.is_set("runtime") => (Some(runs), "asked for".to_owned()),
+            Ok((runs, None)) => (Some(runs), "the default of this program".to_owned()),
+            Err(error) => (None, error.to_string()),
+        };
+        Ok(json!({
+            "asked": asked.name(),
+            "runs": runs.map(RuntimeKind::name),
+            "why": why,
+        }))
     }
 }

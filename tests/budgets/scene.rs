@@ -13,7 +13,6 @@ use zonda::pubsub::Publisher;
 use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 use zonda_router::node::Node;
-use zonda_runtime::Runtime;
 use zonda_transport::outbox::OutboxCounts;
 
 use crate::counting::{Allocated, allocated};
@@ -38,7 +37,6 @@ pub fn thread() -> AnyRuntime {
 /// What the thread of this runtime has allocated.
 pub fn allocated_by(runtime: &AnyRuntime) -> Allocated {
     let (tell, told) = channel();
-    let AnyRuntime::Tokio(runtime) = runtime;
     runtime.spawn("probe", move || async move {
         // The test waits for it below.
         let _ = tell.send(allocated());

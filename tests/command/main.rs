@@ -6,5 +6,6 @@ mod examples;
 mod perf;
 mod program;
 mod router;
+mod rtt;
 mod tools;
 mod usage;

@@ -20,16 +20,18 @@ fn address(ready: &Value) -> String {
 }
 
 /// A folder of this test's own, removed at its end.
-struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    /// Makes it.
+    pub fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("zonda-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a temporary folder");
         Folder(path)
     }
 
-    fn file(&self, name: &str) -> String {
+    /// A file in it.
+    pub fn file(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
 }

@@ -94,6 +94,8 @@ fn info_names_version_runtimes_and_links() {
         "{facts}"
     );
     assert_eq!(facts["zid"], Value::Null);
+    let runtime = json!({"asked": "tokio", "runs": "tokio", "why": "the default of this program"});
+    assert_eq!(facts["runtime"], runtime);
 
     let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);
     let line: Value = serde_json::from_str(&router.line()).expect("a JSON line");
@@ -102,6 +104,48 @@ fn info_names_version_runtimes_and_links() {
     let facts: Value = serde_json::from_str(&linked.out).expect("JSON");
     assert_eq!(facts["links"][0]["zid"], line["zid"]);
     assert_eq!(facts["links"][0]["role"], "router");
+    assert_eq!(facts["runtime"]["runs"], "tokio");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn info_says_what_runs_where_io_uring_was_asked_for() {
+    // Whether the system has it or not, the two agree and there is a reason.
+    let told = run(&zonda(), &["info", "--json", "--runtime", "uring"]);
+    let told: Value = serde_json::from_str(&told.out).expect("JSON");
+    let mut node = Running::start(
+        &zonda(),
+        &[
+            "router",
+            "--json",
+            "--runtime",
+            "uring",
+            "-l",
+            "tcp/127.0.0.1:0",
+        ],
+    );
+    let line: Value = serde_json::from_str(&node.line()).expect("a JSON line");
+    let address = line["listening"][0].as_str().expect("an address");
+    let arguments = [
+        "info",
+        "--json",
+        "--runtime",
+        "uring",
+        "-m",
+        "client",
+        "-e",
+        address,
+    ];
+    let running = run(&zonda(), &arguments);
+    let running: Value = serde_json::from_str(&running.out).expect("JSON");
+    assert_eq!(running["runtime"], told["runtime"]);
+    assert_eq!(told["runtime"]["asked"], "uring");
+    assert!(
+        told["runtime"]["why"]
+            .as_str()
+            .is_some_and(|why| !why.is_empty())
+    );
+    assert_eq!(running["links"][0]["zid"], line["zid"]);
 }
 
 #[cfg(unix)]

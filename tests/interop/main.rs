@@ -16,6 +16,7 @@ mod proxy;
 mod reference;
 mod restart;
 mod router;
+mod runtimes;
 mod scene;
 mod stamping;
 mod transport;
@@ -68,3 +69,45 @@ in_scenes! {
     our_client_to_their_peer
     their_peer_to_our_client
 }
+
+/// Every case in the scenes of each runtime.
+macro_rules! on_runtimes {
+    ($($runtime:ident $name:literal)+) => {
+        $(mod $runtime {
+            on_runtimes!(@scene $name routed_to_ours);
+            on_runtimes!(@scene $name routed_to_theirs);
+            on_runtimes!(@scene $name dialled_by_theirs);
+        })+
+    };
+    (@scene $name:literal $scene:ident) => {
+        mod $scene {
+            on_runtimes!(@cases $name $scene
+                every_field_arrives
+                payloads_of_all_sizes_arrive_whole
+                ten_thousand_arrive_in_order
+                subscribers_come_and_go
+            );
+        }
+    };
+    (@cases $name:literal $scene:ident $($case:ident)+) => {
+        $(#[test]
+        fn $case() {
+            if crate::environment::python().is_some() {
+                let scene = crate::runtimes::$scene($name);
+                crate::cases::$case(&scene);
+                assert_eq!(scene.complaints(), [""; 0]);
+            }
+        })+
+    };
+}
+
+#[cfg(feature = "tokio")]
+on_runtimes! { on_tokio_current_thread "'tokio-current'" }
+#[cfg(feature = "smol")]
+on_runtimes! { on_smol "'smol'" }
+#[cfg(feature = "async-std")]
+on_runtimes! { on_async_std "'async-std'" }
+#[cfg(all(feature = "threads", unix))]
+on_runtimes! { on_threads "'threads'" }
+#[cfg(all(feature = "uring", target_os = "linux"))]
+on_runtimes! { on_uring "'uring'" }

@@ -176,6 +176,36 @@ fn libraries_and_programs_forbid_unsafe_code() {
     );
 }
 
+/// The crates that the session crate brings along with one feature.
+fn brought_by(feature: &str) -> String {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    cargo.args([
+        "tree",
+        "--offline",
+        "--package",
+        "zonda",
+        "--edges",
+        "normal",
+    ]);
+    cargo.args(["--prefix", "none", "--format", "{p}"]);
+    cargo.args(["--no-default-features", "--features", feature]);
+    let output = cargo.output().expect("cargo starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo tree: {complaint}");
+    String::from_utf8(output.stdout).expect("names are text")
+}
+
+#[test]
+fn tokio_comes_with_its_own_feature_only() {
+    let brings_tokio = |feature: &&str| brought_by(feature).contains("tokio");
+    let with_tokio: Vec<_> = ["tokio", "smol", "async-std", "threads", "uring"]
+        .into_iter()
+        .filter(brings_tokio)
+        .collect();
+    assert_eq!(with_tokio, ["tokio"]);
+}
+
 #[test]
 fn features_are_explained() {
     let mut places = Vec::new();

@@ -3,14 +3,15 @@
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
+#[macro_use]
 #[path = "link/peers.rs"]
 mod peers;
 
 use std::time::{Duration, Instant};
 
-use peers::{Event, Hand, House, eventually, node, opener, runtime, tcp};
+use peers::{Event, Hand, House, eventually, node, opener, tcp};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use zonda_runtime::{TokioRuntime, block_on_until};
+use zonda_runtime::{Runtime, block_on_until};
 use zonda_transport::dial::open_link;
 use zonda_transport::listen::ListenOptions;
 
@@ -18,6 +19,14 @@ use zonda_transport::listen::ListenOptions;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const CROWD: usize = 1000;
+
+/// A crowd costs no threads. Those that are there are the test's, the runtime's, and a few of others that just end.
+const THREADS_MAX: usize = 40;
+
+/// How many threads this process has, where the system tells.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
 
 /// Raises the limit of open descriptors as far as it goes; both ends of each connection are in this process.
 fn room_for_a_crowd() -> usize {
@@ -58,7 +67,7 @@ fn stranger(house: &House, number: usize) -> Hand {
 }
 
 /// Opens `count` links one after the other, each in time.
-fn honest_links(runtime: &TokioRuntime, house: &House, count: usize) {
+fn honest_links<R: Runtime>(runtime: &R, house: &House, count: usize) {
     for _ in 0..count {
         let deadline = Instant::now() + PATIENCE;
         let (to, own) = (tcp(house.address()), node(2));
@@ -82,16 +91,19 @@ fn accepted(house: &House) -> usize {
 #[test]
 fn an_honest_peer_gets_in_past_the_crowd() {
     let crowd = room_for_a_crowd();
-    let runtime = runtime();
+    each_runtime!(runtime => a_crowd_at_the_door(runtime, crowd));
+}
+
+fn a_crowd_at_the_door<R: Runtime>(runtime: &R, crowd: usize) {
     let patient = ListenOptions {
         accept_timeout: Duration::from_secs(3600),
         ..ListenOptions::default()
     };
 
     // All of them are kept waiting.
-    let house = House::at(&runtime, "tcp/127.0.0.1:0", patient);
+    let house = House::at(runtime, "tcp/127.0.0.1:0", patient);
     let strangers: Vec<_> = (0..crowd).map(|number| stranger(&house, number)).collect();
-    honest_links(&runtime, &house, 5);
+    honest_links(runtime, &house, 5);
     let garbage = (0..crowd).filter(|number| number % 5 == 2).count();
     eventually("garbage is noticed", || {
         house.listening.counts().malformed as usize == garbage
@@ -99,6 +111,7 @@ fn an_honest_peer_gets_in_past_the_crowd() {
     eventually("the rest is pending", || {
         house.listening.pending() == crowd - garbage
     });
+    assert!(threads() < THREADS_MAX, "{} threads", threads());
     assert_eq!(accepted(&house), 5);
     assert_eq!(house.listening.counts().evicted, 0);
     drop(strangers);
@@ -107,7 +120,7 @@ fn an_honest_peer_gets_in_past_the_crowd() {
 
     // More of them than may wait: the oldest give way, and the honest peer still gets in.
     let house = House::at(
-        &runtime,
+        runtime,
         "tcp/127.0.0.1:0",
         ListenOptions {
             pending_max: 50,
@@ -115,7 +128,7 @@ fn an_honest_peer_gets_in_past_the_crowd() {
         },
     );
     let strangers: Vec<_> = (0..crowd).map(|number| stranger(&house, number)).collect();
-    honest_links(&runtime, &house, 5);
+    honest_links(runtime, &house, 5);
     eventually("five links", || house.listening.counts().accepted == 5);
     assert!(house.listening.pending() <= 50);
     let counts = house.listening.counts();

@@ -4,14 +4,16 @@
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
+#[macro_use]
 #[path = "link/peers.rs"]
 mod peers;
 
 use std::net::TcpStream;
 
-use peers::{Hand, House, eventually, node, opener, runtime};
+use peers::{Hand, House, eventually, node, opener};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Socket, Type};
+use zonda_runtime::Runtime;
 use zonda_transport::protocol::handshake::OpenStep;
 
 /// Opens descriptors until none is left.
@@ -25,8 +27,11 @@ fn exhaust() -> Vec<Socket> {
 
 #[test]
 fn a_listener_without_descriptors_recovers_at_the_cost_of_strangers() {
-    let runtime = runtime();
-    let house = House::open(&runtime);
+    each_runtime!(runtime => without_descriptors(runtime));
+}
+
+fn without_descriptors<R: Runtime>(runtime: &R) {
+    let house = House::open(runtime);
     let strangers: Vec<_> = (0..3).map(|_| house.visit()).collect();
     eventually("strangers are pending", || house.listening.pending() == 3);
     let honest = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");

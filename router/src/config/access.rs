@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use zonda_codec::{Endpoint, Resolution, WhatAmI, ZenohId};
-use zonda_runtime::{AnyRuntime, RuntimeKind};
+use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions};
 
 use super::json5::{Located, Value};
 use super::{Config, Setting, default_of, keys, value};
@@ -141,10 +141,20 @@ impl Config {
             .unwrap_or_default()
     }
 
-    /// How many threads to give the runtime; `None` lets the runtime decide.
-    pub fn runtime_threads(&self) -> Option<usize> {
-        self.whole("runtime_threads")
-            .and_then(|n| n.try_into().ok())
+    /// How to start the runtime: threads, cpus, scheduling class. Not looked at for one that was handed over.
+    pub fn runtime_options(&self) -> RuntimeOptions {
+        RuntimeOptions {
+            threads: self
+                .whole("runtime_threads")
+                .and_then(|n| n.try_into().ok()),
+            cpus: value::cpus(&self.value("runtime_cpus")).unwrap_or_default(),
+            scheduling: self
+                .text("runtime_scheduling")
+                .and_then(|t| t.parse().ok())
+                .unwrap_or_default(),
+            uring_required: self.flag("runtime_uring_required"),
+            ..RuntimeOptions::default()
+        }
     }
 
     /// The runtime to use, if one was handed over.

@@ -185,6 +185,9 @@ pub const ROWS: &[Key] = &[
     // Ours.
     key("runtime", Runtime, "null", Full),
     key("runtime_threads", POSITIVE, "null", Full),
+    key("runtime_cpus", Cpus, "[]", Full),
+    key("runtime_scheduling", Scheduling, "'inherit'", Full),
+    key("runtime_uring_required", Bool, "false", Full),
     // Connections.
     by_role(
         "connect/timeout_ms",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::json5::{self, Value};
 use super::{Config, ConfigError, TimeLimit, keys};
 use zonda_codec::WhatAmI;
-use zonda_runtime::RuntimeKind;
+use zonda_runtime::{RuntimeKind, RuntimeOptions, Scheduling};
 
 /// Every key of the reference's default configuration with its value there, tab-separated.
 const REFERENCE: &str = include_str!("reference_keys.txt");
@@ -64,7 +64,13 @@ fn every_key_of_the_reference_is_in_the_table_with_its_default() {
         assert!(keys::find(path).is_some(), "{path} is not in the table");
     }
     let known = reference().count() + REFERENCE_OPTIONAL.len();
-    let ours = ["runtime", "runtime_threads"];
+    let ours = [
+        "runtime",
+        "runtime_threads",
+        "runtime_cpus",
+        "runtime_scheduling",
+        "runtime_uring_required",
+    ];
     assert_eq!(
         keys::ROWS.len(),
         known + ours.len(),
@@ -119,9 +125,12 @@ fn no_key_is_silently_ignored() {
                 vec![n.clamp(min.max(3), max).max(min).to_string()]
             }
             Factor => vec!["3".into()],
-            Text | Runtime => vec!["'tokio-current'".into()],
+            Text => vec!["'north'".into()],
+            Runtime => vec![format!("'{}'", last_runtime())],
             KeyText => vec!["'a/b'".into()],
             Id => vec!["'a1'".into()],
+            Cpus => vec!["[0]".into()],
+            Scheduling => vec!["'nice:1'".into()],
             Texts | Roles => vec!["['peer']".into()],
             Endpoints => vec!["['tcp/1.2.3.4:5']".into()],
             Choice(names) => names.iter().map(|n| format!("'{n}'")).collect(),
@@ -202,7 +211,7 @@ fn errors_name_the_line_and_what_to_try() {
     );
     let bad = said("{ runtime: 'tokyo' }");
     assert!(
-        bad.contains("`runtime` is \"tokyo\"") && bad.contains("tokio-current"),
+        bad.contains("`runtime` is \"tokyo\"") && bad.contains(last_runtime().name()),
         "{bad}"
     );
 }
@@ -265,6 +274,44 @@ fn defaults_follow_the_role() {
     assert_eq!(router.connect_retry().period_max, Duration::from_secs(4));
     assert!(router.qos_enabled());
     assert_eq!(router.runtime_kind(), RuntimeKind::default());
+}
+
+/// One that is compiled in, another than the default if there is one.
+fn last_runtime() -> RuntimeKind {
+    RuntimeKind::available().last().expect("one is compiled in")
+}
+
+#[test]
+fn the_runtime_is_told_how_to_start() {
+    assert_eq!(
+        Config::default().runtime_options(),
+        RuntimeOptions::default()
+    );
+    let config = Config::default()
+        .with("runtime_threads", "3")
+        .with("runtime_cpus", "[0, 5]")
+        .with("runtime_scheduling", "'round-robin:20'")
+        .with("runtime_uring_required", "true");
+    config.validate().unwrap();
+    let expected = RuntimeOptions {
+        threads: Some(3),
+        cpus: vec![0, 5],
+        scheduling: Scheduling::RoundRobin(20),
+        uring_required: true,
+        ..RuntimeOptions::default()
+    };
+    assert_eq!(config.runtime_options(), expected);
+    for (key, bad, word) in [
+        ("runtime_cpus", "[-1]", "a list of cpus such as [0, 1]"),
+        ("runtime_cpus", "[0.5]", "a list of cpus"),
+        ("runtime_cpus", "2", "a list of cpus"),
+        ("runtime_scheduling", "'fifo:100'", "fifo:1 to fifo:99"),
+        ("runtime_scheduling", "7", "nice:-20 to nice:19"),
+        ("runtime_uring_required", "'yes'", "true or false"),
+    ] {
+        let error = Config::default().insert_json5(key, bad).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+    }
 }
 
 #[test]
@@ -348,10 +395,8 @@ fn builders_remember_what_they_could_not_accept() {
     let none: [&str; 0] = [];
     assert!(Config::peer().listen(none).listen_endpoints().is_empty());
     assert_eq!(
-        Config::peer()
-            .with_runtime(RuntimeKind::TokioCurrent)
-            .runtime_kind(),
-        RuntimeKind::TokioCurrent
+        Config::peer().with_runtime(last_runtime()).runtime_kind(),
+        last_runtime()
     );
 }
 

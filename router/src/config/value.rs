@@ -3,7 +3,7 @@
 //! The kinds of values that keys take, and the check of a value against its kind.
 
 use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId};
-use zonda_runtime::RuntimeKind;
+use zonda_runtime::{RuntimeKind, Scheduling};
 
 use super::json5::Value;
 
@@ -37,6 +37,10 @@ pub enum Kind {
     KeyText,
     /// The name of a runtime.
     Runtime,
+    /// A list of cpus by number.
+    Cpus,
+    /// A scheduling class of threads.
+    Scheduling,
     /// Anything; may be addressed below its own path.
     Tree,
 }
@@ -94,10 +98,9 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         (Kind::KeyText, Value::Text(t)) => {
             KeyExpr::try_from(t.as_str()).is_ok() && !t.contains('*')
         }
-        (Kind::Runtime, Value::Text(t)) => {
-            t.parse::<RuntimeKind>().map_err(|e| e.to_string())?;
-            true
-        }
+        (Kind::Runtime, Value::Text(t)) => t.parse::<RuntimeKind>().is_ok(),
+        (Kind::Cpus, Value::List(_)) => cpus(value).is_some(),
+        (Kind::Scheduling, Value::Text(t)) => t.parse::<Scheduling>().is_ok(),
         (Kind::Texts, Value::List(items)) => texts(items).is_some(),
         (Kind::Roles, Value::List(items)) => {
             texts(items).is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok()))
@@ -121,9 +124,29 @@ fn in_words(kind: Kind) -> String {
         Kind::Endpoints => "a list of endpoints such as [\"tcp/127.0.0.1:7447\"]".into(),
         Kind::Id => "1 to 32 hexadecimal digits, not zero, such as \"a1b2\"".into(),
         Kind::KeyText => "a key without wildcards".into(),
-        Kind::Runtime => "the name of a runtime".into(),
+        Kind::Runtime => format!(
+            "one of those compiled in: {}",
+            RuntimeKind::available_names()
+        ),
+        Kind::Cpus => "a list of cpus such as [0, 1]".into(),
+        Kind::Scheduling => {
+            "inherit, fifo:1 to fifo:99, round-robin:1 to round-robin:99 or nice:-20 to nice:19"
+                .into()
+        }
         Kind::Tree => "any value".into(),
     }
+}
+
+/// The numbers in a list of cpus.
+pub fn cpus(value: &Value) -> Option<Vec<usize>> {
+    let Value::List(items) = value else {
+        return None;
+    };
+    let cpu = |value: &Value| match value {
+        Value::Number(n) if n.fract() == 0.0 && (0.0..=65535.0).contains(n) => Some(*n as usize),
+        _ => None,
+    };
+    items.iter().map(|item| cpu(&item.value)).collect()
 }
 
 fn texts(items: &[super::json5::Located]) -> Option<Vec<&str>> {

@@ -9,6 +9,12 @@ use clap::{Args, ValueEnum};
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
 use zonda_runtime::RuntimeKind;
 
+/// The help of `--runtime`, with the names that this program knows.
+fn runtime_help() -> String {
+    let (names, default) = (RuntimeKind::available_names(), RuntimeKind::default());
+    format!("What the node's tasks run on, of {names} [default: {default}]")
+}
+
 /// The command line of the router daemon.
 #[derive(Args, Clone, Debug, Default)]
 pub struct DaemonArgs {
@@ -61,8 +67,8 @@ pub struct DaemonArgs {
     )]
     pub adminspace_permissions: Option<Permissions>,
 
-    /// What the node's tasks run on (see `zonda info` for those built in)
-    #[arg(long, value_name = "NAME", help_heading = "Runtime and output")]
+    /// What the node's tasks run on
+    #[arg(long, value_name = "NAME", help = runtime_help(), help_heading = "Runtime and output")]
     pub runtime: Option<RuntimeKind>,
     /// Print the start line as one JSON object
     #[arg(long, help_heading = "Runtime and output")]

@@ -5,7 +5,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use zonda_codec::{Endpoint, Locator, ZenohId, transport::reason};
-use zonda_runtime::AnyRuntime;
+use zonda_runtime::with_runtime;
 use zonda_transport::{
     driver::{self, Drive, Ended},
     link::Link,
@@ -130,8 +130,16 @@ impl Shared {
             sent,
             ignored,
         };
+        // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
+        let direct = match DirectSocket::beside(&stream) {
+            Ok(direct) => direct,
+            Err(error) => {
+                tracing::warn!("no link to {zid} at {}: {error}", status.remote);
+                shared.release(zid);
+                return None;
+            }
+        };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
-        let direct = DirectSocket::beside(&stream).ok().flatten();
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
@@ -149,9 +157,7 @@ impl Shared {
         };
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
         let inbound = Inbound::new(Arc::clone(shared), face, outbox);
-        match &shared.runtime {
-            AnyRuntime::Tokio(runtime) => driver::spawn(runtime, drive, inbound),
-        }
+        with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
         shared.changed.notify(usize::MAX);
         Some(face)
     }

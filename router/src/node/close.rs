@@ -20,15 +20,13 @@ impl Node {
     /// [`CloseError::Timeout`] if peers had not taken everything by the deadline; those links are cut.
     pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = Instant::now() + deadline;
-        self.say_goodbye();
-        let all_gone = self
-            .shared
-            .wait_until(at, |state| state.faces.is_empty())
-            .await;
+        self.say_goodbye()?;
+        let all_gone = self.all_gone(at).await;
         self.finish(all_gone, deadline)
     }
 
-    /// The same for a thread without a runtime.
+    /// The same for a thread without a runtime. Also for one that drives the node's own runtime, as in a callback:
+    /// what only that thread could do is then cut by the deadline.
     ///
     /// # Errors
     /// As [`Node::close`].
@@ -36,11 +34,24 @@ impl Node {
     /// # Blocking
     /// At most `deadline`.
     pub fn close_blocking(&self, deadline: Duration) -> Result<(), CloseError> {
-        zonda_runtime::block_on(self.close(deadline))
+        let at = Instant::now() + deadline;
+        self.say_goodbye()?;
+        // The thread's own clock: the runtime's may be driven by this very thread.
+        let all_gone = zonda_runtime::block_on_until(at, self.all_gone(at)).unwrap_or(false);
+        self.finish(all_gone, deadline)
     }
 
-    fn say_goodbye(&self) {
+    async fn all_gone(&self, at: Instant) -> bool {
+        self.shared
+            .wait_until(at, |state| state.faces.is_empty())
+            .await
+    }
+
+    fn say_goodbye(&self) -> Result<(), CloseError> {
         let shared = &self.shared;
+        if shared.is_forked() {
+            return Err(CloseError::Forked);
+        }
         shared.set_closed();
         let mut state = shared.state.lock();
         let outboxes: Vec<Arc<Outbox>> = state
@@ -58,6 +69,7 @@ impl Node {
             outbox.close(reason::GENERIC);
         }
         shared.changed.notify(usize::MAX);
+        Ok(())
     }
 
     /// Cuts what did not end by itself.

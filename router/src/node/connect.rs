@@ -8,7 +8,7 @@ use std::{
 };
 
 use zonda_codec::{Endpoint, WhatAmI};
-use zonda_runtime::AnyRuntime;
+use zonda_runtime::with_runtime;
 use zonda_transport::{
     dial::{Backoff, DialError, RetryPolicy, open_link},
     link::Link,
@@ -51,11 +51,9 @@ impl Shared {
 
     async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
         let limit = self.config.open_timeout();
-        match &self.runtime {
-            AnyRuntime::Tokio(runtime) => {
-                open_link(runtime, endpoint, &self.parameters(), limit).await
-            }
-        }
+        with_runtime!(&self.runtime, runtime => {
+            open_link(runtime, endpoint, &self.parameters(), limit).await
+        })
     }
 
     /// One attempt at each endpoint in turn, until one succeeds: what a client does, which has one connection.

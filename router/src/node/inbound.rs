@@ -36,6 +36,8 @@ use super::{
 /// The receiving end of one face.
 pub(super) struct Inbound {
     shared: Arc<Shared>,
+    /// The end of the connection was told.
+    over: bool,
     face: FaceId,
     /// The way back to the neighbour.
     outbox: Arc<Outbox>,
@@ -162,6 +164,7 @@ impl Inbound {
     pub(super) fn new(shared: Arc<Shared>, face: FaceId, outbox: Arc<Outbox>) -> Self {
         Self {
             shared,
+            over: false,
             face,
             outbox,
             cache: RouteCache::default(),
@@ -416,7 +419,18 @@ impl Handler for Inbound {
     }
 
     fn closed(&mut self, ended: Ended) {
+        self.over = true;
         self.shared.remove_face(self.face, &ended);
+    }
+}
+
+impl Drop for Inbound {
+    /// A reading task that is dropped with its runtime, or that panics, takes its connection along.
+    fn drop(&mut self) {
+        if !self.over && !self.shared.is_forked() {
+            self.outbox.abandon();
+            self.closed(Ended::Abandoned);
+        }
     }
 }
 

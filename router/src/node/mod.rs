@@ -150,7 +150,14 @@ impl Node {
         self.shared.clock.new_timestamp(ntp64_now())
     }
 
-    /// True once [`Node::close`] was called.
+    /// True in a process that was forked off after the node was opened. The node's threads are not in it: every call
+    /// fails or gives nothing, none waits, and nothing of it disturbs the process that opened the node.
+    #[must_use]
+    pub fn is_forked(&self) -> bool {
+        self.shared.is_forked()
+    }
+
+    /// True once [`Node::close`] was called, and where [`Node::is_forked`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed()

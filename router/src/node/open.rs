@@ -8,7 +8,7 @@ use std::{
 };
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
-use zonda_runtime::{AnyRuntime, RuntimeOptions};
+use zonda_runtime::{AnyRuntime, with_runtime};
 use zonda_transport::listen::{ListenError, ListenOptions, Listening, listen_with};
 
 use crate::{
@@ -105,11 +105,9 @@ impl Node {
             options.pending_max = pending_max;
         }
         let door = Arc::new(Door(Arc::clone(&self.shared)));
-        match &self.shared.runtime {
-            AnyRuntime::Tokio(runtime) => {
-                listen_with(runtime, endpoint, self.shared.parameters(), door, options)
-            }
-        }
+        with_runtime!(&self.shared.runtime, runtime => {
+            listen_with(runtime, endpoint, self.shared.parameters(), door, options)
+        })
     }
 
     /// A client's first connection, tried as often as the configuration says.
@@ -169,14 +167,16 @@ impl Shared {
 
 fn start_runtime(config: &Config) -> Result<AnyRuntime, OpenError> {
     if let Some(runtime) = config.runtime_handle() {
+        if runtime.is_shut_down() {
+            return Err(OpenError::Runtime {
+                runtime: runtime.name().to_owned(),
+                reason: "the runtime that was handed over is shut down".to_owned(),
+            });
+        }
         return Ok(runtime.clone());
     }
     let kind = config.runtime_kind();
-    let options = RuntimeOptions {
-        threads: config.runtime_threads(),
-        ..RuntimeOptions::default()
-    };
-    AnyRuntime::start(kind, &options).map_err(|error| OpenError::Runtime {
+    AnyRuntime::start(kind, &config.runtime_options()).map_err(|error| OpenError::Runtime {
         runtime: kind.to_string(),
         reason: error.to_string(),
     })

@@ -318,7 +318,7 @@ impl Shared {
         publication: &Publication<'a>,
     ) -> Result<PushBody<'a>, PublishError> {
         if self.is_closed() {
-            return Err(PublishError::Closed);
+            return Err(self.cannot_publish());
         }
         let size =
             publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);

@@ -198,6 +198,9 @@ impl PublisherFace {
     /// Whether any subscriber is known that a message would reach.
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
+        if self.shared.is_forked() {
+            return false;
+        }
         let state = self.shared.state.lock();
         state.table.has_matching_subscribers(
             self.shared.local,
@@ -224,6 +227,9 @@ impl PublisherFace {
 impl Drop for PublisherFace {
     fn drop(&mut self) {
         let shared = &self.shared;
+        if shared.is_forked() {
+            return;
+        }
         drop(self.at_hand());
         shared.update(|state| {
             state

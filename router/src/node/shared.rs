@@ -18,7 +18,7 @@ use event_listener::Event;
 use zonda_codec::{
     Encode, EncodeError, KeyExpr, Locator, Ntp64, Priority, Reliability, WhatAmI, Writer, ZenohId,
 };
-use zonda_runtime::AnyRuntime;
+use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
     outbox::Outbox,
@@ -77,6 +77,8 @@ pub(super) struct Shared {
     /// The table's generation, readable without the lock.
     generation: AtomicU64,
     closed: AtomicBool,
+    /// The process that opened the node, in which its threads are.
+    origin: Origin,
     next_id: AtomicU32,
     /// Told whenever a connection comes or goes, and on close.
     pub(super) changed: Event,
@@ -124,6 +126,7 @@ impl Shared {
             state: Mutex::new(state),
             generation,
             closed: AtomicBool::new(false),
+            origin: Origin::here(),
             next_id: AtomicU32::new(1),
             changed: Event::new(),
         }
@@ -135,9 +138,26 @@ impl Shared {
         self.generation.load(Ordering::Acquire)
     }
 
+    /// Closed, or of no use to this process.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.closed.load(Ordering::Acquire) || self.is_forked()
+    }
+
+    /// Whether this process was forked off from the one that opened the node. Its threads are not here, and its lock
+    /// may be held by one of them for ever, so nothing may be asked of it but this.
+    #[inline]
+    pub(super) fn is_forked(&self) -> bool {
+        self.origin.is_elsewhere()
+    }
+
+    /// Why nothing can be published on a closed node.
+    #[cold]
+    pub(super) fn cannot_publish(&self) -> PublishError {
+        match self.is_forked() {
+            true => PublishError::Forked,
+            false => PublishError::Closed,
+        }
     }
 
     /// Marks the node closed; tells whether it was open.
@@ -193,6 +213,7 @@ impl Shared {
     pub(super) fn may_declare(&self, key: &KeyExpr<'_>) -> Result<(), DeclareError> {
         let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
         match len > limit {
+            _ if self.is_forked() => Err(DeclareError::Forked),
             _ if self.is_closed() => Err(DeclareError::Closed),
             true => Err(DeclareError::KeyTooLong { len, limit }),
             false => Ok(self.state.lock().table.check_key(key)?),
@@ -216,6 +237,9 @@ impl Shared {
     }
 
     pub(super) fn undeclare_subscriber(&self, id: SubscriberId) {
+        if self.is_forked() {
+            return;
+        }
         let (sink, routes) = self.update(|state| {
             state
                 .table
@@ -236,6 +260,14 @@ impl Shared {
         key: KeyExpr<'static>,
         publisher: Option<u32>,
     ) -> Arc<Route> {
+        if self.is_forked() {
+            return Arc::new(Route {
+                generation: self.generation(),
+                key,
+                remote: Default::default(),
+                local: Default::default(),
+            });
+        }
         let state = self.state.lock();
         self.resolve_in(&state, from, key, publisher)
     }
@@ -267,7 +299,7 @@ impl Shared {
     /// The route of a key that no publisher was declared for, from a bounded cache.
     pub(super) fn undeclared_route(&self, key: &KeyExpr<'_>) -> Result<Arc<Route>, PublishError> {
         if self.is_closed() {
-            return Err(PublishError::Closed);
+            return Err(self.cannot_publish());
         }
         let size = key.as_str().len();
         if size > KEY_BYTES_MAX {
@@ -333,6 +365,9 @@ impl Shared {
     }
 
     pub(super) fn locators(&self) -> Vec<Locator> {
+        if self.is_forked() {
+            return Vec::new();
+        }
         self.state
             .lock()
             .listening
@@ -342,6 +377,9 @@ impl Shared {
     }
 
     pub(super) fn links(&self) -> Vec<LinkStatus> {
+        if self.is_forked() {
+            return Vec::new();
+        }
         let state = self.state.lock();
         let status = |(&id, face): (&FaceId, &Face)| {
             let sent = face.outbox.counters().snapshot();

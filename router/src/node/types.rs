@@ -105,6 +105,11 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
     /// Nothing was queued for this peer because its queue is full and the caller asked not to wait.
     #[error("the send queue of peer {peer} is full")]
     WouldBlock {
@@ -157,6 +162,11 @@ pub enum PublishError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclareError {
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
     /// The key is not a valid key expression.
     #[error(transparent)]
     Key(#[from] KeyExprError),
@@ -227,6 +237,11 @@ pub enum OpenError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloseError {
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
     /// Some peer had not taken its queued messages by the deadline; they are lost.
     #[error("{links} link(s) had unsent messages after {after:?}; they were dropped")]
     Timeout {

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::TokioRuntime;
+use crate::yielding::yield_now;
 use crate::{PreciseTimer, Runtime};
 
 /// A timer for short waits, as coarse as tokio's on this platform.
@@ -20,7 +21,7 @@ impl TokioTimer {
 impl PreciseTimer for TokioTimer {
     async fn wait(&mut self, delay: Duration) {
         if delay.is_zero() {
-            return ::tokio::task::yield_now().await;
+            return yield_now().await;
         }
         self.runtime.sleep_until(Instant::now() + delay).await;
     }

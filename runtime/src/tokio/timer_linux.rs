@@ -13,6 +13,7 @@ use rustix::time::{
 };
 
 use super::TokioRuntime;
+use crate::yielding::yield_now;
 use crate::{PreciseTimer, Runtime};
 
 /// A timer for short waits, late by some 15 us. Holds one descriptor; without one it is as coarse as tokio's.
@@ -77,7 +78,7 @@ async fn expire(descriptor: &AsyncFd<OwnedFd>, delay: Duration) -> io::Result<()
 impl PreciseTimer for TokioTimer {
     async fn wait(&mut self, delay: Duration) {
         if delay.is_zero() {
-            return ::tokio::task::yield_now().await;
+            return yield_now().await;
         }
         let deadline = Instant::now() + delay;
         if let Some(descriptor) = &self.descriptor

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use zonda_runtime::Origin;
+
 use super::{Callback, IntoHandler, RecvError, Stored};
 
 /// A bounded queue in order of arrival: the default handler.
@@ -76,6 +78,7 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for FifoChannel {
         let handler = FifoChannelHandler {
             receiver,
             dropped: dropped.clone(),
+            origin: Origin::here(),
         };
         let callback = Callback::new(move |value| {
             let kept = match self.overflow {
@@ -96,17 +99,28 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for FifoChannel {
 pub struct FifoChannelHandler<T> {
     receiver: flume::Receiver<T>,
     dropped: Arc<AtomicU64>,
+    origin: Origin,
 }
 
 impl<T> FifoChannelHandler<T> {
+    /// Whoever fills the queue, and its lock, may be left behind in the parent of a process that was forked off.
+    fn check(&self) -> Result<(), RecvError> {
+        match self.origin.is_elsewhere() {
+            true => Err(RecvError::Forked),
+            false => Ok(()),
+        }
+    }
+
     /// Takes the next value.
     ///
     /// # Errors
-    /// [`RecvError::Closed`] once the queue is empty and its subscriber gone.
+    /// [`RecvError::Closed`] once the queue is empty and its subscriber gone; [`RecvError::Forked`] in another process
+    /// than the subscriber's.
     ///
     /// # Blocking
     /// Until there is a value.
     pub fn recv(&self) -> Result<T, RecvError> {
+        self.check()?;
         self.receiver.recv().map_err(|_| RecvError::Closed)
     }
 
@@ -118,6 +132,7 @@ impl<T> FifoChannelHandler<T> {
     /// # Cancel safety
     /// Dropping the future loses nothing.
     pub async fn recv_async(&self) -> Result<T, RecvError> {
+        self.check()?;
         self.receiver
             .recv_async()
             .await
@@ -129,6 +144,7 @@ impl<T> FifoChannelHandler<T> {
     /// # Errors
     /// As [`recv`](Self::recv).
     pub fn try_recv(&self) -> Result<Option<T>, RecvError> {
+        self.check()?;
         match self.receiver.try_recv() {
             Ok(value) => Ok(Some(value)),
             Err(flume::TryRecvError::Empty) => Ok(None),
@@ -144,6 +160,7 @@ impl<T> FifoChannelHandler<T> {
     /// # Blocking
     /// At most `limit`.
     pub fn recv_timeout(&self, limit: Duration) -> Result<Option<T>, RecvError> {
+        self.check()?;
         match self.receiver.recv_timeout(limit) {
             Ok(value) => Ok(Some(value)),
             Err(flume::RecvTimeoutError::Timeout) => Ok(None),
@@ -164,7 +181,7 @@ impl<T> FifoChannelHandler<T> {
 
     /// The values as they come; ends when the subscriber is gone. Each step blocks.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        self.receiver.iter()
+        std::iter::from_fn(|| self.recv().ok())
     }
 
     /// The values that are there, without waiting.

@@ -54,6 +54,11 @@ pub enum RecvError {
     /// Nothing is left, and nothing will come: the subscriber is undeclared or its session closed.
     #[error("the subscriber is closed")]
     Closed,
+    /// This process was forked off after the subscriber was declared; nothing will come here.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
 }
 
 impl<T> IntoHandler<T> for (flume::Sender<T>, flume::Receiver<T>)

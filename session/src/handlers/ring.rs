@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use event_listener::{Event, Listener};
 use parking_lot::Mutex;
+use zonda_runtime::Origin;
 
 use super::{Callback, IntoHandler, RecvError, Stored};
 
@@ -54,7 +55,8 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for RingChannel {
         });
         let writer = Writer(ring.clone());
         let callback = Callback::new(move |value| writer.push(value));
-        (callback, RingChannelHandler { ring })
+        let origin = Origin::here();
+        (callback, RingChannelHandler { ring, origin })
     }
 }
 
@@ -114,13 +116,15 @@ impl<T> Drop for Writer<T> {
 /// The reading side of a [`RingChannel`].
 pub struct RingChannelHandler<T> {
     ring: Arc<Ring<T>>,
+    origin: Origin,
 }
 
 impl<T> RingChannelHandler<T> {
     /// Takes the oldest value of the ring.
     ///
     /// # Errors
-    /// [`RecvError::Closed`] once the ring is empty and its subscriber gone.
+    /// [`RecvError::Closed`] once the ring is empty and its subscriber gone; [`RecvError::Forked`] in another process
+    /// than the subscriber's.
     ///
     /// # Blocking
     /// Until there is a value.
@@ -162,7 +166,11 @@ impl<T> RingChannelHandler<T> {
     /// # Errors
     /// As [`recv`](Self::recv).
     pub fn try_recv(&self) -> Result<Option<T>, RecvError> {
-        self.ring.take()
+        // Whoever fills the ring, and its lock, may be left behind in the parent of a process that was forked off.
+        match self.origin.is_elsewhere() {
+            true => Err(RecvError::Forked),
+            false => self.ring.take(),
+        }
     }
 
     /// Takes the oldest value of the ring if one comes within `limit`.

@@ -32,6 +32,9 @@ pub enum Ended {
     /// The peer said Close.
     #[error("closed by the peer with reason {0}")]
     Remote(u8),
+    /// The task that drove it is gone: with its runtime, or by a panic.
+    #[error("the task that drove it is gone")]
+    Abandoned,
     /// The peer shut the socket down without a Close.
     #[error("the peer hung up")]
     HungUp,
@@ -78,7 +81,7 @@ pub struct Drive {
 /// Starts the two tasks of a connection on `runtime`.
 pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) {
     let tasks = runtime.clone();
-    runtime.spawn("zonda-link", move || async move {
+    runtime.spawn("zonda-rx", move || async move {
         let Drive {
             stream,
             unread,

@@ -126,7 +126,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             count(&self.counters.evicted);
         }
         let reception = Arc::clone(self);
-        self.runtime.spawn("zonda-handshake", move || async move {
+        let task = "zonda-handshake";
+        self.runtime.spawn_brief(task, move || async move {
             let mut acceptor = Acceptor::new(reception.local.clone(), Arc::clone(&reception.key));
             acceptor.set_epoch(reception.epoch());
             let hearing = reception.hear(&mut acceptor, stream, remote);

@@ -297,6 +297,14 @@ impl Outbox {
         self.signals.raise(signal::ABORT);
     }
 
+    /// Ends a connection whose tasks are gone, with their runtime or by a panic: shuts the socket down, as nobody else
+    /// will. What is queued is lost.
+    pub fn abandon(&self) {
+        self.end(Ended::Abandoned);
+        self.signals.raise(signal::ABORT);
+        self.shutdown();
+    }
+
     /// Notes how the connection ended, if nobody did before, and lets everybody who waits for it know.
     pub(crate) fn end(&self, ended: Ended) {
         // Whoever comes first knows the cause; what follows are its consequences.

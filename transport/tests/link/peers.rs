@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
-use zonda_runtime::{RuntimeOptions, TokioRuntime, block_on_until};
+use zonda_runtime::{AnyRuntime, Runtime, RuntimeKind, RuntimeOptions, block_on_until};
 use zonda_transport::link::Link;
 use zonda_transport::listen::{Admission, ListenOptions, Listening, listen_with};
 use zonda_transport::protocol::handshake::{Acceptor, CookieKey, HandshakeError, Opener};
@@ -24,12 +24,31 @@ pub fn within<F: Future>(future: F) -> F::Output {
     block_on_until(Instant::now() + DEADLINE, future).expect("in time")
 }
 
-pub fn runtime() -> TokioRuntime {
+/// Every runtime that is compiled in and that the system has.
+pub fn runtimes() -> impl Iterator<Item = AnyRuntime> {
     let options = RuntimeOptions {
         threads: Some(2),
+        uring_required: true,
         ..RuntimeOptions::default()
     };
-    TokioRuntime::start_multi_thread(&options).expect("a runtime")
+    RuntimeKind::available().filter_map(move |kind| {
+        let started = AnyRuntime::start(kind, &options);
+        match &started {
+            Ok(_) => eprintln!("on {kind}"),
+            Err(error) if kind == RuntimeKind::Uring => eprintln!("SKIPPED: {error}"),
+            Err(error) => panic!("{kind} does not start: {error}"),
+        }
+        started.ok()
+    })
+}
+
+/// Evaluates an expression with each of [`runtimes`] in turn.
+macro_rules! each_runtime {
+    ($runtime:ident => $body:expr) => {
+        for any in $crate::peers::runtimes() {
+            zonda_runtime::with_runtime!(&any, $runtime => $body)
+        }
+    };
 }
 
 pub fn node(id: u128) -> LocalParameters {
@@ -97,16 +116,16 @@ pub struct House {
 }
 
 impl House {
-    pub fn at(runtime: &TokioRuntime, place: &str, options: ListenOptions) -> House {
+    pub fn at<R: Runtime>(runtime: &R, place: &str, options: ListenOptions) -> House {
         House::guarded(runtime, place, options, |_| Ok(()))
     }
 
-    pub fn open(runtime: &TokioRuntime) -> House {
+    pub fn open<R: Runtime>(runtime: &R) -> House {
         House::at(runtime, "tcp/127.0.0.1:0", ListenOptions::default())
     }
 
-    pub fn guarded(
-        runtime: &TokioRuntime,
+    pub fn guarded<R: Runtime>(
+        runtime: &R,
         place: &str,
         options: ListenOptions,
         decide: impl Fn(&Established) -> Result<(), u8> + Send + Sync + 'static,

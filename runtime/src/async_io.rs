@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the backends `smol` and `async-std` have in common: sockets and timers on the reactor of the crate async-io.
+//!
+//! The reactor is one for the whole process and no runtime's property: what is registered with it works in tasks of any
+//! executor and on any thread. It starts one thread by itself, `async-io`, that waits for events whenever no thread of
+//! an executor does, and stays until the process ends.
+
+mod stream;
+mod turn;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use ::async_io::{Async, Timer};
+use socket2::SockRef;
+
+pub use self::stream::{ReactorRead, ReactorWrite};
+pub use self::stream::{join, split};
+use crate::yielding::yield_now;
+use crate::{Origin, PreciseTimer};
+
+/// Makes the process's reactor ready.
+///
+/// # Errors
+/// In a process that was forked off after its parent used the reactor: the two would take each other's events.
+pub fn start_reactor() -> io::Result<()> {
+    static ORIGIN: OnceLock<Origin> = OnceLock::new();
+    if ORIGIN.get_or_init(Origin::here).is_elsewhere() {
+        return Err(io::Error::other(
+            "this process was forked off while smol or async-std was in use: take another runtime, or fork before",
+        ));
+    }
+    ::async_io::block_on(async {});
+    Ok(())
+}
+
+/// A listening socket on the reactor of async-io.
+#[derive(Debug)]
+pub struct ReactorListener(Async<TcpListener>);
+
+/// A timer for short waits, late by some 15 us on Linux. It holds nothing between waits.
+#[derive(Debug)]
+pub struct ReactorTimer(());
+
+pub fn timer() -> ReactorTimer {
+    ReactorTimer(())
+}
+
+impl PreciseTimer for ReactorTimer {
+    async fn wait(&mut self, delay: Duration) {
+        if delay.is_zero() {
+            return yield_now().await;
+        }
+        Timer::after(delay).await;
+    }
+}
+
+/// A pause that only the reactor ends, so that it looks at the sockets first: an executor of this kind runs hundreds of
+/// ready tasks before it does.
+const PAUSE: Duration = Duration::from_micros(20);
+
+pub async fn pause() {
+    Timer::after(PAUSE).await;
+}
+
+pub async fn sleep_until(deadline: Instant) {
+    Timer::at(deadline).await;
+}
+
+pub fn adopt(stream: TcpStream) -> io::Result<(ReactorRead, ReactorWrite)> {
+    Ok(split(Async::new(stream)?))
+}
+
+pub async fn connect(to: SocketAddr) -> io::Result<TcpStream> {
+    Async::<TcpStream>::connect(to).await?.into_inner()
+}
+
+/// Connects a socket that exists already.
+pub async fn connect_socket(socket: TcpStream, to: SocketAddr) -> io::Result<TcpStream> {
+    socket.set_nonblocking(true)?;
+    match SockRef::from(&socket).connect(&to.into()) {
+        Err(error) if !is_under_way(&error) => return Err(error),
+        _ => {}
+    }
+    let socket = Async::new_nonblocking(socket)?;
+    socket.writable().await?;
+    if let Some(error) = socket.get_ref().take_error()? {
+        return Err(error);
+    }
+    socket.into_inner()
+}
+
+/// What connecting a non-blocking socket says on Unix when it has begun.
+#[cfg(unix)]
+const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
+/// Elsewhere it is [`io::ErrorKind::WouldBlock`].
+#[cfg(not(unix))]
+const IN_PROGRESS: i32 = i32::MIN;
+
+/// Whether a non-blocking connect has begun and its end must be waited for.
+fn is_under_way(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(IN_PROGRESS)
+}
+
+pub fn listen(listener: TcpListener) -> io::Result<ReactorListener> {
+    Async::new(listener).map(ReactorListener)
+}
+
+/// Takes a connection off the queue only when it hands it out, so giving up the wait loses none.
+pub async fn accept(listener: &mut ReactorListener) -> io::Result<(TcpStream, SocketAddr)> {
+    let (stream, from) = listener.0.read_with(TcpListener::accept).await?;
+    stream.set_nonblocking(true)?;
+    Ok((stream, from))
+}

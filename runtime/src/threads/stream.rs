@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The two halves of a TCP stream in blocking mode.
+//!
+//! A read that is all its task waits for is one recv(2), which waits in the kernel for the bytes. A write is one
+//! sendmsg(2) that takes what it can, and waits in a second one only for what the socket did not take.
+
+use std::io::{self, IoSlice};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+
+use rustix::event::PollFlags;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
+use socket2::Socket;
+
+use super::core::Core;
+use super::wait::{self, How};
+use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
+
+/// No signal for a peer that is gone: an error says it.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: SendFlags = SendFlags::NOSIGNAL;
+/// There the socket itself is told not to raise signals.
+#[cfg(target_vendor = "apple")]
+const SEND: SendFlags = SendFlags::empty();
+
+/// Receiving half of a TCP stream of the `threads` backend.
+pub struct ThreadsRead {
+    core: Arc<Core>,
+    socket: Arc<Socket>,
+}
+
+/// Sending half of a TCP stream of the `threads` backend.
+pub struct ThreadsWrite {
+    core: Arc<Core>,
+    socket: Arc<Socket>,
+}
+
+/// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
+pub(super) fn split(
+    core: &Arc<Core>,
+    stream: TcpStream,
+) -> io::Result<(ThreadsRead, ThreadsWrite)> {
+    stream.set_nonblocking(false)?;
+    let socket = Arc::new(Socket::from(stream));
+    core.enrol_socket(&socket)?;
+    let read = ThreadsRead {
+        core: Arc::clone(core),
+        socket: Arc::clone(&socket),
+    };
+    let core = Arc::clone(core);
+    Ok((read, ThreadsWrite { core, socket }))
+}
+
+/// Undoes [`split`]. The stream is non-blocking then.
+pub(super) fn join(read: ThreadsRead, write: ThreadsWrite) -> io::Result<TcpStream> {
+    if !Arc::ptr_eq(&read.socket, &write.socket) {
+        let apart = "halves of different streams";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, apart));
+    }
+    drop(write);
+    // A wait that was given up just now may still hold it: then it is left the old descriptor.
+    let socket = Arc::try_unwrap(read.socket).or_else(|shared| shared.try_clone())?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+impl LinkRead for ThreadsRead {
+    async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        let spare = buf.spare_mut();
+        if spare.is_empty() {
+            let full = io::Error::new(io::ErrorKind::InvalidInput, "a read into a full buffer");
+            return (Err(full), buf);
+        }
+        let receive = |how| {
+            let flags = match how {
+                How::AtOnce => RecvFlags::DONTWAIT,
+                How::Waiting => RecvFlags::empty(),
+            };
+            Ok(recv(&*self.socket, &mut *spare, flags)?.0)
+        };
+        let source = (&self.socket, PollFlags::IN);
+        let result = wait::call(&self.core, source, false, receive).await;
+        if let Ok(n) = result {
+            buf.advance(n);
+        }
+        (result, buf)
+    }
+}
+
+/// Gives the socket what is left of `segments`, as much as it takes without saying that it would have to wait.
+fn send_rest<S: Segments>(
+    socket: &Socket,
+    segments: &S,
+    cursor: &mut Cursor,
+    how: How,
+) -> io::Result<()> {
+    let flags = match how {
+        How::AtOnce => SEND | SendFlags::DONTWAIT,
+        How::Waiting => SEND,
+    };
+    loop {
+        let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
+        let used = cursor.gather(segments, &mut slices);
+        if used == 0 {
+            return Ok(());
+        }
+        let mut nothing = SendAncillaryBuffer::default();
+        match sendmsg(socket, &slices[..used], &mut nothing, flags)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            taken => cursor.advance(segments, taken),
+        }
+    }
+}
+
+impl LinkWrite for ThreadsWrite {
+    async fn write_all<S: Segments>(&mut self, mut segments: S) -> (io::Result<()>, S) {
+        let mut cursor = Cursor::default();
+        // Held exclusively by the closure: a shared reference would have to be one that other threads may use too.
+        let send = |how| {
+            let rest = &mut segments;
+            send_rest(&self.socket, rest, &mut cursor, how)
+        };
+        let result = wait::call(&self.core, (&self.socket, PollFlags::OUT), true, send).await;
+        (result, segments)
+    }
+
+    async fn writable(&mut self) -> io::Result<()> {
+        wait::writable(&self.core, &self.socket).await
+    }
+
+    async fn shutdown(&mut self) -> io::Result<()> {
+        self.socket.shutdown(Shutdown::Write)
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One task on one thread: it is polled, and between polls the thread waits for what it wants.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use rustix::event::PollFd;
+
+use super::bell::Bell;
+use super::core::Core;
+use super::turn::{Held, Next};
+
+/// Runs `future` on the calling thread until it is ready; `None` when the runtime `core` stopped before.
+pub(super) fn run<F: Future>(core: Option<&Core>, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let bell = Bell::here();
+    if let Some(core) = core {
+        core.enrol(&bell);
+    }
+    let (turn, waker) = Held::single(&bell);
+    let mut context = Context::from_waker(&waker);
+    while !core.is_some_and(Core::is_stopped) {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return Some(output);
+        }
+        if let Next::Wait(wants) = turn.next() {
+            let mut sockets: Vec<_> = (wants.sockets.iter())
+                .map(|(socket, flags)| PollFd::new(&**socket, *flags))
+                .collect();
+            bell.wait(&mut sockets, wants.deadline);
+            drop(sockets);
+            turn.recycle(wants);
+        }
+    }
+    None
+}

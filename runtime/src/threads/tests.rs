@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is particular to threads: where they wait, that little ones share, and that all of them end.
+
+use std::future::{Future, pending, poll_fn};
+use std::io::Write;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+use rustix::net::{RecvFlags, recv};
+use socket2::Socket;
+
+use super::wait::{self, How};
+use super::{ThreadsRuntime, task};
+use crate::{
+    LinkRead, LinkWrite, Runtime, RuntimeOptions, RxBuf, block_on, block_on_until, oneshot,
+};
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn runtime() -> ThreadsRuntime {
+    ThreadsRuntime::start(&RuntimeOptions::default()).expect("a runtime")
+}
+
+fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
+    (near, listener.accept().expect("loopback").0)
+}
+
+fn within<F: Future>(future: F) -> F::Output {
+    block_on_until(Instant::now() + LONG, future).expect("in time")
+}
+
+/// Runs a task and returns what its outcome will come out of.
+fn outcome_of<T, F>(
+    runtime: &ThreadsRuntime,
+    make: impl FnOnce() -> F + Send + 'static,
+) -> oneshot::Receiver<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let (sender, outcome) = oneshot::channel();
+    runtime.spawn("zonda-test", move || {
+        let work = make();
+        async move { sender.send(work.await) }
+    });
+    outcome
+}
+
+/// Receives one byte, and tells by which kinds of call.
+async fn receive(runtime: &ThreadsRuntime, socket: &Arc<Socket>) -> Vec<How> {
+    let mut calls = Vec::new();
+    let call = |how| {
+        calls.push(how);
+        let flags = match how {
+            How::AtOnce => RecvFlags::DONTWAIT,
+            How::Waiting => RecvFlags::empty(),
+        };
+        Ok(recv(&**socket, &mut [0; 1], flags)?.0)
+    };
+    let received = wait::call(&runtime.core, (socket, PollFlags::IN), false, call).await;
+    assert_eq!(received.expect("readable"), 1);
+    calls
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    task::run(None, future).expect("nothing stops it")
+}
+
+#[test]
+fn a_read_waits_in_its_call_exactly_if_nothing_else_can_end_the_wait() {
+    let runtime = runtime();
+    let (mut near, far) = pair();
+    let far = Arc::new(Socket::from(far));
+    let far = &far;
+    near.write_all(&[1; 3]).expect("writable");
+    // One after the other, in one poll of the task.
+    run(async {
+        assert_eq!(receive(&runtime, far).await, [How::Waiting]);
+        assert_eq!(receive(&runtime, far).await, [How::Waiting]);
+    });
+    // With a deadline, for as long as there is one.
+    run(async {
+        let deadline = Instant::now() + LONG;
+        let calls = runtime.timeout_at(deadline, receive(&runtime, far)).await;
+        assert_eq!(calls.expect("in time"), [How::AtOnce]);
+        near.write_all(&[1]).expect("writable");
+        assert_eq!(receive(&runtime, far).await, [How::Waiting]);
+    });
+    // While somebody holds the waker, and not before or after.
+    run(async {
+        let (ring, mut rung) = oneshot::channel::<()>();
+        let writer = near.try_clone().expect("a descriptor");
+        let calls = {
+            let mut reading = pin!(receive(&runtime, far));
+            let mut polls = 0;
+            poll_fn(|context| {
+                polls += 1;
+                if polls == 3 {
+                    (&writer).write_all(&[1]).expect("writable");
+                }
+                assert!(pin!(&mut rung).poll(context).is_pending() || polls > 3);
+                if polls < 3 {
+                    context.waker().wake_by_ref();
+                }
+                reading.as_mut().poll(context)
+            })
+            .await
+        };
+        assert!(calls.iter().all(|how| *how == How::AtOnce));
+        near.write_all(&[1; 2]).expect("writable");
+        // That wakes it once more, in vain.
+        drop((ring, rung));
+        receive(&runtime, far).await;
+        assert_eq!(receive(&runtime, far).await, [How::Waiting]);
+    });
+}
+
+#[test]
+fn a_waker_ends_the_wait_for_a_socket() {
+    let runtime = runtime();
+    let (_near, far) = pair();
+    let (wake, mut woken) = oneshot::channel();
+    let tasks = runtime.clone();
+    let outcome = outcome_of(&runtime, move || async move {
+        let (mut read, _write) = tasks.adopt_tcp(far).expect("adopted");
+        let mut reading = pin!(read.read(RxBuf::new(10)));
+        poll_fn(|context| match reading.as_mut().poll(context) {
+            Poll::Ready(_) => Poll::Ready("nothing was sent"),
+            Poll::Pending => pin!(&mut woken).poll(context).map(|_| "woken"),
+        })
+        .await
+    });
+    wake.send(());
+    assert_eq!(within(outcome), Some("woken"));
+}
+
+#[test]
+fn a_shut_down_socket_ends_a_read_that_waits_in_its_call() {
+    let runtime = runtime();
+    let (_near, far) = pair();
+    let second = far.try_clone().expect("a descriptor");
+    let tasks = runtime.clone();
+    let outcome = outcome_of(&runtime, move || async move {
+        let (mut read, _write) = tasks.adopt_tcp(far).expect("adopted");
+        read.read(RxBuf::new(10)).await.0
+    });
+    second.shutdown(Shutdown::Both).expect("connected");
+    assert_eq!(within(outcome).expect("it ends").expect("the end"), 0);
+}
+
+#[test]
+fn a_dropped_runtime_ends_a_task_that_waits_in_a_call() {
+    let runtime = runtime();
+    let (_near, far) = pair();
+    let (mut read, write) = runtime.adopt_tcp(far).expect("adopted");
+    let outcome = outcome_of(&runtime, move || async move {
+        let _write = write;
+        let (result, buf) = read.read(RxBuf::new(10)).await;
+        result.expect_err("the runtime is gone");
+        drop(buf);
+        pending::<()>().await;
+    });
+    drop(runtime);
+    assert_eq!(within(outcome), None);
+}
+
+#[test]
+fn waits_of_strangers_share_one_thread() {
+    let runtime = runtime();
+    let (mut near, far) = pair();
+    let (mut read, mut write) = runtime.adopt_tcp(far).expect("adopted");
+    // Polled by nobody's executor: this thread only parks.
+    let never: Vec<_> = (0..100)
+        .map(|_| {
+            let mut sleep = Box::pin(runtime.sleep_until(Instant::now() + LONG * 100));
+            assert!(within(poll_fn(|context| {
+                Poll::Ready(sleep.as_mut().poll(context).is_pending())
+            })));
+            sleep
+        })
+        .collect();
+    let writer = thread::spawn(move || {
+        near.write_all(b"x").expect("writable");
+        near
+    });
+    let (result, _) = within(read.read(RxBuf::new(1)));
+    assert_eq!(result.expect("readable"), 1);
+    assert!(within(write.write_all(vec![b"y"])).0.is_ok());
+    within(write.writable()).expect("there is room");
+    // Other tests may have one of their own.
+    assert!(count_threads("zonda-wait") < 10);
+    drop(never);
+    let near = writer.join().expect("written");
+    // A wait that was given up does not keep the stream from being taken back.
+    let soon = Instant::now() + Duration::from_millis(1);
+    assert!(within(runtime.timeout_at(soon, read.read(RxBuf::new(1)))).is_none());
+    let back = runtime.release_tcp(read, write).expect("both halves");
+    assert_eq!(back.peer_addr().ok(), near.local_addr().ok());
+}
+
+/// How many threads of this process have that name.
+#[cfg(target_os = "linux")]
+fn count_threads(name: &str) -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").expect("Linux tells");
+    let names =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+    names.filter(|found| found.trim_end() == name).count()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn count_threads(_name: &str) -> usize {
+    1
+}
+
+#[test]
+fn brief_tasks_share_a_thread_and_a_panic_is_its_own() {
+    const TASKS: usize = 500;
+    let runtime = runtime();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let (begin, begun) = oneshot::channel();
+    let mut begin = Some(begin);
+    let mut wakers = Vec::new();
+    for number in 0..TASKS {
+        let (sender, tasks) = (sender.clone(), runtime.clone());
+        let (wake, woken) = oneshot::channel::<()>();
+        wakers.push(wake);
+        let begin = begin.take();
+        runtime.spawn_brief("zonda-brief", move || {
+            drop(begin);
+            assert!(number != 7, "a panic on purpose");
+            async move {
+                let _dropped = sender.clone();
+                tasks.precise_sleep(Duration::from_millis(1)).await;
+                assert!(number != 8, "a panic on purpose");
+                woken.await;
+                let thread = thread::current();
+                sender.send(thread.name() == Some("zonda-brief")).ok();
+            }
+        });
+    }
+    drop(sender);
+    let _: Option<()> = within(begun);
+    assert_eq!(count_threads("zonda-brief"), 1);
+    drop(wakers);
+    let named: Vec<bool> = receiver.iter().collect();
+    assert_eq!(named, [true; TASKS - 2]);
+}
+
+#[test]
+fn a_nested_wait_inside_of_a_task_is_not_mistaken_for_the_tasks_own() {
+    let runtime = runtime();
+    let (mut near, far) = pair();
+    let (mut inner_near, inner_far) = pair();
+    near.write_all(b"a").expect("writable");
+    inner_near.write_all(b"b").expect("writable");
+    let tasks = runtime.clone();
+    let outcome = outcome_of(&runtime, move || async move {
+        let (mut read, _write) = tasks.adopt_tcp(far).expect("adopted");
+        let (mut inner, _inner_write) = tasks.adopt_tcp(inner_far).expect("adopted");
+        let mut bytes = Vec::new();
+        let (_, buf) = read.read(RxBuf::new(1)).await;
+        bytes.extend_from_slice(buf.filled());
+        // As a callback does that waits by the runtime, or by parking only.
+        let (_, mut buf) = tasks.block_on(inner.read(RxBuf::new(1)));
+        bytes.extend_from_slice(buf.filled());
+        inner_near.write_all(b"c").expect("writable");
+        buf.clear();
+        let (_, buf) = block_on(inner.read(buf));
+        bytes.extend_from_slice(buf.filled());
+        near.write_all(b"d").expect("writable");
+        let (_, buf) = read.read(RxBuf::new(1)).await;
+        bytes.extend_from_slice(buf.filled());
+        bytes
+    });
+    assert_eq!(within(outcome).as_deref(), Some(&b"abcd"[..]));
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Waiting for a socket or a moment, on a thread of this backend or on any other.
+//!
+//! On a thread of this backend the wait is left to that thread. Elsewhere the one thread `zonda-wait` does it, so that
+//! nobody else's executor is held up.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{SockRef, Socket};
+
+use super::core::{Core, WAIT, shut_down};
+use super::turn;
+use crate::oneshot;
+
+/// What a sleep falls back to, in steps, if even the thread for it cannot be had.
+const STEP: Duration = Duration::from_millis(10);
+
+/// How a call is to be made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum How {
+    /// Without waiting: [`io::ErrorKind::WouldBlock`] says that it would have to.
+    AtOnce,
+    /// Waiting inside of the call.
+    Waiting,
+}
+
+/// A wait that the thread `zonda-wait` does for a thread of somebody else.
+struct Elsewhere {
+    done: oneshot::Receiver<()>,
+    /// Dropping it ends the wait.
+    _wanted: oneshot::Sender<()>,
+}
+
+/// What is waited for elsewhere.
+enum Goal {
+    Ready(Arc<Socket>, PollFlags),
+    Moment(Instant),
+}
+
+impl Goal {
+    /// Whether it may be reached, now that it has been waited for; else it is waited for.
+    fn poll(&self, context: &Context<'_>, waited: bool) -> bool {
+        match self {
+            Goal::Ready(..) if waited => true,
+            Goal::Ready(socket, flags) => !turn::want(context, socket, *flags),
+            Goal::Moment(moment) => {
+                Instant::now() >= *moment || !turn::want_until(context, *moment)
+            }
+        }
+    }
+}
+
+impl Elsewhere {
+    fn start(core: &Arc<Core>, goal: Goal) -> Elsewhere {
+        let (finish, done) = oneshot::channel();
+        let (wanted, mut unwanted) = oneshot::channel::<()>();
+        core.spawn_brief(WAIT, move || async move {
+            let mut waited = false;
+            poll_fn(|context| {
+                let given_up = Pin::new(&mut unwanted).poll(context).is_ready();
+                if given_up || goal.poll(context, waited) {
+                    return Poll::Ready(());
+                }
+                waited = true;
+                Poll::Pending
+            })
+            .await;
+            // The socket first: whoever hears of the end may want it for itself.
+            drop(goal);
+            finish.send(());
+        });
+        Elsewhere {
+            done,
+            _wanted: wanted,
+        }
+    }
+
+    /// Whether the goal is reached; `None` when nobody waits for it any more.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<()>> {
+        Pin::new(&mut self.done).poll(context)
+    }
+}
+
+/// Makes a call on `socket` as often as it takes until it does not say [`io::ErrorKind::WouldBlock`], and waits for
+/// `flags` in between. The first is made at once only if `eager`: else the socket is waited for before.
+pub(super) async fn call<T>(
+    core: &Arc<Core>,
+    (socket, flags): (&Arc<Socket>, PollFlags),
+    eager: bool,
+    mut call: impl FnMut(How) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut worth_trying = eager;
+    let mut elsewhere: Option<Elsewhere> = None;
+    poll_fn(|context| {
+        let own = turn::is_own(context);
+        if let Some(wait) = &mut elsewhere {
+            ready!(wait.poll(context)).ok_or_else(shut_down)?;
+            elsewhere = None;
+        }
+        let mut how = match turn::may_block(context) {
+            true => Some(How::Waiting),
+            false => (worth_trying || !own).then_some(How::AtOnce),
+        };
+        worth_trying = true;
+        while let Some(mode) = how {
+            let result = call(mode);
+            if core.is_stopped() {
+                return Poll::Ready(Err(shut_down()));
+            }
+            match result {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if mode == How::Waiting {
+                        turn::did_not_block(context);
+                    }
+                    how = None;
+                }
+                result => return Poll::Ready(result),
+            }
+        }
+        if own {
+            turn::want(context, socket, flags);
+            return Poll::Pending;
+        }
+        let goal = Goal::Ready(Arc::clone(socket), flags);
+        let wait = elsewhere.insert(Elsewhere::start(core, goal));
+        ready!(wait.poll(context)).ok_or_else(shut_down)?;
+        // Reached already: the next poll makes the call.
+        elsewhere = None;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
+/// Waits until `socket` takes bytes, is connected, or has failed.
+pub(super) async fn writable(core: &Arc<Core>, socket: &Arc<Socket>) -> io::Result<()> {
+    let ask = |how| {
+        let limit = (how == How::AtOnce).then(Timespec::default);
+        let mut sockets = [PollFd::new(&**socket, PollFlags::OUT)];
+        match poll(&mut sockets, limit.as_ref())? {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            _ => Ok(()),
+        }
+    };
+    call(core, (socket, PollFlags::OUT), false, ask).await
+}
+
+/// Completes at `deadline`, or when the runtime is shut down.
+pub(super) async fn sleep_until(core: &Arc<Core>, deadline: Instant) {
+    let mut elsewhere: Option<Elsewhere> = None;
+    poll_fn(|context| {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Poll::Ready(());
+        }
+        if turn::want_until(context, deadline) {
+            return Poll::Pending;
+        }
+        let wait = elsewhere.get_or_insert_with(|| Elsewhere::start(core, Goal::Moment(deadline)));
+        if ready!(wait.poll(context)).is_some() || core.is_stopped() {
+            return Poll::Ready(());
+        }
+        elsewhere = None;
+        thread::sleep(left.min(STEP));
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Lets other tasks of the thread, if there are any, and other threads go first.
+pub(super) async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        thread::yield_now();
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Connects a socket that is not connected yet. It becomes non-blocking.
+pub(super) async fn connect(
+    core: &Arc<Core>,
+    socket: Arc<Socket>,
+    to: std::net::SocketAddr,
+) -> io::Result<Arc<Socket>> {
+    socket.set_nonblocking(true)?;
+    match SockRef::from(&*socket).connect(&to.into()) {
+        Ok(()) => return Ok(socket),
+        Err(error) if is_under_way(&error) => {}
+        Err(error) => return Err(error),
+    }
+    writable(core, &socket).await?;
+    match socket.take_error()? {
+        None => Ok(socket),
+        Some(error) => Err(error),
+    }
+}
+
+fn is_under_way(error: &io::Error) -> bool {
+    let in_progress = rustix::io::Errno::INPROGRESS.raw_os_error();
+    error.raw_os_error() == Some(in_progress)
+        || matches!(
+            error.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+        )
+}

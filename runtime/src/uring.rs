@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The io_uring backend: completion I/O of Linux through compio's driver, tasks and timers of its own.
+//!
+//! Threads: `zonda-net-N`, one per core or as many as the options say, each with a ring, a queue of tasks and its
+//! deadlines. A task stays on the thread that it was given to, the least busy one; sockets belong to no thread, since
+//! any ring can work on any descriptor. What blocks in a callback holds up the tasks of its thread, and no new ones are
+//! given to it meanwhile. A thread ends when the last clone of the runtime is dropped, which waits for
+//! nothing.
+//!
+//! A ring is never used before it has passed a test with real messages, so that an old kernel, a sandbox or a limit
+//! shows when the runtime starts, and not on the first link. There is no silent fallback to polling.
+
+mod listener;
+mod operation;
+mod ring;
+mod self_test;
+mod shard;
+mod sleep;
+mod start;
+mod stream;
+mod task;
+mod worker;
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use compio::driver::op::Connect;
+use socket2::{Domain, Socket, Type};
+
+pub use self::listener::UringListener;
+use self::operation::Operation;
+use self::shard::Shard;
+use self::sleep::Sleep;
+use self::start::Shards;
+pub use self::stream::{UringRead, UringWrite};
+use crate::contained::contained;
+use crate::{PreciseTimer, Runtime, RuntimeOptions, park, resolve, yielding};
+
+/// A runtime on io_uring. Tasks that hold a clone keep it alive until they end.
+#[derive(Clone)]
+pub struct UringRuntime(Arc<Pool>);
+
+struct Pool {
+    shards: Shards,
+    /// Where the search for the least busy shard begins, so that equal ones take turns.
+    next: AtomicUsize,
+}
+
+impl UringRuntime {
+    /// Whether the backend is compiled in: yes.
+    pub const COMPILED_IN: bool = true;
+
+    /// Starts threads named `zonda-net-N` (the prefix is an option), by default one per available core.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] with why io_uring cannot be used here and what to try;
+    /// [`io::ErrorKind::InvalidInput`] for options that do not fit the system.
+    ///
+    /// # Blocking
+    /// A few milliseconds, while each thread tests its ring.
+    pub fn start(options: &RuntimeOptions) -> io::Result<Self> {
+        Ok(UringRuntime(Arc::new(Pool {
+            shards: Shards::start(options)?,
+            next: AtomicUsize::new(0),
+        })))
+    }
+
+    /// Tries whether this process may use io_uring now, with everything the backend needs.
+    ///
+    /// # Errors
+    /// As [`UringRuntime::start`].
+    pub fn probe() -> io::Result<()> {
+        start::probe()
+    }
+
+    /// The shard with the fewest tasks, of those that nothing holds up.
+    fn idlest(&self) -> Arc<Shard> {
+        let shards = self.0.shards.all();
+        let first = self.0.next.fetch_add(1, Ordering::Relaxed) % shards.len();
+        let (before, from) = shards.split_at(first);
+        let idlest = from
+            .iter()
+            .chain(before)
+            .min_by_key(|shard| (is_held_up(shard), shard.load()));
+        Arc::clone(idlest.unwrap_or(&shards[first]))
+    }
+
+    /// The shard that the calling thread belongs to, or else the idlest.
+    fn nearest(&self) -> Arc<Shard> {
+        let pool = self.0.shards.all()[0].pool();
+        worker::here(pool)
+            .filter(|_| !park::is_waiting())
+            .unwrap_or_else(|| self.idlest())
+    }
+}
+
+/// Whether a task holds the shard's thread up, as far as one can tell.
+fn is_held_up(shard: &Arc<Shard>) -> bool {
+    shard.is_stuck() || (park::is_waiting() && worker::is_here(shard))
+}
+
+impl fmt::Debug for UringRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UringRuntime({} threads)", self.0.shards.all().len())
+    }
+}
+
+impl Runtime for UringRuntime {
+    type Read = UringRead;
+    type Write = UringWrite;
+    type Listener = UringListener;
+    type Timer = UringTimer;
+
+    fn name(&self) -> &'static str {
+        "uring"
+    }
+
+    fn spawn<M, F>(&self, task: &'static str, make: M)
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.idlest().spawn(contained(task, make));
+    }
+
+    fn is_driven_here_only(&self) -> bool {
+        let shards = self.0.shards.all();
+        shards.len() == 1 && worker::is_here(&shards[0])
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        park::block_on(future)
+    }
+
+    fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(UringRead, UringWrite)> {
+        stream::split(stream, &self.nearest())
+    }
+
+    fn release_tcp(&self, read: UringRead, write: UringWrite) -> io::Result<TcpStream> {
+        stream::join(read, write)
+    }
+
+    async fn connect_tcp(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+        self.connect_socket(socket.into(), to).await
+    }
+
+    async fn connect_socket(&self, socket: TcpStream, to: SocketAddr) -> io::Result<TcpStream> {
+        // In the ring only a blocking socket waits for the answer.
+        socket.set_nonblocking(false)?;
+        let socket = Arc::new(socket);
+        let connect = Connect::new(Arc::clone(&socket), to.into());
+        Operation::new(&self.nearest(), connect).await.0?;
+        let socket = Arc::try_unwrap(socket).or_else(|shared| shared.try_clone())?;
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    }
+
+    fn listen_tcp(&self, listener: TcpListener) -> io::Result<UringListener> {
+        UringListener::new(listener, self.nearest())
+    }
+
+    async fn accept(&self, listener: &mut UringListener) -> io::Result<(TcpStream, SocketAddr)> {
+        listener.accept().await
+    }
+
+    async fn resolve(&self, host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
+        resolve::resolve(host, port).await
+    }
+
+    async fn sleep_until(&self, deadline: Instant) {
+        Sleep::new(self.nearest(), deadline).await;
+    }
+
+    fn precise_timer(&self) -> UringTimer {
+        UringTimer(self.nearest())
+    }
+}
+
+/// A timer for short waits, late by some 35 us. It holds no descriptor: the ring's wait takes nanoseconds.
+pub struct UringTimer(Arc<Shard>);
+
+impl PreciseTimer for UringTimer {
+    async fn wait(&mut self, delay: Duration) {
+        if delay.is_zero() {
+            return yielding::yield_now().await;
+        }
+        Sleep::new(Arc::clone(&self.0), Instant::now() + delay).await;
+    }
+}

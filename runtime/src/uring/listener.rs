@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Accepting: the ring waits until somebody connects, an ordinary call takes the connection. An accept operation that
+//! is given up could take a connection along; a wait cannot.
+
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+
+use compio::driver::op::{Interest, PollOnce};
+use socket2::SockRef;
+
+use super::operation::Operation;
+use super::shard::Shard;
+
+/// A listening socket of an io_uring runtime.
+pub struct UringListener {
+    socket: Arc<TcpListener>,
+    home: Arc<Shard>,
+}
+
+impl UringListener {
+    pub(super) fn new(listener: TcpListener, home: Arc<Shard>) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(UringListener {
+            socket: Arc::new(listener),
+            home,
+        })
+    }
+
+    pub(super) async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
+        loop {
+            match self.socket.accept() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let wait = PollOnce::new(Arc::clone(&self.socket), Interest::Readable);
+                    Operation::new(&self.home, wait).await.0?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+impl Drop for UringListener {
+    fn drop(&mut self) {
+        // A wait that was just given up holds the socket until the kernel has confirmed it. Nobody shall connect
+        // meanwhile, and another socket may listen on the port at once.
+        let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Both);
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One operation of an io_uring as a future that may be polled and dropped on any thread.
+//!
+//! On a thread of the runtime the operation goes into that thread's own ring. Elsewhere a shard does the errand and
+//! sends the outcome back. A future that was started on one thread and polled or dropped on another has its operation
+//! looked after where it was started: what belongs to a ring never leaves its thread.
+
+use std::future::Future;
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use compio::buf::BufResult;
+use compio::driver::{Key, OpCode, PushEntry};
+use send_wrapper::SendWrapper;
+
+use super::shard::Shard;
+use super::worker;
+use crate::{oneshot, park};
+
+/// What an operation ends with: the kernel's result, and the operation with its buffer. The latter is `None` only if
+/// the runtime ended meanwhile and the kernel would not let go of it.
+pub(super) type Outcome<T> = (io::Result<usize>, Option<T>);
+
+/// Where the outcome of an errand goes.
+pub(super) type Reply<T> = oneshot::Sender<(io::Result<usize>, T)>;
+
+/// See the module.
+pub(super) struct Operation<T: OpCode + Send + 'static> {
+    state: State<T>,
+    /// Of an errand: gets the outcome if this is dropped before it is ready.
+    reply: Option<Reply<T>>,
+}
+
+enum State<T> {
+    /// Not started; does not matter where, but elsewhere than on the runtime's threads it is this shard's errand.
+    New(T, Arc<Shard>),
+    /// In the ring of this shard.
+    Started(SendWrapper<Key<T>>, Arc<Shard>),
+    /// Done by a shard for another thread; the sender's end makes it give up.
+    Elsewhere(
+        oneshot::Receiver<(io::Result<usize>, T)>,
+        #[allow(dead_code)] oneshot::Sender<()>,
+    ),
+    Over,
+}
+
+impl<T: OpCode + Send + 'static> Unpin for Operation<T> {}
+
+impl<T: OpCode + Send + 'static> Operation<T> {
+    /// An operation that starts when it is polled; `home` does it if that is on a foreign thread.
+    pub(super) fn new(home: &Arc<Shard>, op: T) -> Self {
+        Operation {
+            state: State::New(op, Arc::clone(home)),
+            reply: None,
+        }
+    }
+
+    fn start(&mut self, op: T, home: Arc<Shard>) -> Poll<Outcome<T>> {
+        let mut op = Some(op);
+        // The ring of a thread that blocks in a task does nothing meanwhile.
+        let pushed = (!park::is_waiting()).then(|| {
+            worker::with_ring(home.pool(), |shard, ring| {
+                op.take().map(|op| (ring.push(op), Arc::clone(shard)))
+            })
+        });
+        match (pushed.flatten().flatten(), op) {
+            (Some((PushEntry::Ready(BufResult(result, op)), _)), _) => {
+                Poll::Ready((result, Some(op)))
+            }
+            (Some((PushEntry::Pending(key), shard)), _) => {
+                self.state = State::Started(SendWrapper::new(key), shard);
+                Poll::Pending
+            }
+            (None, Some(op)) => {
+                let shard = Arc::clone(&home);
+                self.hand_over(State::New(op, home), &shard);
+                Poll::Pending
+            }
+            (None, None) => Poll::Ready((Err(worker::shut_down()), None)),
+        }
+    }
+
+    /// Has a shard do the rest.
+    fn hand_over(&mut self, state: State<T>, shard: &Arc<Shard>) {
+        let (reply, outcome) = oneshot::channel();
+        let (wanted, given_up) = oneshot::channel();
+        let operation = Operation {
+            state,
+            reply: Some(reply),
+        };
+        shard.spawn(Errand {
+            operation,
+            given_up,
+        });
+        self.state = State::Elsewhere(outcome, wanted);
+    }
+
+    fn advance(
+        &mut self,
+        key: SendWrapper<Key<T>>,
+        shard: Arc<Shard>,
+        context: &mut Context<'_>,
+    ) -> Poll<Outcome<T>> {
+        if !key.valid() {
+            self.hand_over(State::Started(key, Arc::clone(&shard)), &shard);
+            return self.poll_outcome(context);
+        }
+        let mut key = Some(key.take());
+        let popped = worker::with_ring(shard.pool(), |_, ring| {
+            key.take().map(|key| ring.pop(key, context.waker()))
+        });
+        let key = match popped.flatten() {
+            Some(PushEntry::Ready(BufResult(result, op))) => {
+                return Poll::Ready((result, Some(op)));
+            }
+            Some(PushEntry::Pending(key)) => key,
+            None => {
+                // Polled from within the ring itself, as by a destructor: later.
+                context.waker().wake_by_ref();
+                match key {
+                    Some(key) => key,
+                    None => return Poll::Ready((Err(worker::shut_down()), None)),
+                }
+            }
+        };
+        self.state = State::Started(SendWrapper::new(key), shard);
+        Poll::Pending
+    }
+
+    fn poll_outcome(&mut self, context: &mut Context<'_>) -> Poll<Outcome<T>> {
+        let State::Elsewhere(outcome, _) = &mut self.state else {
+            return Poll::Pending;
+        };
+        Pin::new(outcome)
+            .poll(context)
+            .map(|outcome| match outcome {
+                Some((result, op)) => (result, Some(op)),
+                None => (Err(worker::shut_down()), None),
+            })
+    }
+}
+
+impl<T: OpCode + Send + 'static> Future for Operation<T> {
+    type Output = Outcome<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome<T>> {
+        let this = self.get_mut();
+        let mut progress = Poll::Pending;
+        if matches!(this.state, State::New(..))
+            && let State::New(op, home) = mem::replace(&mut this.state, State::Over)
+        {
+            progress = this.start(op, home);
+        }
+        if progress.is_pending() {
+            progress = match mem::replace(&mut this.state, State::Over) {
+                State::Started(key, shard) => this.advance(key, shard, context),
+                state => {
+                    this.state = state;
+                    this.poll_outcome(context)
+                }
+            };
+        }
+        if progress.is_ready() {
+            this.state = State::Over;
+        }
+        progress
+    }
+}
+
+impl<T: OpCode + Send + 'static> Drop for Operation<T> {
+    fn drop(&mut self) {
+        let reply = self.reply.take();
+        match mem::replace(&mut self.state, State::Over) {
+            State::New(op, _) => {
+                if let Some(reply) = reply {
+                    reply.send((Err(worker::shut_down()), op));
+                }
+            }
+            State::Started(key, shard) => {
+                let stray = Stray {
+                    key: Some(key),
+                    reply,
+                };
+                if !worker::is_here(&shard) {
+                    shard.spawn(async move { drop(stray) });
+                }
+            }
+            State::Elsewhere(..) | State::Over => {}
+        }
+    }
+}
+
+/// An operation that nobody polls any more; to be dropped where it was started, so that it is cancelled.
+struct Stray<T: OpCode + Send + 'static> {
+    key: Option<SendWrapper<Key<T>>>,
+    reply: Option<Reply<T>>,
+}
+
+impl<T: OpCode + Send + 'static> Drop for Stray<T> {
+    fn drop(&mut self) {
+        let Some(key) = self.key.take() else { return };
+        if !key.valid() {
+            // Its thread is ending. The ring sees that one operation is missing and is left behind with it.
+            return mem::forget(key);
+        }
+        worker::abandon(key.take(), self.reply.take());
+    }
+}
+
+/// The task that does an operation for another thread.
+struct Errand<T: OpCode + Send + 'static> {
+    operation: Operation<T>,
+    given_up: oneshot::Receiver<()>,
+}
+
+impl<T: OpCode + Send + 'static> Unpin for Errand<T> {}
+
+impl<T: OpCode + Send + 'static> Future for Errand<T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        if Pin::new(&mut this.given_up).poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        Pin::new(&mut this.operation)
+            .poll(context)
+            .map(|(result, op)| {
+                if let (Some(reply), Some(op)) = (this.operation.reply.take(), op) {
+                    reply.send((result, op));
+                }
+            })
+    }
+}

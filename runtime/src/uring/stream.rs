@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The two halves of a TCP stream on io_uring: the kernel fills and empties the owned buffers themselves.
+//!
+//! The socket is in blocking mode while it is adopted: an operation on a non-blocking socket would end at once with
+//! `WouldBlock` instead of waiting in the kernel. Nothing ever blocks on it, since the ring does the waiting; who
+//! writes past the ring says `MSG_DONTWAIT` each time.
+
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+
+use compio::buf::{IntoInner, IoBuf, IoVectoredBuf};
+use compio::driver::op::{Interest, PollOnce, Recv, SendVectored};
+use rustix::net::{RecvFlags, SendFlags};
+
+use super::operation::Operation;
+use super::shard::Shard;
+use super::worker;
+use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
+
+/// Receiving half of a TCP stream on io_uring.
+pub struct UringRead {
+    socket: Arc<TcpStream>,
+    home: Arc<Shard>,
+}
+
+/// Sending half of a TCP stream on io_uring.
+pub struct UringWrite {
+    socket: Arc<TcpStream>,
+    home: Arc<Shard>,
+}
+
+/// Splits a stream. `home` works for halves that are used on foreign threads.
+pub(super) fn split(stream: TcpStream, home: &Arc<Shard>) -> io::Result<(UringRead, UringWrite)> {
+    stream.set_nonblocking(false)?;
+    let socket = Arc::new(stream);
+    let read = UringRead {
+        socket: Arc::clone(&socket),
+        home: Arc::clone(home),
+    };
+    let home = Arc::clone(home);
+    Ok((read, UringWrite { socket, home }))
+}
+
+/// Undoes [`split`].
+pub(super) fn join(read: UringRead, write: UringWrite) -> io::Result<TcpStream> {
+    if !Arc::ptr_eq(&read.socket, &write.socket) {
+        let text = "halves of different streams";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    drop(write);
+    let stream = match Arc::try_unwrap(read.socket) {
+        Ok(stream) => stream,
+        // The kernel has yet to confirm that a wait was given up; that handle closes by itself.
+        Err(shared) => shared.try_clone()?,
+    };
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+fn is_interrupted<T>(result: &io::Result<T>) -> bool {
+    matches!(result, Err(error) if error.kind() == io::ErrorKind::Interrupted)
+}
+
+impl LinkRead for UringRead {
+    async fn read(&mut self, buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        let (mut block, filled) = buf.into_parts();
+        if filled == block.len() {
+            let full = io::Error::new(io::ErrorKind::InvalidInput, "a read into a full buffer");
+            return (Err(full), RxBuf::from_parts(block, filled));
+        }
+        loop {
+            let spare = IoBuf::slice(block, filled..);
+            let op = Recv::new(Arc::clone(&self.socket), spare, RecvFlags::empty());
+            let (result, op) = Operation::new(&self.home, op).await;
+            let Some(op) = op else {
+                return (result.and(Err(worker::shut_down())), RxBuf::default());
+            };
+            block = op.into_inner().into_inner();
+            if is_interrupted(&result) {
+                continue;
+            }
+            let received = *result.as_ref().unwrap_or(&0);
+            return (result, RxBuf::from_parts(block, filled + received));
+        }
+    }
+}
+
+/// What is still to be sent of some segments.
+struct Rest<S> {
+    segments: S,
+    cursor: Cursor,
+}
+
+impl<S: Segments> IoVectoredBuf for Rest<S> {
+    fn iter_slice(&self) -> impl Iterator<Item = &[u8]> {
+        self.cursor.rest(&self.segments).take(SLICES_PER_WRITE)
+    }
+}
+
+impl LinkWrite for UringWrite {
+    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        let mut rest = Rest {
+            segments,
+            cursor: Cursor::default(),
+        };
+        while rest.iter_slice().next().is_some() {
+            let op = SendVectored::new(Arc::clone(&self.socket), rest, SendFlags::NOSIGNAL);
+            let (result, op) = Operation::new(&self.home, op).await;
+            let Some(op) = op else {
+                // The runtime has ended, and the segments are the kernel's for good: there is nothing to hand back.
+                return std::future::pending().await;
+            };
+            rest = op.into_inner();
+            match result {
+                Ok(0) => return (Err(io::ErrorKind::WriteZero.into()), rest.segments),
+                Ok(taken) => rest.cursor.advance(&rest.segments, taken),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return (Err(error), rest.segments),
+            }
+        }
+        (Ok(()), rest.segments)
+    }
+
+    async fn writable(&mut self) -> io::Result<()> {
+        loop {
+            let op = PollOnce::new(Arc::clone(&self.socket), Interest::Writable);
+            let (result, _) = Operation::new(&self.home, op).await;
+            if !is_interrupted(&result) {
+                return result.map(drop);
+            }
+        }
+    }
+
+    async fn shutdown(&mut self) -> io::Result<()> {
+        self.socket.shutdown(Shutdown::Write)
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A process that is forked off while a session is open: everything there says so at once, and the session of the
+//! parent goes on as if nothing had happened. One test in a process of its own, since a fork copies all of it.
+#![cfg(unix)]
+
+mod pair;
+
+use std::time::{Duration, Instant};
+
+use fork::Fork;
+use pair::{LONG, connected_to, until_matched};
+use zonda::config::RuntimeKind;
+use zonda::handlers::{RecvError, RingChannel};
+use zonda::pubsub::{Publisher, Subscriber};
+use zonda::qos::CongestionControl;
+use zonda::{CloseError, Config, DeclareError, PublishError, Session, Wait};
+
+const SAID: &str =
+    "this process was forked off after the session was opened: open a session here, or fork before";
+
+/// What the child finds, as a list of what is wrong.
+fn faults(
+    kind: RuntimeKind,
+    session: Session,
+    publisher: &Publisher,
+    subscriber: Subscriber,
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut check = |right: bool, what: &str| {
+        if !right {
+            faults.push(what.to_owned());
+        }
+    };
+    let published = publisher.put("from the child").wait();
+    check(published == Err(PublishError::Forked), "publisher.put");
+    let published = session.put("demo/other", "x").wait();
+    check(published == Err(PublishError::Forked), "session.put");
+    let said = PublishError::Forked.to_string();
+    check(said == SAID, "the text");
+    let declared = session.declare_subscriber("demo/**").wait();
+    check(
+        matches!(declared, Err(DeclareError::Forked)),
+        "declare_subscriber",
+    );
+    let declared = session.declare_publisher("demo/key").wait();
+    check(
+        matches!(declared, Err(DeclareError::Forked)),
+        "declare_publisher",
+    );
+    check(subscriber.recv().err() == Some(RecvError::Forked), "recv");
+    check(
+        subscriber.try_recv().err() == Some(RecvError::Forked),
+        "try_recv",
+    );
+    check(
+        session.is_closed() && session.info().links().is_empty(),
+        "info",
+    );
+    check(session.close().wait() == Err(CloseError::Forked), "close");
+    drop(subscriber);
+    drop(session);
+    // A session of the child's own works where the runtime can be started a second time.
+    let own = zonda::open(
+        Config::peer()
+            .listen(["tcp/127.0.0.1:0"])
+            .with_runtime(kind),
+    )
+    .wait();
+    let may_fail = matches!(kind, RuntimeKind::Smol | RuntimeKind::AsyncStd);
+    match own {
+        Ok(own) => {
+            let heard = own
+                .declare_subscriber("own")
+                .with(RingChannel::new(3))
+                .wait();
+            check(own.put("own", "x").wait().is_ok(), "its put");
+            let heard = heard.ok().and_then(|heard| heard.recv().ok());
+            check(heard.is_some(), "a session of its own");
+            check(own.close().wait().is_ok(), "its close");
+        }
+        Err(error) => check(may_fail, &format!("open: {error}")),
+    }
+    faults
+}
+
+fn forked_while_open(kind: RuntimeKind) {
+    let a = zonda::open(
+        Config::peer()
+            .listen(["tcp/127.0.0.1:0"])
+            .with_runtime(kind),
+    )
+    .wait()
+    .unwrap();
+    let b = connected_to(&a, Config::client([] as [&str; 0]).with_runtime(kind));
+    let subscriber = b.declare_subscriber("demo/**").wait().unwrap();
+    let own = a.declare_subscriber("nothing/**").wait().unwrap();
+    let publisher = a
+        .declare_publisher("demo/key")
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
+    until_matched(&publisher);
+    publisher.put("before").wait().unwrap();
+    match fork::fork().unwrap() {
+        Fork::Child => {
+            let faults = faults(kind, a.clone(), &publisher, own);
+            for fault in &faults {
+                eprintln!("in the child, on {kind}: {fault}");
+            }
+            // Without the test harness's threads there is nothing to go back to.
+            std::process::exit(i32::from(!faults.is_empty()));
+        }
+        Fork::Parent(child) => {
+            let deadline = Instant::now() + LONG;
+            let status = loop {
+                if let Some(status) = fork::waitpid_nohang(child).unwrap() {
+                    break status;
+                }
+                assert!(Instant::now() < deadline, "the child hangs on {kind}");
+                std::thread::sleep(Duration::from_millis(1));
+            };
+            assert_eq!(status, 0, "the child's outcome on {kind}");
+        }
+    }
+    publisher.put("after").wait().unwrap();
+    for expected in ["before", "after"] {
+        let sample = subscriber.recv_timeout(LONG).unwrap().expect(expected);
+        assert_eq!(sample.payload().try_to_string().unwrap(), expected);
+    }
+    assert_eq!(a.info().links().len(), 1);
+    a.close().wait().unwrap();
+}
+
+#[test]
+fn a_process_forked_off_from_an_open_session_is_told() {
+    for kind in RuntimeKind::available() {
+        forked_while_open(kind);
+    }
+}

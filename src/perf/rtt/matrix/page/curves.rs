@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The two kinds of figure: the median over the rate, and distribution functions.
+
+use super::figure::Figure;
+use super::scale::{Logarithmic, micros};
+use crate::perf::rtt::matrix::Report;
+use crate::perf::rtt::matrix::cell::Summary;
+use crate::perf::rtt::matrix::plan::{Case, Framework};
+use crate::perf::rtt::matrix::rate::Rate;
+use crate::perf::table::short;
+
+/// A figure across the page, and one of several beside each other.
+const WIDE: (u32, u32) = (960, 440);
+const NARROW: (u32, u32) = (440, 280);
+/// Room that a label takes in height and in width.
+const LINE: f64 = 18.0;
+const LABEL: f64 = 46.0;
+/// Beyond this share of the round trips, a distribution function's axis ends.
+const MOST: f64 = 0.985;
+
+/// What one framework showed in the cases of a figure.
+struct Series {
+    framework: Framework,
+    points: Vec<(Rate, Summary)>,
+}
+
+/// The kernel's echo stands in every figure: it knows neither transports nor tasks.
+fn series(report: &Report, cases: &[Case]) -> Vec<Series> {
+    let of = |&framework: &Framework| {
+        let points = cases.iter().filter_map(|case| {
+            let is_same = |c: &Case| match framework {
+                Framework::Icmp => c.rate == case.rate,
+                Framework::Runs(_) => c == case,
+            };
+            let mut cells = report.cells.iter();
+            let cell = cells.find(|c| c.key.framework == framework && is_same(&c.key.case))?;
+            Some((case.rate, cell.summary()?))
+        });
+        Series {
+            framework,
+            points: points.collect(),
+        }
+    };
+    let all = report.plan.frameworks.iter().map(of);
+    all.filter(|s| !s.points.is_empty()).collect()
+}
+
+/// The median with its band over the rate.
+pub fn medians(report: &Report, cases: &[Case]) -> String {
+    let all = series(report, cases);
+    let mut figure = Figure::new(WIDE, "round trip, median and 2.5 to 97.5 %");
+    let frame = figure.frame();
+    let ends = |name: &'static str| {
+        let points = all.iter().flat_map(|s| &s.points);
+        points.map(move |(_, summary)| summary.at(name))
+    };
+    let low = ends("p2.5").fold(f64::INFINITY, f64::min);
+    let high = ends("p97.5").fold(0.0, f64::max);
+    if all.is_empty() {
+        return figure.finish();
+    }
+    let y = Logarithmic::new((low * 0.9, high * 1.1), (frame.y.1, frame.y.0));
+    let x = |rate: Rate| place(cases, rate, frame.x);
+    for mark in y.marks(LINE) {
+        figure.mark_y(y.at(mark), &micros(mark));
+    }
+    for case in cases {
+        figure.mark_x(x(case.rate), &case.rate.to_string());
+    }
+    figure.name_x("messages wanted per second");
+    for series in &all {
+        let line = |name: &str| -> Vec<(f64, f64)> {
+            let points = series.points.iter();
+            points
+                .map(|(rate, s)| (x(*rate), y.at(s.at(name))))
+                .collect()
+        };
+        figure.begin(series.framework.name());
+        figure.band(&line("p2.5"), &line("p97.5"));
+        let medians = line("p50");
+        figure.line(&medians);
+        for (at, (rate, summary)) in medians.into_iter().zip(&series.points) {
+            figure.dot(at, &told(series.framework, *rate, summary));
+        }
+        figure.end();
+    }
+    figure.finish()
+}
+
+/// The place of a rate: by its logarithm, and `inf` a decade beyond the last.
+fn place(cases: &[Case], rate: Rate, (left, right): (f64, f64)) -> f64 {
+    let finite = || cases.iter().filter_map(|c| c.rate.hertz());
+    let low = finite().fold(f64::INFINITY, f64::min);
+    let high = finite().fold(0.0, f64::max);
+    let has_end = cases.iter().any(|c| c.rate == Rate::Infinite);
+    let beyond = if has_end { high * 10.0 } else { high };
+    if !low.is_finite() || low >= beyond {
+        return (left + right) / 2.0;
+    }
+    let margin = 24.0;
+    let axis = Logarithmic::new((low, beyond), (left + margin, right - margin));
+    axis.at(rate.hertz().unwrap_or(beyond))
+}
+
+fn told(framework: Framework, rate: Rate, summary: &Summary) -> String {
+    let loss = match summary.lost {
+        0 => String::new(),
+        _ => format!(", {:.2} % lost", summary.loss_percent()),
+    };
+    format!(
+        "{} at {rate}: p50 {}, p99 {}; achieved {}/s{loss}{}",
+        framework.name(),
+        micros(summary.at("p50")),
+        micros(summary.at("p99")),
+        summary
+            .achieved
+            .map_or("unknown".into(), |a| short(a.median)),
+        if summary.is_disturbed() {
+            "; other programs were busy"
+        } else {
+            ""
+        }
+    )
+}
+
+/// The share of round trips that were not slower than a time, and the density of the times.
+pub fn distribution(report: &Report, case: &Case) -> String {
+    let all = series(report, &[*case]);
+    let most = |curve: fn(&Summary) -> &[(f64, f64)]| {
+        let summaries = all.iter().flat_map(|s| &s.points);
+        let shares = summaries
+            .flat_map(move |(_, s)| curve(s))
+            .map(|(_, share)| *share);
+        shares.fold(0.0, f64::max)
+    };
+    let function = format!("share of round trips, {} wanted/s", case.rate);
+    let density = format!("density, {} wanted/s", case.rate);
+    let highest = most(|s| &s.density);
+    curves(&all, &function, 1.0, |s| &s.distribution)
+        + &curves(&all, &density, highest, |s| &s.density)
+}
+
+/// Curves of shares over the time, up to that of the slowest few round trips.
+fn curves(
+    all: &[Series],
+    title: &str,
+    highest: f64,
+    curve: fn(&Summary) -> &[(f64, f64)],
+) -> String {
+    let mut figure = Figure::new(NARROW, title);
+    let frame = figure.frame();
+    let points = || {
+        let summaries = all.iter().flat_map(|s| &s.points);
+        let points = summaries.flat_map(|(_, s)| &s.distribution);
+        points
+            .filter(|(_, share)| *share <= MOST)
+            .map(|(us, _)| *us)
+    };
+    let low = points().fold(f64::INFINITY, f64::min);
+    let high = points().fold(0.0, f64::max);
+    if !low.is_finite() || highest <= 0.0 {
+        return figure.finish();
+    }
+    let (low, high) = (low * 0.9, high * 1.1);
+    let x = Logarithmic::new((low, high), frame.x);
+    let y = |share: f64| frame.y.1 + share / highest * (frame.y.0 - frame.y.1);
+    for mark in x.marks(LABEL) {
+        figure.mark_x(x.at(mark), &micros(mark));
+    }
+    for quarter in [0.0, 0.25, 0.5, 0.75, 1.0] {
+        let share = quarter * highest;
+        figure.mark_y(y(share), &format!("{:.0} %", share * 100.0));
+    }
+    for series in all {
+        figure.begin(series.framework.name());
+        for (_, summary) in &series.points {
+            let shown = curve(summary)
+                .iter()
+                .filter(|(us, _)| (low..=high).contains(us));
+            let line: Vec<_> = shown.map(|(us, share)| (x.at(*us), y(*share))).collect();
+            figure.line(&line);
+        }
+        figure.end();
+    }
+    figure.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf::rtt::backend::Backend;
+    use crate::perf::rtt::matrix::cell::tests::cell;
+
+    #[test]
+    fn rates_stand_a_decade_apart_and_inf_beyond_them() {
+        let rates = [Rate::Hertz(10.0), Rate::Hertz(100.0), Rate::Infinite];
+        let cases = rates.map(|rate| cell(Backend::Std, rate, &[]).key.case);
+        let at = rates.map(|rate| place(&cases, rate, (0.0, 248.0)));
+        assert!(
+            (at[0] - 24.0).abs() < 1e-9 && (at[1] - 124.0).abs() < 1e-9,
+            "{at:?}"
+        );
+        assert!((at[2] - 224.0).abs() < 1e-9, "{at:?}");
+        let alone = place(&cases[2..], Rate::Infinite, (0.0, 248.0));
+        assert!((alone - 124.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn dots_tell_both_rates() {
+        let cell = cell(Backend::Smol, Rate::Hertz(1e3), &[&[10, 20, 30]]);
+        let summary = cell.summary().expect("three round trips");
+        let text = told(cell.key.framework, cell.key.case.rate, &summary);
+        assert!(
+            text.starts_with("smol at 1k: p50 20") && text.contains("achieved 3.00/s"),
+            "{text}"
+        );
+        assert!(text.contains("25.00 % lost"), "{text}");
+    }
+}

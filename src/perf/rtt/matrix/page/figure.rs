@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A figure: a frame with marked axes, and series of lines, bands and dots in it. Colours come from the
+//! page's style, by the name of the series.
+
+use std::fmt::Write;
+
+/// Where the frame begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Left and right.
+    pub x: (f64, f64),
+    /// Top and bottom.
+    pub y: (f64, f64),
+}
+
+/// A figure that is being drawn.
+pub struct Figure {
+    frame: Frame,
+    svg: String,
+}
+
+impl Figure {
+    /// An empty frame in a picture of that size, with a title.
+    pub fn new((width, height): (u32, u32), title: &str) -> Self {
+        let frame = Frame {
+            x: (64.0, f64::from(width) - 14.0),
+            y: (26.0, f64::from(height) - 42.0),
+        };
+        let svg = format!(
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\
+             <text x=\"{}\" y=\"16\">{title}</text>\n",
+            frame.x.0
+        );
+        Figure { frame, svg }
+    }
+
+    /// Where the frame is.
+    pub fn frame(&self) -> Frame {
+        self.frame
+    }
+
+    /// A mark below the frame, with a line through it.
+    pub fn mark_x(&mut self, x: f64, label: &str) {
+        let (top, bottom) = self.frame.y;
+        self.add(&format!(
+            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>\
+             <text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
+            bottom + 16.0
+        ));
+    }
+
+    /// A mark left of the frame, with a line through it.
+    pub fn mark_y(&mut self, y: f64, label: &str) {
+        let (left, right) = self.frame.x;
+        self.add(&format!(
+            "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
+            left - 6.0,
+            y + 4.0
+        ));
+    }
+
+    /// What the lower axis is about.
+    pub fn name_x(&mut self, name: &str) {
+        let (left, right) = self.frame.x;
+        let (x, y) = ((left + right) / 2.0, self.frame.y.1 + 34.0);
+        self.add(&format!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{name}</text>"
+        ));
+    }
+
+    /// Begins a series; what is drawn until its end is hidden with it.
+    pub fn begin(&mut self, name: &str) {
+        self.add(&format!("<g class=\"s-{name}\" data-framework=\"{name}\">"));
+    }
+
+    /// The area between a lower and an upper line.
+    pub fn band(&mut self, lower: &[(f64, f64)], upper: &[(f64, f64)]) {
+        let around = lower.iter().chain(upper.iter().rev());
+        let points = points(around);
+        self.add(&format!("<polygon class=\"band\" points=\"{points}\"/>"));
+    }
+
+    /// A line through points.
+    pub fn line(&mut self, through: &[(f64, f64)]) {
+        let points = points(through.iter());
+        self.add(&format!("<polyline class=\"line\" points=\"{points}\"/>"));
+    }
+
+    /// A dot that says something when it is pointed at.
+    pub fn dot(&mut self, (x, y): (f64, f64), text: &str) {
+        self.add(&format!(
+            "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{text}</title></circle>"
+        ));
+    }
+
+    /// Ends the series.
+    pub fn end(&mut self) {
+        self.add("</g>");
+    }
+
+    /// The figure as a part of a page.
+    pub fn finish(mut self) -> String {
+        let ((left, right), (top, bottom)) = (self.frame.x, self.frame.y);
+        self.add(&format!(
+            "<rect class=\"frame\" x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\"/></svg>",
+            right - left,
+            bottom - top
+        ));
+        self.svg
+    }
+
+    fn add(&mut self, part: &str) {
+        writeln!(self.svg, "{part}").expect("a string takes everything");
+    }
+}
+
+fn points<'p>(of: impl Iterator<Item = &'p (f64, f64)>) -> String {
+    let each: Vec<String> = of.map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    each.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_opened_is_closed() {
+        let mut figure = Figure::new((400, 300), "a title");
+        figure.mark_x(100.0, "1k");
+        figure.mark_y(100.0, "10 µs");
+        figure.begin("std");
+        figure.line(&[(64.0, 30.0), (70.04, 31.0)]);
+        figure.band(&[(64.0, 30.0)], &[(64.0, 20.0), (65.0, 20.0)]);
+        figure.dot((64.0, 30.0), "p50");
+        figure.end();
+        let svg = figure.finish();
+        for part in [
+            "<svg viewBox=\"0 0 400 300\"",
+            "points=\"64.0,30.0 70.0,31.0\"",
+            "points=\"64.0,30.0 65.0,20.0 64.0,20.0\"",
+            "data-framework=\"std\"",
+        ] {
+            assert!(svg.contains(part), "{part} is missing in {svg}");
+        }
+        assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
+        assert!(svg.ends_with("</svg>\n"));
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Each runtime against the reference: a router and a session on it between two sessions of the reference's.
+
+use zonda::config::WhatAmI;
+
+use crate::party::{Party, Setup};
+use crate::router::{Router, free_endpoint};
+use crate::scene::Scene;
+use crate::wait::until;
+
+/// A client's configuration, ours on this runtime (a value in JSON5).
+fn ours(connect: &str, runtime: &'static str) -> Party {
+    let options = vec![("runtime", runtime)];
+    let setup = Setup::client(connect);
+    Party::Ours(Setup { options, ..setup }.ours())
+}
+
+fn theirs(connect: &str) -> Party {
+    Party::Theirs(Setup::client(connect).theirs())
+}
+
+/// Their client, our router, our client.
+pub fn routed_to_ours(runtime: &'static str) -> Scene {
+    let router = Router::process_with(&["--cfg", &format!("runtime:{runtime}")]);
+    let (from, to) = (theirs(&router.endpoint), ours(&router.endpoint, runtime));
+    connected(Scene {
+        from,
+        to,
+        router: Some(router),
+    })
+}
+
+/// Our client, our router, their client.
+pub fn routed_to_theirs(runtime: &'static str) -> Scene {
+    let Scene { from, to, router } = routed_to_ours(runtime);
+    let (from, to) = (to, from);
+    Scene { from, to, router }
+}
+
+/// Our peer that listens, their client that dials it.
+pub fn dialled_by_theirs(runtime: &'static str) -> Scene {
+    let endpoint = free_endpoint();
+    let listening = Setup::listening(WhatAmI::Peer, &endpoint);
+    let options = vec![("runtime", runtime)];
+    let from = Party::Ours(
+        Setup {
+            options,
+            ..listening
+        }
+        .ours(),
+    );
+    connected(Scene {
+        from,
+        to: theirs(&endpoint),
+        router: None,
+    })
+}
+
+fn connected(scene: Scene) -> Scene {
+    until("both are connected", || {
+        !scene.from.linked().is_empty() && !scene.to.linked().is_empty()
+    });
+    scene
+}
