@@ -95,9 +95,10 @@ fn peers_that_dial_each_other_keep_one_link() {
         };
         let ours = ours(&both(&first, &second));
         let theirs = theirs(&both(&second, &first));
-        for (from, to) in [(&ours, &theirs), (&theirs, &ours)] {
-            let subscription = to.subscribe("identity");
-            let publisher = from.matched_publisher("identity");
+        // A key for each direction, so that nobody's publisher is matched by a subscriber of its own.
+        for (key, from, to) in [("to/theirs", &ours, &theirs), ("to/ours", &theirs, &ours)] {
+            let subscription = to.subscribe(key);
+            let publisher = from.matched_publisher(key);
             for seed in 0..10 {
                 publisher.publish(&Message::put(Pattern::short(seed)));
                 assert!(subscription.next().carries(Pattern::short(seed)));

@@ -6,7 +6,7 @@
 //! A node is one chunk below its parent. All edges live in one hash table of node numbers, keyed by
 //! (parent, chunk); the children of a node are also two linked lists, those with wildcards apart, so a
 //! search for plain text looks at few nodes. A search comes to each node at most once, with the set of the positions in
-//! the searched key that match there ([`pattern`]): no key and no content, however hostile, costs more than
+//! the searched key that match there (`pattern`): no key and no content, however hostile, costs more than
 //! nodes × chunks / 64 steps, chunks with `$*` apart, and depth × chunks / 8 bytes while it lasts.
 
 use std::hash::{BuildHasher, RandomState};

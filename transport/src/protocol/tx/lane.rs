@@ -181,6 +181,10 @@ impl Lane {
         message: &Outgoing<'_, E>,
     ) -> Result<Pushed, EncodeError> {
         let sealed = self.seal_open();
+        // No buffer is taken for what cannot fit in any.
+        if message.payload.bytes().len() >= usize::from(self.config.batch_size) {
+            return self.push_fragments(message);
+        }
         let mut batch = self.fresh();
         match append(&mut batch, &self.config, Some(&self.next_sn), message) {
             Ok(shared) => {
