@@ -38,8 +38,20 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the bounds are constants in order")
 }
 
-/// Calls `round_trip` as `pace` says and prints what was recorded.
+/// Calls `round_trip` as `pace` says and prints how long that took each time.
 pub fn measure<E>(pace: &Pace, mut round_trip: impl FnMut() -> Result<(), E>) -> Result<(), E> {
+    measure_taken(pace, || {
+        let sent = Instant::now();
+        round_trip()?;
+        Ok(sent.elapsed())
+    })
+}
+
+/// Calls `round_trip` as `pace` says and prints the times that it gives.
+pub fn measure_taken<E>(
+    pace: &Pace,
+    mut round_trip: impl FnMut() -> Result<Duration, E>,
+) -> Result<(), E> {
     let warm = Instant::now();
     while warm.elapsed() < pace.warm_up {
         round_trip()?;
@@ -53,17 +65,9 @@ pub fn measure<E>(pace: &Pace, mut round_trip: impl FnMut() -> Result<(), E>) ->
             wait_until(due);
             due += interval;
         }
-        let sent = Instant::now();
-        round_trip()?;
-        recorded.saturating_record(sent.elapsed().as_nanos() as u64);
+        recorded.saturating_record(round_trip()?.as_nanos() as u64);
     }
-    let result = RoundTrips {
-        seconds: start.elapsed().as_secs_f64(),
-        histogram: recorded
-            .iter_recorded()
-            .map(|v| (v.value_iterated_to(), v.count_at_value()))
-            .collect(),
-    };
+    let result = RoundTrips::of(&recorded, start.elapsed());
     print(format_args!("{}", Event::RoundTrips(result).to_line()));
     Ok(())
 }
