@@ -13,7 +13,7 @@ use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
 
 use super::event::{Event, RoundTrips};
-use super::round_trips::{Pace, histogram, measure_taken};
+use super::round_trips::{Pace, hand_over, histogram, measure_taken};
 use super::worker::{ANSWER, CONTACT, KEY_PONG, RETRY, asking, ready};
 use crate::arguments::{Connection, Failure, pattern, print};
 
@@ -75,7 +75,7 @@ fn back_to_back(line: &Line, told: &Receiver<Told>, pace: &Pace) -> Result<(), F
         match next(told, patience)? {
             Some(Told::Measuring) => print(format_args!("{}", Event::Measuring.to_line())),
             Some(Told::Over(result)) => {
-                print(format_args!("{}", Event::RoundTrips(result).to_line()));
+                hand_over(result);
                 return Ok(());
             }
             // one that was asked for before the circle began

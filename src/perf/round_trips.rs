@@ -16,6 +16,8 @@ use crate::arguments::{print, seconds};
 const LONGEST: u64 = 60_000_000_000;
 /// Significant digits of what is recorded.
 const DIGITS: u8 = 3;
+/// How long a worker stays after its result.
+const LINGER: Duration = Duration::from_secs(2);
 /// A sleep may last about this much longer than asked; the rest of a pause is spun away.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
 
@@ -67,9 +69,15 @@ pub fn measure_taken<E>(
         }
         recorded.saturating_record(round_trip()?.as_nanos() as u64);
     }
-    let result = RoundTrips::of(&recorded, start.elapsed());
-    print(format_args!("{}", Event::RoundTrips(result).to_line()));
+    hand_over(RoundTrips::of(&recorded, start.elapsed()));
     Ok(())
+}
+
+/// Prints the result, and stays for a while: whoever started this worker now reads what it and the others
+/// have used, which the system forgets with the process, and then ends it.
+pub fn hand_over(result: RoundTrips) {
+    print(format_args!("{}", Event::RoundTrips(result).to_line()));
+    thread::sleep(LINGER);
 }
 
 fn wait_until(when: Instant) {

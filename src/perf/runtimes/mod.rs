@@ -30,9 +30,9 @@ const HELP: &str = "\
 Examples:
   zonda perf runtimes                                  everything, about ten minutes
   zonda perf runtimes --only '8B p2p' --only callback  less of it
+  zonda perf runtimes --only 'p2p back-to-back'        the node beside the raw ping-pong
   zonda perf runtimes --runtimes tokio,threads         two of them
   zonda perf runtimes --rounds 10 --json all.json      more certain, and everything kept
-  zonda perf runtimes --only 'callback p2p' --rounds 5 the node beside the raw ping-pong
 
 How to read it:
   callback   the answer is taken in the subscriber's callback, which sends the next message:
@@ -152,7 +152,7 @@ impl Runtimes {
         let Span { warm_up, seconds } = self.span();
         let minutes = (warm_up + seconds + AROUND) * cells as f64 * f64::from(self.rounds) / 60.0;
         note(&format!(
-            "{cells} cells in {} rounds, about {} minutes; Ctrl-C ends it early and keeps what there is",
+            "{cells} cells in {} rounds, about {} min; Ctrl-C ends it early and keeps what there is",
             self.rounds,
             minutes.ceil()
         ));

@@ -221,10 +221,11 @@ fn recommended(advice: &[Advice]) -> Option<String> {
 
 /// A runtime with how many times worse it is.
 fn against(standing: &Standing) -> String {
-    format!(
-        "{} {:.2}x (p {:.2})",
-        standing.runtime, standing.times_worse, standing.p
-    )
+    let p = match standing.p {
+        p if p < 0.005 => "<0.01".to_owned(),
+        p => format!("{p:.2}"),
+    };
+    format!("{} {:.2}x (p {p})", standing.runtime, standing.times_worse)
 }
 
 /// The middle and, where they differ from it, the ends.
