@@ -21,6 +21,24 @@ pub enum Topology {
     Routed,
 }
 
+/// How a node goes round, where that is to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// Round trips begun per second; `None` is back to back.
+    pub hertz: Option<u32>,
+    /// Where the asking side takes its answers.
+    pub receiving: Receiving,
+}
+
+/// Where the asking side takes its answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receiving {
+    /// In the subscriber's callback, which also sends the next message if that is due at once.
+    Callback,
+    /// In the program's main thread, from the subscriber's queue.
+    Queue,
+}
+
 /// One line of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -30,6 +48,8 @@ pub struct Case {
     pub topology: Topology,
     /// Payload of a message in bytes.
     pub size: usize,
+    /// How round trips are made, if not back to back and by the queue as a matter of course.
+    pub manner: Option<Manner>,
 }
 
 /// Payload sizes of the throughput cases in bytes.
@@ -50,6 +70,7 @@ impl Case {
                     kind,
                     topology,
                     size,
+                    manner: None,
                 }));
             }
         }
@@ -85,7 +106,29 @@ impl fmt::Display for Kind {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.kind, self.topology, bytes(self.size))
+        write!(f, "{} {} {}", self.kind, self.topology, bytes(self.size))?;
+        self.manner.map_or(Ok(()), |manner| write!(f, " {manner}"))
+    }
+}
+
+impl fmt::Display for Manner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.hertz {
+            None => write!(f, "back-to-back {}", self.receiving),
+            Some(hertz) if hertz.is_multiple_of(1000) => {
+                write!(f, "{}kHz {}", hertz / 1000, self.receiving)
+            }
+            Some(hertz) => write!(f, "{hertz}Hz {}", self.receiving),
+        }
+    }
+}
+
+impl fmt::Display for Receiving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Receiving::Callback => "callback",
+            Receiving::Queue => "queue",
+        })
     }
 }
 
@@ -116,11 +159,34 @@ mod tests {
             kind: Kind::Throughput,
             topology: Topology::Routed,
             size: 1 << 20,
+            manner: None,
         };
         assert!(case.is_wanted("zonda", ""));
         assert!(case.is_wanted("zonda", "ROUTED 1mib"));
         assert!(case.is_wanted("zonda", "zonda"));
         assert!(!case.is_wanted("bare", "zonda"));
         assert!(!case.is_wanted("zonda", "ping"));
+    }
+
+    #[test]
+    fn a_manner_is_part_of_the_name() {
+        let manner = |hertz, receiving| {
+            let manner = Some(Manner { hertz, receiving });
+            let case = Case {
+                kind: Kind::RoundTrip,
+                topology: Topology::PeerToPeer,
+                size: 64,
+                manner,
+            };
+            case.to_string()
+        };
+        assert_eq!(
+            manner(None, Receiving::Queue),
+            "ping p2p 64B back-to-back queue"
+        );
+        assert_eq!(
+            manner(Some(1000), Receiving::Callback),
+            "ping p2p 64B 1kHz callback"
+        );
     }
 }

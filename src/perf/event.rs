@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a worker tells the process that started it: one JSON object per line on standard output.
 
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
 /// One line of a worker.
@@ -37,6 +40,19 @@ pub struct RoundTrips {
     pub histogram: Vec<(u64, u64)>,
 }
 
+impl RoundTrips {
+    /// What was recorded in nanoseconds, and how long that took.
+    pub fn of(recorded: &Histogram<u64>, elapsed: Duration) -> Self {
+        RoundTrips {
+            seconds: elapsed.as_secs_f64(),
+            histogram: recorded
+                .iter_recorded()
+                .map(|v| (v.value_iterated_to(), v.count_at_value()))
+                .collect(),
+        }
+    }
+}
+
 impl Event {
     /// The line, without its end.
     pub fn to_line(&self) -> String {
@@ -69,18 +85,20 @@ impl Event {
                 nanos: value.get("nanos")?.as_u64()?,
             })),
             "measuring" => Some(Event::Measuring),
-            "round trips" => Some(Event::RoundTrips(RoundTrips {
-                seconds: value.get("seconds")?.as_f64()?,
-                histogram: value
-                    .get("histogram")?
-                    .as_array()?
-                    .iter()
-                    .map(pair)
-                    .collect::<Option<_>>()?,
-            })),
+            "round trips" => round_trips(&value, "histogram"),
+            // the figures of `perf rtt` are told with more beside them
+            "outcome" => round_trips(&value, "nanos_times"),
             _ => None,
         }
     }
+}
+
+fn round_trips(value: &Value, histogram: &str) -> Option<Event> {
+    let pairs = value.get(histogram)?.as_array()?.iter();
+    Some(Event::RoundTrips(RoundTrips {
+        seconds: value.get("seconds")?.as_f64()?,
+        histogram: pairs.map(pair).collect::<Option<_>>()?,
+    }))
 }
 
 fn pair(value: &Value) -> Option<(u64, u64)> {
@@ -112,6 +130,16 @@ mod tests {
         ] {
             assert_eq!(Event::parse(&event.to_line()), Some(event));
         }
+    }
+
+    #[test]
+    fn the_raw_ping_pong_is_understood() {
+        let line = r#"{"event":"outcome","framework":"std","seconds":0.5,"nanos_times":[[900,2]]}"#;
+        let trips = RoundTrips {
+            seconds: 0.5,
+            histogram: vec![(900, 2)],
+        };
+        assert_eq!(Event::parse(line), Some(Event::RoundTrips(trips)));
     }
 
     #[test]

@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::case::Case;
-use super::cpu::cpu_time;
 use super::event::{Event, RoundTrips};
+use super::footprint::{Costs, Footprint, costs};
 use super::process::Said;
 use super::round_trips::histogram;
 use super::stage::Stage;
 use super::system::{Span, System};
-use super::throughput::CpuPerMessage;
 use super::trouble::Trouble;
 use crate::arguments::Interrupt;
 
@@ -30,8 +29,8 @@ pub struct Trips {
     pub rate: f64,
     /// Round trips in nanoseconds.
     pub histogram: Histogram<u64>,
-    /// Each program's CPU time per round trip.
-    pub cpu: CpuPerMessage,
+    /// What each program used per round trip, where its beginning is known.
+    pub costs: Costs,
 }
 
 impl Trips {
@@ -57,14 +56,7 @@ pub fn measure(
     let patience = PATIENCE + Duration::from_secs_f64(span.warm_up + span.seconds * 20.0);
     let until = Instant::now() + patience;
     let mut samples = histogram();
-    let mut cpu_before: Option<Vec<Option<Duration>>> = None;
-    let cpu_now = |stage: &Stage| {
-        stage
-            .programs()
-            .iter()
-            .map(|(_, p)| cpu_time(p.pid()))
-            .collect()
-    };
+    let mut before = Vec::new();
     loop {
         let line = match stage.sender.line(until, interrupt)? {
             Said::Line(line) => line,
@@ -81,12 +73,10 @@ pub fn measure(
             }
         };
         match Event::parse(&line) {
-            Some(Event::Measuring) => cpu_before = Some(cpu_now(&stage)),
+            Some(Event::Measuring) => before = stage.footprints(),
             Some(Event::RoundTrips(result)) => {
-                let cpu_after = cpu_now(&stage);
-                let roles = stage.programs().iter().map(|(role, _)| *role).collect();
-                return told(&result, roles, &cpu_before.unwrap_or_default(), &cpu_after)
-                    .ok_or_else(|| stage.sender.died());
+                let after = stage.footprints();
+                return told(&result, &before, &after).ok_or_else(|| stage.sender.died());
             }
             Some(_) => {}
             None => {
@@ -101,9 +91,8 @@ pub fn measure(
 /// The result of a worker; `None` if it recorded nothing.
 fn told(
     result: &RoundTrips,
-    roles: Vec<&'static str>,
-    before: &[Option<Duration>],
-    after: &[Option<Duration>],
+    before: &[(&'static str, Footprint)],
+    after: &[(&'static str, Footprint)],
 ) -> Option<Trips> {
     let mut all = histogram();
     for &(nanos, times) in &result.histogram {
@@ -113,21 +102,10 @@ fn told(
         return None;
     }
     let count = all.len() as f64;
-    let cpu = roles.into_iter().enumerate().map(|(i, role)| {
-        let used = before
-            .get(i)
-            .copied()
-            .flatten()
-            .zip(after.get(i).copied().flatten());
-        (
-            role,
-            used.map(|(b, a)| a.saturating_sub(b).as_nanos() as f64 / count),
-        )
-    });
     Some(Trips {
         rate: count / result.seconds,
         histogram: all,
-        cpu: cpu.collect(),
+        costs: costs(before, after, count),
     })
 }
 
@@ -138,7 +116,7 @@ fn printed(samples: Histogram<u64>) -> Trips {
     Trips {
         rate,
         histogram: samples,
-        cpu: Vec::new(),
+        costs: Vec::new(),
     }
 }
 
@@ -174,23 +152,24 @@ mod tests {
             seconds: 0.5,
             histogram: vec![(10_000, 98), (50_000, 1), (200_000, 1)],
         };
-        let second = |s| Some(Duration::from_secs(s));
-        let trips = told(
-            &result,
-            vec!["sender", "receiver"],
-            &[second(1), None],
-            &[second(2), None],
-        )
-        .expect("a hundred samples");
+        let second = |s| Footprint {
+            cpu: Some(Duration::from_secs(s)),
+            ..Footprint::default()
+        };
+        let nothing = ("receiver", Footprint::default());
+        let before = [("sender", second(1)), nothing];
+        let after = [("sender", second(2)), nothing];
+        let trips = told(&result, &before, &after).expect("a hundred samples");
         assert_eq!(trips.rate, 200.0);
         assert!((trips.micros(50.0) - 10.0).abs() < 0.1);
         assert!((trips.micros(99.0) - 50.0).abs() < 0.1);
         assert!((trips.max_micros() - 200.0).abs() < 0.2);
-        assert_eq!(trips.cpu, [("sender", Some(1e7)), ("receiver", None)]);
+        let cpu: Vec<_> = trips.costs.iter().map(|(_, c)| c.cpu_nanos).collect();
+        assert_eq!(cpu, [Some(1e7), None]);
         let nothing = RoundTrips {
             seconds: 0.5,
             histogram: vec![],
         };
-        assert!(told(&nothing, vec![], &[], &[]).is_none());
+        assert!(told(&nothing, &[], &[]).is_none());
     }
 }

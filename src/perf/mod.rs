@@ -6,6 +6,8 @@ mod bare;
 mod case;
 mod cpu;
 mod event;
+mod footprint;
+mod inline;
 mod latency;
 mod machine;
 mod meter;
@@ -17,6 +19,7 @@ mod report;
 mod result;
 mod round_trips;
 mod rtt;
+mod runtimes;
 mod stage;
 mod system;
 mod table;
@@ -37,6 +40,7 @@ use bare::Side;
 use quick::Quick;
 use round_trips::Pace;
 use rtt::Rtt;
+use runtimes::Runtimes;
 
 /// What can be measured, and the workers that do it.
 #[derive(Subcommand, Clone, Debug)]
@@ -52,6 +56,12 @@ pub enum Perf {
     /// answer to a message is the same bytes; TCP is without Nagle's delay. The achieved rate stands
     /// beside the wanted one, because a runtime whose timer is coarse does not reach it.
     Rtt(Box<Rtt>),
+    /// Measure the whole node on every runtime, and say which to take for what
+    ///
+    /// Throughput, round trips, CPU time, memory, threads and context switches of each runtime that is
+    /// compiled in, in interleaved rounds, beside the raw ping-pong of the same runtime and bare sockets.
+    /// Takes about ten minutes.
+    Runtimes(Runtimes),
     /// Worker: forward, as `zonda router` does
     Router(DaemonArgs),
     /// Worker: count messages
@@ -78,6 +88,9 @@ pub enum Perf {
     Ping {
         /// Payload of a message in bytes
         size: usize,
+        /// Take the answer in the subscriber's callback, and send the next message from there
+        #[arg(long)]
+        inline: bool,
         #[command(flatten)]
         pace: Pace,
         #[command(flatten)]
@@ -120,7 +133,7 @@ impl Perf {
     /// Does it.
     pub fn run(self) -> ExitCode {
         let is_worker = match &self {
-            Perf::Quick(_) => false,
+            Perf::Quick(_) | Perf::Runtimes(_) => false,
             Perf::Rtt(rtt) => rtt.ends_with_input(),
             _ => true,
         };
@@ -130,6 +143,7 @@ impl Perf {
         let result = match self {
             Perf::Quick(options) => quick::quick(&options),
             Perf::Rtt(rtt) => rtt.run(),
+            Perf::Runtimes(runtimes) => runtimes.run(),
             Perf::Router(args) => return daemon::run(&DaemonArgs { json: true, ..args }),
             Perf::Sub { connection } => worker::subscribe(&connection),
             Perf::Pub {
@@ -140,6 +154,13 @@ impl Perf {
             Perf::Pong { connection } => worker::pong(&connection),
             Perf::Ping {
                 size,
+                inline: true,
+                pace,
+                connection,
+            } => inline::ping(&connection, size, &pace),
+            Perf::Ping {
+                size,
+                inline: false,
                 pace,
                 connection,
             } => worker::ping(&connection, size, &pace),

@@ -171,7 +171,7 @@ fn run(
 
 /// One round of one cell. Only Ctrl-C is a failure: any other trouble is kept with the cell, and the
 /// cell is not tried again.
-fn round(
+pub fn round(
     system: &System,
     cell: &mut Cell,
     span: Span,

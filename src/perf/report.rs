@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
+use super::footprint::Cost;
 use super::machine;
 use super::quick::Quick;
 use super::result::{Cell, Round, Spread, beside};
@@ -38,7 +39,8 @@ pub fn report(options: &Quick, before: &Value, cells: &[Cell]) -> Value {
     })
 }
 
-fn cell(all: &[Cell], cell: &Cell) -> Value {
+/// Everything about one cell, with its ratios to those beside it.
+pub fn cell(all: &[Cell], cell: &Cell) -> Value {
     let micros: Map<String, Value> = cell
         .micros()
         .into_iter()
@@ -70,26 +72,39 @@ fn cell(all: &[Cell], cell: &Cell) -> Value {
     })
 }
 
-fn spread(s: Spread) -> Value {
+fn cost(cost: &Cost) -> Value {
+    json!({
+        "sleeps_per_message": cost.sleeps,
+        "preemptions_per_message": cost.preemptions,
+        "threads": cost.threads,
+        "rss_kib": cost.rss_kib,
+    })
+}
+
+/// The middle and the ends by name.
+pub fn spread(s: Spread) -> Value {
     json!({"median": s.median, "min": s.min, "max": s.max})
 }
 
 fn round(round: &Round) -> Value {
-    let cpu: Map<String, Value> = round
-        .cpu()
-        .iter()
-        .map(|(role, ns)| ((*role).into(), json!(ns)))
+    let costs = round.costs().iter();
+    let cpu: Map<String, Value> = costs
+        .clone()
+        .map(|(role, c)| ((*role).into(), json!(c.cpu_nanos)))
         .collect();
+    let used: Map<String, Value> = costs.map(|(role, c)| ((*role).into(), cost(c))).collect();
     match round {
         Round::Flow(flow) => json!({
             "messages_per_second": flow.rate,
             "cpu_ns_per_message": cpu,
+            "used": used,
             "messages_at_nanos":
                 flow.counts.iter().map(|c| [c.nanos, c.messages]).collect::<Vec<_>>(),
         }),
         Round::Trips(trips) => json!({
             "messages_per_second": trips.rate,
             "cpu_ns_per_message": cpu,
+            "used": used,
             "nanos_times": trips
                 .histogram
                 .iter_recorded()

@@ -2,6 +2,7 @@
 //! What the rounds of one cell showed together.
 
 use super::case::{Case, Kind};
+use super::footprint::{Cost, Costs};
 use super::latency::{PERCENTILES, Trips};
 use super::throughput::Flow;
 
@@ -23,11 +24,11 @@ impl Round {
         }
     }
 
-    /// Each program's CPU time per message.
-    pub fn cpu(&self) -> &[(&'static str, Option<f64>)] {
+    /// What each program used per message.
+    pub fn costs(&self) -> &Costs {
         match self {
-            Round::Flow(flow) => &flow.cpu,
-            Round::Trips(trips) => &trips.cpu,
+            Round::Flow(flow) => &flow.costs,
+            Round::Trips(trips) => &trips.costs,
         }
     }
 }
@@ -86,22 +87,24 @@ impl Cell {
 
     /// The median of each program's CPU time per message, in nanoseconds.
     pub fn cpu(&self) -> Vec<(&'static str, Option<f64>)> {
+        self.cost(|cost| cost.cpu_nanos)
+    }
+
+    /// The median of one figure of each program.
+    pub fn cost(&self, figure: fn(&Cost) -> Option<f64>) -> Vec<(&'static str, Option<f64>)> {
         let Some(first) = self.rounds.first() else {
             return Vec::new();
         };
-        let figures = |role: &str| {
+        let median = |role: &str| {
             let all = self
                 .rounds
                 .iter()
-                .flat_map(|r| r.cpu())
+                .flat_map(|r| r.costs())
                 .filter(|(of, _)| *of == role);
-            Spread::of(all.filter_map(|(_, ns)| *ns)).map(|s| s.median)
+            Spread::of(all.filter_map(|(_, cost)| figure(cost))).map(|s| s.median)
         };
-        first
-            .cpu()
-            .iter()
-            .map(|(role, _)| (*role, figures(role)))
-            .collect()
+        let roles = first.costs().iter().map(|(role, _)| *role);
+        roles.map(|role| (role, median(role))).collect()
     }
 
     /// The percentiles of the table and then the longest, in microseconds; empty for throughput.

@@ -16,6 +16,8 @@ use crate::arguments::{print, seconds};
 const LONGEST: u64 = 60_000_000_000;
 /// Significant digits of what is recorded.
 const DIGITS: u8 = 3;
+/// How long a worker stays after its result.
+const LINGER: Duration = Duration::from_secs(2);
 /// A sleep may last about this much longer than asked; the rest of a pause is spun away.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
 
@@ -38,8 +40,20 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the bounds are constants in order")
 }
 
-/// Calls `round_trip` as `pace` says and prints what was recorded.
+/// Calls `round_trip` as `pace` says and prints how long that took each time.
 pub fn measure<E>(pace: &Pace, mut round_trip: impl FnMut() -> Result<(), E>) -> Result<(), E> {
+    measure_taken(pace, || {
+        let sent = Instant::now();
+        round_trip()?;
+        Ok(sent.elapsed())
+    })
+}
+
+/// Calls `round_trip` as `pace` says and prints the times that it gives.
+pub fn measure_taken<E>(
+    pace: &Pace,
+    mut round_trip: impl FnMut() -> Result<Duration, E>,
+) -> Result<(), E> {
     let warm = Instant::now();
     while warm.elapsed() < pace.warm_up {
         round_trip()?;
@@ -53,19 +67,17 @@ pub fn measure<E>(pace: &Pace, mut round_trip: impl FnMut() -> Result<(), E>) ->
             wait_until(due);
             due += interval;
         }
-        let sent = Instant::now();
-        round_trip()?;
-        recorded.saturating_record(sent.elapsed().as_nanos() as u64);
+        recorded.saturating_record(round_trip()?.as_nanos() as u64);
     }
-    let result = RoundTrips {
-        seconds: start.elapsed().as_secs_f64(),
-        histogram: recorded
-            .iter_recorded()
-            .map(|v| (v.value_iterated_to(), v.count_at_value()))
-            .collect(),
-    };
-    print(format_args!("{}", Event::RoundTrips(result).to_line()));
+    hand_over(RoundTrips::of(&recorded, start.elapsed()));
     Ok(())
+}
+
+/// Prints the result, and stays for a while: whoever started this worker now reads what it and the others
+/// have used, which the system forgets with the process, and then ends it.
+pub fn hand_over(result: RoundTrips) {
+    print(format_args!("{}", Event::RoundTrips(result).to_line()));
+    thread::sleep(LINGER);
 }
 
 fn wait_until(when: Instant) {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::case::{Case, Topology};
 use super::event::Event;
+use super::footprint::Footprint;
 use super::port::{free_port, is_listening};
 use super::process::{Process, Program, Said};
 use super::system::{Side, Span, System};
@@ -72,6 +73,14 @@ impl Stage {
         all.extend(self.router.as_ref().map(|r| ("router", r)));
         all.push(("receiver", &self.receiver));
         all
+    }
+
+    /// What each program uses, by its role.
+    pub fn footprints(&self) -> Vec<(&'static str, Footprint)> {
+        let programs = self.programs().into_iter();
+        programs
+            .map(|(role, program)| (role, Footprint::of(program.pid())))
+            .collect()
     }
 
     /// The trouble if one of the programs has ended.

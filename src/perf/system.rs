@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use super::case::{Case, Kind, Topology};
+use zonda::config::RuntimeKind;
+
+use super::case::{Case, Kind, Manner, Receiving, Topology};
 use super::process::Program;
 
 /// One of the systems.
@@ -20,6 +22,13 @@ pub enum System {
     Bare {
         /// This executable.
         executable: PathBuf,
+    },
+    /// The ping-pong of `perf rtt` by a runtime's own sockets; from peer to peer only.
+    Raw {
+        /// This executable.
+        executable: PathBuf,
+        /// Value of `--backend`.
+        backend: &'static str,
     },
     /// The reference's programs in a directory.
     Zenoh {
@@ -62,6 +71,7 @@ impl System {
         match self {
             System::Zonda { .. } => "zonda",
             System::Bare { .. } => "bare",
+            System::Raw { .. } => "raw",
             System::Zenoh { .. } => "zenoh",
         }
     }
@@ -74,7 +84,7 @@ impl System {
     /// The program between the two others.
     pub fn router(&self, port: u16) -> Program {
         match self {
-            System::Bare { .. } => {
+            System::Bare { .. } | System::Raw { .. } => {
                 self.worker("router", "bare-relay", &[format!("127.0.0.1:{port}")])
             }
             System::Zonda { .. } => self.worker("router", "router", &listening(port)),
@@ -94,6 +104,13 @@ impl System {
         };
         match self {
             System::Bare { .. } => self.worker(role, bare, &bare_side(side)),
+            System::Raw { backend, .. } => {
+                let address = match side {
+                    Side::Listen(port) => format!("127.0.0.1:{port}"),
+                    Side::Connect(address) => address.clone(),
+                };
+                self.worker(role, "rtt", &raw_side(backend, "pong", &address))
+            }
             System::Zonda { .. } => self.worker(role, own, &node_side(case.topology, side)),
             System::Zenoh { .. } => {
                 let mut arguments = node_side(case.topology, side);
@@ -112,10 +129,15 @@ impl System {
             Kind::Throughput => ("pub", "bare-pub", "pub", "z_pub_thr"),
             Kind::RoundTrip => ("ping", "bare-ping", "ping", "z_ping"),
         };
-        let mut arguments = vec![case.size.to_string()];
+        let size = case.size.to_string();
+        let mut arguments = match self {
+            System::Raw { .. } => vec!["--size".into(), size],
+            _ => vec![size],
+        };
         let side = Side::Connect(to.to_owned());
         arguments.extend(match self {
             System::Bare { .. } => bare_side(&side),
+            System::Raw { backend, .. } => raw_side(backend, "ping", to),
             _ => node_side(case.topology, &side),
         });
         let Span { warm_up, seconds } = span;
@@ -125,18 +147,36 @@ impl System {
                 let n = (seconds * FASTEST_ROUND_TRIPS).ceil().max(1.0);
                 arguments.extend(["-n".into(), n.to_string(), "-w".into(), warm_up.to_string()]);
             }
-            (_, Kind::RoundTrip) => arguments.extend([
-                "--seconds".into(),
-                seconds.to_string(),
-                "--warm-up".into(),
-                warm_up.to_string(),
-            ]),
+            (_, Kind::RoundTrip) => arguments.extend(self.pace(case.manner, span)),
         }
         match self {
             System::Bare { .. } => self.worker(role, bare, &arguments),
+            System::Raw { .. } => self.worker(role, "rtt", &arguments),
             System::Zonda { .. } => self.worker(role, own, &arguments),
             System::Zenoh { .. } => self.program(role, reference, arguments),
         }
+    }
+
+    /// How long and how often a worker goes round.
+    fn pace(&self, manner: Option<Manner>, span: Span) -> Vec<String> {
+        let length = match self {
+            System::Raw { .. } => "--duration",
+            _ => "--seconds",
+        };
+        let mut arguments = vec![
+            length.to_owned(),
+            span.seconds.to_string(),
+            "--warm-up".into(),
+            span.warm_up.to_string(),
+        ];
+        if let Some(hertz) = manner.and_then(|m| m.hertz) {
+            arguments.extend(["--interval".into(), (1.0 / f64::from(hertz)).to_string()]);
+        }
+        let is_inline = manner.is_some_and(|m| m.receiving == Receiving::Callback);
+        if is_inline && matches!(self, System::Zonda { .. }) {
+            arguments.push("--inline".into());
+        }
+        arguments
     }
 
     fn worker(&self, role: &str, worker: &str, arguments: &[String]) -> Program {
@@ -148,13 +188,19 @@ impl System {
         } = self
         {
             all.extend(["--runtime".to_owned(), runtime.clone()]);
+            if runtime == RuntimeKind::Uring.name() {
+                // figures of another runtime would stand under its name
+                all.extend(["--cfg", "runtime_uring_required:true"].map(String::from));
+            }
         }
         self.program(role, worker, all)
     }
 
     fn program(&self, role: &str, file: &str, arguments: Vec<String>) -> Program {
         let executable = match self {
-            System::Zonda { executable, .. } | System::Bare { executable } => executable.clone(),
+            System::Zonda { executable, .. }
+            | System::Bare { executable }
+            | System::Raw { executable, .. } => executable.clone(),
             System::Zenoh { directory } => {
                 directory.join(format!("{file}{}", std::env::consts::EXE_SUFFIX))
             }
@@ -205,6 +251,16 @@ fn bare_side(side: &Side) -> Vec<String> {
     }
 }
 
+fn raw_side(backend: &str, mode: &str, address: &str) -> Vec<String> {
+    let words = ["--json", "--end-with-input", "--mode", mode];
+    let more = ["--backend", backend, "--address", address];
+    [words, more]
+        .concat()
+        .into_iter()
+        .map(String::from)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,6 +269,7 @@ mod tests {
         kind: Kind::RoundTrip,
         topology: Topology::Routed,
         size: 64,
+        manner: None,
     };
 
     fn words(program: &Program) -> String {
@@ -236,6 +293,7 @@ mod tests {
             kind: Kind::Throughput,
             topology: Topology::PeerToPeer,
             size: 8,
+            manner: None,
         };
         let sub = zenoh.receiver(&throughput, &Side::Listen(9));
         let expected = "-m peer -l tcp/127.0.0.1:9 --no-multicast-scouting -s 1000000000 -n 40000";
@@ -254,6 +312,40 @@ mod tests {
         let expected =
             "perf pong -m client -e tcp/127.0.0.1:9 --no-multicast-scouting --runtime tokio";
         assert_eq!(words(&pong), expected);
+    }
+
+    #[test]
+    fn a_manner_becomes_flags() {
+        let executable = PathBuf::from("zonda");
+        let case = Case {
+            topology: Topology::PeerToPeer,
+            manner: Some(Manner {
+                hertz: Some(1000),
+                receiving: Receiving::Callback,
+            }),
+            ..PING
+        };
+        let span = Span {
+            warm_up: 0.1,
+            seconds: 0.2,
+        };
+        let node = System::Zonda {
+            executable: executable.clone(),
+            runtime: Some("uring".into()),
+        };
+        let expected = "perf ping 64 -m peer -e a:1 --no-multicast-scouting --seconds 0.2 --warm-up 0.1 \
+                        --interval 0.001 --inline --runtime uring --cfg runtime_uring_required:true";
+        assert_eq!(words(&node.sender(&case, "a:1", span)), expected);
+        let raw = System::Raw {
+            executable,
+            backend: "smol",
+        };
+        let expected = "perf rtt --size 64 --json --end-with-input --mode ping --backend smol --address a:1 \
+                        --duration 0.2 --warm-up 0.1 --interval 0.001";
+        assert_eq!(words(&raw.sender(&case, "a:1", span)), expected);
+        let expected =
+            "perf rtt --json --end-with-input --mode pong --backend smol --address 127.0.0.1:0";
+        assert_eq!(words(&raw.receiver(&case, &Side::Listen(0))), expected);
     }
 
     #[test]

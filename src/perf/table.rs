@@ -131,6 +131,7 @@ pub fn short(figure: f64) -> String {
 mod tests {
     use super::super::case::Topology;
     use super::super::event::Count;
+    use super::super::footprint::Cost;
     use super::super::result::Round;
     use super::super::throughput::Flow;
     use super::*;
@@ -155,16 +156,20 @@ mod tests {
             kind: Kind::Throughput,
             topology: Topology::PeerToPeer,
             size: 1024,
+            manner: None,
         };
         let flow = |rate: &f64| {
             let counts = vec![Count {
                 messages: 1,
                 nanos: 1,
             }];
-            let cpu = vec![("sender", Some(41.6)), ("receiver", None)];
+            let sender = Cost {
+                cpu_nanos: Some(41.6),
+                ..Cost::default()
+            };
             Round::Flow(Flow {
                 rate: *rate,
-                cpu,
+                costs: vec![("sender", sender), ("receiver", Cost::default())],
                 counts,
             })
         };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Measures one throughput cell: messages as the receiver counts them, and the CPU time of every
-//! process, in a window that opens after the flow has begun and warmed up.
+//! Measures one throughput cell: messages as the receiver counts them, and what every process uses,
+//! in a window that opens after the flow has begun and warmed up.
 
 use std::time::{Duration, Instant};
 
 use super::case::Case;
-use super::cpu::cpu_time;
 use super::event::{Count, Event};
+use super::footprint::{Costs, costs};
 use super::process::Said;
 use super::stage::Stage;
 use super::system::{Span, System, round_messages};
@@ -18,16 +18,13 @@ const FIRST_MESSAGE: Duration = Duration::from_secs(15);
 /// How long the flow may stand still.
 const NEXT_COUNT: Duration = Duration::from_secs(10);
 
-/// CPU time of a program for each message, in nanoseconds.
-pub type CpuPerMessage = Vec<(&'static str, Option<f64>)>;
-
 /// What one window showed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Messages per second at the receiver.
     pub rate: f64,
-    /// Each program's CPU time per message.
-    pub cpu: CpuPerMessage,
+    /// What each program used per message.
+    pub costs: Costs,
     /// The readings of the window; the rate lies between the first and the last.
     pub counts: Vec<Count>,
 }
@@ -54,7 +51,7 @@ pub fn measure(
     }
     let mut counts = vec![counter.last];
     let opened = Instant::now();
-    let cpu_before = cpu_times(&stage);
+    let before = stage.footprints();
     let close = opened + Duration::from_secs_f64(span.seconds);
     // a flow that stands still when the window should close is watched until it moves
     while Instant::now() < close || rate(&counts) <= 0.0 {
@@ -63,18 +60,15 @@ pub fn measure(
         }
         counts.push(counter.next(&mut stage, NEXT_COUNT, interrupt)?);
     }
-    let cpu_after = cpu_times(&stage);
+    let after = stage.footprints();
     let seconds = opened.elapsed().as_secs_f64();
     stage.check()?;
     let rate = rate(&counts);
-    let per_message = |before: &Option<Duration>, after: &Option<Duration>| {
-        Some(after.as_ref()?.saturating_sub(*before.as_ref()?).as_nanos() as f64 / (rate * seconds))
-    };
-    let cpu = cpu_before.iter().zip(&cpu_after);
-    let cpu = cpu
-        .map(|((role, before), (_, after))| (*role, per_message(before, after)))
-        .collect();
-    Ok(Flow { rate, cpu, counts })
+    Ok(Flow {
+        rate,
+        costs: costs(&before, &after, rate * seconds),
+        counts,
+    })
 }
 
 fn late(stage: &Stage, after: Duration) -> Trouble {
@@ -84,14 +78,6 @@ fn late(stage: &Stage, after: Duration) -> Trouble {
         what: "receive another message",
         after,
     }
-}
-
-fn cpu_times(stage: &Stage) -> Vec<(&'static str, Option<Duration>)> {
-    stage
-        .programs()
-        .iter()
-        .map(|(role, p)| (*role, cpu_time(p.pid())))
-        .collect()
 }
 
 /// Messages per second between the first and the last reading.

@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use zonda::bytes::ZBytes;
+use zonda::pubsub::Publisher;
 use zonda::qos::CongestionControl;
 use zonda::{Session, Wait};
 
@@ -15,14 +16,15 @@ use crate::arguments::{Connection, Failure, Interrupt, pattern, print};
 
 const KEY_THROUGHPUT: &str = "test/thr";
 const KEY_PING: &str = "test/ping";
-const KEY_PONG: &str = "test/pong";
+/// Where answers come.
+pub const KEY_PONG: &str = "test/pong";
 
 /// A first message without an answer is sent again after this long.
-const RETRY: Duration = Duration::from_millis(50);
+pub const RETRY: Duration = Duration::from_millis(50);
 /// How long the other side may take to show up.
-const CONTACT: Duration = Duration::from_secs(15);
+pub const CONTACT: Duration = Duration::from_secs(15);
 /// How long an answer may take.
-const ANSWER: Duration = Duration::from_secs(10);
+pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// Counts messages until the process is ended.
 pub fn subscribe(connection: &Connection) -> Result<(), Failure> {
@@ -78,15 +80,11 @@ pub fn pong(connection: &Connection) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Measures round trips of `size` bytes.
+/// Measures round trips of `size` bytes; the answers come through a queue.
 pub fn ping(connection: &Connection, size: usize, pace: &Pace) -> Result<(), Failure> {
     let session = connection.open()?;
     let answers = session.declare_subscriber(KEY_PONG).wait()?;
-    let publisher = session
-        .declare_publisher(KEY_PING)
-        .congestion_control(CongestionControl::Block)
-        .express(true)
-        .wait()?;
+    let publisher = asking(&session)?;
     let message = ZBytes::from(pattern(size));
     ready(&session);
 
@@ -120,7 +118,18 @@ pub fn ping(connection: &Connection, size: usize, pace: &Pace) -> Result<(), Fai
     })
 }
 
-fn ready(session: &Session) {
+/// The publisher of the one who asks.
+pub fn asking(session: &Session) -> Result<Publisher<'static>, Failure> {
+    let publisher = session
+        .declare_publisher(KEY_PING)
+        .congestion_control(CongestionControl::Block)
+        .express(true)
+        .wait()?;
+    Ok(publisher)
+}
+
+/// Tells the process that started this one where to connect to.
+pub fn ready(session: &Session) {
     let listening = session
         .info()
         .locators()

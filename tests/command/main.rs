@@ -7,5 +7,6 @@ mod perf;
 mod program;
 mod router;
 mod rtt;
+mod runtimes;
 mod tools;
 mod usage;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a process uses of the machine, read from outside in `/proc`: CPU time, context switches, threads
+//! and memory. Where the system does not tell, there is no figure.
+
+use std::fs;
+use std::time::Duration;
+
+use super::cpu::cpu_time;
+
+/// A process at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Footprint {
+    /// CPU time of all threads so far.
+    pub cpu: Option<Duration>,
+    /// How its threads left their processors so far.
+    pub switches: Option<Switches>,
+    /// Threads now.
+    pub threads: Option<u64>,
+    /// Resident memory now, in KiB.
+    pub rss_kib: Option<u64>,
+}
+
+/// Context switches of both kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Switches {
+    /// A thread went to sleep, and so had to be woken.
+    pub sleeps: u64,
+    /// A thread had to make room for another.
+    pub preemptions: u64,
+}
+
+/// What a program used for each message of a window, and what it held at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// CPU time per message, in nanoseconds.
+    pub cpu_nanos: Option<f64>,
+    /// Times per message that a thread went to sleep.
+    pub sleeps: Option<f64>,
+    /// Times per message that a thread had to make room.
+    pub preemptions: Option<f64>,
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Resident memory, in KiB.
+    pub rss_kib: Option<u64>,
+}
+
+/// The cost of each program, by its role.
+pub type Costs = Vec<(&'static str, Cost)>;
+
+impl Footprint {
+    /// Of a process now.
+    pub fn of(pid: u32) -> Self {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        Footprint {
+            cpu: cpu_time(pid),
+            switches: switches(pid),
+            threads: field(&status, "Threads:"),
+            rss_kib: field(&status, "VmRSS:"),
+        }
+    }
+
+    /// What was used since `before`, shared out among `messages`.
+    pub fn since(&self, before: &Footprint, messages: f64) -> Cost {
+        let used = |before: u64, after: u64| after.saturating_sub(before) as f64 / messages;
+        let cpu = before.cpu.zip(self.cpu);
+        let switches = before.switches.zip(self.switches);
+        Cost {
+            cpu_nanos: cpu.map(|(b, a)| used(b.as_nanos() as u64, a.as_nanos() as u64)),
+            sleeps: switches.map(|(b, a)| used(b.sleeps, a.sleeps)),
+            preemptions: switches.map(|(b, a)| used(b.preemptions, a.preemptions)),
+            threads: self.threads,
+            rss_kib: self.rss_kib,
+        }
+    }
+}
+
+/// The costs of programs that were looked at before and after `messages`, in the same order.
+pub fn costs(
+    before: &[(&'static str, Footprint)],
+    after: &[(&'static str, Footprint)],
+    messages: f64,
+) -> Costs {
+    let both = before.iter().zip(after);
+    both.map(|((role, before), (_, after))| (*role, after.since(before, messages)))
+        .collect()
+}
+
+fn switches(pid: u32) -> Option<Switches> {
+    let mut all = None;
+    for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        // a thread that has just ended takes its account with it
+        let Ok(status) = fs::read_to_string(task.path().join("status")) else {
+            continue;
+        };
+        let sum: &mut Switches = all.get_or_insert_default();
+        sum.sleeps += field(&status, "voluntary_ctxt_switches:")?;
+        sum.preemptions += field(&status, "nonvoluntary_ctxt_switches:")?;
+    }
+    all
+}
+
+/// The number after a name at the beginning of a line.
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|l| l.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_text_is_understood() {
+        let status = "Name:\tx\nVmRSS:\t    1204 kB\nThreads:\t3\nvoluntary_ctxt_switches:\t42\n";
+        assert_eq!(field(status, "VmRSS:"), Some(1204));
+        assert_eq!(field(status, "Threads:"), Some(3));
+        assert_eq!(field(status, "voluntary_ctxt_switches:"), Some(42));
+        assert_eq!(field("Name:\tx\n", "Threads:"), None);
+    }
+
+    #[test]
+    fn costs_need_both_ends() {
+        let at = |nanos: u64, sleeps| Footprint {
+            cpu: Some(Duration::from_nanos(nanos)),
+            switches: Some(Switches {
+                sleeps,
+                preemptions: 1,
+            }),
+            threads: Some(4),
+            rss_kib: Some(900),
+        };
+        let cost = at(3_000, 9).since(&at(1_000, 4), 10.0);
+        assert_eq!((cost.cpu_nanos, cost.sleeps), (Some(200.0), Some(0.5)));
+        assert_eq!((cost.preemptions, cost.threads), (Some(0.0), Some(4)));
+        let cost = at(3_000, 9).since(&Footprint::default(), 10.0);
+        assert_eq!((cost.cpu_nanos, cost.rss_kib), (None, Some(900)));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_has_a_footprint() {
+        let own = Footprint::of(std::process::id());
+        assert!(own.threads.is_some_and(|t| t > 0) && own.rss_kib.is_some_and(|r| r > 0));
+        assert!(own.switches.is_some());
+        assert_eq!(Footprint::of(u32::MAX), Footprint::default());
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda perf runtimes`: a few cells for a moment, the file with everything, and refusals. Nothing is
+//! said about how fast anything is.
+
+use serde_json::Value;
+
+use super::perf::Folder;
+use super::program::{Ended, run, zonda};
+
+/// Two of the runtimes that are compiled in, or the only one.
+fn two() -> Vec<String> {
+    let info = run(&zonda(), &["info", "--json"]);
+    let info: Value = serde_json::from_str(&info.out).expect("JSON");
+    let names = info["runtimes"].as_array().expect("a list").iter();
+    let mut names: Vec<String> = names.map(|n| n.as_str().expect("a name").into()).collect();
+    // the system may refuse io_uring
+    if names.len() > 1 {
+        names.retain(|name| name != "uring");
+    }
+    let mut two = vec![names.remove(0)];
+    two.extend(names.pop());
+    two
+}
+
+fn runtimes(more: &str) -> Ended {
+    let arguments = format!("perf runtimes {more}");
+    run(&zonda(), &arguments.split(' ').collect::<Vec<_>>())
+}
+
+fn figure(value: &Value, path: &str) -> f64 {
+    let figure = value.pointer(path).and_then(Value::as_f64);
+    figure.unwrap_or_else(|| panic!("no {path} in {value}"))
+}
+
+#[test]
+fn every_kind_of_cell_has_its_figures() {
+    let folder = Folder::new("runtimes");
+    let json = folder.file("report.json");
+    let two = two();
+    // words are separated by blanks, as are the arguments here
+    let arguments = format!(
+        "perf runtimes --rounds 2 --seconds 0.05 --runtimes {} --json {json}",
+        two.join(",")
+    );
+    let mut arguments: Vec<&str> = arguments.split(' ').collect();
+    for only in [
+        "--only",
+        "throughput 8B routed",
+        "--only",
+        "64B p2p",
+        "--only",
+        "routed 1kHz",
+    ] {
+        arguments.push(only);
+    }
+    let ended = run(&zonda(), &arguments);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = std::fs::read_to_string(&json).expect("the report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let cells = report["cells"].as_array().expect("cells");
+    // a runtime has 2 cells behind the router, 4 of round trips and 2 raw ones; bare sockets have 4
+    assert_eq!(cells.len(), 8 * two.len() + 4, "{}", ended.err);
+    for cell in cells {
+        assert!(cell["trouble"].is_null(), "{cell}");
+        assert_eq!(cell["rounds"].as_array().map(Vec::len), Some(2), "{cell}");
+        assert!(figure(cell, "/messages_per_second/median") > 0.0);
+        if cell["kind"] == "ping" {
+            assert!(figure(cell, "/round_trip_us/p50/median") > 0.0);
+            assert!(figure(cell, "/p99.9_us_of_all_rounds") > 0.0);
+        }
+        if cell["role"] == "node" && cfg!(target_os = "linux") {
+            assert!(figure(cell, "/cpu_seconds_per_million/median") > 0.0);
+            for part in ["sender", "receiver"] {
+                let used = |name| format!("/rounds/0/used/{part}/{name}");
+                assert!(figure(cell, &used("threads")) >= 2.0);
+                assert!(figure(cell, &used("rss_kib")) > 0.0);
+                assert!(figure(cell, &used("sleeps_per_message")) >= 0.0);
+            }
+        }
+    }
+    assert_eq!(report["configuration"]["is_whole"], true);
+    for runtime in &two {
+        assert!(
+            ended.out.contains(&format!("| {runtime} ")),
+            "{}",
+            ended.out
+        );
+    }
+    advice_is_careful(&report, two.len());
+}
+
+/// Two rounds are too few for a verdict, whatever they show.
+fn advice_is_careful(report: &Value, runtimes: usize) {
+    let advice = report["advice"].as_array().expect("advice");
+    assert_eq!(advice.is_empty(), runtimes < 2, "{report}");
+    for answer in advice {
+        let standings = answer["standings"].as_array().expect("standings");
+        assert_eq!(standings.len(), runtimes, "{answer}");
+        assert!(
+            standings.iter().all(|s| s["is_behind"] == false),
+            "{answer}"
+        );
+        assert!(figure(answer, "/rounds_needed") > 2.0);
+    }
+}
+
+#[test]
+fn a_slow_schedule_is_kept_in_either_way_of_receiving() {
+    let only = ["--only", "p2p 1kHz"];
+    let two = two();
+    let name = &two[0];
+    let folder = Folder::new("runtimes-slow");
+    let json = folder.file("report.json");
+    let more = [
+        "--rounds",
+        "1",
+        "--seconds",
+        "0.2",
+        "--runtimes",
+        name,
+        "--json",
+        &json,
+    ];
+    let ended = run(
+        &zonda(),
+        &[&["perf", "runtimes"], &only[..], &more].concat(),
+    );
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = std::fs::read_to_string(&json).expect("the report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    for cell in report["cells"].as_array().expect("cells") {
+        // never faster than wanted; how much slower is the machine's affair
+        let rate = figure(cell, "/messages_per_second/median");
+        assert!(rate <= 1100.0, "{cell}");
+        assert_eq!(figure(cell, "/round_trips_per_second_wanted"), 1000.0);
+    }
+}
+
+#[test]
+fn wrong_flags_are_one_line_and_exit_code_two() {
+    for (arguments, words) in [
+        ("--rounds 0", "--rounds"),
+        ("--rounds 51", "50"),
+        ("--seconds x", "--seconds"),
+        ("--only nothing", "nothing"),
+        ("--runtimes glommio", "compiled in"),
+        ("--runtimes", "--runtimes"),
+        ("--backend smol", "--backend"),
+    ] {
+        let ended = runtimes(arguments);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(
+            ended.err.starts_with("error: ") && ended.err.contains(words),
+            "{ended:?}"
+        );
+        assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
+        assert_eq!(ended.out, "", "{ended:?}");
+    }
+    let ended = runtimes("--json /no/such/folder/file");
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{ended:?}");
+    assert!(ended.err.contains("/no/such/folder/file"), "{ended:?}");
+}
+
+#[test]
+fn the_help_explains_the_words_of_the_tables() {
+    let ended = runtimes("--help");
+    assert_eq!(ended.code, Some(0));
+    for word in [
+        "callback",
+        "queue",
+        "raw",
+        "bare",
+        "not told apart",
+        "--runtimes",
+    ] {
+        assert!(ended.out.contains(word), "{word}: {}", ended.out);
+    }
+}
