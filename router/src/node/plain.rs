@@ -4,7 +4,7 @@
 //! head differs from the last one's in the payload's length only, so it is encoded once for each neighbour and copied
 //! from then on.
 
-use zonda_codec::{Encode, EncodeError, Encoding, Qos, Reliability, Writer};
+use zonda_codec::{Encode, EncodeError, Encoding, Qos, Reliability, WireExpr, Writer};
 use zonda_transport::{
     outbox::Refused,
     protocol::tx::{Outgoing, Tail},
@@ -13,7 +13,7 @@ use zonda_transport::{
 use super::{
     Outcome, Publication, PublishError, SampleKind, Value, Wait,
     publish::{Head, MESSAGE_BYTES_MAX, body},
-    route::{Hop, Route},
+    route::Route,
     shared::Shared,
 };
 
@@ -60,13 +60,13 @@ struct Prepared {
 impl Prepared {
     /// `None` for a key that this neighbour has no id for: then the head has a text in it and is written anew each
     /// time.
-    fn new(hop: &Hop, plain: &Plain<'_>) -> Option<Prepared> {
+    fn new(wire_expr: WireExpr<'_>, plain: &Plain<'_>) -> Option<Prepared> {
         let empty = Plain {
             payload: Value::Borrowed(&[]),
             ..*plain
         };
         let head = Head {
-            wire_expr: hop.wire_expr(),
+            wire_expr,
             qos: plain.qos,
             body: &body(&empty.into(), None),
             payload_len: 0,
@@ -110,7 +110,7 @@ impl Heads {
         let prepared: Option<Box<[Prepared]>> = route
             .remote
             .iter()
-            .map(|hop| Prepared::new(hop, plain))
+            .map(|hop| Prepared::new(hop.wire_expr(), plain))
             .collect();
         Heads {
             qos: plain.qos,
@@ -171,5 +171,70 @@ impl Shared {
             }
         }
         Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zonda_codec::Mapping;
+
+    use super::*;
+
+    fn plain(payload: &[u8], encoding: u16, qos: Qos) -> Plain<'_> {
+        Plain {
+            payload: Value::Borrowed(payload),
+            encoding,
+            qos,
+            reliability: Reliability::Reliable,
+        }
+    }
+
+    /// Whatever a prepared head can stand for, it has the bytes of one that was written for its message.
+    #[test]
+    fn a_completed_head_is_the_head_written_anew() {
+        let payload = vec![0; 70_000];
+        for scope in [1, 127, 128, 65_535] {
+            for mapping in [Mapping::Sender, Mapping::Receiver] {
+                for (encoding, qos) in [
+                    (0, Qos::DATA),
+                    (7, Qos::DECLARE),
+                    (65_535, Qos::from_bits(0x1d)),
+                ] {
+                    let wire_expr = WireExpr {
+                        scope,
+                        suffix: "",
+                        mapping,
+                    };
+                    let prepared =
+                        Prepared::new(wire_expr, &plain(&[], encoding, qos)).expect("room");
+                    for payload_len in [0, 1, 127, 128, 16_383, 16_384, 70_000] {
+                        let message = plain(&payload[..payload_len], encoding, qos).into();
+                        let anew = Head {
+                            wire_expr,
+                            qos,
+                            body: &body(&message, None),
+                            payload_len,
+                        };
+                        let completed = Completed {
+                            prepared: &prepared,
+                            payload_len,
+                        };
+                        assert_eq!(completed.to_vec(), anew.to_vec());
+                        let mut tight = vec![0; anew.to_vec().expect("a form").len()];
+                        assert_eq!(completed.encode(&mut Writer::new(&mut tight)), Ok(()));
+                        assert_eq!(Ok(&tight), anew.to_vec().as_ref());
+                        tight.pop();
+                        let cut = completed.encode(&mut Writer::new(&mut tight));
+                        assert_eq!(cut, Err(EncodeError::NoRoom));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_in_full_has_no_prepared_head() {
+        let long = WireExpr::full("a/key/that/has/no/id/here");
+        assert!(Prepared::new(long, &plain(&[], 0, Qos::DATA)).is_none());
     }
 }
