@@ -22,11 +22,13 @@ mod task;
 mod worker;
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::mem;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use compio::driver::op::Connect;
@@ -175,6 +177,22 @@ impl Runtime for UringRuntime {
 
     async fn sleep_until(&self, deadline: Instant) {
         Sleep::new(self.nearest(), deadline).await;
+    }
+
+    async fn yield_now(&self) {
+        let mut yielded = false;
+        poll_fn(|context| {
+            if mem::replace(&mut yielded, true) {
+                return Poll::Ready(());
+            }
+            let waker = context.waker();
+            // A thread that is parked in a callback does not come back to its ring.
+            if park::is_waiting() || !worker::wake_behind_completions(waker) {
+                waker.wake_by_ref();
+            }
+            Poll::Pending
+        })
+        .await;
     }
 
     fn precise_timer(&self) -> UringTimer {

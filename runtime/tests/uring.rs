@@ -7,7 +7,8 @@ use std::future::{Future, pending, poll_fn};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::pin::Pin;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -289,4 +290,44 @@ fn what_a_blocked_thread_waits_for_is_done_by_the_others() {
     });
     assert_eq!(within(outcome), Some(true));
     assert!(!single.is_driven_here_only());
+}
+
+#[test]
+fn whoever_yields_goes_behind_what_the_ring_has_completed() {
+    let runtime = start(1);
+    let (mut near, far) = pair();
+    let (started, start) = oneshot::channel();
+    let heard = Arc::new(AtomicBool::new(false));
+    let (tell, hears) = (Arc::clone(&heard), heard);
+    let reader = runtime.clone();
+    runtime.spawn("zonda-test", move || async move {
+        let (mut read, _write) = reader.adopt_tcp(far).expect("adopted");
+        started.send(());
+        read.read(RxBuf::new(9)).await.0.expect("readable");
+        tell.store(true, Ordering::SeqCst);
+    });
+    assert_eq!(within(start), Some(()));
+    let (done, yields) = oneshot::channel();
+    let yielding = runtime.clone();
+    runtime.spawn("zonda-test", move || async move {
+        near.write_all(b"now").expect("writable");
+        let mut yields = 0;
+        while !hears.load(Ordering::SeqCst) {
+            yielding.yield_now().await;
+            yields += 1;
+        }
+        done.send(yields);
+    });
+    let yields = within(yields).expect("the task ends");
+    assert!((1..=4).contains(&yields), "heard after {yields} turns");
+    // Where there is no ring to come back to, nothing waits for one.
+    within(runtime.yield_now());
+    runtime.block_on(runtime.yield_now());
+    let (done, blocked) = oneshot::channel();
+    let inner = runtime.clone();
+    runtime.spawn("zonda-test", move || async move {
+        inner.block_on(inner.yield_now());
+        done.send(());
+    });
+    assert_eq!(within(blocked), Some(()));
 }

@@ -9,6 +9,7 @@ use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
+use std::task::Waker;
 use std::time::Duration;
 
 use compio::driver::{Key, OpCode};
@@ -27,6 +28,8 @@ struct Local {
     shard: Arc<Shard>,
     ring: RefCell<Ring>,
     ready: RefCell<VecDeque<Arc<Task>>>,
+    /// Who let the others go first, to be woken behind those that the ring's completions wake.
+    yielded: RefCell<Vec<Waker>>,
     /// Tasks that have run and not ended, by address: kept, so that the end of the thread drops them here.
     tasks: RefCell<HashMap<usize, Arc<Task>>>,
     /// What could not be abandoned because the ring was in use.
@@ -107,6 +110,18 @@ pub(super) fn queue_here(shard: &Arc<Shard>, task: Arc<Task>) -> Option<Arc<Task
     task
 }
 
+/// Has `waker` woken once the ring of the calling thread has been looked at. False on a thread that has none.
+pub(super) fn wake_behind_completions(waker: &Waker) -> bool {
+    with_local(|local| {
+        let has_turns = !local.ending.get();
+        if has_turns {
+            local.yielded.borrow_mut().push(waker.clone());
+        }
+        has_turns
+    })
+    .unwrap_or(false)
+}
+
 /// The whole life of a shard's thread. The shard, or why there is none, goes to `started`.
 pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
     plan.placement.apply();
@@ -123,6 +138,7 @@ pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
         shard: Arc::clone(&shard),
         ring: RefCell::new(ring),
         ready: RefCell::default(),
+        yielded: RefCell::default(),
         tasks: RefCell::default(),
         later: RefCell::default(),
         ending: Cell::new(false),
@@ -147,6 +163,7 @@ impl Local {
             self.shard.note_waiting();
             let polled = self.ring.borrow_mut().poll(timeout);
             self.abandon_rest();
+            self.wake_yielded();
             if let Err(error) = polled {
                 tracing::error!("an io_uring failed and its tasks end: {error}");
                 return;
@@ -161,7 +178,10 @@ impl Local {
         for _ in 0..TASKS_PER_TURN {
             let next = self.ready.borrow_mut().pop_front();
             let Some(task) = next else {
-                return self.shard.timers().left();
+                let is_awaited = !self.yielded.borrow().is_empty();
+                return is_awaited
+                    .then_some(Duration::ZERO)
+                    .or_else(|| self.shard.timers().left());
             };
             self.run(&task);
         }
@@ -185,6 +205,11 @@ impl Local {
         }
     }
 
+    fn wake_yielded(&self) {
+        let yielded = self.yielded.take();
+        yielded.into_iter().for_each(Waker::wake);
+    }
+
     fn abandon_rest(&self) {
         for abandon in self.later.take() {
             abandon(&mut self.ring.borrow_mut());
@@ -200,6 +225,7 @@ impl Local {
         left.iter().for_each(|task| task.cancel());
         drop(left);
         self.shard.timers().close();
+        self.wake_yielded();
         self.abandon_rest();
         self.ring.borrow_mut().settle();
         self.abandon_rest();
