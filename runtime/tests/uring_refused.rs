@@ -7,12 +7,13 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::io;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 use std::thread;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -25,9 +26,14 @@ use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, UringRuntime, onesh
 const SETUP: i64 = 425;
 const ENTER: i64 = 426;
 
-/// Collects the warnings of one thread.
-#[derive(Clone, Default)]
-struct Warnings(Arc<Mutex<Vec<String>>>);
+thread_local! {
+    /// What was warned of on this thread, while somebody asks.
+    static WARNED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Notes the warnings of those threads that ask for them. There is one for the whole process: what a place that warns
+/// finds there for the first time is remembered for all threads, so each with a subscriber of its own would not do.
+struct Warnings;
 
 struct Message(String);
 
@@ -51,18 +57,30 @@ impl Subscriber for Warnings {
     fn event(&self, event: &Event<'_>) {
         let mut message = Message(String::new());
         event.record(&mut message);
-        self.0.lock().expect("no panic").push(message.0);
+        WARNED.with_borrow_mut(|warned| {
+            if let Some(texts) = warned {
+                texts.push(message.0);
+            }
+        });
     }
     fn enter(&self, _: &span::Id) {}
     fn exit(&self, _: &span::Id) {}
 }
 
+/// Has warnings noted, from before the first one on.
+fn listen() {
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| {
+        tracing::subscriber::set_global_default(Warnings).expect("the only subscriber");
+    });
+}
+
 /// Calls `f` and returns what it warned of.
 fn warned<T>(f: impl FnOnce() -> T) -> (T, Vec<String>) {
-    let warnings = Warnings::default();
-    let output = tracing::subscriber::with_default(warnings.clone(), f);
-    let texts = warnings.0.lock().expect("no panic").clone();
-    (output, texts)
+    listen();
+    WARNED.set(Some(Vec::new()));
+    let output = f();
+    (output, WARNED.take().unwrap_or_default())
 }
 
 /// Calls `f` on a thread whose system call `number` fails with `errno`, as in a sandbox.
@@ -88,6 +106,7 @@ fn forbidden<T: Send + 'static>(
 }
 
 fn options(uring_required: bool) -> RuntimeOptions {
+    listen();
     RuntimeOptions {
         threads: Some(2),
         uring_required,
@@ -212,8 +231,7 @@ fn no_descriptors_left_for_its_rings() {
     setrlimit(Resource::Nofile, soft(open + 24)).expect("lowered");
     let many = |uring_required| RuntimeOptions {
         threads: Some(40),
-        uring_required,
-        ..RuntimeOptions::default()
+        ..options(uring_required)
     };
     let refused = AnyRuntime::start(RuntimeKind::Uring, &many(true)).expect_err("refused");
     assert_eq!(
