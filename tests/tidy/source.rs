@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::lexer;
 
-/// Folders that hold what is built or recorded, not written.
+/// What is built or recorded, not written: folders, and the file `.git` of a worktree.
 const SKIPPED: [&str; 5] = ["target", ".git", "corpus", "artifacts", "coverage"];
 
 /// A text file of the project.
@@ -53,7 +53,10 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
         let kind = entry.file_type().expect("the kind of a file");
-        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             collect(&entry.path(), &format!("{path}/"), files);
         } else if kind.is_file()
             && let Ok(text) = fs::read_to_string(entry.path())
@@ -154,6 +157,9 @@ fn the_project_is_looked_at() {
     ] {
         assert!(has(path), "{path} is not looked at");
     }
+    // a folder, or in a worktree a file
+    let git = |f: &&File| f.path == ".git" || f.path.starts_with(".git/");
+    assert_eq!(files().iter().find(git).map(|f| &f.path), None);
     assert!(
         !has("Cargo.lock/") && sources().len() > 150,
         "only {} sources",
