@@ -102,7 +102,9 @@ pub use zonda_router::node::Outcome;
 /// Configuration: roles, endpoints, limits, runtime.
 pub mod config {
     pub use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId};
-    pub use zonda_router::config::{Config, ConfigError, Retry, TimeLimit, Warning};
+    pub use zonda_router::config::{
+        Config, ConfigError, Retry, TimeLimit, Warning, parse_endpoint,
+    };
     pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};
 
     /// The reference's spelling of [`Endpoint`].

@@ -21,6 +21,7 @@ use crate::subscriber::{Registry, SubscriberBuilder};
 use crate::wait::{Done, Pending, Wait};
 
 pub use zonda_codec::{EntityGlobalId, ZenohId};
+pub use zonda_router::node::Unreached;
 
 /// Opens a session.
 ///
@@ -361,6 +362,20 @@ impl SessionInfo<'_> {
     /// Every live link.
     pub fn links(&self) -> Vec<LinkStatus> {
         self.session.node().links()
+    }
+
+    /// The configured endpoints that were never reached since the session was opened, and why. For a client that was
+    /// connected once: none.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// let config = Config::peer().listen(["tcp/127.0.0.1:0"]).connect(["tcp/127.0.0.1:9"]);
+    /// let session = zonda::open(config).wait()?;
+    /// assert_eq!(session.info().unreached()[0].endpoint.address(), "127.0.0.1:9");
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn unreached(&self) -> Vec<Unreached> {
+        self.session.node().unreached()
     }
 
     /// Where it listens, with the ports that were chosen for port 0.

@@ -21,6 +21,17 @@ pub enum TimeLimit {
     Forever,
 }
 
+impl TimeLimit {
+    /// Whether another attempt may be made when so much time has gone by.
+    pub(crate) fn allows(self, elapsed: Duration) -> bool {
+        match self {
+            TimeLimit::Once => false,
+            TimeLimit::For(limit) => elapsed < limit,
+            TimeLimit::Forever => true,
+        }
+    }
+}
+
 /// The pauses between attempts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retry {
@@ -172,25 +183,49 @@ impl Config {
         self.endpoints("listen/endpoints")
     }
 
-    /// How long a client's `open` tries to connect. Default: once. A router or peer connects in the background, for ever.
+    /// How long `open` tries to connect: a client always, others only where [`Config::connect_must_succeed`]; else they
+    /// connect in the background, for ever, except that after `0` what failed once is given up. Default: once for a
+    /// client, for ever for others.
     pub fn connect_timeout(&self) -> TimeLimit {
         self.time_limit("connect/timeout_ms")
     }
 
-    /// Whether `open` fails when listening did. Default: yes.
-    pub fn listen_exit_on_failure(&self) -> bool {
-        self.flag("listen/exit_on_failure")
+    /// How long `open` tries to listen where [`Config::listen_must_succeed`]; elsewhere anything but `0` means again and
+    /// again in the background. Default: once.
+    pub fn listen_timeout(&self) -> TimeLimit {
+        self.time_limit("listen/timeout_ms")
+    }
+
+    /// Whether `open` fails when it could not connect to this endpoint. Its option `exit_on_failure` wins over the key.
+    /// Default: yes for a client, where it is asked of the first endpoint; no for others.
+    pub fn connect_must_succeed(&self, endpoint: &Endpoint) -> bool {
+        value::option_flag(endpoint).unwrap_or_else(|| self.flag("connect/exit_on_failure"))
+    }
+
+    /// Whether `open` fails when it could not listen on this endpoint. Its option `exit_on_failure` wins over the key.
+    /// Default: yes.
+    pub fn listen_must_succeed(&self, endpoint: &Endpoint) -> bool {
+        value::option_flag(endpoint).unwrap_or_else(|| self.flag("listen/exit_on_failure"))
     }
 
     /// Pauses between attempts to connect. Default: 1 s, doubled up to 4 s.
     pub fn connect_retry(&self) -> Retry {
-        let factor = match self.value("connect/retry/period_increase_factor") {
+        self.retry("connect")
+    }
+
+    /// Pauses between attempts to listen. Default: 1 s, doubled up to 4 s.
+    pub fn listen_retry(&self) -> Retry {
+        self.retry("listen")
+    }
+
+    fn retry(&self, section: &str) -> Retry {
+        let factor = match self.value(&format!("{section}/retry/period_increase_factor")) {
             Value::Number(n) => n,
             _ => 2.0,
         };
         Retry {
-            period_init: self.millis("connect/retry/period_init_ms"),
-            period_max: self.millis("connect/retry/period_max_ms"),
+            period_init: self.millis(&format!("{section}/retry/period_init_ms")),
+            period_max: self.millis(&format!("{section}/retry/period_max_ms")),
             increase_factor: factor,
         }
     }

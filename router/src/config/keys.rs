@@ -27,15 +27,13 @@ pub enum Support {
     Full,
     /// Only with this value (JSON); another one is reported.
     Only(&'static str, &'static str),
-    /// By a client; set for another role it is reported.
-    ClientOnly(&'static str),
     /// Not yet: any value but the default is reported, with what happens instead.
     Not(&'static str),
     /// The reference gave it up; reported whenever set.
     Gone,
 }
 
-use Support::{ClientOnly, Full, Gone, Not, Only};
+use Support::{Full, Gone, Not, Only};
 
 /// The key with exactly this path.
 pub fn find(path: &str) -> Option<&'static Key> {
@@ -152,7 +150,6 @@ const NO_GOSSIP: Support = Only(
     "gossip is not supported yet; set connect/endpoints",
 );
 const SCOUT: Support = Not("scouting is not supported yet");
-const LISTEN_ONCE: Support = Not("listening is tried once");
 const QUEUES: Support = Not("not supported yet; queues are bounded by bytes");
 const MULTICAST: Support = Not("multicast transports are not supported yet");
 const TLS: Support = Not("TLS is not supported yet");
@@ -193,19 +190,19 @@ pub const ROWS: &[Key] = &[
         "connect/timeout_ms",
         FOREVER,
         "{router: -1, peer: -1, client: 0}",
-        ClientOnly("a router or peer connects in the background, for ever"),
+        Full,
     ),
     by_role("connect/endpoints", Endpoints, "[]", Full),
     by_role(
         "connect/exit_on_failure",
         Bool,
         "{router: false, peer: false, client: true}",
-        Not("only a client fails when it cannot connect"),
+        Full,
     ),
     by_role("connect/retry/period_init_ms", COUNT, "1000", Full),
     by_role("connect/retry/period_max_ms", COUNT, "4000", Full),
     by_role("connect/retry/period_increase_factor", Factor, "2", Full),
-    by_role("listen/timeout_ms", FOREVER, "0", LISTEN_ONCE),
+    by_role("listen/timeout_ms", FOREVER, "0", Full),
     by_role(
         "listen/endpoints",
         Endpoints,
@@ -213,14 +210,9 @@ pub const ROWS: &[Key] = &[
         Full,
     ),
     by_role("listen/exit_on_failure", Bool, "true", Full),
-    by_role("listen/retry/period_init_ms", COUNT, "1000", LISTEN_ONCE),
-    by_role("listen/retry/period_max_ms", COUNT, "4000", LISTEN_ONCE),
-    by_role(
-        "listen/retry/period_increase_factor",
-        Factor,
-        "2",
-        LISTEN_ONCE,
-    ),
+    by_role("listen/retry/period_init_ms", COUNT, "1000", Full),
+    by_role("listen/retry/period_max_ms", COUNT, "4000", Full),
+    by_role("listen/retry/period_increase_factor", Factor, "2", Full),
     key(
         "open/return_conditions/connect_scouted",
         Bool,

@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use zonda_codec::WhatAmI;
 use zonda_runtime::AnyRuntime;
 
 pub use access::{Retry, TimeLimit};
 pub use error::{ConfigError, Warning};
+pub use value::parse_endpoint;
 
 use json5::{Located, Value};
 use keys::{Key, Support};
@@ -170,7 +170,7 @@ impl Config {
             let Some(key) = keys::find(path).or_else(|| keys::subtree_of(path)) else {
                 continue;
             };
-            if let Some(text) = complaint(self.mode(), key, path, &setting.value) {
+            if let Some(text) = complaint(key, path, &setting.value) {
                 warnings.push(Warning {
                     key: path.clone(),
                     line: setting.line,
@@ -385,7 +385,7 @@ fn default_of(key: &Key) -> Value {
 }
 
 /// What to say about a setting that is not honoured.
-fn complaint(role: WhatAmI, key: &Key, path: &str, value: &Value) -> Option<String> {
+fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
     let shown = if SECRETS.contains(&path) {
         "the given value".to_owned()
     } else {
@@ -393,12 +393,10 @@ fn complaint(role: WhatAmI, key: &Key, path: &str, value: &Value) -> Option<Stri
     };
     let text = match key.support {
         Support::Full => return grouped(key, value),
-        Support::ClientOnly(_) if role == WhatAmI::Client => return None,
-        Support::ClientOnly(instead) if !same(value, &default_of(key)) => instead,
         Support::Only(honoured, instead) if shown != honoured => instead,
         Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
         Support::Gone => "has no effect any more, in the reference either; remove it",
-        Support::ClientOnly(_) | Support::Only(..) | Support::Not(_) => return None,
+        Support::Only(..) | Support::Not(_) => return None,
     };
     Some(format!("{shown} has no effect: {text}"))
 }

@@ -244,7 +244,7 @@ fn defaults_follow_the_role() {
         ["tcp/[::]:0"]
     );
     assert_eq!(peer.connect_timeout(), TimeLimit::Forever);
-    assert!(peer.listen_exit_on_failure());
+    assert!(peer.listen_must_succeed(&peer.listen_endpoints()[0]));
     assert!(!peer.timestamping());
 
     let client = Config::client(["tcp/127.0.0.1:7447"]);
@@ -272,6 +272,8 @@ fn defaults_follow_the_role() {
     assert_eq!(router.resolution(), zonda_codec::Resolution::default());
     assert_eq!(router.accept_pending(), None);
     assert_eq!(router.connect_retry().period_max, Duration::from_secs(4));
+    assert_eq!(router.listen_retry(), router.connect_retry());
+    assert_eq!(router.listen_timeout(), TimeLimit::Once);
     assert!(router.qos_enabled());
     assert_eq!(router.runtime_kind(), RuntimeKind::default());
 }
@@ -330,6 +332,62 @@ fn values_by_role_take_the_role_s_own_or_the_default() {
         client.connect_timeout(),
         TimeLimit::For(Duration::from_millis(250))
     );
+}
+
+#[test]
+fn endpoints_may_differ_from_the_keys() {
+    let endpoint = |text: &str| super::parse_endpoint(text).unwrap();
+    let plain = endpoint("tcp/h:1");
+    let (must, may) = (
+        endpoint("tcp/h:1#exit_on_failure=true"),
+        endpoint("tcp/h:1#exit_on_failure=false"),
+    );
+    let peer = Config::default()
+        .with("connect/exit_on_failure", "{ peer: true, client: false }")
+        .with("listen/exit_on_failure", "false")
+        .with("listen/retry", "{ period_init_ms: 5 }")
+        .with("listen/timeout_ms", "{ peer: 70 }");
+    peer.validate().unwrap();
+    assert!(peer.warnings().is_empty());
+    assert!(peer.connect_must_succeed(&plain) && !peer.connect_must_succeed(&may));
+    assert!(!peer.listen_must_succeed(&plain) && peer.listen_must_succeed(&must));
+    assert_eq!(peer.listen_retry().period_init, Duration::from_millis(5));
+    assert_eq!(peer.connect_retry().period_init, Duration::from_secs(1));
+    let limit = TimeLimit::For(Duration::from_millis(70));
+    assert_eq!(peer.listen_timeout(), limit);
+    assert!(limit.allows(Duration::from_millis(69)) && !limit.allows(Duration::from_millis(70)));
+    assert!(TimeLimit::Forever.allows(Duration::MAX) && !TimeLimit::Once.allows(Duration::ZERO));
+    let client = peer.with_mode(WhatAmI::Client);
+    assert!(!client.connect_must_succeed(&plain) && client.connect_must_succeed(&must));
+    assert_eq!(client.listen_timeout(), TimeLimit::Once);
+}
+
+#[test]
+fn malformed_endpoints_are_refused_with_their_key() {
+    for (bad, words) in [
+        ("tcp/127.0.0.1", "has no port"),
+        ("tcp/127.0.0.1:70000", "0..=65535"),
+        ("tcp/:7447", "has no host"),
+        ("tcp/::1:7447", "without brackets"),
+        ("tcp/h:1#so_rcvbuf=0", "so_rcvbuf=0"),
+        ("tcp/h:1#retry_period_init_ms=x", "retry_period_init_ms=x"),
+        ("tcp/h:1#exit_on_failure=maybe", "exit_on_failure"),
+    ] {
+        for key in ["connect/endpoints", "listen/endpoints"] {
+            for value in [
+                format!("['{bad}']"),
+                format!("{{ peer: ['tcp/h:1', '{bad}'] }}"),
+                format!("[{{ strategy: 'anyOf', locators: ['{bad}'] }}]"),
+            ] {
+                let error = Config::default().insert_json5(key, &value).unwrap_err();
+                let text = error.to_string();
+                assert!(text.contains(key) && text.contains(bad), "{text}");
+                assert!(text.contains(words) && !text.contains('\n'), "{text}");
+            }
+        }
+    }
+    // Of a kind of link that is not here: whoever opens the node says so.
+    assert!(super::parse_endpoint("quic/somewhere").is_ok());
 }
 
 #[test]
@@ -538,11 +596,4 @@ fn endpoints_of_protocols_that_are_not_allowed_are_refused() {
         .with("transport/link/protocols", "['udp', 'tcp']")
         .validate()
         .unwrap();
-}
-
-#[test]
-fn a_key_that_only_clients_honour_is_reported_for_others() {
-    let client = Config::client(["tcp/127.0.0.1:1"]).with("connect/timeout_ms", "100");
-    assert_eq!(client.warnings(), []);
-    assert_eq!(client.with_mode(WhatAmI::Peer).warnings().len(), 1);
 }

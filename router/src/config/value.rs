@@ -4,6 +4,8 @@
 
 use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId};
 use zonda_runtime::{RuntimeKind, Scheduling};
+use zonda_transport::dial::RetryPolicy;
+use zonda_transport::link::{EndpointProblem, HostPort, Protocol, SocketOptions};
 
 use super::json5::Value;
 
@@ -175,7 +177,9 @@ pub fn endpoints(value: &Value) -> Result<Vec<Endpoint>, String> {
     let mut found = Vec::new();
     for item in items {
         match &item.value {
-            Value::Text(t) => found.push(endpoint(t)?),
+            Value::Text(t) => {
+                found.push(parse_endpoint(t).map_err(|e| format!("endpoints (in {t:?}: {e})"))?);
+            }
             Value::Object(members) => {
                 for (name, member) in members {
                     match (name.as_str(), &member.value) {
@@ -195,7 +199,32 @@ pub fn endpoints(value: &Value) -> Result<Vec<Endpoint>, String> {
     Ok(found)
 }
 
-fn endpoint(text: &str) -> Result<Endpoint, String> {
-    text.parse::<Endpoint>()
-        .map_err(|e| format!("endpoints (in {text:?}: {e})"))
+/// One endpoint: of a kind of link that this node has, with an address and options that can be; of another kind, only
+/// well formed, since whoever uses it says that there is none.
+///
+/// # Errors
+/// What is wrong, in one line.
+pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
+    let endpoint = text.parse::<Endpoint>().map_err(|e| e.to_string())?;
+    if Protocol::of(&endpoint).is_ok() {
+        check_parts(&endpoint).map_err(|e| e.to_string())?;
+    }
+    if endpoint.config(MUST_SUCCEED).is_some() && option_flag(&endpoint).is_none() {
+        return Err(format!("option {MUST_SUCCEED} is neither true nor false"));
+    }
+    Ok(endpoint)
+}
+
+fn check_parts(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    HostPort::of(endpoint)?;
+    SocketOptions::of(endpoint)?;
+    RetryPolicy::default().with_endpoint(endpoint).map(|_| ())
+}
+
+/// The option of an endpoint by which it differs from the key of the same name.
+const MUST_SUCCEED: &str = "exit_on_failure";
+
+/// The endpoint's own `exit_on_failure`, if it has one.
+pub fn option_flag(endpoint: &Endpoint) -> Option<bool> {
+    endpoint.config(MUST_SUCCEED)?.parse().ok()
 }

@@ -7,19 +7,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::{Endpoint, WhatAmI};
+use zonda_codec::Endpoint;
 use zonda_runtime::with_runtime;
 use zonda_transport::{
     dial::{Backoff, DialError, RetryPolicy, open_link},
     link::Link,
 };
 
-use crate::forwarding::FaceId;
+use crate::{config::Retry, forwarding::FaceId};
 
 use super::shared::Shared;
 
 /// How long after losing a connection that had lasted the first attempt to restore it is made: at once.
 const SETTLED: Duration = Duration::from_secs(2);
+
+/// A connection to keep: to one of these endpoints, and the one that stands already, if one does.
+pub(super) type Kept = (Vec<Endpoint>, Option<FaceId>);
 
 /// Why an attempt did not end in a connection.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -35,10 +38,13 @@ pub(super) enum Attempt {
 
 impl Shared {
     /// One attempt to connect to one endpoint.
-    pub(super) async fn attempt(
-        shared: &Arc<Self>,
-        endpoint: &Endpoint,
-    ) -> Result<FaceId, Attempt> {
+    async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<FaceId, Attempt> {
+        let result = Self::attempt_untold(shared, endpoint).await;
+        shared.note_attempt(endpoint, &result);
+        result
+    }
+
+    async fn attempt_untold(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<FaceId, Attempt> {
         if shared.is_closed() {
             return Err(Attempt::Closed);
         }
@@ -78,7 +84,7 @@ impl Shared {
         endpoints: Vec<Endpoint>,
         mut face: Option<FaceId>,
     ) {
-        let mut backoff = shared.backoff(&endpoints);
+        let mut backoff = shared.backoff_any(&endpoints);
         while !shared.is_closed() {
             if let Some(face) = face.take() {
                 let since = Instant::now();
@@ -102,19 +108,18 @@ impl Shared {
         }
     }
 
-    pub(super) fn backoff(&self, endpoints: &[Endpoint]) -> Backoff {
+    pub(super) fn backoff_any(&self, endpoints: &[Endpoint]) -> Backoff {
         let retry = self.config.connect_retry();
-        let policy = RetryPolicy {
-            init: retry.period_init,
-            max: retry.period_max,
-            factor: retry.increase_factor,
-        };
-        // An option of the endpoint that cannot be was reported by `open`; the general policy is the answer here.
-        let policy = endpoints
-            .first()
-            .and_then(|endpoint| policy.with_endpoint(endpoint).ok())
-            .unwrap_or(policy);
-        Backoff::new(policy)
+        match endpoints.first() {
+            Some(endpoint) => self.backoff(retry, endpoint),
+            None => Backoff::new(policy(retry)),
+        }
+    }
+
+    pub(super) fn backoff(&self, retry: Retry, endpoint: &Endpoint) -> Backoff {
+        let policy = policy(retry);
+        // The configuration lets no option in that cannot be, except of a protocol that leads nowhere anyway.
+        Backoff::new(policy.with_endpoint(endpoint).unwrap_or(policy))
     }
 
     async fn wait_until_gone(&self, face: FaceId) {
@@ -138,21 +143,19 @@ impl Shared {
         }
     }
 
-    /// Starts keeping the configured connections; those in `standing` are there already.
-    pub(super) fn start_connecting(shared: &Arc<Self>, standing: Option<FaceId>) {
-        let endpoints = shared.config.connect_endpoints();
-        let groups = match shared.role {
-            WhatAmI::Client => vec![endpoints],
-            WhatAmI::Peer | WhatAmI::Router => endpoints
-                .into_iter()
-                .map(|endpoint| vec![endpoint])
-                .collect(),
-        };
-        for group in groups {
-            let node = Arc::clone(shared);
-            shared.runtime.spawn("zonda-connect", move || {
-                Self::keep_connected(node, group, standing)
-            });
-        }
+    /// Starts keeping a configured connection.
+    pub(super) fn start_connecting(shared: &Arc<Self>, (endpoints, standing): Kept) {
+        let node = Arc::clone(shared);
+        shared.runtime.spawn("zonda-connect", move || {
+            Self::keep_connected(node, endpoints, standing)
+        });
+    }
+}
+
+fn policy(retry: Retry) -> RetryPolicy {
+    RetryPolicy {
+        init: retry.period_init,
+        max: retry.period_max,
+        factor: retry.increase_factor,
     }
 }

@@ -9,7 +9,7 @@
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
 //! - `inbound`: what a connection's reading task does with each message;
 //! - `publish`: what a publishing thread does;
-//! - `open`, `connect`, `admit`, `close`: the life of the node and of its connections.
+//! - `open`, `listen`, `connect`, `dials`, `admit`, `close`: the life of the node and of its connections.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's, then nothing.
 //! A message of a declared publisher, or one that a connection brings for a known key, takes no lock but the lane's.
@@ -18,7 +18,9 @@ mod admin;
 mod admit;
 mod close;
 mod connect;
+mod dials;
 mod inbound;
+mod listen;
 mod open;
 mod plain;
 mod publish;
@@ -31,6 +33,7 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
+pub use dials::Unreached;
 pub use plain::Plain;
 pub use publisher::PublisherFace;
 pub use types::*;

@@ -8,15 +8,18 @@ use std::{
 };
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
-use zonda_runtime::{AnyRuntime, with_runtime};
-use zonda_transport::listen::{ListenError, ListenOptions, Listening, listen_with};
+use zonda_runtime::AnyRuntime;
 
 use crate::{
     config::{Config, TimeLimit},
-    forwarding::Deadline,
+    forwarding::{Deadline, FaceId},
 };
 
-use super::{Node, OpenError, admit::Door, connect::Attempt, shared::Shared};
+use super::{
+    Node, OpenError,
+    connect::{Attempt, Kept},
+    shared::Shared,
+};
 
 /// How long a peer or router waits at most for its configured connections before it goes on without them.
 const FIRST_CONNECTIONS: Duration = Duration::from_millis(500);
@@ -28,7 +31,8 @@ impl Node {
     /// Opens a node: listens, connects, and keeps doing both on the configured runtime until it is closed.
     ///
     /// A client is connected when this returns. Peers and routers return once every configured endpoint was reached,
-    /// or after half a second; what is missing is tried again for as long as the node is open.
+    /// or after half a second; what is missing is tried again for as long as the node is open. `timeout_ms` and
+    /// `exit_on_failure` of `connect` and `listen` change how long it is tried and whether a failure is one of `open`.
     ///
     /// # Errors
     /// What of it is impossible; nothing is left running then.
@@ -54,13 +58,8 @@ impl Node {
     }
 
     async fn start(&self) -> Result<(), OpenError> {
-        self.listen()?;
+        self.listen().await?;
         let shared = &self.shared;
-        let standing = match shared.role {
-            WhatAmI::Client => Some(self.connect_client().await?),
-            WhatAmI::Peer | WhatAmI::Router => None,
-        };
-        Shared::start_connecting(shared, standing);
         let node = Arc::downgrade(shared);
         let ticks = shared.runtime.clone();
         shared.runtime.spawn("zonda-clock", move || async move {
@@ -70,68 +69,78 @@ impl Node {
                 ticks.sleep_until(Instant::now() + LOOK_AFTER).await;
             }
         });
-        if shared.role != WhatAmI::Client {
+        let kept = self.connect_first().await?;
+        let is_waited_for = kept.iter().any(|(_, standing)| standing.is_none());
+        for kept in kept {
+            Shared::start_connecting(shared, kept);
+        }
+        if is_waited_for && shared.role != WhatAmI::Client {
             self.await_connections().await;
         }
         Ok(())
     }
 
-    fn listen(&self) -> Result<(), OpenError> {
-        let shared = &self.shared;
-        for endpoint in shared.config.listen_endpoints() {
-            match self.listen_on(&endpoint) {
-                Ok(listening) => shared.state.lock().listening.push(listening),
-                Err(error) if shared.config.listen_exit_on_failure() => {
-                    let endpoint = endpoint.to_string();
-                    let reason = without_prefix(
-                        &error.to_string(),
-                        &format!("cannot listen on {endpoint}: "),
-                    );
-                    return Err(OpenError::Listen { endpoint, reason });
+    /// The first connections, each with the endpoints that it may be restored with: of a client one, of others one for
+    /// each endpoint. Those that are not waited for are left to the background.
+    async fn connect_first(&self) -> Result<Vec<Kept>, OpenError> {
+        let config = &self.shared.config;
+        let endpoints = config.connect_endpoints();
+        if self.shared.role == WhatAmI::Client {
+            let first = endpoints.first().ok_or(OpenError::NoEndpoint)?;
+            let must = config.connect_must_succeed(first);
+            return match self.connect_until(&endpoints, Instant::now()).await {
+                Err(error) if must => Err(error),
+                Err(error) => {
+                    tracing::warn!("{error}; trying again in the background");
+                    Ok(vec![(endpoints, None)])
                 }
+                Ok(face) => Ok(vec![(endpoints, face)]),
+            };
+        }
+        let (mut kept, began) = (Vec::new(), Instant::now());
+        for endpoint in endpoints {
+            let must = config.connect_must_succeed(&endpoint);
+            let group = vec![endpoint];
+            if !must && config.connect_timeout() != TimeLimit::Once {
+                kept.push((group, None));
+                continue;
+            }
+            match self.connect_until(&group, began).await {
+                Ok(face) => kept.push((group, face)),
+                Err(error) if must => return Err(error),
                 Err(error) => tracing::warn!("{error}"),
             }
         }
-        Ok(())
+        Ok(kept)
     }
 
-    fn listen_on(&self, endpoint: &Endpoint) -> Result<Listening, ListenError> {
-        let config = &self.shared.config;
-        let mut options = ListenOptions {
-            accept_timeout: config.accept_timeout(),
-            ..ListenOptions::default()
-        };
-        if let Some(pending_max) = config.accept_pending() {
-            options.pending_max = pending_max;
-        }
-        let door = Arc::new(Door(Arc::clone(&self.shared)));
-        with_runtime!(&self.shared.runtime, runtime => {
-            listen_with(runtime, endpoint, self.shared.parameters(), door, options)
-        })
-    }
-
-    /// A client's first connection, tried as often as the configuration says.
-    async fn connect_client(&self) -> Result<crate::forwarding::FaceId, OpenError> {
+    /// A connection to one of `endpoints`, tried as often as the configuration says. `None` if the node that answers is
+    /// connected already.
+    async fn connect_until(
+        &self,
+        endpoints: &[Endpoint],
+        began: Instant,
+    ) -> Result<Option<FaceId>, OpenError> {
         let shared = &self.shared;
-        let endpoints = shared.config.connect_endpoints();
-        if endpoints.is_empty() {
-            return Err(OpenError::NoEndpoint);
-        }
-        let began = Instant::now();
-        let mut backoff = shared.backoff(&endpoints);
+        let mut backoff = shared.backoff_any(endpoints);
+        let mut told = false;
         loop {
-            let failure = match Shared::attempt_any(shared, &endpoints).await {
-                Ok(face) => return Ok(face),
+            let failure = match Shared::attempt_any(shared, endpoints).await {
+                Ok(face) => return Ok(Some(face)),
+                Err(Some(Attempt::Known(_))) if shared.role != WhatAmI::Client => return Ok(None),
                 Err(failure) => failure,
             };
             let wait = backoff.next_wait();
-            let again = match shared.config.connect_timeout() {
-                TimeLimit::Once => false,
-                TimeLimit::For(limit) => began.elapsed() + wait < limit,
-                TimeLimit::Forever => true,
-            };
-            if !again {
-                return Err(connect_error(&endpoints, failure));
+            if !shared
+                .config
+                .connect_timeout()
+                .allows(began.elapsed() + wait)
+            {
+                return Err(connect_error(endpoints, failure));
+            }
+            if !std::mem::replace(&mut told, true) {
+                let error = connect_error(endpoints, failure);
+                tracing::warn!("{error}; waiting for it (connect/timeout_ms)");
             }
             shared.pause(wait).await;
         }
@@ -139,13 +148,10 @@ impl Node {
 
     /// Waits for the configured connections, but not for long.
     async fn await_connections(&self) {
-        let wanted = self.shared.config.connect_endpoints().len();
-        if wanted > 0 {
-            let deadline = Instant::now() + FIRST_CONNECTIONS;
-            self.shared
-                .wait_until(deadline, |state| state.faces.len() >= wanted)
-                .await;
-        }
+        let deadline = Instant::now() + FIRST_CONNECTIONS;
+        self.shared
+            .wait_until(deadline, |state| state.dials.are_done())
+            .await;
     }
 }
 

@@ -34,6 +34,7 @@ use crate::{
 
 use super::{
     DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
+    dials::Dials,
     route::{Hop, Route, UNDECLARED_MAX},
 };
 
@@ -58,6 +59,7 @@ pub(super) struct State {
     pub(super) undeclared: HashMap<Box<str>, Arc<Route>>,
     pub(super) actions: Vec<Action>,
     pub(super) listening: Vec<Listening>,
+    pub(super) dials: Dials,
 }
 
 /// The node itself.
@@ -113,6 +115,7 @@ impl Shared {
             undeclared: HashMap::new(),
             actions,
             listening: Vec::new(),
+            dials: Dials::new(config.connect_endpoints()),
         };
         Self {
             zid,

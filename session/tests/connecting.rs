@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How long a session tries to listen and to connect, and whether it opens all the same: `timeout_ms`, `retry` and
+//! `exit_on_failure` of `listen` and `connect`.
+
+mod pair;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+
+use pair::{LONG, alone, until};
+use socket2::{Domain, Socket, Type};
+use zonda::{Config, OpenError, Session, Wait};
+
+const QUICK: &str = "{ period_init_ms: 10, period_max_ms: 20 }";
+
+/// An endpoint that nobody listens on, and nobody else can take as long as the socket is held.
+fn nobody() -> (Socket, String) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
+    socket.bind(&any.into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, format!("tcp/{address}"))
+}
+
+/// A peer that listens nowhere.
+fn quiet(connect: &str) -> Config {
+    Config::peer()
+        .listen([] as [&str; 0])
+        .connect([connect])
+        .with("connect/retry", QUICK)
+}
+
+fn opened(config: Config) -> Result<Session, OpenError> {
+    zonda::open(config).wait()
+}
+
+/// Gives the port that `held` listens on back, a while after the call.
+fn released_later(held: TcpListener) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        std::thread::park_timeout(Duration::from_millis(100));
+        drop(held);
+    })
+}
+
+/// A peer that listens at `endpoint`, which `held` holds, a while after the call.
+fn there_later(held: Socket, endpoint: &str) -> std::thread::JoinHandle<Session> {
+    let config = Config::peer().listen([endpoint]);
+    std::thread::spawn(move || {
+        std::thread::park_timeout(Duration::from_millis(100));
+        drop(held);
+        opened(config).unwrap()
+    })
+}
+
+fn is_linked(session: &Session) -> bool {
+    !session.info().links().is_empty()
+}
+
+#[test]
+fn a_peer_that_must_connect_fails_where_nobody_answers() {
+    let (_held, endpoint) = nobody();
+    let must = quiet(&endpoint).with("connect/exit_on_failure", "true");
+    for limit in ["0", "150", "{ peer: 150 }"] {
+        let begin = Instant::now();
+        let error = opened(must.clone().with("connect/timeout_ms", limit)).unwrap_err();
+        assert!(matches!(error, OpenError::Connect { .. }), "{error:?}");
+        assert!(error.to_string().contains(&endpoint), "{error}");
+        assert!(begin.elapsed() < LONG, "{limit}");
+    }
+    let own = format!("{endpoint}#exit_on_failure=true");
+    assert!(opened(quiet(&own).with("connect/timeout_ms", "0")).is_err());
+}
+
+#[test]
+fn a_peer_that_must_connect_waits_for_the_other() {
+    for limit in ["-1", "20000"] {
+        let (held, endpoint) = nobody();
+        let there = there_later(held, &endpoint);
+        let config = quiet(&endpoint)
+            .with("connect/exit_on_failure", "true")
+            .with("connect/timeout_ms", limit);
+        let session = opened(config).unwrap();
+        assert!(is_linked(&session), "{limit}");
+        assert!(session.info().unreached().is_empty());
+        drop(there.join().unwrap());
+    }
+}
+
+#[test]
+fn a_peer_that_tries_once_gives_up_and_is_open() {
+    let (held, endpoint) = nobody();
+    let session = opened(quiet(&endpoint).with("connect/timeout_ms", "0")).unwrap();
+    drop(held);
+    let other = opened(Config::peer().listen([&endpoint])).unwrap();
+    let told = session.info().unreached();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].reason.is_some(), "{told:?}");
+    // Somebody else comes in at once, the one who has given up does not.
+    let third = opened(quiet(&endpoint)).unwrap();
+    until("the third is connected", || is_linked(&third));
+    assert!(!is_linked(&session));
+    assert_eq!(other.info().links().len(), 1);
+}
+
+#[test]
+fn a_peer_that_tried_once_and_was_connected_comes_back() {
+    let first = alone();
+    let endpoint = first.info().locators().remove(0).to_string();
+    let session = opened(quiet(&endpoint).with("connect/timeout_ms", "0")).unwrap();
+    assert!(is_linked(&session));
+    first.close().wait().unwrap();
+    until("the link is gone", || !is_linked(&session));
+    let mut second = None;
+    until("the port is free again", || {
+        second = opened(Config::peer().listen([&endpoint])).ok();
+        second.is_some()
+    });
+    until("the link is back", || is_linked(&session));
+}
+
+#[test]
+fn a_client_that_need_not_connect_opens_and_connects_later() {
+    let (held, endpoint) = nobody();
+    let client = Config::client([&endpoint]).with("connect/retry", QUICK);
+    assert!(opened(client.clone()).is_err());
+    let session = opened(client.with("connect/exit_on_failure", "false")).unwrap();
+    assert_eq!(session.info().unreached()[0].endpoint.to_string(), endpoint);
+    drop(held);
+    let _other = opened(Config::peer().listen([&endpoint])).unwrap();
+    until("the client is connected", || is_linked(&session));
+    assert!(session.info().unreached().is_empty());
+}
+
+#[test]
+fn a_port_that_comes_free_is_waited_for() {
+    for limit in ["-1", "20000"] {
+        let held = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("tcp/{}", held.local_addr().unwrap());
+        let config = Config::peer()
+            .listen([&endpoint])
+            .with("listen/retry", QUICK)
+            .with("listen/timeout_ms", limit);
+        let freed = released_later(held);
+        let session = opened(config).unwrap();
+        assert_eq!(session.info().locators()[0].to_string(), endpoint);
+        freed.join().unwrap();
+    }
+}
+
+#[test]
+fn a_port_that_stays_taken_is_named_when_the_time_is_over() {
+    let held = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp/{}", held.local_addr().unwrap());
+    let config = Config::peer()
+        .listen([&endpoint])
+        .with("listen/retry", QUICK)
+        .with("listen/timeout_ms", "100");
+    let error = opened(config).unwrap_err();
+    assert!(matches!(error, OpenError::Listen { .. }), "{error:?}");
+    assert!(error.to_string().contains(&endpoint), "{error}");
+}
+
+#[test]
+fn a_port_that_is_not_needed_is_listened_on_when_it_comes_free() {
+    let held = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp/{}", held.local_addr().unwrap());
+    let optional = Config::peer()
+        .listen([endpoint.as_str(), "tcp/127.0.0.1:0"])
+        .with("listen/retry", QUICK)
+        .with("listen/exit_on_failure", "false");
+    let once = opened(optional.clone()).unwrap();
+    let again = opened(optional.with("listen/timeout_ms", "-1")).unwrap();
+    let own = [format!("{endpoint}#exit_on_failure=false")];
+    let by_option = opened(Config::peer().listen(own)).unwrap();
+    assert!(by_option.info().locators().is_empty());
+    assert_eq!(again.info().locators().len(), 1);
+    drop(held);
+    until("it listens", || again.info().locators().len() == 2);
+    assert_eq!(once.info().locators().len(), 1);
+    let guest = opened(quiet(&endpoint)).unwrap();
+    until("it is reached there", || is_linked(&guest));
+    again.close().wait().unwrap();
+    assert!(again.info().locators().is_empty());
+}
