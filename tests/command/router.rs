@@ -38,6 +38,33 @@ fn prints_what_it_bound_and_ends_on_a_signal() {
     }
 }
 
+/// To wait for a neighbour may take for ever, so the first signal ends that.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_it_while_it_waits_for_a_connection() {
+    let arguments = [
+        "router",
+        "-l",
+        "tcp/127.0.0.1:0",
+        "-e",
+        "tcp/127.0.0.1:1",
+        "--cfg",
+        "connect/exit_on_failure:true",
+    ];
+    let mut router = Running::start(&zonda(), &arguments);
+    let told = router
+        .errors
+        .recv_timeout(super::program::DEADLINE)
+        .expect("a line");
+    assert!(
+        told.contains("cannot connect to tcp/127.0.0.1:1") && told.contains("waiting for it"),
+        "{told}"
+    );
+    router.signal("TERM");
+    assert!(!router.end().success());
+    assert!(router.lines.try_recv().is_err(), "it was not ready");
+}
+
 #[test]
 fn a_start_line_for_programs() {
     let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);

@@ -9,6 +9,8 @@ use clap::{Args, ValueEnum};
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
 use zonda_runtime::RuntimeKind;
 
+use crate::config::parse_endpoint;
+
 /// The help of `--runtime`, with the names that this program knows.
 fn runtime_help() -> String {
     let (names, default) = (RuntimeKind::available_names(), RuntimeKind::default());
@@ -23,6 +25,7 @@ pub struct DaemonArgs {
         short,
         long,
         value_name = "ENDPOINT",
+        value_parser = parse_endpoint,
         help_heading = "Connection",
         help = "Endpoint to listen on, such as tcp/0.0.0.0:7447 or tcp/[::1]:0 (repeatable)\n\
                 [default: tcp/[::]:7447]"
@@ -33,6 +36,7 @@ pub struct DaemonArgs {
         short = 'e',
         long,
         value_name = "ENDPOINT",
+        value_parser = parse_endpoint,
         help_heading = "Connection"
     )]
     pub connect: Vec<Endpoint>,

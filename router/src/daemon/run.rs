@@ -47,9 +47,10 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
         return Ok(());
     }
     log();
+    let node = zonda_runtime::block_on(Node::open(config))?;
+    // Not before: opening may be told to wait for ever, and has nothing that would have to be drained.
     let shutdown = Shutdown::listen()
         .map_err(|e| DaemonError::Run(format!("cannot take over SIGINT and SIGTERM: {e}")))?;
-    let node = zonda_runtime::block_on(Node::open(config))?;
     announce(node.zid(), &node.locators(), args.json);
     shutdown.wait();
     zonda_runtime::block_on(node.close(DRAIN)).map_err(|e| DaemonError::Run(e.to_string()))
