@@ -5,13 +5,14 @@ mod arguments;
 
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure};
+use arguments::{Connection, Failure, Reach};
 use clap::Parser;
 use zonda::Wait;
 use zonda::key_expr::KeyExpr;
 
 /// Tells the subscribers of a key that it has no value any more.
 #[derive(Parser)]
+#[command(after_help = arguments::REACH_HELP)]
 struct Cli {
     /// Key, or key expression, to delete
     #[arg(short, long, default_value = "demo/example/zonda-put", value_parser = arguments::key_expr)]
@@ -29,8 +30,11 @@ fn main() -> ExitCode {
 
 fn delete(cli: Cli) -> Result<(), Failure> {
     let session = cli.connection.open()?;
+    let mut reach = Reach::insist(&session)?;
     arguments::print(format_args!("Deleting resources matching '{}'...", cli.key));
     session.delete(&cli.key).attachment(cli.attach).wait()?;
+    reach.tell(&session);
+    let reached = reach.finish(&session);
     session.close().wait()?;
-    Ok(())
+    reached
 }

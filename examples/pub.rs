@@ -11,7 +11,7 @@ mod arguments;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use arguments::{Connection, Failure, Interrupt};
+use arguments::{Connection, Failure, Interrupt, Reach};
 use clap::Parser;
 use zonda::Wait;
 use zonda::bytes::Encoding;
@@ -19,6 +19,7 @@ use zonda::key_expr::KeyExpr;
 
 /// Publishes until Ctrl-C.
 #[derive(Parser)]
+#[command(after_help = arguments::REACH_HELP)]
 struct Cli {
     /// Key to publish on
     #[arg(short, long, default_value = "demo/example/zonda-pub", value_parser = arguments::key_expr)]
@@ -55,6 +56,7 @@ fn publish(cli: Cli) -> Result<(), Failure> {
 
     arguments::print(format_args!("Declaring Publisher on '{}'...", cli.key));
     let publisher = session.declare_publisher(&cli.key).wait()?;
+    let mut reach = Reach::default();
 
     arguments::print(format_args!("Press CTRL-C to quit..."));
     for index in 0..cli.number.unwrap_or(u64::MAX) {
@@ -68,8 +70,10 @@ fn publish(cli: Cli) -> Result<(), Failure> {
             .encoding(Encoding::TEXT_PLAIN)
             .attachment(cli.attach.as_deref())
             .wait()?;
+        reach.tell(&session);
     }
     publisher.undeclare().wait()?;
+    let reached = reach.finish(&session);
     session.close().wait()?;
-    Ok(())
+    reached
 }

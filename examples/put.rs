@@ -9,13 +9,14 @@ mod arguments;
 
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure};
+use arguments::{Connection, Failure, Reach};
 use clap::Parser;
 use zonda::Wait;
 use zonda::key_expr::KeyExpr;
 
 /// Puts one value.
 #[derive(Parser)]
+#[command(after_help = arguments::REACH_HELP)]
 struct Cli {
     /// Key to put to
     #[arg(short, long, default_value = "demo/example/zonda-put", value_parser = arguments::key_expr)]
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
 
 fn put(cli: Cli) -> Result<(), Failure> {
     let session = cli.connection.open()?;
+    let mut reach = Reach::insist(&session)?;
     arguments::print(format_args!(
         "Putting Data ('{}': '{}')...",
         cli.key, cli.payload
@@ -50,7 +52,9 @@ fn put(cli: Cli) -> Result<(), Failure> {
         .put(&cli.key, cli.payload)
         .attachment(cli.attach)
         .wait()?;
+    reach.tell(&session);
+    let reached = reach.finish(&session);
     // close delivers what is queued; dropping the session would not wait for that
     session.close().wait()?;
-    Ok(())
+    reached
 }

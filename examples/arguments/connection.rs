@@ -9,7 +9,7 @@ use tracing_subscriber::EnvFilter;
 use zonda::config::{RuntimeKind, WhatAmI};
 use zonda::{Config, OpenError, Session, Wait};
 
-use super::Failure;
+use super::{Failure, values::endpoint};
 
 /// The help of `--runtime`, with the names that this program knows.
 fn runtime_help() -> String {
@@ -25,10 +25,10 @@ pub struct Connection {
     #[arg(short, long, value_name = "ROLE")]
     pub mode: Option<WhatAmI>,
     /// Endpoint to connect to, such as tcp/127.0.0.1:7447 (repeatable)
-    #[arg(short = 'e', long, value_name = "ENDPOINT")]
+    #[arg(short = 'e', long, value_name = "ENDPOINT", value_parser = endpoint)]
     pub connect: Vec<String>,
     /// Endpoint to listen on, such as tcp/127.0.0.1:0 (repeatable)
-    #[arg(short, long, value_name = "ENDPOINT")]
+    #[arg(short, long, value_name = "ENDPOINT", value_parser = endpoint)]
     pub listen: Vec<String>,
     /// Neither look for others by multicast nor answer those who do
     #[arg(long)]

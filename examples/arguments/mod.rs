@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the example programs share: the connection flags, how a program ends, and Ctrl-C.
+//! What the example programs share: the connection flags, whom a program reaches, how it ends, and Ctrl-C.
 //!
 //! A program is a `clap` parser and one function; [`run`] joins the two:
 //!
@@ -15,9 +15,11 @@
 mod connection;
 mod interrupt;
 mod outcome;
+mod reach;
 mod values;
 
 pub use connection::Connection;
 pub use interrupt::Interrupt;
 pub use outcome::{Failure, finish, one_line, parse, print, run};
-pub use values::{key_expr, pattern, priority, seconds};
+pub use reach::{HELP as REACH_HELP, Reach};
+pub use values::{endpoint, key_expr, pattern, priority, seconds};

@@ -17,6 +17,11 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// An endpoint, such as `tcp/127.0.0.1:7447`, as it was written.
+pub fn endpoint(text: &str) -> Result<String, String> {
+    zonda::config::parse_endpoint(text).map(|_| text.to_owned())
+}
+
 /// A key expression, such as `demo/*/temperature`.
 pub fn key_expr(text: &str) -> Result<KeyExpr<'static>, String> {
     KeyExpr::try_from(text.to_owned()).map_err(|e| e.to_string())

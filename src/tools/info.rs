@@ -50,6 +50,11 @@ impl Info {
                     })
                 })
                 .collect();
+            facts["unreached"] = info
+                .unreached()
+                .iter()
+                .map(|u| json!({"endpoint": u.endpoint.to_string(), "why": u.reason}))
+                .collect();
             session.close().wait()?;
         }
         if self.connection.json {

@@ -13,7 +13,9 @@ use zonda::key_expr::KeyExpr;
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
 
-use crate::arguments::{Connection, Failure, Interrupt, key_expr, print, priority, seconds};
+use crate::arguments::{
+    Connection, Failure, Interrupt, REACH_HELP, Reach, key_expr, print, priority, seconds,
+};
 
 /// How soon Ctrl-C is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -22,6 +24,7 @@ const LINES_AHEAD: usize = 64;
 
 /// Publish on a key, again and again.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = REACH_HELP)]
 pub struct Publish {
     /// Key to publish on
     #[arg(short, long, value_parser = key_expr)]
@@ -63,6 +66,7 @@ impl Publish {
             .priority(self.priority)
             .express(self.express)
             .wait()?;
+        let mut reach = Reach::default();
         let mut left = self.number.unwrap_or(u64::MAX);
         let lines = self.payload.is_none().then(lines_of_input);
         while left > 0 {
@@ -76,11 +80,13 @@ impl Publish {
             };
             let Some(value) = value else { break };
             self.publish(&publisher, &value)?;
+            reach.tell(&session);
             left -= 1;
         }
         publisher.undeclare().wait()?;
+        let reached = reach.finish(&session);
         session.close().wait()?;
-        Ok(())
+        reached
     }
 
     fn publish(&self, publisher: &Publisher<'_>, value: &str) -> Result<(), Failure> {

@@ -7,10 +7,11 @@ use zonda::Wait;
 use zonda::key_expr::KeyExpr;
 use zonda::qos::{CongestionControl, Priority};
 
-use crate::arguments::{Connection, Failure, key_expr, print, priority};
+use crate::arguments::{Connection, Failure, REACH_HELP, Reach, key_expr, print, priority};
 
 /// Put one value and leave.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = REACH_HELP)]
 pub struct Put {
     /// Key to put to
     #[arg(short, long, value_parser = key_expr)]
@@ -35,6 +36,7 @@ impl Put {
     /// Puts it.
     pub fn run(self) -> Result<(), Failure> {
         let session = self.connection.open()?;
+        let mut reach = Reach::insist(&session)?;
         let size = self.payload.len();
         let outcome = session
             .put(&self.key, self.payload)
@@ -43,18 +45,21 @@ impl Put {
             .priority(self.priority)
             .congestion_control(CongestionControl::Block)
             .wait()?;
+        reach.tell(&session);
+        let reached = reach.finish(&session);
         session.close().wait()?;
         if self.connection.json {
             let outcome = format!("{outcome:?}");
             let line = json!({"put": self.key.as_str(), "bytes": size, "outcome": outcome});
             print(format_args!("{line}"));
         }
-        Ok(())
+        reached
     }
 }
 
 /// Tell subscribers that a key has no value any more, and leave.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = REACH_HELP)]
 pub struct Delete {
     /// Key, or key expression, to delete
     #[arg(short, long, value_parser = key_expr)]
@@ -70,16 +75,19 @@ impl Delete {
     /// Deletes it.
     pub fn run(self) -> Result<(), Failure> {
         let session = self.connection.open()?;
+        let mut reach = Reach::insist(&session)?;
         let outcome = session
             .delete(&self.key)
             .attachment(self.attach)
             .congestion_control(CongestionControl::Block)
             .wait()?;
+        reach.tell(&session);
+        let reached = reach.finish(&session);
         session.close().wait()?;
         if self.connection.json {
             let line = json!({"delete": self.key.as_str(), "outcome": format!("{outcome:?}")});
             print(format_args!("{line}"));
         }
-        Ok(())
+        reached
     }
 }

@@ -5,6 +5,7 @@
 mod examples;
 mod perf;
 mod program;
+mod reach;
 mod router;
 mod rtt;
 mod runtimes;

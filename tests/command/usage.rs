@@ -64,6 +64,13 @@ fn bad_usage_is_one_line_and_exit_code_two() {
         ("put -k a", "--payload"),
         ("put -k a -p b --priority 0", "--priority"),
         ("put -k a -p b -e 127.0.0.1:7447", "127.0.0.1:7447"),
+        ("put -k a -p b -e tcp/127.0.0.1", "--connect"),
+        ("put -k a -p b -e tcp/127.0.0.1", "has no port"),
+        ("pub -k a -e tcp/127.0.0.1:x", "0..=65535"),
+        ("sub -l tcp/::1:7447", "without brackets"),
+        ("sub -l tcp/[::]:0#so_sndbuf=many", "so_sndbuf=many"),
+        ("sub -e tcp/[::1]:7447#exit_on_failure=x", "exit_on_failure"),
+        ("sub --cfg listen/endpoints:['tcp/h']", "listen/endpoints"),
         ("put -k a -p b -m boss", "boss"),
         ("put -k a -p b --runtime none", "none"),
         ("put -k a -p b --cfg nonsense", "nonsense"),
@@ -74,6 +81,8 @@ fn bad_usage_is_one_line_and_exit_code_two() {
         ("put -k a -p b -c /no/such/file", "/no/such/file"),
         ("put -k a -p b -m client", "connect"),
         ("router -l nonsense", "nonsense"),
+        ("router -l tcp/127.0.0.1", "--listen"),
+        ("router -e tcp/127.0.0.1", "has no port"),
         ("router -i xyz", "xyz"),
         ("router --cfg mode:7", "mode"),
         ("router --adminspace-permissions x", "x"),
@@ -95,6 +104,8 @@ fn examples_refuse_in_one_line_too() {
         ("pub_thr", "8 -p 9", "--priority"),
         ("pub_thr", "8 -e nonsense", "nonsense"),
         ("sub_thr", "-n 0", "--number"),
+        ("sub_thr", "-l tcp/127.0.0.1", "has no port"),
+        ("put", "-e tcp/127.0.0.1", "--connect"),
         ("ping", "64 -w x", "--warmup"),
         ("pub", "-k /a", "/a"),
         ("put", "--cfg a", "--cfg"),
@@ -105,6 +116,23 @@ fn examples_refuse_in_one_line_too() {
 }
 
 #[test]
+fn a_malformed_endpoint_in_a_file_is_told_with_its_key() {
+    let file = std::env::temp_dir().join(format!("zonda-usage-{}.json5", std::process::id()));
+    std::fs::write(
+        &file,
+        "{\n  connect: {\n    endpoints: [\"tcp/127.0.0.1\"] } }",
+    )
+    .expect("written");
+    let name = file.to_str().expect("a plain name");
+    for words in ["line 3: `connect/endpoints`", "has no port", name] {
+        refused(&run(&zonda(), &["router", "-c", name]), 2, words);
+        refused(&run(&zonda(), &["sub", "-c", name]), 2, words);
+        refused(&run(&example("sub"), &["-c", name]), 2, words);
+    }
+    std::fs::remove_file(&file).expect("it was there");
+}
+
+#[test]
 fn failures_at_run_time_are_one_line_and_exit_code_one() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
     let taken = format!("tcp/{}", listener.local_addr().expect("address"));
@@ -112,7 +140,6 @@ fn failures_at_run_time_are_one_line_and_exit_code_one() {
     drop(listener);
     let arguments = ["put", "-k", "a", "-p", "b", "-m", "client", "-e", &taken];
     refused(&run(&zonda(), &arguments), 1, &taken);
-    refused(&run(&zonda(), &["sub", "-l", "tcp/127.0.0.1"]), 1, "port");
     let arguments = ["perf", "quick", "--json", "/no/such/folder/file"];
     refused(&run(&zonda(), &arguments), 1, "/no/such/folder/file");
 }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Publishing where nobody listens: told, and a failure if somebody was asked for.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use socket2::{Domain, Socket, Type};
+
+use super::program::{Running, example, run, zonda};
+
+/// An endpoint that nobody listens on, and nobody else can take as long as the socket is held.
+fn nobody() -> (Socket, String) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
+    socket.bind(&any.into()).expect("bind");
+    let address = socket.local_addr().expect("address").as_socket();
+    (socket, format!("tcp/{}", address.expect("IPv4")))
+}
+
+/// Every program that publishes a value and leaves.
+fn publishers() -> Vec<(PathBuf, Vec<&'static str>)> {
+    let once = ["-n", "1", "--interval", "0"];
+    vec![
+        (zonda(), vec!["put", "-k", "a", "-p", "b"]),
+        (zonda(), vec!["delete", "-k", "a"]),
+        (
+            zonda(),
+            [&["pub", "-k", "a", "-p", "b"], &once[..]].concat(),
+        ),
+        (example("put"), vec!["-k", "a"]),
+        (example("delete"), vec!["-k", "a"]),
+        (example("pub"), [&["-k", "a"], &once[..]].concat()),
+    ]
+}
+
+#[test]
+fn an_endpoint_that_is_not_reached_is_a_failure() {
+    let (_held, address) = nobody();
+    let line = format!("error: cannot connect to {address}: connection refused");
+    for (program, mut arguments) in publishers() {
+        let goes_on = arguments.contains(&"-n");
+        arguments.extend(["-e", &address]);
+        let ended = run(&program, &arguments);
+        assert_eq!(ended.code, Some(1), "{arguments:?}: {ended:?}");
+        let mut errors = ended.err.lines();
+        if goes_on {
+            // It might have been reached later, so the values were published as they came.
+            let note = errors.next().unwrap_or_default();
+            assert!(note.starts_with("note: nobody is connected"), "{ended:?}");
+            assert!(note.contains(&address), "{ended:?}");
+        } else {
+            assert_eq!(ended.out, "", "{ended:?}");
+        }
+        assert!(
+            errors.next().is_some_and(|e| e.starts_with(&line)),
+            "{ended:?}"
+        );
+        assert_eq!(errors.next(), None, "{ended:?}");
+    }
+}
+
+#[test]
+fn an_endpoint_of_a_configuration_is_one_too() {
+    let (_held, address) = nobody();
+    let cfg = format!("connect/endpoints:[\"{address}\"]");
+    let ended = run(&zonda(), &["put", "-k", "a", "-p", "b", "--cfg", &cfg]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{ended:?}");
+    assert!(ended.err.contains(&address), "{ended:?}");
+}
+
+#[test]
+fn to_be_alone_without_one_is_worth_a_line() {
+    for (program, mut arguments) in publishers() {
+        arguments.extend(["-l", "tcp/127.0.0.1:0"]);
+        let ended = run(&program, &arguments);
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
+        assert_eq!(
+            ended.err, "note: nobody is connected, so nobody gets this",
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
+    let arguments = ["sub", "--json", "-n", "6", "-l", "tcp/127.0.0.1:0"];
+    let mut sub = Running::start(&zonda(), &arguments);
+    let line: serde_json::Value = serde_json::from_str(&sub.line()).expect("a JSON line");
+    let there = line["listening"][0].as_str().expect("an address");
+    for (program, mut arguments) in publishers() {
+        arguments.extend(["-e", there]);
+        let ended = run(&program, &arguments);
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    }
+    for _ in 0..6 {
+        sub.line();
+    }
+    assert_eq!(sub.end().code(), Some(0));
+
+    let mut sub = Running::start(
+        &zonda(),
+        &["sub", "--json", "-n", "1", "-l", "tcp/127.0.0.1:0"],
+    );
+    let line: serde_json::Value = serde_json::from_str(&sub.line()).expect("a JSON line");
+    let there = line["listening"][0].as_str().expect("an address");
+    let (_held, missing) = nobody();
+    let ended = run(
+        &zonda(),
+        &["put", "-k", "a", "-p", "b", "-e", there, "-e", &missing],
+    );
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended
+            .err
+            .starts_with(&format!("error: cannot connect to {missing}"))
+    );
+    assert!(!ended.err.contains(there), "{ended:?}");
+    assert!(sub.line().contains("\"payload\":\"b\""));
+    // A client needs only one of them.
+    let arguments = ["router", "--json", "-l", "tcp/127.0.0.1:0"];
+    let mut router = Running::start(&zonda(), &arguments);
+    let line: serde_json::Value = serde_json::from_str(&router.line()).expect("a JSON line");
+    let there = line["listening"][0].as_str().expect("an address");
+    let arguments = [
+        "put", "-m", "client", "-k", "a", "-p", "b", "-e", &missing, "-e", there,
+    ];
+    let ended = run(&zonda(), &arguments);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn the_help_says_so() {
+    for (program, arguments) in publishers() {
+        let tool = arguments.first().filter(|first| !first.starts_with('-'));
+        let asked: Vec<&str> = tool.into_iter().copied().chain(["--help"]).collect();
+        let shown = run(&program, &asked);
+        assert!(
+            shown.out.contains("Exit code: 0"),
+            "{asked:?}: {}",
+            shown.out
+        );
+    }
+}
