@@ -100,7 +100,7 @@ fn a_peer_that_tries_once_gives_up_and_is_open() {
     let third = opened(quiet(&endpoint)).unwrap();
     until("the third is connected", || is_linked(&third));
     assert!(!is_linked(&session));
-    assert_eq!(other.info().links().len(), 1);
+    until("the other knows", || other.info().links().len() == 1);
 }
 
 #[test]
@@ -117,6 +117,20 @@ fn a_peer_that_tried_once_and_was_connected_comes_back() {
         second.is_some()
     });
     until("the link is back", || is_linked(&session));
+}
+
+/// The one that is reached may hear of the link after it has said goodbye to all that it knew.
+#[test]
+fn a_link_that_comes_while_a_session_closes_is_closed_too() {
+    for _ in 0..20 {
+        let first = alone();
+        let endpoint = first.info().locators().remove(0).to_string();
+        let session = opened(quiet(&endpoint)).unwrap();
+        let begin = Instant::now();
+        first.close().wait().unwrap();
+        assert!(begin.elapsed() < LONG / 4, "{:?}", begin.elapsed());
+        until("the link is gone", || !is_linked(&session));
+    }
 }
 
 #[test]

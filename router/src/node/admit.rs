@@ -156,8 +156,12 @@ impl Shared {
             outbox: Arc::clone(&outbox),
         };
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
-        let inbound = Inbound::new(Arc::clone(shared), face, outbox);
+        let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox));
         with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
+        // Closing says goodbye to the faces that it finds; one that comes later is on its own.
+        if shared.is_closed() {
+            outbox.close(reason::GENERIC);
+        }
         shared.changed.notify(usize::MAX);
         Some(face)
     }
