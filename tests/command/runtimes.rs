@@ -176,3 +176,26 @@ fn the_help_explains_the_words_of_the_tables() {
         assert!(ended.out.contains(word), "{word}: {}", ended.out);
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_runtime_that_the_system_refuses_is_left_out_with_one_line() {
+    let info = run(&zonda(), &["info", "--json"]);
+    if !info.out.contains("\"uring\"") {
+        return;
+    }
+    // without a descriptor there is no ring
+    let command = "ulimit -n 4; exec \"$0\" perf runtimes --runtimes uring";
+    let program = zonda().display().to_string();
+    let ended = run(std::path::Path::new("sh"), &["-c", command, &program]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{ended:?}");
+    let lines: Vec<&str> = ended.err.lines().collect();
+    let [note, error] = lines.as_slice() else {
+        panic!("two lines: {ended:?}");
+    };
+    assert!(
+        note.starts_with("note: uring is left out: io_uring is not usable"),
+        "{note}"
+    );
+    assert_eq!(*error, "error: no runtime is left to measure");
+}

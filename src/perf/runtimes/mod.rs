@@ -141,7 +141,7 @@ impl Runtimes {
                 left_out: &left_out,
                 is_whole,
             };
-            write(file, &format!("{:#}\n", record(self, &before, &outcome)))?;
+            write(file, &format!("{}\n", record(self, &before, &outcome)))?;
         }
         verdict(&entries, is_whole)
     }
@@ -152,8 +152,8 @@ impl Runtimes {
         let Span { warm_up, seconds } = self.span();
         let minutes = (warm_up + seconds + AROUND) * cells as f64 * f64::from(self.rounds) / 60.0;
         note(&format!(
-            "{cells} cells in {} rounds, about {} min; Ctrl-C ends it early and keeps what there is",
-            self.rounds,
+            "{cells} cells in {}, about {} min; Ctrl-C ends it early and keeps what there is",
+            times(self.rounds),
             minutes.ceil()
         ));
     }
@@ -185,12 +185,12 @@ impl Runtimes {
 
     fn legend(&self, advice: &[Advice]) -> String {
         let mut text = format!(
-            "Up to {} rounds of {} s each, interleaved, not pinned to processors. Figures: median of the \
+            "{} of {} s each, interleaved, not pinned to processors. Figures: median of the \
              rounds; p99.9: of all round trips together. x raw, x bare: p50 in multiples of the yardstick's.\n\
              Score: geometric mean over the cases in question (latency: callback; CPU: all but 1 kHz). \
              Told apart: the exact rank test of Mann and Whitney on the scores of the rounds, corrected \
              after Holm, gives p < {}.",
-            self.rounds,
+            times(self.rounds),
             self.seconds.as_secs_f64(),
             advice::LEVEL,
         );
@@ -202,6 +202,14 @@ impl Runtimes {
             );
         }
         text
+    }
+}
+
+/// So many rounds.
+fn times(rounds: u32) -> String {
+    match rounds {
+        1 => "1 round".to_owned(),
+        n => format!("{n} rounds"),
     }
 }
 
