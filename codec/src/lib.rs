@@ -42,6 +42,7 @@ pub mod payload;
 pub mod qos;
 pub mod reader;
 pub mod scouting;
+pub mod short;
 pub mod timestamp;
 pub mod transport;
 pub mod wire_expr;

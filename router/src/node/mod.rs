@@ -7,7 +7,7 @@
 //! table's actions out and to keep its answers at hand:
 //! - `shared`: the state all tasks share, and its one lock;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
-//! - `inbound`: what a connection's reading task does with each message;
+//! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
 //! - `publish`: what a publishing thread does;
 //! - `open`, `listen`, `connect`, `dials`, `admit`, `close`: the life of the node and of its connections.
 //!
@@ -26,6 +26,7 @@ mod plain;
 mod publish;
 mod publisher;
 mod route;
+mod run;
 mod shared;
 mod types;
 

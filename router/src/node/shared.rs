@@ -289,7 +289,8 @@ impl Shared {
         };
         Arc::new(Route {
             generation: state.table.generation(),
-            key,
+            // each sample has a clone of it
+            key: key.into_cloneable(),
             remote: route.hops.into_iter().filter_map(hop).collect(),
             local: route
                 .local

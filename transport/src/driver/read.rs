@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reading task: one read brings many batches, their messages are delivered in place.
 
+mod landing;
+
 use std::{any::Any, fmt, sync::Arc, time::Instant};
 
 use zenoh_buffers::{ZSlice, ZSliceBuffer};
@@ -121,10 +123,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 self.runtime.yield_now().await;
                 continue;
             }
-            let buffer = self.next_buffer();
-            let (result, buffer) = link.read(buffer).await;
-            self.put_back(buffer);
-            match result {
+            match self.read_once(link).await {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
                 Ok(_) => self.outbox.note_received(Instant::now()),
@@ -140,6 +139,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
 
     /// Hands every whole batch of the block to the receiver, or as many as the handler takes in one go.
     fn deliver(&mut self) -> Result<Progress, Ended> {
+        self.deliver_landed();
         let buffer = Arc::clone(&self.block);
         let filled = buffer.0.filled();
         let Ok(block) = ZSlice::new(Arc::clone(&buffer) as _, 0, filled.len()) else {
@@ -152,6 +152,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             let paused = self.paused.take();
             let start = paused.map_or(self.consumed, |(_, start)| start);
             let Some((batch, end)) = next_batch(filled, start) else {
+                self.land();
                 return Ok(Progress::Done);
             };
             if self.outbox.is_closed() {

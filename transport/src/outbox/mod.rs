@@ -17,6 +17,7 @@
 mod counts;
 mod exit;
 mod pace;
+mod run;
 mod signals;
 mod transmit;
 
@@ -44,6 +45,7 @@ pub use counts::OutboxCounts;
 pub use exit::DirectSocket;
 use exit::Exit;
 use pace::{Pace, Turn};
+pub use run::{Overflow, Queue, RunQueued};
 pub(crate) use signals::{Signals, signal};
 
 /// How often the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
