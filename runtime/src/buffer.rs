@@ -142,12 +142,7 @@ impl RxBuf {
 
 impl fmt::Debug for RxBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "RxBuf({} of {} bytes filled)",
-            self.filled,
-            self.end
-        )
+        write!(f, "RxBuf({} of {} bytes filled)", self.filled, self.end)
     }
 }
 
@@ -186,7 +181,10 @@ mod tests {
     #[test]
     fn lent_bytes_are_filled_no_further_than_allowed() {
         let mut b = RxBuf::over(vec![1, 2, 3, 4, 5], 1, 2);
-        assert_eq!((b.capacity(), b.filled(), b.spare_mut().len()), (3, &[1][..], 2));
+        assert_eq!(
+            (b.capacity(), b.filled(), b.spare_mut().len()),
+            (3, &[1][..], 2)
+        );
         b.spare_mut()[0] = 9;
         b.advance(1);
         assert_eq!(b.into_bytes(), (vec![1, 9, 3, 4, 5], 2));

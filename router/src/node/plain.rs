@@ -13,7 +13,7 @@ use zonda_transport::{
 use super::{
     Outcome, Publication, PublishError, SampleKind, Value, Wait,
     publish::{Head, MESSAGE_BYTES_MAX, body},
-    route::Route,
+    route::{Hop, Route},
     shared::Shared,
 };
 
@@ -47,6 +47,29 @@ impl<'a> From<Plain<'a>> for Publication<'a> {
         }
     }
 }
+
+/// What became of a message that all neighbours on its route took: an [`Outcome`] that fits in a register. The whole
+/// result is written to memory and read back by the caller before it is there, which costs more than the rest of a put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    /// [`Outcome::Sent`].
+    Sent,
+    /// [`Outcome::Queued`].
+    Queued,
+}
+
+impl From<Passed> for Outcome {
+    #[inline(always)]
+    fn from(passed: Passed) -> Outcome {
+        match passed {
+            Passed::Sent => Outcome::Sent,
+            Passed::Queued => Outcome::Queued,
+        }
+    }
+}
+
+/// What became of any other message.
+pub type Unusual = Result<Outcome, PublishError>;
 
 /// Room for a head up to the payload's length: header, key id, qos, body's header and encoding take at most ten bytes.
 const HEAD_BYTES_MAX: usize = 16;
@@ -137,16 +160,16 @@ impl Shared {
         (route, heads): (&Route, &Heads),
         plain: &Plain<'_>,
         wait: Wait,
-    ) -> Result<Outcome, PublishError> {
+    ) -> Result<Passed, Box<Unusual>> {
         let payload = match plain.payload {
             Value::Borrowed(bytes) => Tail::Copy(bytes),
             Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
         };
         let payload_len = payload.bytes().len();
         if self.is_closed() || payload_len > MESSAGE_BYTES_MAX {
-            return self.dispatch(route, &(*plain).into(), wait);
+            return self.dispatch_unusual(route, plain, wait);
         }
-        let mut outcome = Outcome::Sent;
+        let mut passed = Passed::Sent;
         for (index, (hop, prepared)) in route.remote.iter().zip(&heads.prepared).enumerate() {
             let message = Outgoing {
                 reliability: plain.reliability,
@@ -162,15 +185,45 @@ impl Shared {
                 .map(|pushed| hop.outbox.settle(pushed, plain.qos.is_express()));
             match offered {
                 Ok(true) => {}
-                Ok(false) => outcome = Outcome::Queued,
+                Ok(false) => passed = Passed::Queued,
                 Err(Refused::Closed) => {}
                 Err(refused) => {
                     let rest = route.remote.get(index..).unwrap_or_default();
-                    return self.dispatch_rest((rest, refused), &(*plain).into(), wait, outcome);
+                    return self.dispatch_refused((rest, refused), plain, wait, passed);
                 }
             }
         }
-        Ok(outcome)
+        Ok(passed)
+    }
+
+    #[inline(never)]
+    pub(super) fn dispatch_unusual(
+        &self,
+        route: &Route,
+        plain: &Plain<'_>,
+        wait: Wait,
+    ) -> Result<Passed, Box<Unusual>> {
+        unusual(self.dispatch(route, &(*plain).into(), wait))
+    }
+
+    #[cold]
+    fn dispatch_refused(
+        &self,
+        (rest, refused): (&[Hop], Refused),
+        plain: &Plain<'_>,
+        wait: Wait,
+        passed: Passed,
+    ) -> Result<Passed, Box<Unusual>> {
+        let publication = (*plain).into();
+        unusual(self.dispatch_rest((rest, refused), &publication, wait, passed.into()))
+    }
+}
+
+fn unusual(result: Result<Outcome, PublishError>) -> Result<Passed, Box<Unusual>> {
+    match result {
+        Ok(Outcome::Sent) => Ok(Passed::Sent),
+        Ok(Outcome::Queued) => Ok(Passed::Queued),
+        other => Err(Box::new(other)),
     }
 }
 

@@ -222,7 +222,11 @@ impl<'a> Alike<'_, 'a> {
         let queued = hop.outbox.push_run(qos.priority(), overflow, |queue| {
             whole = self.fill(queue, front, copies);
         });
-        if let RunQueued::Some { has_room } = queued {
+        if let RunQueued::Some { has_room, sealed } = queued {
+            if sealed {
+                // A batch is written while the processor still has it at hand, not when all have been made.
+                hop.outbox.flush();
+            }
             if overflow == Overflow::Keep && !has_room {
                 burst.congest(&hop.outbox, qos.priority());
             }

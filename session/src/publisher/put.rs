@@ -5,7 +5,7 @@
 use std::future::IntoFuture;
 
 use zonda_codec::{CongestionControl, Qos};
-use zonda_router::node::{Outcome, Plain, PublishError, Wait as Limit};
+use zonda_router::node::{Outcome, Plain, PublishError, Unusual, Wait as Limit};
 
 use super::Publisher;
 use crate::bytes::ZBytes;
@@ -37,7 +37,10 @@ impl PublisherPutBuilder<'_> {
     #[inline(always)]
     pub fn try_publish(self) -> Result<Outcome, PublishError> {
         match self.plain() {
-            Some(plain) => self.publisher.face.publish_plain(&plain, Limit::Never),
+            Some(plain) => match self.publisher.face.publish_plain(&plain, Limit::Never) {
+                Ok(passed) => Ok(passed.into()),
+                Err(unusual) => *unusual,
+            },
             None => self.try_publish_rich(),
         }
     }
@@ -89,6 +92,11 @@ impl PublisherPutBuilder<'_> {
     }
 }
 
+#[cold]
+fn unusually(unusual: Box<Unusual>) -> Result<Outcome, PublishError> {
+    forgive_drop(*unusual)
+}
+
 impl Wait for PublisherPutBuilder<'_> {
     type To = Result<Outcome, PublishError>;
 
@@ -107,7 +115,10 @@ impl Wait for PublisherPutBuilder<'_> {
             limit,
             ..
         } = self.publisher;
-        forgive_drop(face.publish_plain(&plain, patience(service.congestion_control, *limit)))
+        match face.publish_plain(&plain, patience(service.congestion_control, *limit)) {
+            Ok(passed) => Ok(passed.into()),
+            Err(unusual) => unusually(unusual),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use zonda_codec::{Encode, Priority};
 
 use crate::{
-    protocol::tx::{Lane, Outgoing},
+    protocol::tx::{Lane, Outgoing, Pushed},
     sync::MutexGuard,
 };
 
@@ -28,6 +28,8 @@ pub enum RunQueued {
     Some {
         /// The lane takes more without going over its limit.
         has_room: bool,
+        /// A batch is full, so that it is worth writing now.
+        sealed: bool,
     },
     /// Nothing was queued: all was dropped, or the connection is closed.
     Nothing,
@@ -42,6 +44,7 @@ pub struct Queue<'a> {
     queued: u64,
     dropped: u64,
     too_long: u64,
+    sealed: bool,
     overrun: bool,
 }
 
@@ -54,7 +57,10 @@ impl Queue<'_> {
             return !self.overrun;
         }
         match self.lane.push(message) {
-            Ok(_) => self.queued += 1,
+            Ok(pushed) => {
+                self.queued += 1;
+                self.sealed |= pushed == Pushed::Sealed;
+            }
             Err(_) => self.too_long += 1,
         }
         true
@@ -96,6 +102,7 @@ impl Outbox {
             queued: 0,
             dropped: 0,
             too_long: 0,
+            sealed: false,
             overrun: false,
         };
         fill(&mut queue);
@@ -107,6 +114,7 @@ impl Outbox {
             queued,
             dropped,
             too_long,
+            sealed,
             overrun,
             ..
         } = queue;
@@ -117,7 +125,7 @@ impl Outbox {
         }
         match queued {
             0 => RunQueued::Nothing,
-            _ => RunQueued::Some { has_room },
+            _ => RunQueued::Some { has_room, sealed },
         }
     }
 

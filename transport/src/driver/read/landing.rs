@@ -84,7 +84,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     /// Lets the rest of a fragment that has begun at the end of the block be read to its place.
     pub(super) fn land(&mut self) {
         let start = self.block.0.filled().get(self.consumed..).unwrap_or(&[]);
-        if !start.is_empty() && self.receiver.land(start) {
+        if self.receiver.land(start) {
             self.consumed = self.block.0.filled().len();
         }
     }

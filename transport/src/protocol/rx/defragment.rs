@@ -248,7 +248,12 @@ impl Unfinished {
 impl Defragmenter {
     /// Whether a fragment of `bytes` just continues or begins the message of `channel`, and memory for it, and for
     /// `behind` bytes more, is at hand. If so its bytes are to come by [`Defragmenter::landing`].
-    pub(super) fn land(&mut self, channel: usize, piece: &Piece<'_>, sizes: (usize, usize)) -> bool {
+    pub(super) fn land(
+        &mut self,
+        channel: usize,
+        piece: &Piece<'_>,
+        sizes: (usize, usize),
+    ) -> bool {
         let (bytes, behind) = sizes;
         let fits = self.fits(channel, bytes);
         let Some(unfinished) = self.channels.get_mut(channel) else {

@@ -71,6 +71,13 @@ impl Growing {
         self.filled = (self.filled + count).min(self.bytes.len());
     }
 
+    /// Puts bytes behind the message that are no part of it yet.
+    pub(super) fn put_behind(&mut self, bytes: &[u8]) {
+        if let Some(behind) = self.bytes.get_mut(self.filled..self.filled + bytes.len()) {
+            behind.copy_from_slice(bytes);
+        }
+    }
+
     /// The `count` bytes behind the message.
     pub(super) fn behind(&self, count: usize) -> &[u8] {
         self.bytes
@@ -102,12 +109,12 @@ impl Growing {
 pub(super) struct Spares(VecDeque<Arc<Vec<u8>>>);
 
 impl Spares {
-    /// An empty message over memory that served before, if any is free.
+    /// An empty message over memory that served before, if any is free: the latest, which the cache knows best.
     pub(super) fn take(&mut self) -> Growing {
         let free = self
             .0
             .iter()
-            .position(|spare| Arc::strong_count(spare) == 1);
+            .rposition(|spare| Arc::strong_count(spare) == 1);
         let bytes = free
             .and_then(|index| self.0.remove(index))
             .and_then(Arc::into_inner);

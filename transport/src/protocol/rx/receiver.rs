@@ -158,6 +158,8 @@ pub struct Receiver {
     sequences: [Sequence; CHANNELS],
     defragmenter: Defragmenter,
     landing: Option<landing::Landing>,
+    /// The channel of the last batch, if that was a long fragment and more follow.
+    unfinished: Option<(Priority, Reliability)>,
     counters: Received,
 }
 
@@ -174,6 +176,7 @@ impl Receiver {
             sequences: [sequence; CHANNELS],
             defragmenter: Defragmenter::new(established.patch, limits),
             landing: None,
+            unfinished: None,
             counters: Received::default(),
         }
     }
@@ -210,6 +213,7 @@ impl Receiver {
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
         self.counters.batches += 1;
+        self.unfinished = None;
         if batch.len() > usize::from(self.batch_size) {
             return Err(PeerMisbehaved::BatchTooLarge {
                 length: batch.len(),
@@ -442,6 +446,9 @@ impl<D: Deliver> Pass<'_, D> {
             drop: fragment.drop,
             payload: fragment.payload,
         };
+        if piece.more && piece.payload.len() >= landing::LONG_BYTES_MIN {
+            self.receiver.unfinished = Some((priority, reliability));
+        }
         let complete;
         let (bytes, block) = match self.receiver.defragmenter.push(channel, piece) {
             Reassembly::Pending => return Ok(()),

@@ -22,8 +22,8 @@ const FRAGMENT_ID: u8 = 0x06;
 /// Bytes to read beyond a fragment: its successor's header, and with luck all of a short one.
 const BEHIND_BYTES: usize = 1024;
 
-/// A fragment of which less is missing is not worth a read of its own.
-const MISSING_BYTES_MIN: usize = 16 * 1024;
+/// A shorter fragment is not worth a read of its own.
+pub(super) const LONG_BYTES_MIN: usize = 16 * 1024;
 
 /// Bytes of a batch's length prefix.
 const PREFIX_BYTES: usize = 2;
@@ -83,14 +83,20 @@ enum Next {
 }
 
 impl Receiver {
-    /// Takes `start`, all that has come of a batch and its prefix, if it is a fragment whose missing bytes can be read to
-    /// their place. If not, nothing has changed: the batch is to be handled once it is there as a whole.
-    pub fn land(&mut self, start: &[u8]) -> bool {
-        let Glance::Fragment(start) = self.glance(start) else {
+    /// Takes `bytes`, all that has come of a batch and its prefix, if it is a fragment whose missing bytes can be read to
+    /// their place, or too little to tell where such a fragment is to be expected. If not, nothing has changed: the batch
+    /// is to be handled once it is there as a whole.
+    pub fn land(&mut self, bytes: &[u8]) -> bool {
+        if self.landing.is_some() {
             return false;
+        }
+        let start = match self.glance(bytes) {
+            Glance::Fragment(start) => start,
+            Glance::TooShort => return self.expect(bytes),
+            Glance::Other => return false,
         };
         let here = start.fragment.payload;
-        if start.piece.saturating_sub(here.len()) < MISSING_BYTES_MIN {
+        if start.piece < LONG_BYTES_MIN {
             return false;
         }
         let Some(mut landing) = self.begin(&start) else {
@@ -99,6 +105,30 @@ impl Receiver {
         self.defragmenter.append_landed(landing.channel, here);
         landing.missing -= here.len();
         self.landing = Some(landing);
+        true
+    }
+
+    /// Where the last batch was a long fragment that more follow, its successor is read to its place from its header on.
+    fn expect(&mut self, start: &[u8]) -> bool {
+        let Some((priority, reliability)) = self.unfinished.take() else {
+            return false;
+        };
+        let channel = channel(priority, reliability);
+        let Some(message) = self.defragmenter.landing(channel) else {
+            return false;
+        };
+        if !message.prepare(BEHIND_BYTES) {
+            return false;
+        }
+        message.put_behind(start);
+        self.landing = Some(Landing {
+            channel,
+            priority,
+            reliability,
+            more: true,
+            missing: 0,
+            behind: start.len(),
+        });
         true
     }
 
@@ -275,3 +305,6 @@ impl Start<'_> {
         channel(self.fragment.priority, self.fragment.reliability)
     }
 }
+
+#[cfg(test)]
+mod tests;
