@@ -35,7 +35,7 @@ use std::{sync::Arc, time::Duration};
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use dials::Unreached;
-pub use plain::{Passed, Plain, Unusual};
+pub use plain::{Passed, Passing, Plain};
 pub use publisher::PublisherFace;
 pub use types::*;
 

@@ -48,14 +48,40 @@ impl<'a> From<Plain<'a>> for Publication<'a> {
     }
 }
 
-/// What became of a message that all neighbours on its route took: an [`Outcome`] that fits in a register. The whole
-/// result is written to memory and read back by the caller before it is there, which costs more than the rest of a put.
+/// What became of a message that all neighbours on its route took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed {
     /// [`Outcome::Sent`].
     Sent,
     /// [`Outcome::Queued`].
     Queued,
+}
+
+/// What became of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
+/// read back in one piece before the parts are there, which once cost a quarter of a put.
+#[derive(Debug)]
+#[must_use = "the message may not have been accepted"]
+pub struct Passing {
+    /// What became of it, if it took the usual course.
+    pub passed: Passed,
+    /// What became of it otherwise; `passed` then says nothing.
+    pub unusual: Option<Box<Result<Outcome, PublishError>>>,
+}
+
+impl Passing {
+    /// The same as one value.
+    #[inline(always)]
+    pub fn into_result(self) -> Result<Outcome, PublishError> {
+        match self.unusual {
+            None => Ok(self.passed.into()),
+            Some(unusual) => unpack(unusual),
+        }
+    }
+}
+
+#[cold]
+fn unpack(unusual: Box<Result<Outcome, PublishError>>) -> Result<Outcome, PublishError> {
+    *unusual
 }
 
 impl From<Passed> for Outcome {
@@ -67,9 +93,6 @@ impl From<Passed> for Outcome {
         }
     }
 }
-
-/// What became of any other message.
-pub type Unusual = Result<Outcome, PublishError>;
 
 /// Room for a head up to the payload's length: header, key id, qos, body's header and encoding take at most ten bytes.
 const HEAD_BYTES_MAX: usize = 16;
@@ -160,7 +183,7 @@ impl Shared {
         (route, heads): (&Route, &Heads),
         plain: &Plain<'_>,
         wait: Wait,
-    ) -> Result<Passed, Box<Unusual>> {
+    ) -> Passing {
         let payload = match plain.payload {
             Value::Borrowed(bytes) => Tail::Copy(bytes),
             Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
@@ -193,7 +216,10 @@ impl Shared {
                 }
             }
         }
-        Ok(passed)
+        Passing {
+            passed,
+            unusual: None,
+        }
     }
 
     #[inline(never)]
@@ -202,7 +228,7 @@ impl Shared {
         route: &Route,
         plain: &Plain<'_>,
         wait: Wait,
-    ) -> Result<Passed, Box<Unusual>> {
+    ) -> Passing {
         unusual(self.dispatch(route, &(*plain).into(), wait))
     }
 
@@ -213,18 +239,19 @@ impl Shared {
         plain: &Plain<'_>,
         wait: Wait,
         passed: Passed,
-    ) -> Result<Passed, Box<Unusual>> {
+    ) -> Passing {
         let publication = (*plain).into();
         unusual(self.dispatch_rest((rest, refused), &publication, wait, passed.into()))
     }
 }
 
-fn unusual(result: Result<Outcome, PublishError>) -> Result<Passed, Box<Unusual>> {
-    match result {
-        Ok(Outcome::Sent) => Ok(Passed::Sent),
-        Ok(Outcome::Queued) => Ok(Passed::Queued),
-        other => Err(Box::new(other)),
-    }
+fn unusual(result: Result<Outcome, PublishError>) -> Passing {
+    let (passed, unusual) = match result {
+        Ok(Outcome::Sent) => (Passed::Sent, None),
+        Ok(Outcome::Queued) => (Passed::Queued, None),
+        other => (Passed::Queued, Some(Box::new(other))),
+    };
+    Passing { passed, unusual }
 }
 
 #[cfg(test)]

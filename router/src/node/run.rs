@@ -85,7 +85,7 @@ impl Encode for Copy<'_> {
         writer.all_or_nothing(|writer| {
             self.front.fixed.write(writer)?;
             if let Some(clock) = self.front.clock {
-                writer.vle(clock.first.saturating_add(self.number))?;
+                writer.vle_long(clock.first.saturating_add(self.number))?;
                 clock.id.write(writer)?;
             }
             match self.rest {

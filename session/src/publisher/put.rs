@@ -5,7 +5,7 @@
 use std::future::IntoFuture;
 
 use zonda_codec::{CongestionControl, Qos};
-use zonda_router::node::{Outcome, Plain, PublishError, Unusual, Wait as Limit};
+use zonda_router::node::{Outcome, Plain, PublishError, Wait as Limit};
 
 use super::Publisher;
 use crate::bytes::ZBytes;
@@ -37,10 +37,10 @@ impl PublisherPutBuilder<'_> {
     #[inline(always)]
     pub fn try_publish(self) -> Result<Outcome, PublishError> {
         match self.plain() {
-            Some(plain) => match self.publisher.face.publish_plain(&plain, Limit::Never) {
-                Ok(passed) => Ok(passed.into()),
-                Err(unusual) => *unusual,
-            },
+            Some(plain) => {
+                let passing = self.publisher.face.publish_plain(&plain, Limit::Never);
+                passing.into_result()
+            }
             None => self.try_publish_rich(),
         }
     }
@@ -93,7 +93,7 @@ impl PublisherPutBuilder<'_> {
 }
 
 #[cold]
-fn unusually(unusual: Box<Unusual>) -> Result<Outcome, PublishError> {
+fn unusually(unusual: Box<Result<Outcome, PublishError>>) -> Result<Outcome, PublishError> {
     forgive_drop(*unusual)
 }
 
@@ -115,9 +115,11 @@ impl Wait for PublisherPutBuilder<'_> {
             limit,
             ..
         } = self.publisher;
-        match face.publish_plain(&plain, patience(service.congestion_control, *limit)) {
-            Ok(passed) => Ok(passed.into()),
-            Err(unusual) => unusually(unusual),
+        let limit = patience(service.congestion_control, *limit);
+        let passing = face.publish_plain(&plain, limit);
+        match passing.unusual {
+            None => Ok(passing.passed.into()),
+            Some(unusual) => unusually(unusual),
         }
     }
 }

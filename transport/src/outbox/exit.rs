@@ -12,12 +12,12 @@ use std::{
 use event_listener::Listener;
 use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
-use zonda_runtime::LinkWrite;
+use zonda_runtime::{LinkWrite, Runtime};
 
 use crate::driver::Ended;
 
 use super::{
-    Outbox, signal,
+    MOMENT, Outbox, signal,
     transmit::{SLICES_MAX, Transmit},
 };
 
@@ -140,7 +140,9 @@ impl Outbox {
                 }
             }
             self.busy.store(true, Ordering::SeqCst);
-            self.signals.raise(signal::HANDOVER);
+            if !self.attendance.driver_will_look() {
+                self.signals.raise(signal::HANDOVER);
+            }
             return false;
         }
     }
@@ -179,22 +181,37 @@ impl Outbox {
             .fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// The driver's way to write: waits for the socket where senders write by themselves, else takes the batches
+    /// The driver's way to write: for a `moment` at a time leaves it to senders that wait for room, else waits for the socket where senders write by themselves, else takes the batches
     /// over and writes them. Returns when nobody demands more.
     /// Not cancel-safe: a write that is dropped half-way leaves the link unusable.
-    pub(crate) async fn drain<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
+    pub(crate) async fn drain<R: Runtime, W: LinkWrite>(
+        &self,
+        runtime: &R,
+        writer: &mut W,
+    ) -> io::Result<()> {
         if self.has_direct {
-            self.drain_direct(writer).await
+            self.drain_direct(runtime, writer).await
         } else {
             self.drain_owned(writer).await
         }
     }
 
-    /// The batches stay in the exit: a sender that waits for room may write them as well, whoever comes first.
-    async fn drain_direct<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
+    /// The batches stay in the exit: a sender that waits for room writes them as well. While there is one the driver
+    /// only looks now and then whether that is still so: two that wait for the same socket get into each other's way.
+    async fn drain_direct<R: Runtime, W: LinkWrite>(
+        &self,
+        runtime: &R,
+        writer: &mut W,
+    ) -> io::Result<()> {
         while self.is_busy() && !self.is_closed() {
-            writer.writable().await?;
-            self.resume();
+            if self.attendance.is_attended() {
+                self.attendance.driver_looks_in(true);
+                runtime.sleep_until(Instant::now() + MOMENT).await;
+                self.attendance.driver_looks_in(false);
+            } else {
+                writer.writable().await?;
+                self.resume();
+            }
         }
         self.flush();
         Ok(())
@@ -230,10 +247,10 @@ impl Outbox {
             else {
                 return false;
             };
-            if self.has_direct {
-                self.wait_writable(left);
-            } else {
-                listener.wait_deadline(deadline);
+            match self.has_direct.then(|| self.attendance.enter()) {
+                Some(Some(_first)) => self.wait_writable(left),
+                Some(None) => drop(listener.wait_timeout(left.min(MOMENT))),
+                None => drop(listener.wait_deadline(deadline)),
             }
         }
     }

@@ -14,6 +14,7 @@
 //! *tried*. A lane may be locked while the exit is held, never the other way round. No lock is held across an
 //! await or a callback.
 
+mod attendance;
 mod counts;
 mod exit;
 mod pace;
@@ -41,6 +42,7 @@ use crate::{
     sync::Mutex,
 };
 
+use attendance::Attendance;
 pub use counts::OutboxCounts;
 pub use exit::DirectSocket;
 use exit::Exit;
@@ -54,6 +56,9 @@ pub const TICK: Duration = Duration::from_micros(100);
 
 /// A message that comes at least this long after the previous one is written by its sender at once.
 const QUIET: Duration = Duration::from_micros(50);
+
+/// How long those who leave the writing to a sender that waits for room trust that it is still there.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// A lane may overshoot its limit by what receive bursts and control traffic force into it, up to this factor;
 /// a peer that far behind is given up.
@@ -112,6 +117,7 @@ pub struct Outbox {
     ended: OnceLock<Ended>,
     signals: Signals,
     room: Event,
+    attendance: Attendance,
     overrun_bytes: usize,
     counters: OutboxCounters,
 }
@@ -168,6 +174,7 @@ impl Outbox {
             ended: OnceLock::new(),
             signals: Signals::default(),
             room: Event::new(),
+            attendance: Attendance::default(),
             overrun_bytes: queue_bytes_max.saturating_mul(OVERRUN_FACTOR),
             counters: OutboxCounters::default(),
         }
