@@ -42,7 +42,14 @@ fn failed_groups_rewind() {
 
 #[test]
 fn long_numbers_are_written_alike_by_both_ways() {
-    for value in [0, 1 << 55, (1 << 56) - 1, 1 << 56, 0x6a1f_93c2_0815_4711, u64::MAX] {
+    for value in [
+        0,
+        1 << 55,
+        (1 << 56) - 1,
+        1 << 56,
+        0x6a1f_93c2_0815_4711,
+        u64::MAX,
+    ] {
         for room in [8, 9, 12] {
             let (mut one, mut other) = ([0; 12], [0; 12]);
             let mut ordinary = Writer::new(&mut one[..room]);

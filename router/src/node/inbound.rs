@@ -12,8 +12,8 @@ use std::{
 };
 
 use zonda_codec::{
-    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody, PushRun,
-    Qos, Timestamp, WireExpr, Writer, splice_timestamp,
+    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody,
+    PushRun, Qos, Timestamp, WireExpr, Writer, splice_timestamp,
 };
 use zonda_transport::{
     driver::{Ended, Handler},

@@ -20,6 +20,7 @@ mod close;
 mod connect;
 mod dials;
 mod inbound;
+mod key_cache;
 mod listen;
 mod open;
 mod plain;

@@ -223,12 +223,7 @@ impl Shared {
     }
 
     #[inline(never)]
-    pub(super) fn dispatch_unusual(
-        &self,
-        route: &Route,
-        plain: &Plain<'_>,
-        wait: Wait,
-    ) -> Passing {
+    pub(super) fn dispatch_unusual(&self, route: &Route, plain: &Plain<'_>, wait: Wait) -> Passing {
         unusual(self.dispatch(route, &(*plain).into(), wait))
     }
 

@@ -15,8 +15,8 @@ use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
 
 use super::{
-    DeclareError, Outcome, Passing, Plain, Publication, PublishError, Wait, plain::Heads, route::Route,
-    shared::Shared,
+    DeclareError, Outcome, Passing, Plain, Publication, PublishError, Wait, plain::Heads,
+    route::Route, shared::Shared,
 };
 
 thread_local! {

@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{
-    CongestionControl, Encode, EncodeError, Push, PushBody, PushRun, Writer,
-};
+use zonda_codec::{CongestionControl, Encode, EncodeError, Push, PushBody, PushRun, Writer};
 use zonda_transport::{
     outbox::{Overflow, Queue, RunQueued},
     protocol::{
@@ -130,7 +128,10 @@ impl<'a> Alike<'_, 'a> {
         let clock = stamps.clock();
         let simple = self.push.timestamp.is_none()
             && self.push.ts_stack.is_none()
-            && route.remote.iter().all(|hop| self.front(hop, clock).is_some());
+            && route
+                .remote
+                .iter()
+                .all(|hop| self.front(hop, clock).is_some());
         if !simple {
             return;
         }

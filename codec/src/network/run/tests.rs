@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! The recogniser of runs against reading one message after the other.
 
 use proptest::prelude::*;
 
@@ -39,7 +40,11 @@ fn push(pick: (u8, u8, u8), time: u64, payload: &[u8]) -> Push<'_> {
         put.attachment = Some(b"x");
     }
     let mut push = Push::new(wire_expr, PushBody::Put(put));
-    push.qos = if qos % 2 == 0 { Qos::DATA } else { Qos::DECLARE };
+    push.qos = if qos % 2 == 0 {
+        Qos::DATA
+    } else {
+        Qos::DECLARE
+    };
     push
 }
 
