@@ -15,6 +15,8 @@ mod port;
 mod process;
 mod progress;
 mod quick;
+mod rank;
+mod record;
 mod report;
 mod result;
 mod round_trips;
