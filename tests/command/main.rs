@@ -2,6 +2,7 @@
 //! The `zonda` command and the examples, run as users run them: as processes, by their flags, judged by
 //! what they print and how they end.
 
+mod curves;
 mod examples;
 mod perf;
 mod program;

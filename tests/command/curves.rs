@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The node's own examples, `zonda perf curves` and `zonda perf plot`: a few cells for a moment, the files they leave,
+//! refusals. Nothing is said about how fast anything is.
+
+use super::examples::{check_sample, free_address, is_rate, router};
+use super::program::{Running, example, run};
+
+#[test]
+fn the_nodes_examples_count_what_each_other_and_the_sessions_publish() {
+    for (subscriber, publisher) in [("net_sub_thr", "net_pub_thr"), ("net_sub_thr", "pub_thr")] {
+        let address = free_address();
+        let listen = ["-m", "peer", "-l", &address, "--no-multicast-scouting"];
+        let rounds = ["-s", "2", "-n", "300"];
+        let mut sub = Running::start(&example(subscriber), &[&listen[..], &rounds].concat());
+        let connect = ["8", "-e", &address, "--no-multicast-scouting", "-t"];
+        let rounds = ["-n", "500", "-p", "3"];
+        let mut publisher = Running::start(&example(publisher), &[&connect[..], &rounds].concat());
+        for _ in 0..2 {
+            let line = sub.line();
+            assert!(is_rate(&line), "{line}");
+        }
+        assert_eq!(sub.end().code(), Some(0));
+        assert!(is_rate(&publisher.line()));
+    }
+}
+
+#[test]
+fn the_nodes_examples_go_round_with_each_other_and_with_the_sessions() {
+    let (_router, address) = router();
+    for (pong, ping) in [("net_pong", "net_ping"), ("pong", "net_ping")] {
+        let client = ["-m", "client", "-e", &address, "--no-multicast-scouting"];
+        let _pong = Running::start(&example(pong), &client);
+        let arguments = [&["64", "-n", "10", "-w", "0.01"], &client[..]].concat();
+        let ended = run(&example(ping), &arguments);
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+        let lines: Vec<&str> = ended.out.lines().collect();
+        assert_eq!(lines.len(), 11, "{lines:?}");
+        for (seq, line) in lines[..10].iter().enumerate() {
+            check_sample(line, seq);
+        }
+        assert!(lines[10].contains(" p99.9="), "{}", lines[10]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_nodes_examples_end_at_ctrl_c() {
+    let (_router, address) = router();
+    let client = ["-m", "client", "-e", &address, "--no-multicast-scouting"];
+    let endless = ["-n", "200", "-s", "1000000000"];
+    let mut sub = Running::start(&example("net_sub_thr"), &[&client[..], &endless].concat());
+    let arguments = [&["16", "--express"], &client[..]].concat();
+    let mut publisher = Running::start(&example("net_pub_thr"), &arguments);
+    let mut pong = Running::start(&example("net_pong"), &client);
+    assert!(is_rate(&sub.line()));
+    for program in [&mut publisher, &mut sub, &mut pong] {
+        program.signal("INT");
+        assert_eq!(program.end().code(), Some(0));
+    }
+}
