@@ -11,6 +11,7 @@ mod inline;
 mod latency;
 mod machine;
 mod meter;
+mod page;
 mod port;
 mod process;
 mod progress;
@@ -39,6 +40,7 @@ use zonda_router::daemon::{self, DaemonArgs};
 
 use crate::arguments::{Connection, Failure, finish};
 use bare::Side;
+use page::Plot;
 use quick::Quick;
 use round_trips::Pace;
 use rtt::Rtt;
@@ -64,6 +66,8 @@ pub enum Perf {
     /// compiled in, in interleaved rounds, beside the raw ping-pong of the same runtime and bare sockets.
     /// Takes about ten minutes.
     Runtimes(Runtimes),
+    /// Draw the page of what thr, lat, scale or curves have measured before
+    Plot(Plot),
     /// Worker: forward, as `zonda router` does
     Router(DaemonArgs),
     /// Worker: count messages
@@ -135,7 +139,7 @@ impl Perf {
     /// Does it.
     pub fn run(self) -> ExitCode {
         let is_worker = match &self {
-            Perf::Quick(_) | Perf::Runtimes(_) => false,
+            Perf::Quick(_) | Perf::Runtimes(_) | Perf::Plot(_) => false,
             Perf::Rtt(rtt) => rtt.ends_with_input(),
             _ => true,
         };
@@ -145,6 +149,7 @@ impl Perf {
         let result = match self {
             Perf::Quick(options) => quick::quick(&options),
             Perf::Rtt(rtt) => rtt.run(),
+            Perf::Plot(plot) => page::plot(&plot),
             Perf::Runtimes(runtimes) => runtimes.run(),
             Perf::Router(args) => return daemon::run(&DaemonArgs { json: true, ..args }),
             Perf::Sub { connection } => worker::subscribe(&connection),

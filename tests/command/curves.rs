@@ -2,8 +2,11 @@
 //! The node's own examples, `zonda perf curves` and `zonda perf plot`: a few cells for a moment, the files they leave,
 //! refusals. Nothing is said about how fast anything is.
 
+use serde_json::{Value, json};
+
 use super::examples::{check_sample, free_address, is_rate, router};
-use super::program::{Running, example, run};
+use super::perf::Folder;
+use super::program::{Running, example, run, zonda};
 
 #[test]
 fn the_nodes_examples_count_what_each_other_and_the_sessions_publish() {
@@ -57,4 +60,62 @@ fn the_nodes_examples_end_at_ctrl_c() {
         program.signal("INT");
         assert_eq!(program.end().code(), Some(0));
     }
+}
+
+/// A record of one system at two sizes, written by hand.
+fn record() -> Value {
+    let cell = |size: u32, rate: f64| {
+        json!({
+            "system": "zonda", "case": "p2p", "x": {"name": "size", "unit": "B", "value": size},
+            "metrics": {"rate": {"unit": "msg/s", "better": "higher", "rounds": [rate, rate * 1.1]}}, "note": null
+        })
+    };
+    json!({
+        "schema": 1, "tool": "thr", "taken_at": "2026-01-31T12:00:00Z", "machine": {"cores": 2}, "build": {},
+        "settings": {"rounds": 2}, "cells": [cell(8, 2e7), cell(1024, 2e6)]
+    })
+}
+
+#[test]
+fn a_record_is_drawn_again() {
+    let folder = Folder::new("plot");
+    let (file, page) = (folder.file("a.json"), folder.file("b.html"));
+    std::fs::write(&file, record().to_string()).expect("written");
+    let ended = run(&zonda(), &["perf", "plot", &file]);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    assert!(ended.out.ends_with("a.html"), "{}", ended.out);
+    let ended = run(&zonda(), &["perf", "plot", &file, "-o", &page]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let html = std::fs::read_to_string(&page).expect("the page");
+    assert_eq!(html.matches("<svg").count(), 2, "messages and bits");
+    assert!(html.contains("zonda p2p size 1024 B"), "{html}");
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_in_one_line() {
+    let folder = Folder::new("plot-refused");
+    let file = folder.file("a.json");
+    let mut without = record();
+    without["cells"] = json!([]);
+    for (text, words) in [
+        ("{}".to_owned(), "no record"),
+        (without.to_string(), "no figures"),
+        (
+            record()
+                .to_string()
+                .replace("\"schema\":1", "\"schema\":99"),
+            "schema 99",
+        ),
+    ] {
+        std::fs::write(&file, text).expect("written");
+        let ended = run(&zonda(), &["perf", "plot", &file]);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(
+            ended.err.contains(words) && ended.err.lines().count() == 1,
+            "{}",
+            ended.err
+        );
+    }
+    let ended = run(&zonda(), &["perf", "plot"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
 }
