@@ -32,7 +32,13 @@ const ARROWS: [(&str, &str, &[&str]); 8] = [
     (
         "zonda-command",
         "",
-        &["zonda", "zonda-codec", "zonda-router"],
+        &[
+            "zonda",
+            "zonda-codec",
+            "zonda-router",
+            "zonda-runtime",
+            "zonda-transport",
+        ],
     ),
     ("zonda-fuzz", "fuzz", &["zonda-codec"]),
     ("zenoh-peers", "peers/zenoh", &[]),
