@@ -27,7 +27,7 @@ use super::{
 };
 
 /// Most bytes that wait for a peer in each priority before congestion control sets in.
-const QUEUE_BYTES_MAX: usize = 512 * 1024;
+pub(super) const QUEUE_BYTES_MAX: usize = 512 * 1024;
 
 /// The door for connections that peers open.
 pub(super) struct Door(pub(super) Arc<Shared>);
@@ -190,7 +190,7 @@ impl Shared {
 }
 
 impl State {
-    fn add_face(&mut self, status: LinkStatus, outbox: Arc<Outbox>, dialed: bool) -> FaceId {
+    pub(super) fn add_face(&mut self, status: LinkStatus, outbox: Arc<Outbox>, dialed: bool) -> FaceId {
         let info = FaceInfo {
             zid: status.zid,
             whatami: status.whatami,

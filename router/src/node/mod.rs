@@ -23,6 +23,8 @@ mod inbound;
 mod listen;
 mod open;
 mod plain;
+#[cfg(feature = "probe")]
+mod probe;
 mod publish;
 mod publisher;
 mod route;
@@ -35,6 +37,8 @@ use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use dials::Unreached;
 pub use plain::Plain;
+#[cfg(feature = "probe")]
+pub use probe::End;
 pub use publisher::PublisherFace;
 pub use types::*;
 
