@@ -65,7 +65,12 @@ impl Command<'_> {
                 arguments.extend(crowd.map(String::from));
                 self.system.worker("router", "bare-crowd-relay", &arguments)
             }
-            _ => {
+            System::Zonda { .. } => {
+                let mut arguments = listening(port);
+                arguments.extend(self.patience());
+                self.system.worker("router", "thr-router", &arguments)
+            }
+            System::Zenoh { .. } => {
                 let mut program = self.system.router(port);
                 program.arguments.extend(self.patience());
                 program

@@ -106,9 +106,7 @@ fn account(
     command: Command<'_>,
     interrupt: &Interrupt,
 ) -> Result<Check, Trouble> {
-    for sender in &mut scene.senders {
-        sender.tell(&Order::Stop.to_line())?;
-    }
+    scene.tell_senders(&Order::Stop)?;
     let mut offers = Vec::new();
     for at in 0..scene.senders.len() {
         let until = Instant::now() + PATIENCE + QUIET;
@@ -142,7 +140,20 @@ fn account(
         };
         receipts.push(receipt);
     }
-    Ok(Check::of(command.flow, &offers, &receipts))
+    let behind = match &mut scene.router {
+        None => 0,
+        Some(router) => {
+            router.tell(&report.to_line())?;
+            let until = Instant::now() + PATIENCE;
+            loop {
+                let word = scene.word(Role::Router, until, interrupt)?;
+                if let Word::Dropped { dropped } = word {
+                    break dropped;
+                }
+            }
+        }
+    };
+    Ok(Check::of(command.flow, &offers, behind, &receipts))
 }
 
 /// The counts of all receivers.

@@ -15,15 +15,20 @@ use serde::{Deserialize, Serialize};
 use super::tally::Seen;
 use crate::arguments::print;
 
+/// Any time, where nothing is to be done meanwhile.
+pub const PATIENCE: Duration = Duration::from_secs(3600);
+
 /// One line to a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
+    /// To a publisher: no more greetings.
+    Hush,
     /// To a publisher: begin.
     Go,
     /// To a publisher: end, and say how much it was.
     Stop,
     /// To a subscriber: so many messages were sent by each publisher; say what came of them once they
-    /// are here, or once nothing comes any more for so long.
+    /// are here, or once nothing comes any more for so long. To a router: say what it dropped.
     Report {
         /// By each publisher.
         offered: Vec<u64>,
@@ -41,11 +46,18 @@ pub enum Word {
         /// How many.
         publishers: u64,
     },
+    /// A publisher greets no more.
+    Hushed {},
     /// A publisher has ended.
     Offered {
         /// Messages it put.
         offered: u64,
-        /// Those of which the node said that it dropped them for a peer at least.
+        /// Messages that its node dropped, once for each peer that did not get one.
+        dropped: u64,
+    },
+    /// What a router dropped.
+    Dropped {
+        /// Messages, once for each peer that did not get one.
         dropped: u64,
     },
     /// What came of what was offered.
@@ -61,6 +73,7 @@ impl Order {
     /// The line, without its end.
     pub fn to_line(&self) -> String {
         match self {
+            Order::Hush => "hush".into(),
             Order::Go => "go".into(),
             Order::Stop => "stop".into(),
             Order::Report { offered, quiet } => {
@@ -74,6 +87,7 @@ impl Order {
     pub fn parse(line: &str) -> Option<Order> {
         let mut words = line.split_whitespace();
         match words.next()? {
+            "hush" => Some(Order::Hush),
             "go" => Some(Order::Go),
             "stop" => Some(Order::Stop),
             "report" => Some(Order::Report {
@@ -140,10 +154,15 @@ impl Orders {
         }
     }
 
+    /// Waits for an order; others are passed over.
+    pub fn until(&self, wanted: &Order) {
+        while self.next_within(PATIENCE).as_ref() != Some(wanted) {}
+    }
+
     /// Waits for the end of the process.
     pub fn wait(&self) -> ! {
         loop {
-            let _ = self.next_within(Duration::from_secs(3600));
+            let _ = self.next_within(PATIENCE);
         }
     }
 }
@@ -155,6 +174,7 @@ mod tests {
     #[test]
     fn orders_survive_their_lines() {
         for order in [
+            Order::Hush,
             Order::Go,
             Order::Stop,
             Order::Report {
@@ -187,5 +207,7 @@ mod tests {
             None
         );
         assert_eq!(Word::parse("12 msg/s"), None);
+        let hushed = serde_json::to_string(&Word::Hushed {}).expect("JSON");
+        assert_eq!(Word::parse(&hushed), Some(Word::Hushed {}));
     }
 }

@@ -91,10 +91,17 @@ impl Scene {
                 }
             }
         }
-        for sender in &mut self.senders {
-            sender.tell(&Order::Go.to_line())?;
+        self.tell_senders(&Order::Hush)?;
+        for at in 0..self.senders.len() {
+            while self.word(Role::Sender(at), until, interrupt)? != (Word::Hushed {}) {}
         }
-        Ok(())
+        self.tell_senders(&Order::Go)
+    }
+
+    /// Gives every publisher an order.
+    pub fn tell_senders(&mut self, order: &Order) -> Result<(), Trouble> {
+        let mut senders = self.senders.iter_mut();
+        senders.try_for_each(|sender| sender.tell(&order.to_line()))
     }
 
     /// The next word of one program; other lines are passed over.
@@ -107,11 +114,12 @@ impl Scene {
         /// How often the others are looked after.
         const LOOK: Duration = Duration::from_millis(200);
         loop {
-            let (of_role, at) = match role {
-                Role::Sender(at) => (&mut self.senders, at),
-                Role::Receiver(at) => (&mut self.receivers, at),
+            let process = match role {
+                Role::Sender(at) => self.senders.get_mut(at),
+                Role::Router => self.router.as_mut(),
+                Role::Receiver(at) => self.receivers.get_mut(at),
             };
-            let process = &mut of_role[at];
+            let process = process.expect("the roles are those of this scene");
             match process.line(until.min(Instant::now() + LOOK), interrupt)? {
                 Said::Line(line) => {
                     if let Some(word) = Word::parse(&line) {
@@ -158,6 +166,8 @@ impl Scene {
 pub enum Role {
     /// A publisher.
     Sender(usize),
+    /// The router.
+    Router,
     /// A subscriber.
     Receiver(usize),
 }
@@ -165,8 +175,9 @@ pub enum Role {
 impl Role {
     fn duty(self) -> &'static str {
         match self {
-            Role::Sender(_) => "stop and say what it sent",
-            Role::Receiver(_) => "hear every publisher",
+            Role::Sender(_) => "say what it has sent",
+            Role::Router => "say what it has dropped",
+            Role::Receiver(_) => "say what it has heard",
         }
     }
 }

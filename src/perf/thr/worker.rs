@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The publisher and the subscriber of `perf thr`, on the public API as any application would be. They
-//! obey the [`Order`]s of the process that started them, so that exactly the messages between `go` and
+//! The publisher and the subscriber of `perf thr`, on the public API as any application would be, and
+//! its router, the node of `zonda router`. They obey the [`Order`]s of the process that started them, so that exactly the messages between `go` and
 //! `stop` are offered, and nobody is missing when they begin.
 
 use std::sync::Arc;
@@ -10,13 +10,17 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use zonda::bytes::ZBytes;
 use zonda::{Outcome, PublishError, Session, Wait};
+use zonda_router::daemon::DaemonArgs;
+use zonda_router::node::{LinkStatus, Node};
+use zonda_runtime::block_on;
 
 use super::flow::Service;
-use super::orders::{Order, Orders, Word};
+use super::orders::{Order, Orders, PATIENCE, Word};
 use super::reporter::Reporter;
 use super::stamper::Stamper;
 use super::tally::{PUBLISHERS_MAX, Tally, greeting};
-use crate::arguments::{Connection, Failure};
+use crate::arguments::{Connection, Failure, print};
+use crate::perf::event::Event;
 use crate::perf::worker::ready;
 
 /// Key of a declared publisher; those put to in turn are below it.
@@ -33,6 +37,8 @@ pub enum Worker {
     ThrSub(Subscribe),
     /// Worker: publish messages that thr-sub can check
     ThrPub(Publish),
+    /// Worker: forward, as `zonda router` does, and count what is dropped
+    ThrRouter(DaemonArgs),
 }
 
 impl Worker {
@@ -41,6 +47,7 @@ impl Worker {
         match self {
             Worker::ThrSub(options) => subscribe(options),
             Worker::ThrPub(options) => publish(options),
+            Worker::ThrRouter(args) => forward(args),
         }
     }
 }
@@ -179,18 +186,38 @@ fn flow(
     ready(session);
     loop {
         put(ZBytes::from(greeting(options.number)))?;
-        if orders.next_within(GREET) == Some(Order::Go) {
+        if orders.next_within(GREET) == Some(Order::Hush) {
             break;
         }
     }
+    let before = dropped(&session.info().links());
+    Word::Hushed {}.tell();
+    orders.until(&Order::Go);
     let mut stamper = Stamper::new(options.number, options.size);
-    let mut dropped = 0;
     while !orders.is_stopped.load(Relaxed) {
-        if let Outcome::Dropped { .. } = put(stamper.payload())? {
-            dropped += 1;
-        }
+        put(stamper.payload())?;
     }
     let offered = stamper.made();
+    let dropped = dropped(&session.info().links()) - before;
     Word::Offered { offered, dropped }.tell();
     orders.wait()
+}
+
+/// Messages that a node did not send because a queue was full, once for each peer.
+fn dropped(links: &[LinkStatus]) -> u64 {
+    links.iter().map(|link| link.sent.dropped).sum()
+}
+
+/// Runs a router's node until standard input ends.
+fn forward(args: &DaemonArgs) -> Result<(), Failure> {
+    let orders = Orders::listen();
+    let node = block_on(Node::open(args.to_config()?))?;
+    let listening = node.locators().iter().map(ToString::to_string).collect();
+    print(format_args!("{}", Event::Ready { listening }.to_line()));
+    loop {
+        if let Some(Order::Report { .. }) = orders.next_within(PATIENCE) {
+            let dropped = dropped(&node.links());
+            Word::Dropped { dropped }.tell();
+        }
+    }
 }
