@@ -12,7 +12,7 @@ use zonda_transport::{
     outbox::{DirectSocket, Outbox},
     protocol::{
         parameters::Established,
-        rx::{PeerMisbehaved, Receiver},
+        rx::{Flow, PeerMisbehaved, Receiver},
     },
 };
 
@@ -83,10 +83,16 @@ impl End {
     /// # Errors
     /// It is no batch.
     pub fn deliver(&mut self, batch: &[u8], block: &ZSlice) -> Result<(), PeerMisbehaved> {
-        let Self {
-            receiver, inbound, ..
-        } = self;
-        receiver.handle_batch(batch, block, inbound).map(|_| ())
+        let mut flow = self
+            .receiver
+            .handle_batch(batch, block, &mut self.inbound)?;
+        // The first message of a route takes its time, and the more so where instructions are counted.
+        while let Flow::Paused(pause) = flow {
+            self.end_burst();
+            let inbound = &mut self.inbound;
+            flow = self.receiver.resume_batch(pause, batch, block, inbound)?;
+        }
+        Ok(())
     }
 
     /// What the reading task does when all that one read brought is delivered.
