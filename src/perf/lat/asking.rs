@@ -145,7 +145,6 @@ impl Schedule<'_> {
         let clock = RealTime::on_this_thread();
         let first = (lead.as_secs_f64() * self.rate).ceil() as u64;
         let run = Run::new(Instant::now(), self.rate, lead + self.pace.seconds);
-        let begin = run.table.due(first);
         let mut book = Book::default();
         book.count_from(first);
         self.line.state().course = Course::Open(run.table, book);
@@ -170,8 +169,7 @@ impl Schedule<'_> {
         };
         // the wait for what is lost is no part of the run
         let over = book.last().map_or(end, |last| last.max(end));
-        let length = over.saturating_duration_since(begin);
-        let told = book.tell(run.planned, sent, length);
+        let told = book.tell(run.planned, sent, run.length(first, sent, over));
         Ok(Outcome { told, mark })
     }
 

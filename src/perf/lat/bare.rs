@@ -4,7 +4,7 @@
 //! become due in one go, as any sender would.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -108,12 +108,10 @@ impl Sides {
         })?;
         let end = Instant::now();
         settle(sent, || lock(&book).answers());
-        // the reader ends with the connection, which may be gone by itself
-        let _ = self.stream.shutdown(Shutdown::Both);
+        // the connection stays, and with it the reader: what the other programs have used is still to be looked at
         let book = lock(&book);
         let over = book.last().map_or(end, |last| last.max(end));
-        let length = over.saturating_duration_since(run.table.due(first));
-        Ok(book.tell(run.planned, sent, length))
+        Ok(book.tell(run.planned, sent, run.length(first, sent, over)))
     }
 
     /// Writes what is due: a large message from where it lies, small ones together.

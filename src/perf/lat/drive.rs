@@ -15,6 +15,8 @@ const BURST_MAX: u64 = 64;
 const LEAD_MIN: f64 = 10.0;
 /// An answer that has not come so long after the one before it is lost.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long messages may be late at the least before they are not sent any more.
+const GRACE: Duration = Duration::from_millis(500);
 /// How often it is looked whether all answers are there.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -98,16 +100,23 @@ pub struct Run {
 }
 
 impl Run {
-    /// From `start` on, `rate` messages a second for so long, and one at least. A tenth of the time, and an interval,
-    /// are given to those that come late.
+    /// From `start` on, `rate` messages a second for so long, and one at least. Those that are late have half of that time
+    /// beyond its end, and [`GRACE`]: a stall near the end shows too, and a link that is too slow does not go on for ever.
     pub fn new(start: Instant, rate: f64, length: Duration) -> Self {
         let planned = ((length.as_secs_f64() * rate) as u64).max(1);
         let table = Timetable::new(start, rate);
         Run {
             table,
             planned,
-            cutoff: table.due(planned) + length / 10,
+            cutoff: table.due(planned) + length / 2 + GRACE,
         }
+    }
+
+    /// How long it went on from message `first` on, after `sent` messages, the last answer of which came at `over`: to the
+    /// end of the last message's interval at least.
+    pub fn length(&self, first: u64, sent: u64, over: Instant) -> Duration {
+        let end = over.max(self.table.due(sent));
+        end.saturating_duration_since(self.table.due(first))
     }
 
     /// Calls `send` with the numbers of the messages that are due, again and again; how many were sent.
@@ -215,15 +224,26 @@ mod tests {
     #[test]
     fn what_cannot_leave_in_time_is_not_sent_and_shows() {
         let time = FakeTime(Cell::new(Instant::now()));
-        let run = Run::new(time.now(), 1e6, MILLI * 100);
+        let run = Run::new(time.now(), 1e6, MILLI * 1000);
         let sent = run.send(&time, |numbers| {
             // each message takes ten times as long as the schedule allows it
             time.pass(Duration::from_micros(10) * (numbers.end - numbers.start) as u32);
             Ok::<(), ()>(())
         });
         let sent = sent.expect("it cannot fail");
-        assert_eq!(run.planned, 100_000);
-        assert!((10_000..11_200).contains(&sent), "{sent}");
+        assert_eq!(run.planned, 1_000_000);
+        // half of the time more, and half a second of grace
+        assert!((200_000..201_000).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn the_last_interval_belongs_to_the_run() {
+        let start = Instant::now();
+        let run = Run::new(start, 10.0, MILLI * 1000);
+        assert_eq!(run.length(2, 10, start + MILLI * 905), MILLI * 800);
+        assert_eq!(run.length(0, 10, start + MILLI * 1500), MILLI * 1500);
+        // with messages that could not be sent, it ends with those that could
+        assert_eq!(run.length(0, 5, start + MILLI * 300), MILLI * 500);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Reading {
 pub fn measure(players: &Players<'_>, interrupt: &Interrupt) -> Result<Round, Trouble> {
     let system = &players.contender.system;
     let mut stage = Stage::play(system, players.case.topology, players, interrupt)?;
-    let length = players.span.warm_up * 2.0 + players.span.seconds * 1.5;
+    let length = players.span.warm_up * 2.0 + players.span.seconds * 2.0;
     let patience = PATIENCE + Duration::from_secs_f64(length);
     let until = Instant::now() + patience;
     let mut before = None;
@@ -89,6 +89,13 @@ pub fn measure(players: &Players<'_>, interrupt: &Interrupt) -> Result<Round, Tr
             before = Some(Reading::of(&stage));
         } else if let Some(told) = Told::parse(&line) {
             let used = before.map(|before| Reading::of(&stage).since(&before));
+            if told.nanos_times.is_empty() {
+                return Err(Trouble::Late {
+                    program: stage.receiver.name().to_owned(),
+                    what: "answer any message that was to be recorded",
+                    after: Duration::from_secs_f64(told.seconds),
+                });
+            }
             let used = used.unwrap_or_default();
             return Ok(Round { told, used });
         }
