@@ -21,9 +21,11 @@ use crate::perf::thr::reporter::{Arrived, Reporter};
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
     /// Worker: count messages from any number of bare-crowd-pub
-    BareCrowdSub(Subscribe),
+    #[command(name = "bare-crowd-sub")]
+    Sub(Subscribe),
     /// Worker: send messages to any number of bare-crowd-sub
-    BareCrowdPub {
+    #[command(name = "bare-crowd-pub")]
+    Pub {
         /// Payload of a message in bytes
         size: usize,
         /// Connect to this address (repeatable)
@@ -31,7 +33,8 @@ pub enum Worker {
         connect: Vec<SocketAddr>,
     },
     /// Worker: copy bytes from every bare-crowd-pub to every bare-crowd-sub
-    BareCrowdRelay {
+    #[command(name = "bare-crowd-relay")]
+    Relay {
         /// Where the senders connect
         address: SocketAddr,
         /// How many send
@@ -47,9 +50,9 @@ impl Worker {
     /// Does its work until the others leave.
     pub fn run(&self) -> io::Result<()> {
         match self {
-            Worker::BareCrowdSub(options) => subscribe(options),
-            Worker::BareCrowdPub { size, connect } => publish(*size, connect),
-            Worker::BareCrowdRelay {
+            Worker::Sub(options) => subscribe(options),
+            Worker::Pub { size, connect } => publish(*size, connect),
+            Worker::Relay {
                 address,
                 senders,
                 receivers,

@@ -34,20 +34,23 @@ const LOOK: Duration = Duration::from_millis(2);
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
     /// Worker: count and check messages from thr-pub
-    ThrSub(Subscribe),
+    #[command(name = "thr-sub")]
+    Sub(Subscribe),
     /// Worker: publish messages that thr-sub can check
-    ThrPub(Publish),
+    #[command(name = "thr-pub")]
+    Pub(Publish),
     /// Worker: forward, as `zonda router` does, and count what is dropped
-    ThrRouter(DaemonArgs),
+    #[command(name = "thr-router")]
+    Router(DaemonArgs),
 }
 
 impl Worker {
     /// Does its work until its input ends.
     pub fn run(&self) -> Result<(), Failure> {
         match self {
-            Worker::ThrSub(options) => subscribe(options),
-            Worker::ThrPub(options) => publish(options),
-            Worker::ThrRouter(args) => forward(args),
+            Worker::Sub(options) => subscribe(options),
+            Worker::Pub(options) => publish(options),
+            Worker::Router(args) => forward(args),
         }
     }
 }
