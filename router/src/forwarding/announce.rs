@@ -35,12 +35,23 @@ impl ForwardingTable {
         change: Option<Change>,
         actions: &mut Vec<Action>,
     ) {
+        if kind == Kind::Subscriber && change.is_some() {
+            self.generation += 1;
+        }
+        self.tell_of(kind, entity, change, actions);
+    }
+
+    /// The same for a change that alters no route: that of a face that is gone already.
+    pub(super) fn tell_of(
+        &mut self,
+        kind: Kind,
+        entity: u32,
+        change: Option<Change>,
+        actions: &mut Vec<Action>,
+    ) {
         let Some(change) = change else {
             return;
         };
-        if kind == Kind::Subscriber {
-            self.generation += 1;
-        }
         if change.south {
             for slot in self.north.clone() {
                 self.refresh(kind, entity, slot, Hears::All, actions);

@@ -43,6 +43,11 @@ impl<T> PerKind<T> {
     pub(super) fn of_mut(&mut self, kind: Kind) -> &mut T {
         &mut self.0[kind as usize]
     }
+
+    /// What `change` makes of each.
+    pub(super) fn map<U>(self, change: impl FnMut(T) -> U) -> PerKind<U> {
+        PerKind(self.0.map(change))
+    }
 }
 
 /// A face that declared an entity.

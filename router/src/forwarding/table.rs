@@ -3,7 +3,7 @@
 //! [`ForwardingTable`]: the state, and the coming and going of faces. What messages do to it stands in the
 //! files of this folder named after them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,6 +15,7 @@ use super::entity::{Entities, Kind, PerKind};
 use super::face::Face;
 use super::interest::InterestRef;
 use super::key_tree::KeyTree;
+use super::leave::Leaving;
 use super::limits::{BadKey, FaceCounters, KeyOverLimit, Limits};
 use super::policy::Relation;
 use super::slots::Slots;
@@ -31,6 +32,8 @@ pub struct ForwardingTable {
     pub(super) role: WhatAmI,
     pub(super) limits: Limits,
     pub(super) faces: Slots<Face>,
+    /// Faces that are gone, with what is left to forget of them.
+    pub(super) leaving: VecDeque<Leaving>,
     /// How many faces there were in each place.
     generations: Vec<u32>,
     /// The faces that are told of every entity of the own side: gateways and fellow peers. Sorted.
@@ -75,6 +78,7 @@ impl ForwardingTable {
             role,
             limits,
             faces: Slots::new(),
+            leaving: VecDeque::new(),
             generations: Vec::new(),
             north: Vec::new(),
             gateways: Vec::new(),
@@ -146,13 +150,14 @@ impl ForwardingTable {
         id
     }
 
-    /// A neighbour is gone, and with it all it declared and asked.
+    /// A neighbour is gone: nothing is routed to it any more. What it declared and asked is forgotten by
+    /// [`sweep`](Self::sweep).
     pub fn remove_face(&mut self, face: FaceId, actions: &mut Vec<Action>) {
         if self.face(face).is_none() {
             return;
         }
         let slot = face.index;
-        let Some(mut gone) = self.faces.remove(slot) else {
+        let Some(gone) = self.faces.reserve(slot) else {
             return;
         };
         self.generation += 1;
@@ -162,18 +167,9 @@ impl ForwardingTable {
         self.north.retain(|&other| other != slot);
         self.gateways.retain(|&other| other != slot);
         self.forget_local(&gone, actions);
-        self.forget_interests(slot, &gone, actions);
-        for kind in Kind::ALL {
-            for &entity in gone.told.of(kind).keys() {
-                self.entities_mut(kind).remove_told(entity, slot);
-            }
-            let declared = std::mem::take(gone.declared.of_mut(kind)).into_values();
-            for entity in declared.chain(std::mem::take(gone.orphans.of_mut(kind))) {
-                let change = self.entities_mut(kind).remove_source(entity, slot, true);
-                self.apply(kind, entity, change, actions);
-            }
-        }
+        self.forget_current(gone.id);
         self.forget_upstream(&gone, actions);
+        self.leaving.push_back(Leaving::new(slot, gone));
     }
 
     /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical

@@ -29,6 +29,7 @@ mod publish;
 mod publisher;
 mod route;
 mod shared;
+mod sweep;
 mod types;
 
 use std::{sync::Arc, time::Duration};

@@ -58,6 +58,8 @@ pub(super) struct State {
     pub(super) sinks: HashMap<u32, Sink>,
     pub(super) undeclared: HashMap<Box<str>, Arc<Route>>,
     pub(super) actions: Vec<Action>,
+    /// A task forgets what neighbours that are gone had declared.
+    pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
     pub(super) dials: Dials,
 }
@@ -114,6 +116,7 @@ impl Shared {
             sinks: HashMap::new(),
             undeclared: HashMap::new(),
             actions,
+            sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
         };
