@@ -110,7 +110,7 @@ pub fn legend(record: &Record, rounds: u32, span: Span) -> String {
     .map(sum);
     text += &format!(
         "\ncheck of zonda's messages: {offered} offered, {delivered} delivered, {lost} lost \
-         ({dropped} put and counted as dropped), {duplicated} duplicated, {reordered} reordered."
+         ({dropped} counted as dropped), {duplicated} duplicated, {reordered} reordered."
     );
     text
 }
