@@ -111,7 +111,7 @@ impl ForwardingTable {
         let key = interest
             .wire_expr
             .map(|expr| self.declared_key(face, &expr));
-        let key: Option<KeyExpr<'static>> = match key {
+        let key: Option<KeyExpr<'_>> = match key {
             None => None,
             Some(Some(key)) => Some(key),
             Some(None) => {

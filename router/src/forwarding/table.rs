@@ -175,29 +175,31 @@ impl ForwardingTable {
     /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical
     /// key expression, or exceeds what [`Limits`] say of keys.
     pub fn key(&self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
-        self.resolve(self.face(face)?, expr).ok()
+        let key = self.resolve(self.face(face)?, expr).ok()?;
+        Some(key.into_owned())
     }
 
     /// The same for what `face` pushes: a key that cannot be used is counted, and the first one of a neighbour
     /// [noted](Self::take_notes).
     pub fn push_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
         let key = self.resolve(self.face(face)?, expr);
-        key.map_err(|bad| {
-            if let Some(source) = self.face_mut(face) {
-                source.counters.bad_pushes += 1;
-                let note = source.note_of(&bad);
-                self.notes.extend(note);
-            }
-        })
-        .ok()
+        key.map(KeyExpr::into_owned)
+            .map_err(|bad| {
+                if let Some(source) = self.face_mut(face) {
+                    source.counters.bad_pushes += 1;
+                    let note = source.note_of(&bad);
+                    self.notes.extend(note);
+                }
+            })
+            .ok()
     }
 
     /// The same for what `face` declares or asks.
-    pub(super) fn declared_key(
+    pub(super) fn declared_key<'e>(
         &mut self,
         face: FaceId,
-        expr: &WireExpr<'_>,
-    ) -> Option<KeyExpr<'static>> {
+        expr: &WireExpr<'e>,
+    ) -> Option<KeyExpr<'e>> {
         let key = self.resolve(self.face(face)?, expr);
         key.map_err(|bad| {
             if let Some(source) = self.face_mut(face) {
@@ -270,10 +272,10 @@ impl ForwardingTable {
         self.entities.of_mut(kind)
     }
 
-    fn resolve(&self, face: &Face, expr: &WireExpr<'_>) -> Result<KeyExpr<'static>, BadKey> {
+    fn resolve<'e>(&self, face: &Face, expr: &WireExpr<'e>) -> Result<KeyExpr<'e>, BadKey> {
         if expr.scope == 0 {
             self.limits.check(expr.suffix)?;
-            return Ok(KeyExpr::new(expr.suffix)?.into_owned());
+            return Ok(KeyExpr::new(expr.suffix)?);
         }
         let Some(text) = face.ids.text(expr.scope, expr.mapping) else {
             return Err(BadKey::UnknownId { scope: expr.scope });

@@ -41,7 +41,7 @@ fn client_agrees_with_the_model() {
 #[test]
 fn what_is_left_of_neighbours_that_are_gone_misleads_nobody() {
     for role in [WhatAmI::Router, WhatAmI::Peer, WhatAmI::Client] {
-        for seed in 0..SEEDS_PER_ROLE / 2 {
+        for seed in 0..SEEDS_PER_ROLE / 4 {
             let limits = Limits {
                 removal_slice_max: 1,
                 ..Limits::default()
