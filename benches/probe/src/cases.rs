@@ -17,6 +17,8 @@ use crate::seed::Seed;
 use crate::wire::{Batch, Outcome, Wire, node};
 
 const KEY: &str = "probe/key";
+/// What a subscriber to many keys declares: there is no number for a whole key then, and part of it travels as text.
+const WILDCARD: &str = "probe/**";
 /// Messages of a part at most: what fits into one batch, if they are small.
 const MESSAGES_MAX: u64 = 1500;
 /// Bytes of a part at most: they fit into one batch, and into a socket while nobody reads.
@@ -30,35 +32,39 @@ pub struct Case {
     size: usize,
     what: What,
     seed: Seed,
+    most: u64,
 }
 
 #[derive(Clone, Copy)]
 enum What {
     /// By a session's publisher.
-    Put { express: bool },
+    Put { express: bool, to: &'static str },
     /// By the node's publisher below it.
     NodePut,
     /// By a session without a declared publisher, on keys that take turns.
     UndeclaredPut,
     /// A batch to a session's callback.
-    Deliver,
+    Deliver { to: &'static str },
     /// A batch through a router.
     Forward,
 }
 
-/// All there are.
-pub fn all(seed: Seed) -> Vec<Case> {
-    let put = What::Put { express: false };
+/// All there are, with at most that many messages in a part.
+pub fn all(seed: Seed, most: u64) -> Vec<Case> {
+    let put = |express, to| What::Put { express, to };
+    let deliver = |to| What::Deliver { to };
     [
-        ("put 8 B", 8, put),
-        ("put 16 B", 16, put),
-        ("put 1 KiB", 1024, put),
-        ("put 64 KiB", 64 * 1024, put),
-        ("put express 64 B", 64, What::Put { express: true }),
+        ("put 8 B", 8, put(false, KEY)),
+        ("put 16 B", 16, put(false, KEY)),
+        ("put 1 KiB", 1024, put(false, KEY)),
+        ("put 64 KiB", 64 * 1024, put(false, KEY)),
+        ("put 8 B to a wildcard", 8, put(false, WILDCARD)),
+        ("put express 64 B", 64, put(true, KEY)),
         ("node put 8 B", 8, What::NodePut),
         ("undeclared put 8 B", 8, What::UndeclaredPut),
-        ("deliver 8 B", 8, What::Deliver),
-        ("deliver 1 KiB", 1024, What::Deliver),
+        ("deliver 8 B", 8, deliver(KEY)),
+        ("deliver 8 B to a wildcard", 8, deliver(WILDCARD)),
+        ("deliver 1 KiB", 1024, deliver(KEY)),
         ("forward 8 B", 8, What::Forward),
         ("forward 1 KiB", 1024, What::Forward),
     ]
@@ -68,6 +74,7 @@ pub fn all(seed: Seed) -> Vec<Case> {
         size,
         what,
         seed,
+        most,
     })
     .collect()
 }
@@ -76,25 +83,26 @@ impl Case {
     /// Sets the scene, warms it up and measures the parts.
     pub fn run(&self, parts: &mut Parts) -> Outcome<()> {
         match self.what {
-            What::Put { express } => self.put(parts, express),
+            What::Put { express, to } => self.put(parts, express, to),
             What::NodePut => self.node_put(parts),
             What::UndeclaredPut => self.undeclared_put(parts),
-            What::Deliver => self.deliver(parts),
+            What::Deliver { to } => self.deliver(parts, to),
             What::Forward => self.forward(parts),
         }
     }
 
     /// Messages of one part.
     fn messages(&self) -> u64 {
-        MESSAGES_MAX.min(BYTES_MAX / (self.size as u64 + 16)).max(1)
+        let small = MESSAGES_MAX.min(BYTES_MAX / (self.size as u64 + 16));
+        small.min(self.most).max(1)
     }
 
     fn bytes(&self) -> Vec<u8> {
         (0..self.size).map(|i| (i % 251) as u8).collect()
     }
 
-    fn put(&self, parts: &mut Parts, express: bool) -> Outcome<()> {
-        let mut scene = Direct::set()?;
+    fn put(&self, parts: &mut Parts, express: bool, to: &'static str) -> Outcome<()> {
+        let mut scene = Direct::set(to, || {})?;
         let publisher = scene.publisher(express)?;
         let payload = ZBytes::from(self.bytes());
         let plain = self.bytes();
@@ -107,7 +115,7 @@ impl Case {
     }
 
     fn node_put(&self, parts: &mut Parts) -> Outcome<()> {
-        let mut scene = Direct::set()?;
+        let mut scene = Direct::set(KEY, || {})?;
         let key = KeyExpr::try_from(KEY).map_err(|e| e.to_string())?;
         let face = scene.node.declare_publisher(&key);
         let face = face.map_err(|e| e.to_string())?;
@@ -129,7 +137,7 @@ impl Case {
 
     fn undeclared_put(&self, parts: &mut Parts) -> Outcome<()> {
         const KEYS: usize = 100;
-        let mut scene = Direct::set()?;
+        let mut scene = Direct::set(WILDCARD, || {})?;
         let keys: Vec<String> = (100..100 + KEYS).map(|i| format!("probe/{i}")).collect();
         let payload = ZBytes::from(self.bytes());
         let plain = self.bytes();
@@ -170,10 +178,10 @@ impl Case {
             .ok_or(format!("{}: not every message was sent", self.name))
     }
 
-    fn deliver(&self, parts: &mut Parts) -> Outcome<()> {
+    fn deliver(&self, parts: &mut Parts, to: &'static str) -> Outcome<()> {
         let received = Arc::new(AtomicU64::new(0));
         let (counter, seed, plain) = (Arc::clone(&received), self.seed, self.bytes());
-        let mut scene = Direct::with(move || {
+        let mut scene = Direct::set(to, move || {
             counter.fetch_add(1, Ordering::Relaxed);
             seed.cost(&plain);
         })?;
@@ -259,16 +267,12 @@ struct Direct {
 }
 
 impl Direct {
-    fn set() -> Outcome<Direct> {
-        Direct::with(|| {})
-    }
-
-    /// With what the subscriber does for each message.
-    fn with(receive: impl Fn() + Send + Sync + 'static) -> Outcome<Direct> {
+    /// `receive` is what the subscriber to `key` does for each message.
+    fn set(key: &'static str, receive: impl Fn() + Send + Sync + 'static) -> Outcome<Direct> {
         let (near, far) = (node(WhatAmI::Peer)?, node(WhatAmI::Peer)?);
         let mut wire = Wire::new((&near, WhatAmI::Peer), (&far, WhatAmI::Peer))?;
         let sink = Session::over(far);
-        listen(&sink, receive)?;
+        listen(&sink, key, receive)?;
         wire.settle()?;
         Ok(Direct {
             source: Session::over(near.clone()),
@@ -305,7 +309,7 @@ impl Routed {
         let mut near = Wire::new((&source, WhatAmI::Client), (&router, WhatAmI::Router))?;
         let mut far = Wire::new((&router, WhatAmI::Router), (&sink, WhatAmI::Client))?;
         let sink = Session::over(sink);
-        listen(&sink, || {})?;
+        listen(&sink, KEY, || {})?;
         far.settle()?;
         near.settle()?;
         Ok(Routed {
@@ -326,10 +330,14 @@ impl Routed {
     }
 }
 
-/// A subscriber that takes everything, for as long as its session lives.
-fn listen(session: &Session, receive: impl Fn() + Send + Sync + 'static) -> Outcome<()> {
+/// A subscriber that lives as long as its session.
+fn listen(
+    session: &Session,
+    key: &'static str,
+    receive: impl Fn() + Send + Sync + 'static,
+) -> Outcome<()> {
     let subscriber = session
-        .declare_subscriber("probe/**")
+        .declare_subscriber(key)
         .callback(move |_sample| receive());
     subscriber.background().wait().map_err(|e| e.to_string())
 }

@@ -3,7 +3,7 @@
 //! runs under callgrind.
 //!
 //! ```text
-//! zonda-probe [--seed copy|syscall] [CASE...]
+//! zonda-probe [--seed copy|syscall] [--messages MOST] [CASE...]
 //! zonda-probe --about
 //! ```
 //!
@@ -46,7 +46,7 @@ impl Parts {
 }
 
 fn run(arguments: &[String]) -> Result<(), String> {
-    let mut seed = Seed::None;
+    let (mut seed, mut most) = (Seed::None, u64::MAX);
     let mut wanted = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -56,17 +56,24 @@ fn run(arguments: &[String]) -> Result<(), String> {
                 return Ok(());
             }
             "--seed" => seed = rest.next().ok_or("--seed needs copy or syscall")?.parse()?,
+            "--messages" => {
+                let number = rest.next().and_then(|n| n.parse().ok());
+                most = number.ok_or("--messages needs a number")?;
+            }
             name => wanted.push(name.to_owned()),
         }
     }
     let mut parts = Parts::default();
-    for case in cases::all(seed) {
+    for case in cases::all(seed, most) {
         if wanted.is_empty() || wanted.iter().any(|name| *name == case.name) {
             case.run(&mut parts)?;
         }
     }
     if parts.measured.is_empty() {
-        let known: Vec<&str> = cases::all(seed).iter().map(|case| case.name).collect();
+        let known: Vec<&str> = cases::all(seed, most)
+            .iter()
+            .map(|case| case.name)
+            .collect();
         return Err(format!("no such case: try one of {}", known.join(", ")));
     }
     for (case, messages) in &parts.measured {
@@ -80,23 +87,16 @@ fn about() -> String {
     let compiled = [
         ("sse4.2", cfg!(target_feature = "sse4.2")),
         ("avx2", cfg!(target_feature = "avx2")),
-        ("neon", cfg!(target_feature = "neon")),
+        ("avx512f", cfg!(target_feature = "avx512f")),
     ];
-    let compiled: Vec<&str> = compiled
+    let names = compiled
         .iter()
         .filter(|(_, has)| *has)
-        .map(|f| f.0)
+        .map(|(name, _)| *name);
+    let names: Vec<&str> = std::iter::once(std::env::consts::ARCH)
+        .chain(names)
         .collect();
-    format!(
-        "{} compiled for {}; found {}",
-        std::env::consts::ARCH,
-        if compiled.is_empty() {
-            "the baseline".into()
-        } else {
-            compiled.join(" ")
-        },
-        found()
-    )
+    format!("{}\n{}", names.join(" "), found())
 }
 
 #[cfg(target_arch = "x86_64")]
