@@ -235,6 +235,7 @@ impl From<Vec<u8>> for ZBytes {
 
 impl From<&[u8]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: &[u8]) -> Self {
         ZBytes::small(bytes).unwrap_or_else(|| ZBytes(Repr::Shared(bytes.into())))
     }
@@ -242,6 +243,7 @@ impl From<&[u8]> for ZBytes {
 
 impl<const N: usize> From<[u8; N]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: [u8; N]) -> Self {
         ZBytes::from(bytes.as_slice())
     }
@@ -249,6 +251,7 @@ impl<const N: usize> From<[u8; N]> for ZBytes {
 
 impl<const N: usize> From<&[u8; N]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: &[u8; N]) -> Self {
         ZBytes::from(bytes.as_slice())
     }

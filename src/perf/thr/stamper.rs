@@ -76,7 +76,7 @@ impl Stamper {
     }
 
     /// The next payload. One too short for a stamp has none.
-    #[inline]
+    #[inline(always)]
     pub fn payload(&mut self) -> ZBytes {
         let place = self.next;
         self.next += 1;

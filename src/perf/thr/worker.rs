@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use zonda::bytes::ZBytes;
+use zonda::pubsub::Publisher;
 use zonda::{Outcome, PublishError, Session, Wait};
 use zonda_router::daemon::DaemonArgs;
 use zonda_router::node::{LinkStatus, Node};
@@ -151,32 +152,65 @@ fn publish(options: &Publish) -> Result<(), Failure> {
     let service = options.service;
     match options.keys {
         None => {
-            let publisher = session.declare_publisher(KEY);
-            let publisher = publisher
+            let publisher = session
+                .declare_publisher(KEY)
                 .priority(service.priority.unwrap_or_default())
                 .congestion_control(service.congestion.into())
                 .reliability(service.reliability.into())
                 .express(service.express)
                 .wait()?;
-            flow(options, &session, &orders, |payload| {
-                publisher.put(payload).wait()
-            })
+            flow(options, &session, &orders, Declared(publisher))
         }
         Some(keys) => {
-            let keys: Vec<String> = (0..keys).map(|n| format!("{KEY}/{n}")).collect();
-            let mut keys = keys.iter().cycle();
-            flow(options, &session, &orders, |payload| {
-                // a cycle of at least one key has no end
-                let key = keys.next().map_or(KEY, String::as_str);
-                session
-                    .put(key, payload)
-                    .priority(service.priority.unwrap_or_default())
-                    .congestion_control(service.congestion.into())
-                    .reliability(service.reliability.into())
-                    .express(service.express)
-                    .wait()
-            })
+            let rotating = Rotating {
+                session: &session,
+                keys: (0..keys).map(|n| format!("{KEY}/{n}")).collect(),
+                at: 0,
+                service,
+            };
+            flow(options, &session, &orders, rotating)
         }
+    }
+}
+
+/// Where messages go. A trait and not a closure, since only a function can be told to be expanded in
+/// place: a payload that is made in registers and handed over in memory holds the processor up.
+trait Outlet {
+    fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError>;
+}
+
+struct Declared<'a>(Publisher<'a>);
+
+impl Outlet for Declared<'_> {
+    #[inline(always)]
+    fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError> {
+        self.0.put(payload).wait()
+    }
+}
+
+struct Rotating<'a> {
+    session: &'a Session,
+    keys: Vec<String>,
+    at: usize,
+    service: Service,
+}
+
+impl Outlet for Rotating<'_> {
+    #[inline(always)]
+    fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError> {
+        let key = self.keys.get(self.at).map_or(KEY, String::as_str);
+        self.at = if self.at + 1 < self.keys.len() {
+            self.at + 1
+        } else {
+            0
+        };
+        self.session
+            .put(key, payload)
+            .priority(self.service.priority.unwrap_or_default())
+            .congestion_control(self.service.congestion.into())
+            .reliability(self.service.reliability.into())
+            .express(self.service.express)
+            .wait()
     }
 }
 
@@ -184,11 +218,11 @@ fn flow(
     options: &Publish,
     session: &Session,
     orders: &Orders,
-    mut put: impl FnMut(ZBytes) -> Result<Outcome, PublishError>,
+    mut outlet: impl Outlet,
 ) -> Result<(), Failure> {
     ready(session);
     loop {
-        put(ZBytes::from(greeting(options.number)))?;
+        outlet.put(ZBytes::from(greeting(options.number)))?;
         if orders.next_within(GREET) == Some(Order::Hush) {
             break;
         }
@@ -198,7 +232,7 @@ fn flow(
     orders.until(&Order::Go);
     let mut stamper = Stamper::new(options.number, options.size);
     while !orders.is_stopped.load(Relaxed) {
-        put(stamper.payload())?;
+        outlet.put(stamper.payload())?;
     }
     let offered = stamper.made();
     let dropped = dropped(&session.info().links()) - before;
