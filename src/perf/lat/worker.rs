@@ -22,20 +22,23 @@ use crate::perf::worker::{KEY_PING, KEY_PONG, ready};
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
     /// Worker: ask lat-pong, back to back or on a schedule
-    LatPing(Box<Asking>),
+    #[command(name = "lat-ping")]
+    Ask(Box<Asking>),
     /// Worker: answer lat-ping
-    LatPong(Box<Answering>),
+    #[command(name = "lat-pong")]
+    Answer(Box<Answering>),
     /// Worker: ask bare-pong, back to back or on a schedule
-    LatBarePing(BareAsking),
+    #[command(name = "lat-bare-ping")]
+    BareAsk(BareAsking),
 }
 
 impl Worker {
     /// Does it.
     pub fn run(&self) -> Result<(), Failure> {
         match self {
-            Worker::LatPing(asking) => asking::ask(asking),
-            Worker::LatPong(answering) => answer(answering),
-            Worker::LatBarePing(asking) => bare::ask(asking),
+            Worker::Ask(asking) => asking::ask(asking),
+            Worker::Answer(answering) => answer(answering),
+            Worker::BareAsk(asking) => bare::ask(asking),
         }
     }
 }
