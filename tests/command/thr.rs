@@ -169,7 +169,7 @@ fn bad_flags_are_one_line() {
         ("--priority 8", "--priority"),
         ("--congestion maybe", "--congestion"),
         ("--reliability maybe", "--reliability"),
-        ("--rounds 0", "--rounds"),
+        ("--rounds 51", "--rounds"),
         ("--seconds x", "--seconds"),
         ("--runtime none", "none"),
         ("--with-zenoh /no/such/folder", "/no/such/folder"),
@@ -206,10 +206,10 @@ fn ctrl_c_keeps_what_there_is() {
     let folder = Folder::new("thr-early");
     let file = folder.file("thr.json");
     let arguments = ["--sizes", "8", "--topology", "p2p", "--seconds", "0.05"];
-    let rounds = ["--rounds", "1000", "--json", &file];
+    let rounds = ["--rounds", "50", "--json", &file];
     let all = [&["perf", "thr"], &arguments[..], &rounds].concat();
     let mut thr = Running::start(&zonda(), &all);
-    let begun = thr.errors.iter().find(|line| line.starts_with("3/2000 "));
+    let begun = thr.errors.iter().find(|line| line.starts_with("3/100 "));
     assert!(begun.is_some());
     thr.signal("TERM");
     assert_eq!(thr.end().code(), Some(1));

@@ -9,6 +9,10 @@ use crate::perf::result::Spread;
 /// Systems that nobody here has changed: if they differ, the machine does.
 const YARDSTICKS: [&str; 3] = ["bare sockets", "bare", "zenoh"];
 
+/// Rounds that are looked at: the exact test of more takes long, and a difference that this many do not
+/// show is of no use.
+const ROUNDS_MAX: usize = 50;
+
 /// What is compared.
 pub struct Choice<'a> {
     /// Names of metrics; all if none is named.
@@ -215,10 +219,15 @@ fn difference(cell: &Cell, name: &str, before: &Metric, after: &Metric) -> Optio
         unit: before.unit.clone(),
         before: from,
         after: to,
-        p: rank::p_value(&before.rounds, &after.rounds),
+        p: rank::p_value(first_rounds(before), first_rounds(after)),
         change,
-        rounds: before.rounds.len().min(after.rounds.len()),
+        rounds: first_rounds(before).len().min(first_rounds(after).len()),
     })
+}
+
+fn first_rounds(metric: &Metric) -> &[f64] {
+    let count = metric.rounds.len().min(ROUNDS_MAX);
+    metric.rounds.get(..count).unwrap_or_default()
 }
 
 /// Corrects the probabilities of a family of questions, and takes back the changes that may be chance.

@@ -88,7 +88,7 @@ pub struct Thr {
     pub service: Service,
     /// Start and measure everything this often; the table shows the median
     #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=50))]
     pub rounds: u32,
     /// Measure for this long in each round
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
