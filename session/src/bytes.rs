@@ -192,6 +192,7 @@ impl From<Vec<u8>> for ZBytes {
 
 impl From<&[u8]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: &[u8]) -> Self {
         ZBytes::small(bytes).unwrap_or_else(|| ZBytes(Repr::Shared(bytes.into())))
     }
@@ -199,6 +200,7 @@ impl From<&[u8]> for ZBytes {
 
 impl<const N: usize> From<[u8; N]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: [u8; N]) -> Self {
         ZBytes::from(bytes.as_slice())
     }
@@ -206,6 +208,7 @@ impl<const N: usize> From<[u8; N]> for ZBytes {
 
 impl<const N: usize> From<&[u8; N]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: &[u8; N]) -> Self {
         ZBytes::from(bytes.as_slice())
     }

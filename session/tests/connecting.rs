@@ -144,7 +144,9 @@ fn a_client_that_need_not_connect_opens_and_connects_later() {
     let _other = opened(Config::peer().listen([&endpoint])).unwrap();
     until("the client is connected", || is_linked(&session));
     // The link is known to the routes a moment before the one who dialled knows of it.
-    until("nothing is unreached", || session.info().unreached().is_empty());
+    until("nothing is unreached", || {
+        session.info().unreached().is_empty()
+    });
 }
 
 #[test]

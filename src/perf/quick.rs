@@ -92,7 +92,8 @@ impl Quick {
     }
 }
 
-fn check_programs(directory: &Path) -> Result<(), Failure> {
+/// Whether the reference's programs are in `directory`.
+pub fn check_programs(directory: &Path) -> Result<(), Failure> {
     let file = |name: &&&str| directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     match ZENOH_PROGRAMS.iter().find(|name| !file(name).is_file()) {
         None => Ok(()),

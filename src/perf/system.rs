@@ -179,7 +179,8 @@ impl System {
         arguments
     }
 
-    fn worker(&self, role: &str, worker: &str, arguments: &[String]) -> Program {
+    /// A worker of this executable.
+    pub fn worker(&self, role: &str, worker: &str, arguments: &[String]) -> Program {
         let mut all = vec!["perf".to_owned(), worker.to_owned()];
         all.extend_from_slice(arguments);
         if let System::Zonda {
@@ -196,7 +197,8 @@ impl System {
         self.program(role, worker, all)
     }
 
-    fn program(&self, role: &str, file: &str, arguments: Vec<String>) -> Program {
+    /// One of its programs: a worker, or a file of the reference.
+    pub fn program(&self, role: &str, file: &str, arguments: Vec<String>) -> Program {
         let executable = match self {
             System::Zonda { executable, .. }
             | System::Bare { executable }
@@ -219,7 +221,8 @@ pub fn round_messages(size: usize) -> u64 {
     (FASTEST_BYTES / ROUNDS_PER_SECOND / size.max(1000) as f64).clamp(20.0, 100_000.0) as u64
 }
 
-fn listening(port: u16) -> Vec<String> {
+/// Flags of a node that listens on a port of the loopback address.
+pub fn listening(port: u16) -> Vec<String> {
     [
         "-l",
         &format!("tcp/127.0.0.1:{port}"),
@@ -229,7 +232,8 @@ fn listening(port: u16) -> Vec<String> {
     .into()
 }
 
-fn node_side(topology: Topology, side: &Side) -> Vec<String> {
+/// Flags of a node that plays a part in a topology.
+pub fn node_side(topology: Topology, side: &Side) -> Vec<String> {
     let mode = match topology {
         Topology::PeerToPeer => "peer",
         Topology::Routed => "client",
@@ -244,7 +248,8 @@ fn node_side(topology: Topology, side: &Side) -> Vec<String> {
     arguments
 }
 
-fn bare_side(side: &Side) -> Vec<String> {
+/// Flags of a worker of bare sockets.
+pub fn bare_side(side: &Side) -> Vec<String> {
     match side {
         Side::Listen(port) => vec!["--listen".into(), format!("127.0.0.1:{port}")],
         Side::Connect(address) => vec!["--connect".into(), address.clone()],

@@ -21,6 +21,7 @@ use pattern::Pattern;
 
 mod chunk;
 pub(super) mod pattern;
+mod place;
 
 const NONE: u32 = u32::MAX;
 const ANY: &str = "**";
@@ -46,10 +47,14 @@ struct Node<V> {
     values: Values<V>,
 }
 
+/// A set of few values; up to one needs no allocation.
 #[derive(Debug)]
-enum Values<V> {
+pub(super) enum Values<V> {
+    /// Empty.
     None,
+    /// With one.
     One(V),
+    /// With more.
     /// Boxed, so that the usual case stays small.
     #[expect(
         clippy::box_collection,
@@ -81,20 +86,6 @@ impl<V: Copy + Eq> KeyTree<V> {
             Some(node) => node.values.insert(value),
             None => false,
         }
-    }
-
-    /// The first value under `key`, which must be canonical; if there is none, what `make` makes.
-    pub fn first_or_insert(&mut self, key: &str, make: impl FnOnce() -> V) -> V {
-        let at = self.find_or_add(key);
-        let Some(node) = self.nodes.get_mut(at) else {
-            return make();
-        };
-        if let Some(first) = node.values.as_slice().first() {
-            return *first;
-        }
-        let value = make();
-        node.values.insert(value);
-        value
     }
 
     fn find_or_add(&mut self, key: &str) -> u32 {
@@ -478,7 +469,7 @@ impl<V> Node<V> {
 }
 
 impl<V: Copy + Eq> Values<V> {
-    fn as_slice(&self) -> &[V] {
+    pub(super) fn as_slice(&self) -> &[V] {
         match self {
             Values::None => &[],
             Values::One(value) => std::slice::from_ref(value),
@@ -486,19 +477,24 @@ impl<V: Copy + Eq> Values<V> {
         }
     }
 
-    fn insert(&mut self, value: V) -> bool {
+    pub(super) fn insert(&mut self, value: V) -> bool {
         if self.as_slice().contains(&value) {
             return false;
         }
+        self.push(value);
+        true
+    }
+
+    /// Adds a value that is not in it.
+    pub(super) fn push(&mut self, value: V) {
         match self {
             Values::None => *self = Values::One(value),
             Values::One(first) => *self = Values::Many(Box::new(vec![*first, value])),
             Values::Many(values) => values.push(value),
         }
-        true
     }
 
-    fn remove(&mut self, value: V) -> bool {
+    pub(super) fn remove(&mut self, value: V) -> bool {
         let Some(place) = self.as_slice().iter().position(|other| *other == value) else {
             return false;
         };

@@ -45,7 +45,7 @@ impl ForwardingTable {
         let Some(&entity) = declared else {
             return;
         };
-        if let Some(key) = self.entities(Kind::Subscriber).key(entity).cloned() {
+        if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
             self.local_subscribers.remove(&key, id);
         }
         self.remove_entity(face, Kind::Subscriber, id, actions);
@@ -81,7 +81,7 @@ impl ForwardingTable {
             return;
         }
         for (&id, &entity) in gone.declared.of(Kind::Subscriber) {
-            if let Some(key) = self.entities(Kind::Subscriber).key(entity).cloned() {
+            if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
                 self.local_subscribers.remove(&key, id);
             }
         }

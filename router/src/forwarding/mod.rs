@@ -20,6 +20,7 @@ mod gossip;
 mod ids;
 mod interest;
 pub mod key_tree;
+mod leave;
 pub mod limits;
 mod local;
 mod message;

@@ -334,7 +334,7 @@ impl ForwardingTable {
                 let sources = entities.sources(entity);
                 if sources.iter().any(|source| source.slot == face.index)
                     && let Some(key) = entities.key(entity)
-                    && !self.is_wanted(kind, key)
+                    && !self.is_wanted(kind, &key)
                 {
                     unwanted.insert(entity);
                 }

@@ -24,11 +24,14 @@ mod key_cache;
 mod listen;
 mod open;
 mod plain;
+#[cfg(feature = "probe")]
+mod probe;
 mod publish;
 mod publisher;
 mod route;
 mod run;
 mod shared;
+mod sweep;
 mod types;
 
 use std::{sync::Arc, time::Duration};
@@ -37,6 +40,8 @@ use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use dials::Unreached;
 pub use plain::{Passed, Passing, Plain};
+#[cfg(feature = "probe")]
+pub use probe::End;
 pub use publisher::PublisherFace;
 pub use types::*;
 

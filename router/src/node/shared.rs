@@ -59,6 +59,8 @@ pub(super) struct State {
     pub(super) sinks: HashMap<u32, Sink>,
     pub(super) undeclared: KeyCache,
     pub(super) actions: Vec<Action>,
+    /// A task forgets what neighbours that are gone had declared.
+    pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
     pub(super) dials: Dials,
 }
@@ -115,6 +117,7 @@ impl Shared {
             sinks: HashMap::new(),
             undeclared: KeyCache::default(),
             actions,
+            sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
         };

@@ -4,12 +4,15 @@
 use std::io::{self, IoSlice, Read};
 use std::net::Shutdown;
 use std::sync::Arc;
+use std::time::Instant;
 
 use ::tokio::io::Interest;
 use ::tokio::net::TcpStream;
 use ::tokio::task::coop::consume_budget;
+use ::tokio::task::yield_now;
 use socket2::SockRef;
 
+use crate::spin::Spin;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
 /// A read of at least this many bytes says that the peer is streaming: the next one is tried at once.
@@ -22,6 +25,7 @@ pub struct TokioRead {
     /// streaming the next bytes are most often there by then, and asking the socket first saves that round. Events that
     /// come for bytes read in this way are harmless: the read they lead to finds nothing and waits again.
     ask_first: bool,
+    spin: Spin,
 }
 
 /// Sending half of a TCP stream on tokio.
@@ -30,12 +34,13 @@ pub struct TokioWrite {
 }
 
 /// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
-pub(super) fn split(stream: TcpStream) -> (TokioRead, TokioWrite) {
+pub(super) fn split(stream: TcpStream, spin: Spin) -> (TokioRead, TokioWrite) {
     let stream = Arc::new(stream);
     (
         TokioRead {
             stream: stream.clone(),
             ask_first: false,
+            spin,
         },
         TokioWrite { stream },
     )
@@ -57,10 +62,27 @@ impl TokioRead {
         if !self.ask_first {
             return None;
         }
+        self.ask(spare)
+    }
+
+    /// Reads past tokio's knowledge; `None` if nothing is there.
+    fn ask(&self, spare: &mut [u8]) -> Option<io::Result<usize>> {
         let socket = SockRef::from(&*self.stream);
         match (&*socket).read(spare) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             result => Some(result),
+        }
+    }
+
+    /// The busy poll: other tasks, and what other sockets bring, have their turn between two questions.
+    async fn ask_for_a_while(&self, spare: &mut [u8]) -> Option<io::Result<usize>> {
+        let spinning = self.spin.start(Instant::now)?;
+        loop {
+            let result = self.ask(spare);
+            if result.is_some() || !spinning.goes_on(Instant::now()) {
+                return result;
+            }
+            yield_now().await;
         }
     }
 
@@ -73,7 +95,11 @@ impl TokioRead {
         }
         // A peer that always has bytes ready must not keep this thread from its other tasks.
         consume_budget().await;
-        let result = match self.try_at_once(spare) {
+        let at_once = match self.try_at_once(spare) {
+            None => self.ask_for_a_while(spare).await,
+            result => result,
+        };
+        let result = match at_once {
             Some(result) => result,
             None => loop {
                 match self.stream.try_read(spare) {

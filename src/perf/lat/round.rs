@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One round of one entry: fresh programs, the line that the asking one hands over, and what each of them used meanwhile.
+
+use std::time::{Duration, Instant};
+
+use super::cast::Players;
+use super::plan::Entry;
+use super::told::Told;
+use crate::arguments::Interrupt;
+use crate::perf::event::Event;
+use crate::perf::footprint::Footprint;
+use crate::perf::process::Said;
+use crate::perf::record::Better::{Higher, Lower};
+use crate::perf::record::Cell;
+use crate::perf::stage::Stage;
+use crate::perf::trouble::Trouble;
+
+/// Beyond the time of the measurement itself, for starting, contact and lost messages.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// Percentiles of the tables, by their names in the record.
+pub const PERCENTILES: [(&str, f64); 4] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+/// The longest latency, in the record.
+pub const MAX: &str = "max";
+
+/// What one round showed.
+#[derive(Clone, Debug)]
+pub struct Round {
+    told: Told,
+    used: Vec<Used>,
+}
+
+/// What a program used.
+#[derive(Clone, Debug)]
+struct Used {
+    role: &'static str,
+    cpu: Option<Duration>,
+    wall: Duration,
+}
+
+/// What each program used so far, and when that was looked at.
+struct Reading {
+    at: Instant,
+    footprints: Vec<(&'static str, Footprint)>,
+}
+
+impl Reading {
+    fn of(stage: &Stage) -> Reading {
+        Reading {
+            at: Instant::now(),
+            footprints: stage.footprints(),
+        }
+    }
+
+    fn since(&self, before: &Reading) -> Vec<Used> {
+        let wall = self.at - before.at;
+        let both = before.footprints.iter().zip(&self.footprints);
+        both.map(|((role, before), (_, after))| Used {
+            role,
+            cpu: before.cpu.zip(after.cpu).map(|(b, a)| a.saturating_sub(b)),
+            wall,
+        })
+        .collect()
+    }
+}
+
+/// Runs the programs until the asking one has its result.
+pub fn measure(players: &Players<'_>, interrupt: &Interrupt) -> Result<Round, Trouble> {
+    let system = &players.contender.system;
+    let mut stage = Stage::play(system, players.case.topology, players, interrupt)?;
+    let length = players.span.warm_up * 2.0 + players.span.seconds * 2.0;
+    let patience = PATIENCE + Duration::from_secs_f64(length);
+    let until = Instant::now() + patience;
+    let mut before = None;
+    loop {
+        let line = match stage.sender.line(until, interrupt)? {
+            Said::Line(line) => line,
+            Said::End => return Err(stage.sender.died()),
+            Said::Nothing => {
+                stage.check()?;
+                return Err(Trouble::Late {
+                    program: stage.sender.name().to_owned(),
+                    what: "finish its round trips",
+                    after: patience,
+                });
+            }
+        };
+        if let Some(Event::Measuring) = Event::parse(&line) {
+            before = Some(Reading::of(&stage));
+        } else if let Some(told) = Told::parse(&line) {
+            let used = before.map(|before| Reading::of(&stage).since(&before));
+            if told.nanos_times.is_empty() {
+                return Err(Trouble::Late {
+                    program: stage.receiver.name().to_owned(),
+                    what: "answer any message that was to be recorded",
+                    after: Duration::from_secs_f64(told.seconds),
+                });
+            }
+            let used = used.unwrap_or_default();
+            return Ok(Round { told, used });
+        }
+    }
+}
+
+impl Round {
+    /// Messages lost, answers that came again, and those out of order.
+    pub fn faults(&self) -> [u64; 3] {
+        [self.told.lost, self.told.duplicated, self.told.reordered]
+    }
+
+    /// Appends the figures to those of the rounds before.
+    pub fn add_to(&self, entry: &mut Entry) {
+        let is_loaded = entry.case.load.is_some();
+        let cell = &mut entry.cell;
+        let histogram = self.told.histogram();
+        let micros = |nanos: u64| nanos as f64 / 1e3;
+        for (name, share) in PERCENTILES {
+            cell.add(
+                name,
+                "us",
+                Lower,
+                micros(histogram.value_at_quantile(share)),
+            );
+        }
+        cell.add(MAX, "us", Lower, micros(histogram.max()));
+        cell.add("rate", "msg/s", Higher, self.told.rate());
+        let unsent = self.told.planned - self.told.sent;
+        cell.add("unsent", "msg", Lower, unsent as f64);
+        for (name, count) in ["lost", "duplicated", "reordered"]
+            .iter()
+            .zip(self.faults())
+        {
+            cell.add(name, "msg", Lower, count as f64);
+        }
+        if let Some(bytes) = self.told.load_bytes_per_second {
+            cell.add("load", "bit/s", Higher, bytes * 8.0);
+        }
+        self.add_cpu(cell, is_loaded);
+    }
+
+    fn add_cpu(&self, cell: &mut Cell, is_loaded: bool) {
+        for Used { role, cpu, wall } in &self.used {
+            let Some(cpu) = cpu else { continue };
+            let percent = 100.0 * cpu.as_secs_f64() / wall.as_secs_f64();
+            cell.add(&format!("cpu_percent_{role}"), "%", Lower, percent);
+            // beside a load, it is the load's
+            if !is_loaded {
+                let each = cpu.as_nanos() as f64 / (self.told.rate() * wall.as_secs_f64());
+                cell.add(&format!("cpu_{role}"), "ns/msg", Lower, each);
+            }
+        }
+    }
+}
