@@ -130,7 +130,7 @@ impl Case {
             };
             let put = face.publish_plain(&plain, Limit::Never);
             self.seed.cost(&payload);
-            put.is_ok()
+            put.unusual.is_none()
         };
         self.repeat(parts, &mut scene.wire, one)
     }
