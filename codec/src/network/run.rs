@@ -9,8 +9,8 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Bytes that are compared at once; longer heads are not recognised.
-const HEAD_BYTES_MAX: usize = 16;
+/// Bytes that are compared at once: all of a head whose key is an id.
+const WORD_BYTES: usize = 16;
 
 /// Bytes that tell cheaply that the next message is another one.
 const GLANCE_BYTES: usize = 4;
@@ -20,9 +20,11 @@ const FLAG_TIMESTAMP: u8 = 0x20;
 
 /// The bytes that all messages of a run begin with.
 #[derive(Debug, Clone, Copy)]
-struct Likeness {
+struct Likeness<'a> {
     word: u128,
     mask: u128,
+    /// What a longer head has behind the word.
+    tail: &'a [u8],
     len: usize,
     /// Where the PUT begins.
     body_at: usize,
@@ -30,11 +32,15 @@ struct Likeness {
     stamped: bool,
 }
 
-impl Likeness {
+impl<'a> Likeness<'a> {
     /// What `message` can be recognised by. With a timestamp the head ends in front of it, without one in front of the
     /// payload's length, so that an encoding and extensions belong to it.
     #[inline]
-    fn of(front: u128, message: &[u8], (put, raw_body): (&Put<'_>, &[u8])) -> Option<Likeness> {
+    fn of(
+        front: u128,
+        message: &'a [u8],
+        (put, raw_body): (&Put<'_>, &[u8]),
+    ) -> Option<Likeness<'a>> {
         let body_at = message.len().checked_sub(raw_body.len())?;
         let header = *raw_body.first()?;
         let stamped = header & FLAG_TIMESTAMP != 0;
@@ -50,11 +56,12 @@ impl Likeness {
         }
         // A length may be written longer than it needs to be; then the head does not end where it seems to.
         let whole = value.bytes_z32().ok()?.len() == put.payload.len() && value.is_empty();
-        if !whole || len > HEAD_BYTES_MAX {
+        if !whole {
             return None;
         }
-        let mask = u128::MAX >> (8 * (HEAD_BYTES_MAX - len));
+        let mask = u128::MAX >> (8 * WORD_BYTES.saturating_sub(len));
         Some(Likeness {
+            tail: message.get(WORD_BYTES..len).unwrap_or(&[]),
             word: front & mask,
             mask,
             len,
@@ -106,7 +113,7 @@ impl<'a> Again<'a> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct PushRun<'a> {
-    like: Likeness,
+    like: Likeness<'a>,
     reader: Reader<'a>,
     left: usize,
 }
@@ -114,8 +121,8 @@ pub struct PushRun<'a> {
 impl<'a> PushRun<'a> {
     /// What follows `push` in `rest`. `start` is where it began, `raw_body` its body as it came.
     ///
-    /// `None` if the next message is another one. Some messages are never recognised as alike, for instance the last ones
-    /// of a batch and those with long heads; they have to be read one by one.
+    /// `None` if the next message is another one. Some are not recognised although they are alike, as the last ones of a
+    /// batch; they have to be read one by one.
     #[inline(always)]
     pub fn following(
         start: Reader<'a>,
@@ -159,6 +166,12 @@ impl<'a> PushRun<'a> {
         self.left
     }
 
+    #[inline(never)]
+    fn has_tail(&self, mut reader: Reader<'a>) -> bool {
+        let head = reader.take(self.like.len).unwrap_or(&[]);
+        head.get(WORD_BYTES..) == Some(self.like.tail)
+    }
+
     /// Behind the last message that it brought.
     #[inline]
     pub fn reader(&self) -> Reader<'a> {
@@ -171,11 +184,14 @@ impl<'a> Iterator for PushRun<'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Again<'a>> {
-        let front = u128::from_le_bytes(*self.reader.front::<HEAD_BYTES_MAX>()?);
+        let front = u128::from_le_bytes(*self.reader.front::<WORD_BYTES>()?);
         if (front ^ self.like.word) & self.like.mask != 0 || self.left == 0 {
             return None;
         }
         let mut reader = self.reader;
+        if !self.like.tail.is_empty() && !self.has_tail(reader) {
+            return None;
+        }
         reader.take(self.like.body_at).ok()?;
         let body = reader;
         reader.take(self.like.len - self.like.body_at).ok()?;

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{CongestionControl, Encode, EncodeError, Push, PushBody, PushRun, Writer};
+use zonda_codec::{
+    CongestionControl, Encode, EncodeError, Push, PushBody, PushRun, Qos, WireExpr, Writer,
+};
 use zonda_transport::{
     outbox::{Overflow, Queue, RunQueued},
     protocol::{
@@ -23,7 +25,10 @@ use super::{
 };
 
 /// Room for a neighbour's key id, the QoS and the headers around them: eight bytes at most.
-const FRONT_BYTES_MAX: usize = 16;
+const ID_FRONT_BYTES_MAX: usize = 16;
+
+/// Room for all that with a text of usual length behind the id.
+const TEXT_FRONT_BYTES_MAX: usize = 64;
 
 /// The flag in a PUT's header byte that announces a timestamp.
 const PUT_TIMESTAMP: u8 = 0x20;
@@ -38,7 +43,7 @@ struct Fixed<const N: usize> {
 }
 
 impl<const N: usize> Fixed<N> {
-    /// `None` if they are too many, as where a neighbour has no id for the key.
+    /// `None` if they are too many.
     fn new(write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>) -> Option<Self> {
         let mut bytes = [0; N];
         let mut writer = Writer::new(&mut bytes);
@@ -61,10 +66,56 @@ struct Clock {
     id: Fixed<CLOCK_BYTES_MAX>,
 }
 
+/// The beginning of a copy, field by field.
+struct Beginning<'a> {
+    wire_expr: WireExpr<'a>,
+    qos: Qos,
+    /// The header byte of the body, if this node's timestamp follows it.
+    header: Option<u8>,
+}
+
+impl Encode for Beginning<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| {
+            Push::encode_head(&self.wire_expr, self.qos, 0, writer)?;
+            self.header.map_or(Ok(()), |header| writer.u8(header))
+        })
+    }
+}
+
+/// What the copies for one neighbour begin with: up to the body, and with a clock its header byte as well.
+enum Lead {
+    /// The key is an id.
+    Id(Fixed<ID_FRONT_BYTES_MAX>),
+    /// The key is a text.
+    Text(Fixed<TEXT_FRONT_BYTES_MAX>),
+    /// The key is a long text.
+    Long(Vec<u8>),
+}
+
+impl Lead {
+    /// `None` if it has no form.
+    fn new(beginning: &Beginning<'_>) -> Option<Lead> {
+        let write = |writer: &mut Writer<'_>| beginning.encode(writer);
+        Fixed::new(write)
+            .map(Lead::Id)
+            .or_else(|| Fixed::new(write).map(Lead::Text))
+            .or_else(|| beginning.to_vec().ok().map(Lead::Long))
+    }
+
+    #[inline(always)]
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        match self {
+            Lead::Id(fixed) => fixed.write(writer),
+            Lead::Text(fixed) => fixed.write(writer),
+            Lead::Long(bytes) => writer.bytes(bytes),
+        }
+    }
+}
+
 /// What the copies for one neighbour begin with.
 struct Front<'a> {
-    /// Up to the body; with a clock, its header byte as well.
-    fixed: Fixed<FRONT_BYTES_MAX>,
+    lead: Lead,
     clock: Option<&'a Clock>,
 }
 
@@ -81,7 +132,7 @@ impl Encode for Copy<'_> {
     #[inline(always)]
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
-            self.front.fixed.write(writer)?;
+            self.front.lead.write(writer)?;
             if let Some(clock) = self.front.clock {
                 writer.vle_long(clock.first.saturating_add(self.number))?;
                 clock.id.write(writer)?;
@@ -122,19 +173,11 @@ impl<'a> Alike<'_, 'a> {
     /// Queues the messages of `run` for every neighbour on the route. If they need more than a new head they are left in
     /// it.
     pub(super) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut Burst) {
-        let Some(stamps) = self.stamps(run, burst) else {
+        let simple = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
+        let Some(stamps) = simple.then(|| self.stamps(run, burst)).flatten() else {
             return;
         };
         let clock = stamps.clock();
-        let simple = self.push.timestamp.is_none()
-            && self.push.ts_stack.is_none()
-            && route
-                .remote
-                .iter()
-                .all(|hop| self.front(hop, clock).is_some());
-        if !simple {
-            return;
-        }
         let before = run.left();
         let mut end = None;
         for hop in &route.remote {
@@ -197,13 +240,14 @@ impl<'a> Alike<'_, 'a> {
         matches!(&self.push.body, PushBody::Put(put) if put.timestamp.is_some())
     }
 
-    /// What the copies for `hop` begin with; `None` if it has no id for the key.
+    /// What the copies for `hop` begin with; `None` if that has no form.
     fn front<'c>(&self, hop: &Hop, clock: Option<&'c Clock>) -> Option<Front<'c>> {
-        let fixed = Fixed::new(|writer| {
-            Push::encode_head(&hop.wire_expr(), self.push.qos, 0, writer)?;
-            clock.map_or(Ok(()), |clock| writer.u8(clock.header))
+        let lead = Lead::new(&Beginning {
+            wire_expr: hop.wire_expr(),
+            qos: self.push.qos,
+            header: clock.map(|clock| clock.header),
         })?;
-        Some(Front { fixed, clock })
+        Some(Front { lead, clock })
     }
 
     /// Queues `copies` for one neighbour. `false` if not all of them were looked at.
