@@ -52,6 +52,18 @@ impl DirectSocket {
         Ok(None)
     }
 
+    /// The largest batch up to `max` bytes that fills whole segments: one that ends with a few bytes in a segment of their
+    /// own costs the peer a wake-up more.
+    #[cfg(target_os = "linux")]
+    pub(super) fn batch_size(&self, max: u16) -> u16 {
+        let segment = SockRef::from(&*self.0).tcp_mss().unwrap_or(1);
+        let segments = u32::from(max) / segment.max(1);
+        u16::try_from(segments * segment)
+            .ok()
+            .filter(|whole| *whole > max / 2)
+            .unwrap_or(max)
+    }
+
     #[cfg(target_os = "linux")]
     fn send(&self, transmit: &Transmit) -> io::Result<usize> {
         let socket = SockRef::from(&*self.0);
@@ -82,6 +94,11 @@ impl DirectSocket {
     #[cfg(not(target_os = "linux"))]
     fn wait_writable(&self, _left: Duration) -> bool {
         false
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn batch_size(&self, max: u16) -> u16 {
+        max
     }
 
     #[cfg(not(target_os = "linux"))]

@@ -140,10 +140,13 @@ impl Outbox {
         queue_bytes_max: usize,
         direct: Option<DirectSocket>,
     ) -> Self {
+        let batch_size = direct.as_ref().map_or(established.batch_size, |direct| {
+            direct.batch_size(established.batch_size)
+        });
         let lane = |priority| {
             Mutex::new(Lane::new(LaneConfig {
                 priority,
-                batch_size: established.batch_size,
+                batch_size,
                 sn_mask: established.sn_mask,
                 initial_sn: established.initial_sn_tx,
                 queue_bytes_max,
@@ -203,7 +206,7 @@ impl Outbox {
         match lane.push(message) {
             Ok(pushed) => {
                 self.mark_ready(index);
-                Ok(pushed)
+                Ok(lane.weigh(pushed))
             }
             Err(_) => Err(self.refuse_too_long()),
         }
@@ -235,7 +238,7 @@ impl Outbox {
             return Err(self.refuse_too_long());
         };
         self.mark_ready(index);
-        Ok((pushed, lane.has_room()))
+        Ok((lane.weigh(pushed), lane.has_room()))
     }
 
     /// Decides who writes what [`Outbox::push`] has queued, and writes if it is the caller. Never blocks. Tells
@@ -243,17 +246,17 @@ impl Outbox {
     #[inline]
     pub fn settle(&self, pushed: Pushed, express: bool) -> bool {
         if express {
-            self.flush()
-        } else if pushed == Pushed::Sealed {
-            self.sealed_since_tick.store(true, Ordering::Relaxed);
-            self.pace.written();
-            self.flush()
-        } else {
-            match self.pace.turn() {
-                Turn::Leave => false,
-                Turn::Write => self.flush(),
-                Turn::Look => self.settle_quiet(),
+            return self.flush();
+        }
+        match (self.pace.turn(), pushed) {
+            (_, Pushed::Heavy) => {
+                self.sealed_since_tick.store(true, Ordering::Relaxed);
+                self.pace.written();
+                self.flush()
             }
+            (Turn::Leave, _) => false,
+            (Turn::Write, _) => self.flush(),
+            (Turn::Look, _) => self.settle_quiet(pushed),
         }
     }
 
@@ -391,16 +394,18 @@ impl Outbox {
 
     /// The link is not hot: write at once if it was quiet, else let the driver look after the stream from now on.
     #[cold]
-    fn settle_quiet(&self) -> bool {
+    fn settle_quiet(&self, pushed: Pushed) -> bool {
         let now = self.now_ns();
         let last = self.last_quiet_ns.swap(now, Ordering::Relaxed);
         if now.saturating_sub(last) >= QUIET.as_nanos() as u64 {
             return self.flush();
         }
+        // A full batch is worth a write of its own, only the next ones are waited for.
+        let written = pushed == Pushed::Sealed && self.flush();
         if self.pace.become_dense() {
             self.signals.raise(signal::HOT);
         }
-        false
+        written
     }
 
     fn now_ns(&self) -> u64 {

@@ -246,35 +246,26 @@ impl Unfinished {
 
 /// Fragments whose bytes are read to their place in the message, as [`super::receiver`] has it done.
 impl Defragmenter {
-    /// Whether a fragment of `bytes` just continues or begins the message of `channel`, and memory for it, and for
-    /// `behind` bytes more, is at hand. If so its bytes are to come by [`Defragmenter::landing`].
+    /// Whether a fragment just continues the message of `channel`, and memory for its bytes and for as many behind it is
+    /// at hand. If so its bytes are to come by [`Defragmenter::landing`].
     pub(super) fn land(
         &mut self,
         channel: usize,
         piece: &Piece<'_>,
-        sizes: (usize, usize),
+        (bytes, behind): (usize, usize),
     ) -> bool {
-        let (bytes, behind) = sizes;
         let fits = self.fits(channel, bytes);
+        let starts = self.marks && (piece.first || piece.drop);
         let Some(unfinished) = self.channels.get_mut(channel) else {
             return false;
         };
-        let in_place = match (self.marks, unfinished.active) {
-            (true, active) => piece.first != active && !piece.drop,
-            (false, _) => true,
-        };
-        let whole = !unfinished.active && !piece.more;
-        if !in_place || whole || !fits || (unfinished.active && !piece.follows) {
-            return false;
-        }
-        let was_active = unfinished.active;
-        unfinished.begin(&mut self.spares);
-        if unfinished.message.prepare(bytes + behind) {
-            unfinished.fragments += 1;
-            return true;
-        }
-        unfinished.active = was_active;
-        false
+        let lands = unfinished.active
+            && piece.follows
+            && !starts
+            && fits
+            && unfinished.message.prepare(bytes + behind);
+        unfinished.fragments += u64::from(lands);
+        lands
     }
 
     /// The message of `channel`, to read into.

@@ -49,7 +49,12 @@ pub enum Pushed {
     Open,
     /// This push sealed at least one batch, which waits to be written.
     Sealed,
+    /// It did, and so much waits now that it is worth a write.
+    Heavy,
 }
+
+/// Sealed bytes that are worth a write: more of them at a time cost no less.
+const HEAVY_BYTES: usize = 192 * 1024;
 
 /// One priority's queue. Single owner, no locks, no clock.
 #[derive(Debug)]
@@ -154,6 +159,16 @@ impl Lane {
             self.spares.push(buffer);
         }
         Some(batch)
+    }
+
+    /// What a push has done, seen together with what waited before.
+    #[must_use]
+    #[inline]
+    pub fn weigh(&self, pushed: Pushed) -> Pushed {
+        match pushed {
+            Pushed::Sealed if self.sealed_bytes >= HEAVY_BYTES => Pushed::Heavy,
+            other => other,
+        }
     }
 
     /// Bytes that a pooled buffer of this lane has; others are not worth keeping.

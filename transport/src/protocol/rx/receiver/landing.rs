@@ -25,6 +25,10 @@ const BEHIND_BYTES: usize = 1024;
 /// A shorter fragment is not worth a read of its own.
 pub(super) const LONG_BYTES_MIN: usize = 16 * 1024;
 
+/// A message of which less is there grows in the ordinary way: it may end soon, and reads of several fragments at a time
+/// cost less than the copies that they need.
+const GROWN_BYTES_MIN: usize = 128 * 1024;
+
 /// Bytes of a batch's length prefix.
 const PREFIX_BYTES: usize = 2;
 
@@ -96,7 +100,7 @@ impl Receiver {
             Glance::Other => return false,
         };
         let here = start.fragment.payload;
-        if start.piece < LONG_BYTES_MIN {
+        if start.piece < LONG_BYTES_MIN || !self.has_grown(start.channel()) {
             return false;
         }
         let Some(mut landing) = self.begin(&start) else {
@@ -108,12 +112,22 @@ impl Receiver {
         true
     }
 
+    /// Whether so much of the message on `channel` is there that much more may be expected.
+    fn has_grown(&mut self, channel: usize) -> bool {
+        self.defragmenter
+            .landing(channel)
+            .is_some_and(|message| message.filled() >= GROWN_BYTES_MIN)
+    }
+
     /// Where the last batch was a long fragment that more follow, its successor is read to its place from its header on.
     fn expect(&mut self, start: &[u8]) -> bool {
         let Some((priority, reliability)) = self.unfinished.take() else {
             return false;
         };
         let channel = channel(priority, reliability);
+        if !self.has_grown(channel) {
+            return false;
+        }
         let Some(message) = self.defragmenter.landing(channel) else {
             return false;
         };
