@@ -11,6 +11,7 @@ mod footprint;
 mod inline;
 mod lat;
 mod latency;
+mod level;
 mod machine;
 mod meter;
 mod page;

@@ -14,6 +14,7 @@ use super::plan::{Contender, Wanted};
 use super::rates::{Rate, plan_rate};
 use crate::arguments::{Failure, seconds};
 use crate::perf::case::Topology;
+use crate::perf::level::Level;
 use crate::perf::quick::check_programs;
 use crate::perf::system::System;
 use crate::perf::thr::sizes::{Sizes, sizes};
@@ -194,6 +195,7 @@ impl Lat {
                     system: System::Zonda {
                         executable: executable.clone(),
                         runtime: runtime.map(|kind| kind.name().to_owned()),
+                        level: Level::Session,
                     },
                     name,
                     spin_us: (*profile == Profile::Spin).then_some(self.spin_us),

@@ -25,6 +25,7 @@ use serde_json::{Map, Value, json};
 use zonda::config::RuntimeKind;
 
 use super::case::Topology;
+use super::level::Level;
 use super::machine;
 use super::progress::Progress;
 use super::quick::{check_programs, note, warn_of_surroundings};
@@ -157,6 +158,7 @@ impl Thr {
             System::Zonda {
                 executable: executable.clone(),
                 runtime: self.runtime.map(|r| r.name().to_owned()),
+                level: Level::Session,
             },
             System::Bare { executable },
         ];
