@@ -105,13 +105,16 @@ impl<T> Slots<T> {
         let Some(page) = self.pages.get_mut(number as usize) else {
             return;
         };
+        let was_full = usize::from(page.taken) == PAGE;
         page.free(place);
         self.len -= 1;
         if self.len == 0 {
             *self = Slots::new();
             return;
         }
-        self.open.insert(number);
+        if was_full {
+            self.open.insert(number);
+        }
     }
 
     /// All numbers are below this.
