@@ -143,6 +143,11 @@ impl fmt::Display for Express {
 /// Above this rate, messages share batches unless the user says otherwise.
 const EXPRESS_RATE_MAX: f64 = 10_000.0;
 
+/// Whether each message is sent at once at this rate, unless the user says otherwise.
+pub fn is_express(rate: Rate) -> bool {
+    rate.0.is_none_or(|rate| rate <= EXPRESS_RATE_MAX)
+}
+
 impl Lat {
     /// What to measure.
     pub(super) fn wanted(&self) -> Result<Wanted, Failure> {
@@ -226,7 +231,7 @@ impl Lat {
         match self.express {
             Express::Always => true,
             Express::Never => false,
-            Express::Auto => rate.0.is_none_or(|rate| rate <= EXPRESS_RATE_MAX),
+            Express::Auto => is_express(rate),
         }
     }
 
@@ -253,7 +258,7 @@ impl Lat {
 }
 
 /// The reference's own example has no schedule.
-fn check_ping(directory: &Path) -> Result<(), Failure> {
+pub fn check_ping(directory: &Path) -> Result<(), Failure> {
     let program = directory.join(format!("z_ping{}", std::env::consts::EXE_SUFFIX));
     let help = Command::new(&program)
         .arg("--help")
