@@ -112,7 +112,8 @@ pub struct Thr {
     pub list: bool,
 }
 
-fn topology(text: &str) -> Result<Topology, String> {
+/// A topology by its name.
+pub fn topology(text: &str) -> Result<Topology, String> {
     match text {
         "p2p" => Ok(Topology::PeerToPeer),
         "routed" => Ok(Topology::Routed),
