@@ -49,7 +49,7 @@ const AROUND: f64 = 0.3;
 const HELP: &str = "\
 Examples:
   zonda perf thr                                       five sizes, peer to peer and routed
-  zonda perf thr --sizes 8..1G --topology p2p          every power of 8 from 8 B to 1 GiB
+  zonda perf thr --sizes 8..128M --topology p2p        every power of 8 from 8 B to 128 MiB
   zonda perf thr --sizes 8 --subscribers 50            one publisher, 50 subscribers
   zonda perf thr --sizes 8 --keys 10000                put on 10 000 keys in turn, no publisher declared
   zonda perf thr --with-zenoh peers/zenoh/target/release --json thr.json
@@ -65,7 +65,7 @@ How to read it:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Thr {
-    /// Payloads: a list, or a range by powers of 8 (8..1G) or of another number (8..1G*4)
+    /// Payloads: a list, or a range by powers of 8 (8..1M) or of another number (8..1M*4)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sizes)]
     #[arg(default_value = "8,64,1k,64k,1M")]
     pub sizes: Vec<Sizes>,
