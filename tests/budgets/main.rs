@@ -4,6 +4,7 @@
 
 mod allocations;
 mod counting;
+mod futures;
 mod holding;
 mod scene;
 mod sending;
