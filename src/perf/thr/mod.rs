@@ -329,3 +329,40 @@ fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        let executable = PathBuf::from("zonda");
+        let flow = Flow {
+            topology: Topology::Routed,
+            publishers: 1,
+            subscribers: 1,
+            keys: None,
+            service: Service::default(),
+            size: 8,
+        };
+        Entry::new(&System::Bare { executable }, &flow)
+    }
+
+    #[test]
+    fn one_lost_message_fails_the_run_and_is_named() {
+        let (good, mut bad, mut broken) = (entry(), entry(), entry());
+        assert!(verdict(&[good.clone()], true).is_ok());
+        assert!(verdict(&[good.clone()], false).is_err());
+        bad.cell.note = Some("of 9 messages 1 lost".into());
+        broken.cell.fail("it did not start");
+        broken.had_trouble = true;
+        let told = |entries: &[Entry]| match verdict(entries, true) {
+            Err(failure) => failure.to_string(),
+            Ok(()) => String::new(),
+        };
+        assert_eq!(
+            told(&[good.clone(), broken.clone(), bad]),
+            "messages went wrong in 1 of 3 cells: routed 8B bare sockets (of 9 messages 1 lost)"
+        );
+        assert_eq!(told(&[good, broken]), "1 of 2 cells could not be measured");
+    }
+}
