@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-/// Places of a page, as a power of two.
-const PAGE_BITS: u32 = 9;
+/// Places of a page, as a power of two: so many that allocators give the memory of a page back to the system.
+const PAGE_BITS: u32 = 12;
 const PAGE: usize = 1 << PAGE_BITS;
 
 /// Values under stable small numbers.
