@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(names.len(), (10 + 8) * 2 * 3);
         for name in [
             "throughput p2p 8B zonda",
-            "throughput routed 1024MiB node",
+            "throughput routed 1GiB node",
             "latency p2p 64B 1/s bare sockets",
             "latency routed 64B 1M/s node",
             "latency p2p 64B back to back zonda",
