@@ -44,23 +44,35 @@ pub fn close(node: &Node) -> Result<(), Failure> {
     Ok(node.close_blocking(CLOSE_LIMIT)?)
 }
 
-/// Publishes on one key, with congestion control Block.
+/// Publishes on one key.
 pub struct Publisher {
     face: PublisherFace,
     qos: Qos,
+    reliability: Reliability,
 }
 
 impl Publisher {
-    /// Declares it.
+    /// Declares it, with congestion control Block.
     pub fn declare(
         node: &Node,
         key: &'static str,
         (priority, express): (Priority, bool),
     ) -> Result<Self, Failure> {
+        let qos = Qos::new(priority, CongestionControl::Block, express);
+        Publisher::with(node, key, (qos, Reliability::Reliable))
+    }
+
+    /// Declares it with everything that can be said of its messages.
+    pub fn with(
+        node: &Node,
+        key: &'static str,
+        (qos, reliability): (Qos, Reliability),
+    ) -> Result<Self, Failure> {
         let key = KeyExpr::try_from(key)?;
         Ok(Publisher {
             face: node.declare_publisher(&key)?,
-            qos: Qos::new(priority, CongestionControl::Block, express),
+            qos,
+            reliability,
         })
     }
 
@@ -70,13 +82,26 @@ impl Publisher {
     /// While a neighbour does not keep up, at most five seconds.
     #[inline]
     pub fn put(&self, payload: &Payload) -> Result<Outcome, PublishError> {
+        self.put_value(Value::Shared(payload))
+    }
+
+    /// Publishes a value that is shared or borrowed.
+    ///
+    /// # Blocking
+    /// As [`Publisher::put`].
+    #[inline]
+    pub fn put_value(&self, payload: Value<'_>) -> Result<Outcome, PublishError> {
         let plain = Plain {
-            payload: Value::Shared(payload),
+            payload,
             encoding: 0,
             qos: self.qos,
-            reliability: Reliability::Reliable,
+            reliability: self.reliability,
         };
-        self.face.publish_plain(&plain, Wait::AtMost(PUT_LIMIT))
+        let wait = match self.qos.congestion_control() {
+            CongestionControl::Block => Wait::AtMost(PUT_LIMIT),
+            _ => Wait::Never,
+        };
+        self.face.publish_plain(&plain, wait)
     }
 }
 

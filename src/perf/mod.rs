@@ -6,11 +6,13 @@ mod bare;
 mod case;
 mod compare;
 mod cpu;
+mod curves;
 mod event;
 mod footprint;
 mod inline;
 mod lat;
 mod latency;
+mod level;
 mod machine;
 mod meter;
 mod page;
@@ -46,6 +48,7 @@ use zonda_router::daemon::{self, DaemonArgs};
 use crate::arguments::{Connection, Failure, finish};
 use bare::{Side, crowd};
 use compare::Compare;
+use curves::Curves;
 use lat::Lat;
 use page::Plot;
 use quick::Quick;
@@ -80,6 +83,11 @@ pub enum Perf {
     /// Idle clients: CPU time, memory, threads. Distinct subscriptions: CPU time and memory to declare them, what a
     /// routed message costs beside them, a wildcard over them, and who waits when they go.
     Scale(Scale),
+    /// Measure the curves of throughput by size and of latency by rate, and draw them
+    ///
+    /// Peer to peer and routed, by a session and by the node below it, beside bare sockets and, if you have built its
+    /// programs, the reference. Says first how long it takes; --quick is about three minutes.
+    Curves(Box<Curves>),
     /// Draw the page of what thr, lat, scale or curves have measured before
     Plot(Plot),
     /// Measure throughput by size, topology, publishers, subscribers, keys and quality of service
@@ -177,7 +185,7 @@ impl Perf {
                 false
             }
             // these read their input themselves
-            Perf::Thr(_) | Perf::Compare(_) | Perf::Flow(_) => false,
+            Perf::Thr(_) | Perf::Compare(_) | Perf::Flow(_) | Perf::Curves(_) => false,
             Perf::Rtt(rtt) => rtt.ends_with_input(),
             _ => true,
         };
@@ -188,6 +196,7 @@ impl Perf {
             Perf::Quick(options) => quick::quick(&options),
             Perf::Rtt(rtt) => rtt.run(),
             Perf::Plot(plot) => page::plot(&plot),
+            Perf::Curves(curves) => curves.run(),
             Perf::Runtimes(runtimes) => runtimes.run(),
             Perf::Scale(scale) => scale.run(),
             Perf::Thr(thr) => thr.run(),

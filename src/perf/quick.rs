@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::case::{Case, Kind};
+use super::level::Level;
 use super::progress::Progress;
 use super::result::{Cell, Round};
 use super::system::{Span, System, ZENOH_PROGRAMS};
@@ -61,6 +62,7 @@ impl Quick {
             System::Zonda {
                 executable: executable.clone(),
                 runtime,
+                level: Level::Session,
             },
             System::Bare { executable },
         ];

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use zonda::config::RuntimeKind;
 
 use super::case::{Case, Kind, Manner, Receiving, Topology};
+use super::level::Level;
 use super::process::Program;
 
 /// One of the systems.
@@ -17,6 +18,8 @@ pub enum System {
         executable: PathBuf,
         /// Value of `--runtime`, if one was asked for.
         runtime: Option<String>,
+        /// By a session, or by the node below it.
+        level: Level,
     },
     /// Blocking sockets, as workers of this executable.
     Bare {
@@ -69,6 +72,9 @@ impl System {
     /// Its name in the table.
     pub fn name(&self) -> &'static str {
         match self {
+            System::Zonda {
+                level: Level::Node, ..
+            } => "node",
             System::Zonda { .. } => "zonda",
             System::Bare { .. } => "bare",
             System::Raw { .. } => "raw",
@@ -184,6 +190,13 @@ impl System {
         let mut all = vec!["perf".to_owned(), worker.to_owned()];
         all.extend_from_slice(arguments);
         if let System::Zonda {
+            level: Level::Node, ..
+        } = self
+            && has_levels(worker)
+        {
+            all.push("--node".into());
+        }
+        if let System::Zonda {
             runtime: Some(runtime),
             ..
         } = self
@@ -213,6 +226,11 @@ impl System {
             arguments,
         }
     }
+}
+
+/// Whether a worker can do without a session. A router never has one.
+fn has_levels(worker: &str) -> bool {
+    matches!(worker, "thr-pub" | "thr-sub" | "lat-ping" | "lat-pong")
 }
 
 /// Messages in one round of the reference's subscriber: few enough for several rounds in the time of
@@ -310,6 +328,7 @@ mod tests {
         let zonda = System::Zonda {
             executable: "zonda".into(),
             runtime: Some("tokio".into()),
+            level: Level::Session,
         };
         assert!(words(&zonda.router(0)).starts_with("perf router -l tcp/127.0.0.1:0"));
         assert!(words(&zonda.router(0)).ends_with("--runtime tokio"));
@@ -337,6 +356,7 @@ mod tests {
         let node = System::Zonda {
             executable: executable.clone(),
             runtime: Some("uring".into()),
+            level: Level::Session,
         };
         let expected = "perf ping 64 -m peer -e a:1 --no-multicast-scouting --seconds 0.2 --warm-up 0.1 \
                         --interval 0.001 --inline --runtime uring --cfg runtime_uring_required:true";

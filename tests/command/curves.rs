@@ -119,3 +119,68 @@ fn what_cannot_be_drawn_is_refused_in_one_line() {
     let ended = run(&zonda(), &["perf", "plot"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
 }
+
+#[test]
+fn a_few_points_make_a_record_and_a_page() {
+    let folder = Folder::new("curves");
+    let out = folder.file("out");
+    let flags = "perf curves --quick --sizes 8,1k --rates 1k,max --rounds 1 --seconds 0.05 --out";
+    let arguments: Vec<&str> = flags.split(' ').chain([out.as_str()]).collect();
+    let ended = run(&zonda(), &arguments);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let text = std::fs::read_to_string(format!("{out}/curves.json")).expect("the record");
+    let record: Value = serde_json::from_str(&text).expect("JSON");
+    let cells = record["cells"].as_array().expect("cells");
+    // two sizes and two rates, two ways, by session, by node and by bare sockets
+    assert_eq!(cells.len(), (2 + 2) * 2 * 3, "{text}");
+    for cell in cells {
+        let figures = &cell["metrics"]["rate"]["rounds"];
+        assert!(figures[0].as_f64().is_some_and(|rate| rate > 0.0), "{cell}");
+        assert!(cell["note"].is_null(), "{cell}");
+    }
+    let page = std::fs::read_to_string(format!("{out}/curves.html")).expect("the page");
+    for part in [
+        "throughput p2p by size",
+        "latency routed 64B by rate",
+        "data-system=\"node\"",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    for system in ["zonda", "node", "bare sockets"] {
+        assert!(ended.out.contains(system), "{}", ended.out);
+    }
+}
+
+#[test]
+fn what_would_be_measured_is_listed_and_nothing_is_written() {
+    let ended = run(&zonda(), &["perf", "curves", "--list"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let lines: Vec<&str> = ended.out.lines().collect();
+    assert_eq!(lines.len(), (10 + 8) * 2 * 3 + 1);
+    assert!(
+        lines[lines.len() - 1].contains(" rounds, about "),
+        "{}",
+        ended.out
+    );
+    assert!(!std::path::Path::new("zonda-curves").exists());
+}
+
+#[test]
+fn curves_refuse_in_one_line() {
+    for (flags, words) in [
+        ("--sizes 0..8", "empty"),
+        ("--rates often", "rate"),
+        ("--rounds 0", "--rounds"),
+        ("--topology ring", "p2p"),
+        ("--with-zenoh /nowhere", "no zenohd"),
+    ] {
+        let arguments = format!("perf curves {flags}");
+        let ended = run(&zonda(), &arguments.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(
+            ended.err.contains(words) && ended.err.lines().count() == 1,
+            "{}",
+            ended.err
+        );
+    }
+}

@@ -224,6 +224,40 @@ fn a_runtime_without_a_busy_poll_says_so_once() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn whoever_ends_it_early_keeps_what_there_is() {
+    use super::program::DEADLINE;
+
+    let folder = Folder::new("lat-early");
+    let json = folder.file("lat.json");
+    let arguments = [
+        "perf",
+        "lat",
+        "--rates",
+        "max,1",
+        "--seconds",
+        "0.05",
+        "--json",
+        &json,
+    ];
+    let mut running = Running::start(&zonda(), &arguments);
+    loop {
+        let line = running.errors.recv_timeout(DEADLINE).expect("a line");
+        if line.starts_with("1/") {
+            break;
+        }
+    }
+    running.signal("TERM");
+    assert_eq!(running.end().code(), Some(1));
+    let errors: Vec<String> = running.errors.iter().collect();
+    let last = errors.last().map(String::as_str);
+    assert_eq!(last, Some("error: interrupted: only a part was measured"));
+    let record = record(&json);
+    assert_eq!(rounds(&record["cells"][0], "p50").len(), 1, "{record}");
+    assert_eq!(record["cells"][3]["metrics"], serde_json::json!({}));
+}
+
 #[test]
 fn the_list_says_what_would_be_measured() {
     let ended = lat(&["--list", "--rates", "1,max", "--topology", "routed"]);

@@ -12,6 +12,7 @@ mod reach;
 mod router;
 mod rtt;
 mod runtimes;
+mod scale;
 mod thr;
 mod tools;
 mod usage;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda perf thr`: every shape of a flow prints its rows and leaves a record whose counts add up.
 
+use std::io::Write;
 use std::path::Path;
+use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::perf::Folder;
-use super::program::{Ended, run, zonda};
+use super::program::{DEADLINE, Ended, Running, run, zonda};
 
 /// Runs it in a short time and gives its end and its record.
 fn thr(name: &str, arguments: &str) -> (Ended, Value) {
@@ -134,6 +136,65 @@ fn what_is_dropped_is_counted() {
     }
 }
 
+fn event(running: &mut Running, name: &str) -> Value {
+    let wanted = |line: &str| line.contains(&format!("\"event\":\"{name}\""));
+    serde_json::from_str(&running.line_where(wanted)).expect("JSON")
+}
+
+fn tell(running: &mut Running, order: &str) {
+    let input = running.input.as_mut().expect("it is open");
+    writeln!(input, "{order}").expect("it listens");
+}
+
+/// Lets a publisher of number 0 flow until the subscriber has counted something of it; gives it, since
+/// its last messages may still be on their way, and how many messages it put.
+fn publish(subscriber: &mut Running, address: &str) -> (Running, u64) {
+    let arguments = ["perf", "thr-pub", "8", "-m", "peer", "-e", address];
+    let mut publisher = Running::start(&zonda(), &arguments);
+    event(&mut publisher, "ready");
+    event(subscriber, "heard");
+    tell(&mut publisher, "hush");
+    event(&mut publisher, "hushed");
+    tell(&mut publisher, "go");
+    event(subscriber, "count");
+    tell(&mut publisher, "stop");
+    let offered = event(&mut publisher, "offered")["offered"].as_u64();
+    (publisher, offered.filter(|n| *n > 0).expect("messages"))
+}
+
+/// What the subscriber says when it has waited for so long, in milliseconds, after the last message, or
+/// has got as many as were offered.
+fn tally(subscriber: &mut Running, quiet: u64, offered: u64) -> Value {
+    tell(subscriber, &format!("report {quiet} {offered}"));
+    event(subscriber, "tally")["seen"][0].clone()
+}
+
+#[test]
+fn workers_find_what_goes_wrong() {
+    let listen = ["-m", "peer", "-l", "tcp/127.0.0.1:0"];
+    let arguments = [&["perf", "thr-sub", "8"], &listen[..]].concat();
+    let mut subscriber = Running::start(&zonda(), &arguments);
+    let ready = event(&mut subscriber, "ready");
+    let address = ready["listening"][0].as_str().expect("an address");
+    let (_publisher, offered) = publish(&mut subscriber, address);
+    let whole = json!({"next": offered, "missing": 0, "duplicated": 0, "reordered": 0});
+    assert_eq!(tally(&mut subscriber, 20_000, offered), whole);
+    // as if the last five were lost: it waits for them, in vain
+    assert_eq!(tally(&mut subscriber, 100, offered + 5), whole);
+
+    // another one that gives itself the same number: its places have been there before
+    let arguments = ["perf", "thr-pub", "8", "-m", "peer", "-e", address];
+    let mut second = Running::start(&zonda(), &arguments);
+    event(&mut second, "ready");
+    tell(&mut second, "hush");
+    event(&mut second, "hushed");
+    tell(&mut second, "go");
+    let until = Instant::now() + DEADLINE;
+    while tally(&mut subscriber, 0, 0)["duplicated"] == 0 {
+        assert!(Instant::now() < until, "no duplicate was found");
+    }
+}
+
 #[test]
 fn a_list_measures_nothing() {
     let ended = run(
@@ -201,8 +262,6 @@ fn bad_flags_are_one_line() {
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_keeps_what_there_is() {
-    use super::program::Running;
-
     let folder = Folder::new("thr-early");
     let file = folder.file("thr.json");
     let arguments = ["--sizes", "8", "--topology", "p2p", "--seconds", "0.05"];

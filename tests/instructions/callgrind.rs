@@ -97,16 +97,16 @@ fn spent(text: &str, program: &Path) -> Spent {
             }
         } else if line.starts_with("calls=") {
             repeats = true;
-        } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
-            if !std::mem::take(&mut repeats) {
-                let mut costs = line.split(' ').skip(1).map(|n| n.parse().unwrap_or(0));
-                let instructions: u64 = costs.next().unwrap_or(0);
-                match is_own {
-                    true => sum.own += instructions,
-                    false => sum.library += instructions,
-                }
-                sum.system_calls += costs.next().unwrap_or(0);
+        } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c))
+            && !std::mem::take(&mut repeats)
+        {
+            let mut costs = line.split(' ').skip(1).map(|n| n.parse().unwrap_or(0));
+            let instructions: u64 = costs.next().unwrap_or(0);
+            match is_own {
+                true => sum.own += instructions,
+                false => sum.library += instructions,
             }
+            sum.system_calls += costs.next().unwrap_or(0);
         }
     }
     sum

@@ -144,7 +144,7 @@ impl ForwardingTable {
     ) {
         let known = self
             .face(face)
-            .and_then(|source| source.declared.of(kind).get(&id).copied());
+            .and_then(|source| source.declared.of(kind).get(id));
         if let Some(entity) = known
             && self.entities(kind).has_key(entity, key.as_str())
         {
@@ -184,7 +184,7 @@ impl ForwardingTable {
         let Some(source) = self.face_mut(face) else {
             return;
         };
-        let Some(entity) = source.declared.of_mut(kind).remove(&id) else {
+        let Some(entity) = source.declared.of_mut(kind).remove(id) else {
             source.counters.unknown_ids += 1;
             return;
         };

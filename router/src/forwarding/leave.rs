@@ -13,6 +13,7 @@ use std::vec;
 use super::Action;
 use super::entity::{Kind, PerKind};
 use super::face::{Face, Told};
+use super::id_map::{IdMap, IntoEntities};
 use super::interest::{InterestRef, Kept};
 use super::table::ForwardingTable;
 
@@ -25,7 +26,7 @@ pub(super) struct Leaving {
     slot: u32,
     interests: vec::IntoIter<(u32, Kept)>,
     told: PerKind<hash_map::IntoKeys<u32, Told>>,
-    declared: PerKind<hash_map::IntoValues<u32, u32>>,
+    declared: PerKind<IntoEntities>,
     orphans: PerKind<vec::IntoIter<u32>>,
 }
 
@@ -45,7 +46,7 @@ impl Leaving {
             slot,
             interests: interests.into_iter(),
             told: gone.told.map(|told| told.into_keys()),
-            declared: gone.declared.map(|declared| declared.into_values()),
+            declared: gone.declared.map(IdMap::into_entities),
             orphans: gone.orphans.map(Vec::into_iter),
         }
     }

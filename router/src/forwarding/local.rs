@@ -41,8 +41,8 @@ impl ForwardingTable {
         }
         let declared = self
             .face(face)
-            .and_then(|face| face.declared.of(Kind::Subscriber).get(&id));
-        let Some(&entity) = declared else {
+            .and_then(|face| face.declared.of(Kind::Subscriber).get(id));
+        let Some(entity) = declared else {
             return;
         };
         if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
@@ -80,7 +80,7 @@ impl ForwardingTable {
         if gone.info.kind != FaceKind::Local {
             return;
         }
-        for (&id, &entity) in gone.declared.of(Kind::Subscriber) {
+        for (id, entity) in gone.declared.of(Kind::Subscriber).iter() {
             if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
                 self.local_subscribers.remove(&key, id);
             }

@@ -17,6 +17,7 @@ mod entity;
 mod face;
 mod face_id;
 mod gossip;
+mod id_map;
 mod ids;
 mod interest;
 pub mod key_tree;

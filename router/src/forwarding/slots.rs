@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-/// Places of a page, as a power of two.
-const PAGE_BITS: u32 = 9;
+/// Places of a page, as a power of two: so many that allocators give the memory of a page back to the system.
+const PAGE_BITS: u32 = 12;
 const PAGE: usize = 1 << PAGE_BITS;
 
 /// Values under stable small numbers.
@@ -105,13 +105,16 @@ impl<T> Slots<T> {
         let Some(page) = self.pages.get_mut(number as usize) else {
             return;
         };
+        let was_full = usize::from(page.taken) == PAGE;
         page.free(place);
         self.len -= 1;
         if self.len == 0 {
             *self = Slots::new();
             return;
         }
-        self.open.insert(number);
+        if was_full {
+            self.open.insert(number);
+        }
     }
 
     /// All numbers are below this.

@@ -350,10 +350,10 @@ impl ForwardingTable {
                 return;
             };
             let mut gone = Vec::new();
-            gateway.declared.of_mut(kind).retain(|_, entity| {
-                let keep = !unwanted.contains(entity);
+            gateway.declared.of_mut(kind).retain(|entity| {
+                let keep = !unwanted.contains(&entity);
                 if !keep {
-                    gone.push(*entity);
+                    gone.push(entity);
                 }
                 keep
             });

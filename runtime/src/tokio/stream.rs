@@ -4,6 +4,7 @@
 use std::io::{self, IoSlice, Read};
 use std::net::Shutdown;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use ::tokio::io::Interest;
@@ -74,7 +75,8 @@ impl TokioRead {
         }
     }
 
-    /// The busy poll: other tasks, and what other sockets bring, have their turn between two questions.
+    /// The busy poll. Between two questions other threads have their turn, as on a full machine it would take the time of
+    /// those it waits for; and other tasks, with what other sockets bring.
     async fn ask_for_a_while(&self, spare: &mut [u8]) -> Option<io::Result<usize>> {
         let spinning = self.spin.start(Instant::now)?;
         loop {
@@ -82,6 +84,7 @@ impl TokioRead {
             if result.is_some() || !spinning.goes_on(Instant::now()) {
                 return result;
             }
+            thread::yield_now();
             yield_now().await;
         }
     }

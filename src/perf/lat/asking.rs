@@ -7,9 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use zonda::pubsub::Publisher;
-use zonda::qos::CongestionControl;
-use zonda::{Session, Wait};
+use zonda::qos::{CongestionControl, Reliability};
+use zonda_codec::Qos;
 
 use super::book::{Answer, Book, COUNTED, WARM};
 use super::circle::{Circle, Step};
@@ -19,16 +18,17 @@ use super::told::Told;
 use super::worker::{Asking, Pace};
 use crate::arguments::{Failure, print};
 use crate::perf::event::Event;
+use crate::perf::level::{Door, Level, Publisher};
 use crate::perf::schedule::Timetable;
 use crate::perf::thr::stamper::Stamper;
-use crate::perf::worker::{ANSWER, CONTACT, KEY_PING, KEY_PONG, RETRY, ready};
+use crate::perf::worker::{ANSWER, CONTACT, KEY_PING, KEY_PONG, RETRY};
 
 /// Measures as the flags say, and hands the result over.
 pub fn ask(asking: &Asking) -> Result<(), Failure> {
-    let session = asking.connection.open()?;
+    let door = Door::open(&asking.connection, Level::of_flag(asking.node))?;
     let (tell, told) = channel();
     let line = Arc::new(Line {
-        publisher: publisher(&session, asking)?,
+        publisher: publisher(&door, asking)?,
         tell,
         state: Mutex::new(State {
             warm: Stamper::new(WARM, asking.size),
@@ -36,13 +36,11 @@ pub fn ask(asking: &Asking) -> Result<(), Failure> {
         }),
     });
     let at_answer = Arc::clone(&line);
-    let _answers = session
-        .declare_subscriber(KEY_PONG)
-        .callback(move |sample| at_answer.answered(sample.payload().as_slice()))
-        .wait()?;
-    ready(&session);
+    let _answers = door.subscribe(KEY_PONG, move |payload| at_answer.answered(payload))?;
+    door.ready();
     contact(&line, &told)?;
-    let load = asking.load.map(|size| Load::start(&session, size));
+    let load = asking.load.zip(door.session());
+    let load = load.map(|(size, session)| Load::start(session, size));
     let load = load.transpose()?;
     let counted = Stamper::new(COUNTED, asking.size);
     let mut outcome = match asking.pace.rate {
@@ -62,14 +60,11 @@ pub fn ask(asking: &Asking) -> Result<(), Failure> {
     Ok(())
 }
 
-fn publisher(session: &Session, asking: &Asking) -> Result<Publisher<'static>, Failure> {
-    let publisher = session
-        .declare_publisher(KEY_PING)
-        .congestion_control(CongestionControl::Block)
-        .priority(asking.manner.priority())
-        .express(!asking.manner.no_express)
-        .wait()?;
-    Ok(publisher)
+fn publisher(door: &Door, asking: &Asking) -> Result<Publisher, Failure> {
+    let manner = asking.manner;
+    let control = CongestionControl::Block;
+    let qos = Qos::new(manner.priority(), control, !manner.no_express);
+    door.publisher(KEY_PING, (qos, Reliability::Reliable))
 }
 
 /// A result, and how much load had been moved when recording began.
@@ -154,7 +149,7 @@ impl Schedule<'_> {
                 if number == first {
                     mark = measuring(load);
                 }
-                self.line.publisher.put(counted.payload()).wait()?;
+                self.line.publisher.put(counted.payload())?;
             }
             Ok::<(), Failure>(())
         })?;
@@ -212,7 +207,7 @@ enum Word {
 
 /// What the main thread and the callback share.
 struct Line {
-    publisher: Publisher<'static>,
+    publisher: Publisher,
     tell: Sender<Word>,
     state: Mutex<State>,
 }
@@ -244,7 +239,7 @@ impl Line {
             state.course = Course::Single;
             state.warm.payload()
         };
-        self.publisher.put(payload).wait()?;
+        self.publisher.put(payload)?;
         Ok(())
     }
 
@@ -254,7 +249,7 @@ impl Line {
             Course::Circle(circle) => circle.message(),
             _ => return Ok(()),
         };
-        self.publisher.put(payload).wait()?;
+        self.publisher.put(payload)?;
         Ok(())
     }
 
@@ -282,7 +277,7 @@ impl Line {
         // the lock is free again before the message leaves
         drop(state);
         if let Some(payload) = next
-            && let Err(error) = self.publisher.put(payload).wait()
+            && let Err(error) = self.publisher.put(payload)
         {
             self.tell(Word::Failed(error.into()));
         }

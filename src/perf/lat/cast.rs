@@ -111,6 +111,7 @@ mod tests {
     use super::super::rates::Rate;
     use super::*;
     use crate::perf::case::Topology;
+    use crate::perf::level::Level;
 
     fn contender(system: System, spin_us: Option<u64>) -> Contender {
         let name = system.name().to_owned();
@@ -141,6 +142,7 @@ mod tests {
         let system = System::Zonda {
             executable: "zonda".into(),
             runtime: Some("threads".into()),
+            level: Level::Session,
         };
         let contender = contender(system, Some(50));
         let players = Players {

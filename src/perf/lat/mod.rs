@@ -6,13 +6,13 @@
 mod asking;
 mod bare;
 mod book;
-mod cast;
+pub mod cast;
 mod circle;
 mod drive;
 mod load;
 mod options;
-mod plan;
-mod rates;
+pub mod plan;
+pub mod rates;
 mod round;
 mod table;
 mod told;
@@ -30,7 +30,7 @@ use crate::arguments::{Failure, Interrupt, print};
 use cast::Players;
 use plan::Entry;
 
-pub use options::Lat;
+pub use options::{Lat, check_ping, is_express};
 pub use worker::Worker;
 
 /// For starting and ending the programs of a round, in seconds.
@@ -99,14 +99,22 @@ impl Lat {
         )
     }
 
-    /// All rounds; false if the user ended them early.
+    /// All rounds, forwards and backwards in turns so that nobody always comes first; false if the user ended them early.
     fn measure(&self, entries: &mut [Entry], interrupt: &Interrupt) -> Result<bool, Failure> {
         let mut progress = Progress::new(entries.len() * self.rounds as usize);
-        for _ in 0..self.rounds {
-            for entry in entries.iter_mut() {
+        for turn in 0..self.rounds {
+            for at in 0..entries.len() {
+                let at = match turn.is_multiple_of(2) {
+                    true => at,
+                    false => entries.len() - 1 - at,
+                };
+                let Some(entry) = entries.get_mut(at) else {
+                    continue;
+                };
                 let what = entry.name();
                 progress.begin(&what);
-                let outcome = self.round(entry, interrupt);
+                let manner = (self.span(entry), self.is_express(entry.case.rate));
+                let outcome = entry.round(manner, interrupt);
                 if interrupt.happened() {
                     return Ok(false);
                 }
@@ -114,36 +122,6 @@ impl Lat {
             }
         }
         Ok(true)
-    }
-
-    /// One round of one entry. What fails is not tried again.
-    fn round(&self, entry: &mut Entry, interrupt: &Interrupt) -> String {
-        if entry.has_failed {
-            return "not tried again".into();
-        }
-        let contender = entry.contender.clone();
-        let players = Players {
-            contender: &contender,
-            case: entry.case,
-            span: self.span(entry),
-            express: self.is_express(entry.case.rate),
-        };
-        match round::measure(&players, interrupt) {
-            Ok(round) => {
-                round.add_to(entry);
-                let micros = |name| entry.cell.metrics.get(name)?.rounds.last().copied();
-                let [p50, p99] = ["p50", "p99"].map(|name| micros(name).unwrap_or_default());
-                format!("p50 {p50:.1} µs, p99 {p99:.1} µs")
-            }
-            // the signal has ended the programs too
-            Err(Trouble::Interrupted) => "interrupted".into(),
-            Err(_) if interrupt.happened() => "interrupted".into(),
-            Err(trouble) => {
-                entry.has_failed = true;
-                entry.cell.fail(trouble.to_string());
-                trouble.to_string()
-            }
-        }
     }
 
     fn print_tables(&self, entries: &[Entry]) {
@@ -176,6 +154,48 @@ impl Lat {
     }
 }
 
+impl Entry {
+    /// One round, for so long, with each message sent at once or in batches. What fails is not tried again.
+    pub fn round(&mut self, (span, express): (Span, bool), interrupt: &Interrupt) -> String {
+        if self.has_failed {
+            return "not tried again".into();
+        }
+        let contender = self.contender.clone();
+        let players = Players {
+            contender: &contender,
+            case: self.case,
+            span,
+            express,
+        };
+        match round::measure(&players, interrupt) {
+            Ok(round) => {
+                round.add_to(self);
+                let micros = |name| self.cell.metrics.get(name)?.rounds.last().copied();
+                let [p50, p99] = ["p50", "p99"].map(|name| micros(name).unwrap_or_default());
+                format!("p50 {p50:.1} µs, p99 {p99:.1} µs")
+            }
+            // the signal has ended the programs too
+            Err(Trouble::Interrupted) => "interrupted".into(),
+            Err(_) if interrupt.happened() => "interrupted".into(),
+            Err(trouble) => {
+                self.has_failed = true;
+                self.cell.fail(trouble.to_string());
+                trouble.to_string()
+            }
+        }
+    }
+
+    /// What was wrong with its messages, if anything.
+    pub fn fault(&self) -> Option<String> {
+        match table::fault_counts(&self.cell) {
+            [lost, duplicated, reordered] if lost + duplicated + reordered > 0 => Some(format!(
+                "{lost} messages lost, {duplicated} answered twice, {reordered} out of order"
+            )),
+            _ => None,
+        }
+    }
+}
+
 fn write(record: &Record, file: &Path) -> Result<(), Failure> {
     Ok(record.write(file)?)
 }
@@ -189,13 +209,8 @@ fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
     }
     let mut faulty = 0;
     for entry in entries {
-        if let [lost, duplicated, reordered] = table::fault_counts(&entry.cell)
-            && lost + duplicated + reordered > 0
-        {
-            note(&format!(
-                "{}: {lost} messages lost, {duplicated} answered twice, {reordered} out of order",
-                entry.name()
-            ));
+        if let Some(fault) = entry.fault() {
+            note(&format!("{}: {fault}", entry.name()));
             faulty += 1;
         }
     }

@@ -14,6 +14,7 @@ use super::plan::{Contender, Wanted};
 use super::rates::{Rate, plan_rate};
 use crate::arguments::{Failure, seconds};
 use crate::perf::case::Topology;
+use crate::perf::level::Level;
 use crate::perf::quick::check_programs;
 use crate::perf::system::System;
 use crate::perf::thr::sizes::{Sizes, sizes};
@@ -142,6 +143,11 @@ impl fmt::Display for Express {
 /// Above this rate, messages share batches unless the user says otherwise.
 const EXPRESS_RATE_MAX: f64 = 10_000.0;
 
+/// Whether each message is sent at once at this rate, unless the user says otherwise.
+pub fn is_express(rate: Rate) -> bool {
+    rate.0.is_none_or(|rate| rate <= EXPRESS_RATE_MAX)
+}
+
 impl Lat {
     /// What to measure.
     pub(super) fn wanted(&self) -> Result<Wanted, Failure> {
@@ -194,6 +200,7 @@ impl Lat {
                     system: System::Zonda {
                         executable: executable.clone(),
                         runtime: runtime.map(|kind| kind.name().to_owned()),
+                        level: Level::Session,
                     },
                     name,
                     spin_us: (*profile == Profile::Spin).then_some(self.spin_us),
@@ -224,7 +231,7 @@ impl Lat {
         match self.express {
             Express::Always => true,
             Express::Never => false,
-            Express::Auto => rate.0.is_none_or(|rate| rate <= EXPRESS_RATE_MAX),
+            Express::Auto => is_express(rate),
         }
     }
 
@@ -251,7 +258,7 @@ impl Lat {
 }
 
 /// The reference's own example has no schedule.
-fn check_ping(directory: &Path) -> Result<(), Failure> {
+pub fn check_ping(directory: &Path) -> Result<(), Failure> {
     let program = directory.join(format!("z_ping{}", std::env::consts::EXE_SUFFIX));
     let help = Command::new(&program)
         .arg("--help")

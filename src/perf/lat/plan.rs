@@ -132,6 +132,7 @@ pub fn entries(wanted: &Wanted, contenders: &[Contender]) -> Vec<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perf::level::Level;
 
     fn bare() -> Contender {
         Contender {
@@ -148,6 +149,7 @@ mod tests {
             system: System::Zonda {
                 executable: "zonda".into(),
                 runtime: None,
+                level: Level::Session,
             },
             name: "zonda".into(),
             spin_us: None,

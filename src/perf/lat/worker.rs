@@ -14,7 +14,9 @@ use super::load::KEY_LOAD;
 use super::rates::rate;
 use super::{asking, bare};
 use crate::arguments::{Connection, Failure, Interrupt, priority, seconds};
+use crate::node;
 use crate::perf::bare::Side;
+use crate::perf::level::{Door, Level};
 use crate::perf::thr::tally::STAMP;
 use crate::perf::worker::{KEY_PING, KEY_PONG, ready};
 
@@ -85,6 +87,9 @@ pub struct Asking {
     pub pace: Pace,
     #[command(flatten)]
     pub manner: Manner,
+    /// Use the node below the session, without one
+    #[arg(long, conflicts_with = "load")]
+    pub node: bool,
     /// Saturate the same link with samples of this many bytes at priority 5
     #[arg(long, value_name = "BYTES")]
     pub load: Option<usize>,
@@ -97,6 +102,9 @@ pub struct Asking {
 pub struct Answering {
     #[command(flatten)]
     pub manner: Manner,
+    /// Use the node below the session, without one
+    #[arg(long, conflicts_with = "stall")]
+    pub node: bool,
     /// Stand still once, for so long, before one of the first answers
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub stall: Option<Duration>,
@@ -129,6 +137,9 @@ const STALLED: u64 = 100;
 
 /// Answers until the process is ended.
 fn answer(answering: &Answering) -> Result<(), Failure> {
+    if answering.node {
+        return answer_by_node(answering);
+    }
     let interrupt = Interrupt::listen()?;
     let session = answering.connection.open()?;
     let publisher = session
@@ -160,6 +171,25 @@ fn answer(answering: &Answering) -> Result<(), Failure> {
         })
         .wait()?;
     ready(&session);
+    interrupt.wait();
+    Ok(())
+}
+
+/// The same without a session.
+fn answer_by_node(answering: &Answering) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let door = Door::open(&answering.connection, Level::Node)?;
+    let Door::Node(node) = &door else {
+        return Ok(());
+    };
+    let service = (answering.manner.priority(), !answering.manner.no_express);
+    let publisher = node::Publisher::declare(node, KEY_PONG, service)?;
+    let _subscriber = node::Subscriber::declare(node, KEY_PING, move |delivery| {
+        if let Err(error) = publisher.put(&node::payload(delivery)) {
+            tracing::warn!("no answer on {KEY_PONG}: {error}");
+        }
+    })?;
+    door.ready();
     interrupt.wait();
     Ok(())
 }

@@ -9,18 +9,10 @@ use super::scale::Unit;
 use super::{Filter, Page, colour, escape, section};
 use crate::perf::record::{Cell, Record};
 
-/// Metrics in the order of their figures; others follow by name. `bits` is made from the rate and the size.
-const ORDER: [&str; 9] = [
-    "rate",
-    "bits",
-    "achieved",
-    "p50",
-    "p90",
-    "p99",
-    "p99.9",
-    "max",
-    "cpu_sender",
-];
+/// Metrics in the order of their figures, and that over rates; others follow by name. `bits` is made from the rate and
+/// the size.
+const ORDER: [&str; 2] = ["rate", "bits"];
+const ORDER_OVER_RATES: [&str; 6] = ["p50", "p90", "p99", "p99.9", "max", "rate"];
 /// Systems that have a colour of their own on every page.
 const SYSTEMS: [(&str, &str); 5] = [
     ("bare sockets", "c-dark"),
@@ -87,11 +79,15 @@ fn groups(record: &Record) -> Vec<Group<'_>> {
     groups
 }
 
-/// Cells without a place belong to the curves of their case over rates, beyond the last: as fast as possible.
+/// What stands behind the name of a case whose cells have no place, as they are as fast as possible.
+const ENDLESS: &str = " back to back";
+
+/// Cells without a place belong to the curves of their case over rates, beyond the last.
 fn join_ends(groups: &mut Vec<Group<'_>>) {
     let (alone, mut curves): (Vec<_>, Vec<_>) = groups.drain(..).partition(|g| g.x.0.is_empty());
     for group in alone {
-        let is_same = |g: &&mut Group<'_>| g.case == group.case && g.x.0 == "rate";
+        let case = group.case.strip_suffix(ENDLESS).unwrap_or(&group.case);
+        let is_same = |g: &&mut Group<'_>| g.case == case && g.x.0 == "rate";
         match curves.iter_mut().find(is_same) {
             Some(curve) => curve.cells.extend(group.cells),
             None => curves.push(group),
@@ -130,7 +126,11 @@ impl Group<'_> {
         if self.x.0 == "size" && names.iter().any(|n| n == "rate") {
             names.push("bits".into());
         }
-        names.sort_by_key(|name| ORDER.iter().position(|o| o == name).unwrap_or(ORDER.len()));
+        let order: &[&str] = match self.x.0.as_str() {
+            "rate" => &ORDER_OVER_RATES,
+            _ => &ORDER,
+        };
+        names.sort_by_key(|name| order.iter().position(|o| o == name).unwrap_or(order.len()));
         names
     }
 
@@ -356,7 +356,11 @@ mod tests {
     fn back_to_back_stands_beyond_the_rates() {
         let p50 = |us| [("p50", "us", us)];
         let cells = vec![
-            cell("zonda", None, &p50(20.0)),
+            {
+                let mut endless = cell("zonda", None, &p50(20.0));
+                endless.case += ENDLESS;
+                endless
+            },
             cell("zonda", Some(("rate", 1.0)), &p50(60.0)),
             cell("zonda", Some(("rate", 1000.0)), &p50(50.0)),
         ];

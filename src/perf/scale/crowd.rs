@@ -30,6 +30,8 @@ use crate::perf::trouble::Trouble;
 const ABREAST: usize = 16;
 /// How long one client may take for that.
 const INTRODUCTION: Duration = Duration::from_secs(30);
+/// How long the router waits for a client that is kept from its processor.
+const LEASE: Duration = Duration::from_secs(60);
 /// Bytes that wait for the router in each priority before a client waits too.
 const QUEUE_BYTES_MAX: usize = 256 * 1024;
 /// How soon a wait notices what it waits for.
@@ -293,7 +295,12 @@ async fn introduce<R: Runtime>(
     endpoint: &Endpoint,
     epoch: Instant,
 ) -> Result<Client, Trouble> {
-    let parameters = LocalParameters::new(random_id(), WhatAmI::Client);
+    let parameters = LocalParameters {
+        lease: LEASE,
+        // as often as others do
+        keep_alive_divisor: LEASE.as_secs() as u32 * 2 / 5,
+        ..LocalParameters::new(random_id(), WhatAmI::Client)
+    };
     let link = open_link(runtime, endpoint, &parameters, INTRODUCTION)
         .await
         .map_err(|error| own("connecting a client", error))?;

@@ -26,10 +26,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts a router of `system` that takes `connections`.
+    /// Starts a router of `system` that takes `connections`, with values of its configuration beside.
     pub fn start(
         system: &System,
-        connections: usize,
+        (connections, more): (usize, &[&str]),
         interrupt: &Interrupt,
     ) -> Result<Host, Trouble> {
         let (process, addresses) = listening(
@@ -37,7 +37,10 @@ impl Host {
             |port| {
                 let mut program = system.router(port);
                 let limit = format!("transport/unicast/max_sessions:{}", connections + 100);
-                program.arguments.extend(["--cfg".to_owned(), limit]);
+                let all = more.iter().map(|value| (*value).to_owned());
+                for value in all.chain([limit]) {
+                    program.arguments.extend(["--cfg".to_owned(), value]);
+                }
                 program
             },
             interrupt,

@@ -15,7 +15,7 @@ use crate::perf::trouble::Trouble;
 /// One round: connects them all, and watches the router for a while.
 pub fn measure(plan: &Plan, system: &System, interrupt: &Interrupt) -> Result<Figures, Trouble> {
     let count = plan.connections as usize;
-    let mut host = Host::start(system, count, interrupt)?;
+    let mut host = Host::start(system, (count, &[]), interrupt)?;
     let crowd = Crowd::gather()?;
     // what the first client costs beside itself is there once
     let first = crowd.connect(host.address(), 1, interrupt)?;
@@ -23,13 +23,13 @@ pub fn measure(plan: &Plan, system: &System, interrupt: &Interrupt) -> Result<Fi
     let before = (host.cpu(), host.memory());
     let clients = crowd.connect(host.address(), count, interrupt)?;
     host.settle(PATIENCE, interrupt)?;
-    let memory = host.memory() - before.1;
     let connecting = host.cpu() - before.0;
     let begin = (Instant::now(), host.cpu());
     if interrupt.wait_until(begin.0 + plan.seconds) {
         return Err(Trouble::Interrupted);
     }
     let used = (begin.0.elapsed(), host.cpu() - begin.1);
+    let memory = host.memory() - before.1;
     host.check()?;
     let share = |used: Duration, of: Duration| used.as_secs_f64() / of.as_secs_f64();
     let each = count as f64;

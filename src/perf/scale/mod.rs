@@ -18,6 +18,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::level::Level;
 use super::machine;
 use super::progress::Progress;
 use super::quick::{note, warn_of_surroundings};
@@ -200,6 +201,7 @@ impl Scale {
         let mut systems = vec![System::Zonda {
             executable,
             runtime,
+            level: Level::Session,
         }];
         if let Some(directory) = &self.with_zenoh {
             let file = directory.join(format!("zenohd{}", std::env::consts::EXE_SUFFIX));

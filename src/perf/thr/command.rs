@@ -208,6 +208,7 @@ mod tests {
 
     use super::super::flow::Service;
     use super::*;
+    use crate::perf::level::Level;
 
     const FLOW: Flow = Flow {
         topology: Topology::PeerToPeer,
@@ -232,6 +233,7 @@ mod tests {
         let zonda = System::Zonda {
             executable: "zonda".into(),
             runtime: Some("smol".into()),
+            level: Level::Session,
         };
         let command = Command {
             system: &zonda,

@@ -161,6 +161,8 @@ mod tests {
             size: 8,
         };
         assert_eq!(flow.to_string(), "p2p 8B");
+        flow.size = 1 << 30;
+        assert_eq!(flow.to_string(), "p2p 1GiB");
         assert!(flow.service.arguments().is_empty());
         flow.topology = Topology::Routed;
         (flow.publishers, flow.subscribers, flow.keys) = (3, 50, Some(10_000));

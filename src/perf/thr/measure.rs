@@ -19,7 +19,7 @@ use crate::perf::throughput::{Counter, rate};
 use crate::perf::trouble::Trouble;
 
 /// How long the flow may stand still, and how long the first message may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How often what the receivers say is read.
 const LOOK: Duration = Duration::from_millis(5);
 /// How long nothing must have come until the rest counts as lost, where nothing may be lost.

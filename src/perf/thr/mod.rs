@@ -25,6 +25,7 @@ use serde_json::{Map, Value, json};
 use zonda::config::RuntimeKind;
 
 use super::case::Topology;
+use super::level::Level;
 use super::machine;
 use super::progress::Progress;
 use super::quick::{check_programs, note, warn_of_surroundings};
@@ -48,7 +49,7 @@ const AROUND: f64 = 0.3;
 const HELP: &str = "\
 Examples:
   zonda perf thr                                       five sizes, peer to peer and routed
-  zonda perf thr --sizes 8..1G --topology p2p          every power of 8 from 8 B to 1 GiB
+  zonda perf thr --sizes 8..128M --topology p2p        every power of 8 from 8 B to 128 MiB
   zonda perf thr --sizes 8 --subscribers 50            one publisher, 50 subscribers
   zonda perf thr --sizes 8 --keys 10000                put on 10 000 keys in turn, no publisher declared
   zonda perf thr --with-zenoh peers/zenoh/target/release --json thr.json
@@ -64,7 +65,7 @@ How to read it:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Thr {
-    /// Payloads: a list, or a range by powers of 8 (8..1G) or of another number (8..1G*4)
+    /// Payloads: a list, or a range by powers of 8 (8..1M) or of another number (8..1M*4)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sizes)]
     #[arg(default_value = "8,64,1k,64k,1M")]
     pub sizes: Vec<Sizes>,
@@ -111,7 +112,8 @@ pub struct Thr {
     pub list: bool,
 }
 
-fn topology(text: &str) -> Result<Topology, String> {
+/// A topology by its name.
+pub fn topology(text: &str) -> Result<Topology, String> {
     match text {
         "p2p" => Ok(Topology::PeerToPeer),
         "routed" => Ok(Topology::Routed),
@@ -157,6 +159,7 @@ impl Thr {
             System::Zonda {
                 executable: executable.clone(),
                 runtime: self.runtime.map(|r| r.name().to_owned()),
+                level: Level::Session,
             },
             System::Bare { executable },
         ];
@@ -325,4 +328,42 @@ fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
         return Err(Failure::Run("interrupted: not all rounds were made".into()));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        let executable = PathBuf::from("zonda");
+        let flow = Flow {
+            topology: Topology::Routed,
+            publishers: 1,
+            subscribers: 1,
+            keys: None,
+            service: Service::default(),
+            size: 8,
+        };
+        Entry::new(&System::Bare { executable }, &flow)
+    }
+
+    #[test]
+    fn one_lost_message_fails_the_run_and_is_named() {
+        let (good, mut bad, mut broken) = (entry(), entry(), entry());
+        let alone = std::slice::from_ref(&good);
+        assert!(verdict(alone, true).is_ok());
+        assert!(verdict(alone, false).is_err());
+        bad.cell.note = Some("of 9 messages 1 lost".into());
+        broken.cell.fail("it did not start");
+        broken.had_trouble = true;
+        let told = |entries: &[Entry]| match verdict(entries, true) {
+            Err(failure) => failure.to_string(),
+            Ok(()) => String::new(),
+        };
+        assert_eq!(
+            told(&[good.clone(), broken.clone(), bad]),
+            "messages went wrong in 1 of 3 cells: routed 8B bare sockets (of 9 messages 1 lost)"
+        );
+        assert_eq!(told(&[good, broken]), "1 of 2 cells could not be measured");
+    }
 }

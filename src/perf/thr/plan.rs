@@ -47,9 +47,12 @@ impl fmt::Display for Entry {
 /// What systems are called in records.
 pub mod system_name {
     use super::System;
+    use crate::perf::level::Level;
 
     /// This project.
     pub const ZONDA: &str = "zonda";
+    /// The node of this project, without a session.
+    pub const NODE: &str = "node";
     /// Blocking sockets with the least framing.
     pub const BARE: &str = "bare sockets";
     /// The reference.
@@ -58,6 +61,9 @@ pub mod system_name {
     /// The name of one.
     pub fn of(system: &System) -> &'static str {
         match system {
+            System::Zonda {
+                level: Level::Node, ..
+            } => NODE,
             System::Zonda { .. } => ZONDA,
             System::Bare { .. } => BARE,
             System::Zenoh { .. } => ZENOH,
@@ -119,6 +125,7 @@ mod tests {
     use super::super::flow::Service;
     use super::*;
     use crate::perf::case::Topology;
+    use crate::perf::level::Level;
 
     #[test]
     fn each_round_begins_with_another() {
@@ -138,6 +145,7 @@ mod tests {
             System::Zonda {
                 executable,
                 runtime: None,
+                level: Level::Session,
             },
             System::Zenoh {
                 directory: "/ref".into(),

@@ -130,7 +130,7 @@ impl Blocks {
         }
         self.all.push(Bytes::new());
         // the last message begins with the last stamp
-        let block = Bytes::from(pattern((MESSAGES - 1) * STAMP + size));
+        let block = Bytes::from(vec![7; (MESSAGES - 1) * STAMP + size]);
         let block = block.try_into_mut().unwrap_or_else(BytesMut::from);
         (self.all.len() - 1, block)
     }

@@ -97,7 +97,8 @@ pub fn legend(record: &Record, rounds: u32, span: Span) -> String {
         .filter(|c| c.system == system_name::ZONDA);
     let sum = |metric: &str| -> f64 {
         let metrics = zonda.clone().filter_map(|cell| cell.metrics.get(metric));
-        metrics.flat_map(|metric| &metric.rounds).sum()
+        // a sum of nothing is -0
+        metrics.flat_map(|metric| &metric.rounds).sum::<f64>() + 0.0
     };
     let [offered, delivered, dropped, lost, duplicated, reordered] = [
         "offered",
@@ -170,7 +171,9 @@ mod tests {
             warm_up: 0.5,
             seconds: 1.0,
         };
-        let legend = legend(&record, 3, span);
-        assert!(legend.contains("21 offered"), "{legend}");
+        let told = legend(&record, 3, span);
+        assert!(told.contains("21 offered"), "{told}");
+        let told = legend(&Record::begin("thr", Map::new()), 3, span);
+        assert!(told.contains("messages: 0 offered"), "{told}");
     }
 }

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
 use zonda::{Outcome, PublishError, Session, Wait};
+use zonda_codec::Qos;
 use zonda_router::daemon::DaemonArgs;
 use zonda_router::node::{LinkStatus, Node};
 use zonda_runtime::block_on;
@@ -21,8 +22,9 @@ use super::reporter::Reporter;
 use super::stamper::Stamper;
 use super::tally::{PUBLISHERS_MAX, Tally, greeting};
 use crate::arguments::{Connection, Failure, print};
+use crate::node;
 use crate::perf::event::Event;
-use crate::perf::worker::ready;
+use crate::perf::level::{self, Door, Level, put_by_node};
 
 /// Key of a declared publisher; those put to in turn are below it.
 const KEY: &str = "test/thr";
@@ -68,6 +70,9 @@ pub struct Subscribe {
     /// Subscribe to all keys below, too
     #[arg(long)]
     pub keys: bool,
+    /// Use the node below the session, without one
+    #[arg(long)]
+    pub node: bool,
     /// Milliseconds between two counts
     #[arg(long, value_name = "MS", default_value_t = 10)]
     pub period: u64,
@@ -88,6 +93,9 @@ pub struct Publish {
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub keys: Option<u32>,
+    /// Use the node below the session, without one
+    #[arg(long, conflicts_with = "keys")]
+    pub node: bool,
     #[command(flatten)]
     pub service: Service,
     #[command(flatten)]
@@ -102,22 +110,19 @@ pub fn key_of_all(keys: bool) -> &'static str {
 /// Counts and checks messages until standard input ends.
 fn subscribe(options: &Subscribe) -> Result<(), Failure> {
     let orders = Orders::listen();
-    let session = options.connection.open()?;
+    let door = Door::open(&options.connection, Level::of_flag(options.node))?;
     let tally = Arc::new(Tally::new(options.publishers));
     let counted = Arc::clone(&tally);
     let period = Duration::from_millis(options.period);
     let reporter = Reporter::start(options.size, period, move || counted.messages());
     let checked = Arc::clone(&tally);
-    let _subscriber = session
-        .declare_subscriber(key_of_all(options.keys))
-        .callback(move |sample| {
-            checked.receive(sample.payload().as_slice());
-            if let Some(reporter) = &reporter {
-                reporter.arrived(|| checked.messages());
-            }
-        })
-        .wait()?;
-    ready(&session);
+    let _subscriber = door.subscribe(key_of_all(options.keys), move |payload| {
+        checked.receive(payload);
+        if let Some(reporter) = &reporter {
+            reporter.arrived(|| checked.messages());
+        }
+    })?;
+    door.ready();
     let mut heard = 0;
     loop {
         if heard < u64::from(options.publishers) && tally.heard() > heard {
@@ -148,27 +153,29 @@ fn settle(tally: &Tally, offered: &[u64], quiet: Duration) {
 /// Publishes as fast as the node takes it, from the order to go until the one to stop.
 fn publish(options: &Publish) -> Result<(), Failure> {
     let orders = Orders::listen();
-    let session = options.connection.open()?;
+    let door = Door::open(&options.connection, Level::of_flag(options.node))?;
     let service = options.service;
-    match options.keys {
-        None => {
-            let publisher = session
-                .declare_publisher(KEY)
-                .priority(service.priority.unwrap_or_default())
-                .congestion_control(service.congestion.into())
-                .reliability(service.reliability.into())
-                .express(service.express)
-                .wait()?;
-            flow(options, &session, &orders, Declared(publisher))
-        }
-        Some(keys) => {
+    match (options.keys, door.session()) {
+        (Some(keys), Some(session)) => {
             let rotating = Rotating {
-                session: &session,
+                session,
                 keys: (0..keys).map(|n| format!("{KEY}/{n}")).collect(),
                 at: 0,
                 service,
             };
-            flow(options, &session, &orders, rotating)
+            flow(options, &door, &orders, rotating)
+        }
+        _ => {
+            let priority = service.priority.unwrap_or_default();
+            let qos = Qos::new(priority, service.congestion.into(), service.express);
+            match door.publisher(KEY, (qos, service.reliability.into()))? {
+                level::Publisher::Session(publisher) => {
+                    flow(options, &door, &orders, Declared(publisher))
+                }
+                level::Publisher::Node(publisher) => {
+                    flow(options, &door, &orders, Below(publisher))
+                }
+            }
         }
     }
 }
@@ -185,6 +192,15 @@ impl Outlet for Declared<'_> {
     #[inline(always)]
     fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError> {
         self.0.put(payload).wait()
+    }
+}
+
+struct Below(node::Publisher);
+
+impl Outlet for Below {
+    #[inline(always)]
+    fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError> {
+        put_by_node(&self.0, payload)
     }
 }
 
@@ -216,18 +232,18 @@ impl Outlet for Rotating<'_> {
 
 fn flow(
     options: &Publish,
-    session: &Session,
+    door: &Door,
     orders: &Orders,
     mut outlet: impl Outlet,
 ) -> Result<(), Failure> {
-    ready(session);
+    door.ready();
     loop {
         outlet.put(ZBytes::from(greeting(options.number)))?;
         if orders.next_within(GREET) == Some(Order::Hush) {
             break;
         }
     }
-    let before = dropped(&session.info().links());
+    let before = dropped(&door.links());
     Word::Hushed {}.tell();
     orders.until(&Order::Go);
     let mut stamper = Stamper::new(options.number, options.size);
@@ -235,7 +251,7 @@ fn flow(
         outlet.put(stamper.payload())?;
     }
     let offered = stamper.made();
-    let dropped = dropped(&session.info().links()) - before;
+    let dropped = dropped(&door.links()) - before;
     Word::Offered { offered, dropped }.tell();
     orders.wait()
 }

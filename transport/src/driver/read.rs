@@ -18,6 +18,13 @@ use super::{Ended, Handler};
 /// Bytes of one receive block: what a single read may bring. Must hold the largest batch and its prefix.
 const BLOCK_BYTES: usize = 256 * 1024;
 
+/// Bytes of a receive block while a link brings little: a page, of which an idle link has thousands of times less than of
+/// [`BLOCK_BYTES`].
+const SMALL_BLOCK_BYTES: usize = 4096;
+
+/// What a read brings that is nothing but a keep-alive, which a peer sends when it has said nothing for a while.
+const KEEP_ALIVE_BYTES: usize = 3;
+
 /// With less spare than this a block is not read into any further: the largest batch and its prefix must fit.
 const SPARE_BYTES_MIN: usize = 65_535 + 2;
 
@@ -101,7 +108,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 
     async fn read_all<L: LinkRead>(&mut self, link: &mut L, unread: &[u8]) -> Ended {
-        let mut buffer = RxBuf::new(BLOCK_BYTES);
+        let mut buffer = RxBuf::new(block_bytes(SMALL_BLOCK_BYTES, unread.len(), unread.len()));
         let first = unread.len().min(buffer.spare_mut().len());
         buffer.spare_mut()[..first].copy_from_slice(&unread[..first]);
         buffer.advance(first);
@@ -179,7 +186,11 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     /// The buffer to read into next: the same block if no sample holds it, else another one that starts with the
     /// unfinished batch.
     fn next_buffer(&mut self) -> RxBuf {
-        if let Some(block) = Arc::get_mut(&mut self.block) {
+        let (bytes, filled) = (self.block.0.capacity(), self.block.0.filled().len());
+        let wanted = block_bytes(bytes, filled, filled - self.consumed);
+        if wanted != bytes {
+            self.pool = Vec::new();
+        } else if let Some(block) = Arc::get_mut(&mut self.block) {
             let mut buffer = block.0.take();
             if self.consumed == buffer.filled().len() {
                 buffer.clear();
@@ -190,20 +201,20 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             }
             return buffer;
         }
-        let mut fresh = self.unused_block();
+        let mut fresh = self.unused_block(wanted);
         let left = self.block.0.filled().get(self.consumed..).unwrap_or(&[]);
         fresh.spare_mut()[..left.len()].copy_from_slice(left);
         fresh.advance(left.len());
         self.consumed = 0;
         let held = std::mem::take(&mut self.block);
-        if self.pool.len() < POOL_MAX {
+        if wanted == bytes && self.pool.len() < POOL_MAX {
             self.pool.push(held);
         }
         fresh
     }
 
     /// A buffer that no sample refers to any more, else a new one.
-    fn unused_block(&mut self) -> RxBuf {
+    fn unused_block(&mut self, bytes: usize) -> RxBuf {
         let unused = self
             .pool
             .iter()
@@ -215,7 +226,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             buffer.clear();
             return buffer;
         }
-        RxBuf::new(BLOCK_BYTES)
+        RxBuf::new(bytes)
     }
 
     fn put_back(&mut self, buffer: RxBuf) {
@@ -224,6 +235,18 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         } else {
             self.block = Arc::new(SharedBlock(buffer));
         }
+    }
+}
+
+/// How large the next block should be, after one of `bytes` of which a read has filled `filled` and an unfinished batch
+/// is `left`: small again after a keep-alive, large once much comes.
+fn block_bytes(bytes: usize, filled: usize, left: usize) -> usize {
+    if left > 0 || filled > SMALL_BLOCK_BYTES / 2 {
+        BLOCK_BYTES
+    } else if filled <= KEEP_ALIVE_BYTES {
+        SMALL_BLOCK_BYTES
+    } else {
+        bytes
     }
 }
 
@@ -242,4 +265,24 @@ fn next_batch(filled: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let start = at + 2;
     let end = start + usize::from(u16::from_le_bytes([prefix[0], prefix[1]]));
     Some((filled.get(start..end)?, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK_BYTES, SMALL_BLOCK_BYTES, block_bytes};
+
+    #[test]
+    fn blocks_grow_with_what_comes_and_shrink_when_nothing_does() {
+        for (before, filled, left, after) in [
+            (SMALL_BLOCK_BYTES, 0, 0, SMALL_BLOCK_BYTES),
+            (SMALL_BLOCK_BYTES, 100, 0, SMALL_BLOCK_BYTES),
+            (SMALL_BLOCK_BYTES, 3000, 0, BLOCK_BYTES),
+            (SMALL_BLOCK_BYTES, 100, 1, BLOCK_BYTES),
+            (BLOCK_BYTES, 100, 0, BLOCK_BYTES),
+            (BLOCK_BYTES, 3, 0, SMALL_BLOCK_BYTES),
+            (BLOCK_BYTES, 3, 1, BLOCK_BYTES),
+        ] {
+            assert_eq!(block_bytes(before, filled, left), after, "{filled} {left}");
+        }
+    }
 }

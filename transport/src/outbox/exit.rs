@@ -329,8 +329,14 @@ impl Outbox {
         Some(std::mem::take(&mut exit.transmit))
     }
 
-    /// Queues a keep-alive, ahead of all data.
+    /// Queues a keep-alive, ahead of all data. Nothing was sent for a while: the memory for more is given back.
     pub(crate) fn push_keep_alive(&self) {
+        if let Some(mut exit) = self.exit.try_lock() {
+            exit.free.clear();
+        }
+        for lane in &self.lanes {
+            lane.lock().trim();
+        }
         self.push_bare(0, &TransportMessage::KeepAlive);
     }
 

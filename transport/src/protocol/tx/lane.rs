@@ -13,6 +13,9 @@ use super::{
 /// Buffers that a lane keeps for its next batches; more go back to the allocator.
 const SPARES_MAX: usize = 2;
 
+/// Most bytes of a message outside of any frame, its length prefix included. A link that is idle needs no larger buffer.
+const BARE_BYTES_MAX: usize = 32;
+
 /// Most bytes a fragment's header takes: length prefix, id, sequence number, three extensions.
 const FRAGMENT_HEADER_BYTES_MAX: usize = 12;
 
@@ -136,13 +139,19 @@ impl Lane {
     /// One transport message that stands outside of any frame (keep-alive, close).
     pub fn push_bare<E: Encode + ?Sized>(&mut self, message: &E) {
         self.seal_open();
-        let mut batch = self.fresh();
+        let mut batch = Batch::over(vec![0; BARE_BYTES_MAX].into_boxed_slice());
         let mut writer = Writer::new(batch.spare());
         if message.encode(&mut writer).is_ok() {
             let written = writer.position();
             batch.commit(written);
             self.enqueue(batch);
         }
+    }
+
+    /// Gives back what memory is kept for batches to come.
+    pub fn trim(&mut self) {
+        self.spares = Vec::new();
+        self.sealed.shrink_to_fit();
     }
 
     /// Takes the batch that goes out next: the oldest sealed one, else the open one. `free` gives the lane a
