@@ -101,7 +101,7 @@ impl Publisher {
             CongestionControl::Block => Wait::AtMost(PUT_LIMIT),
             _ => Wait::Never,
         };
-        self.face.publish_plain(&plain, wait)
+        self.face.publish_plain(&plain, wait).into_result()
     }
 }
 

@@ -262,7 +262,7 @@ pub async fn send<E: Encode>(
     loop {
         match outbox.push(priority, &message) {
             Ok(Pushed::Open) => return Ok(()),
-            Ok(Pushed::Sealed) => {
+            Ok(Pushed::Sealed | Pushed::Heavy) => {
                 outbox.flush();
                 return Ok(());
             }
