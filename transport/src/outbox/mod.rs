@@ -229,7 +229,7 @@ impl Outbox {
         }
         let index = self.lane_index(priority);
         let mut lane = self.lanes[index].lock();
-        if lane.queued_bytes() > self.overrun_bytes {
+        if lane.queued_bytes_small() > self.overrun_bytes {
             drop(lane);
             self.abort();
             return Err(Refused::Closed);

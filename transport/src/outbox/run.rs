@@ -73,7 +73,7 @@ impl Queue<'_> {
             self.dropped += 1;
             return false;
         }
-        self.overrun = self.lane.queued_bytes() > self.overrun_bytes;
+        self.overrun = self.lane.queued_bytes_small() > self.overrun_bytes;
         !self.overrun
     }
 }

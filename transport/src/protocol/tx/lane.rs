@@ -68,6 +68,8 @@ pub struct Lane {
     frame: Option<Reliability>,
     sealed: VecDeque<Batch>,
     sealed_bytes: usize,
+    /// Those of them that are pieces of large messages.
+    fragment_bytes: usize,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
 }
@@ -83,6 +85,7 @@ impl Lane {
             frame: None,
             sealed: VecDeque::new(),
             sealed_bytes: 0,
+            fragment_bytes: 0,
             spares: Vec::new(),
             next_sn: [first; 2],
         }
@@ -93,6 +96,13 @@ impl Lane {
     #[inline]
     pub fn queued_bytes(&self) -> usize {
         self.sealed_bytes + self.open.as_ref().map_or(0, Batch::wire_len)
+    }
+
+    /// Bytes that wait to be written, without those of large messages: whoever brings such a one brings no other before it
+    /// is written, so they say nothing about how many wait.
+    #[must_use]
+    pub fn queued_bytes_small(&self) -> usize {
+        self.queued_bytes() - self.fragment_bytes
     }
 
     /// True while another message may be pushed without going over the lane's limit.
@@ -162,6 +172,9 @@ impl Lane {
         }
         let batch = self.sealed.pop_front()?;
         self.sealed_bytes -= batch.wire_len();
+        if batch.is_fragment() {
+            self.fragment_bytes -= batch.wire_len();
+        }
         if self.spares.len() < SPARES_MAX
             && let Some(buffer) = free.pop()
         {
@@ -285,6 +298,9 @@ impl Lane {
     fn enqueue(&mut self, mut batch: Batch) {
         batch.seal();
         self.sealed_bytes += batch.wire_len();
+        if batch.is_fragment() {
+            self.fragment_bytes += batch.wire_len();
+        }
         self.sealed.push_back(batch);
     }
 
@@ -369,6 +385,7 @@ fn fragment(
     };
     let capacity = FRAGMENT_HEADER_BYTES_MAX + own.len() + copied.len();
     let mut batch = Batch::over(vec![0; capacity].into_boxed_slice());
+    batch.mark_fragment();
     let mut writer = Writer::new(batch.spare());
     header
         .encode_header(&mut writer)
