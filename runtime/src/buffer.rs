@@ -181,10 +181,8 @@ mod tests {
     #[test]
     fn lent_bytes_are_filled_no_further_than_allowed() {
         let mut b = RxBuf::over(vec![1, 2, 3, 4, 5], 1, 2);
-        assert_eq!(
-            (b.capacity(), b.filled(), b.spare_mut().len()),
-            (3, &[1][..], 2)
-        );
+        assert_eq!((b.capacity(), b.filled()), (3, &[1][..]));
+        assert_eq!(b.spare_mut().len(), 2);
         b.spare_mut()[0] = 9;
         b.advance(1);
         assert_eq!(b.into_bytes(), (vec![1, 9, 3, 4, 5], 2));
