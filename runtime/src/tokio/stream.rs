@@ -19,13 +19,20 @@ use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 /// A read of at least this many bytes says that the peer is streaming: the next one is tried at once.
 const STREAMING: usize = 4096;
 
+/// A read of at least this many bytes says that large messages come.
+const LARGE: usize = 32 * 1024;
+
+/// How often the socket is asked after such a read before tokio waits for it: some microseconds, about what falling asleep
+/// costs here, and less than waking a sleeper costs the sender, who has that to do for each segment.
+const ASKS_LARGE: u32 = 24;
+
 /// Receiving half of a TCP stream on tokio.
 pub struct TokioRead {
     stream: Arc<TcpStream>,
     /// After a read that did not fill its buffer tokio waits for the next event of its poller. While the peer is
     /// streaming the next bytes are most often there by then, and asking the socket first saves that round. Events that
     /// come for bytes read in this way are harmless: the read they lead to finds nothing and waits again.
-    ask_first: bool,
+    asks_first: u32,
     spin: Spin,
 }
 
@@ -40,7 +47,7 @@ pub(super) fn split(stream: TcpStream, spin: Spin) -> (TokioRead, TokioWrite) {
     (
         TokioRead {
             stream: stream.clone(),
-            ask_first: false,
+            asks_first: 0,
             spin,
         },
         TokioWrite { stream },
@@ -60,10 +67,7 @@ pub(super) fn join(read: TokioRead, write: TokioWrite) -> io::Result<TcpStream> 
 impl TokioRead {
     /// Reads without waiting for readiness, if the last read makes it likely that bytes are there.
     fn try_at_once(&mut self, spare: &mut [u8]) -> Option<io::Result<usize>> {
-        if !self.ask_first {
-            return None;
-        }
-        self.ask(spare)
+        (0..self.asks_first).find_map(|_| self.ask(spare))
     }
 
     /// Reads past tokio's knowledge; `None` if nothing is there.
@@ -113,7 +117,11 @@ impl TokioRead {
                 }
             },
         };
-        self.ask_first = result.as_ref().is_ok_and(|&n| n >= STREAMING);
+        self.asks_first = match result {
+            Ok(received) if received >= LARGE => ASKS_LARGE,
+            Ok(received) if received >= STREAMING => 1,
+            _ => 0,
+        };
         result
     }
 }

@@ -65,6 +65,8 @@ pub(super) struct Reading<R, H> {
     /// Where to go on in the batch that ends at `consumed`, if the handler wanted a pause within it, and where it starts.
     paused: Option<(Pause, usize)>,
     pool: Vec<Arc<SharedBlock>>,
+    /// Until when the memory of a large message is kept, once another read than of such a one has begun since.
+    keeps_until: Option<Instant>,
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
@@ -78,6 +80,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             consumed: 0,
             paused: None,
             pool: Vec::new(),
+            keeps_until: None,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::{driver::Handler, protocol::rx::Lent};
 
 use super::Reading;
 
-/// How long a link that receives nothing keeps the memory of a large message for the next one.
+/// How long the memory of a large message is kept for the next one.
 const KEEP: Duration = Duration::from_secs(1);
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
@@ -33,6 +33,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             filled,
             spare,
         } = lent;
+        self.keeps_until = None;
         let (result, buffer) = link.read(RxBuf::over(bytes, filled, spare)).await;
         let (bytes, _) = buffer.into_bytes();
         self.receiver
@@ -49,8 +50,14 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         if !self.receiver.defragmenter().keeps_much() {
             return link.read(buffer).await;
         }
+        let now = Instant::now();
+        let until = *self.keeps_until.get_or_insert(now + KEEP);
+        if until <= now {
+            self.receiver.defragmenter_mut().release();
+            return link.read(buffer).await;
+        }
         let mut reading = pin!(link.read(buffer));
-        let mut over = pin!(self.runtime.sleep_until(Instant::now() + KEEP));
+        let mut over = pin!(self.runtime.sleep_until(until));
         let early = poll_fn(|context| {
             if let Poll::Ready(done) = reading.as_mut().poll(context) {
                 return Poll::Ready(Some(done));
