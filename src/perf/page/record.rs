@@ -158,7 +158,7 @@ impl Group<'_> {
             name => name.replace('_', " "),
         };
         Chart {
-            title: format!("{what}, {unit}"),
+            title: format!("{what}, {}", unit.replace("us", "µs")),
             x: (axis(&self.x.0), Unit::named(&self.x.1)),
             y: Unit::named(&unit),
             group: "system",
@@ -171,7 +171,7 @@ impl Group<'_> {
 fn axis(name: &str) -> &str {
     match name {
         "size" => "payload of a message",
-        "rate" => "messages wanted per second",
+        "rate" => "messages wanted per second; ∞: back to back",
         other => other,
     }
 }
