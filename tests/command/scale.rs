@@ -92,7 +92,7 @@ fn wrong_flags_are_one_line_and_exit_code_two() {
         ("--subscriptions x", "--subscriptions"),
         ("--subscriptions 10 --sessions 11", "--sessions 11"),
         ("--rounds 0", "--rounds"),
-        ("--seconds -1", "--seconds"),
+        ("--seconds x", "--seconds"),
         ("--with-zenoh /no/such/folder", "zenohd"),
         ("--only routed", "--only"),
     ] {

@@ -24,6 +24,8 @@ pub(super) mod pattern;
 mod place;
 
 const NONE: u32 = u32::MAX;
+/// Room for so many edges is kept, however few there are.
+const EDGES_KEPT: usize = 4096;
 const ANY: &str = "**";
 
 /// A set of (key, value) pairs.
@@ -288,6 +290,7 @@ impl<V: Copy + Eq> KeyTree<V> {
 
     /// Removes `at` and its ancestors as far as they hold nothing.
     fn prune(&mut self, mut at: u32) {
+        self.shrink();
         while let Some(node) = self.nodes.get(at) {
             if !node.values.as_slice().is_empty() || node.children != [NONE; 2] {
                 return;
@@ -312,6 +315,18 @@ impl<V: Copy + Eq> KeyTree<V> {
                 return;
             }
             at = node.parent;
+        }
+    }
+
+    /// Gives memory back that few of the edges there once were need.
+    fn shrink(&mut self) {
+        if self.edges.capacity() > EDGES_KEPT.max(8 * self.edges.len()) {
+            let (nodes, hasher) = (&self.nodes, &self.hasher);
+            self.edges.shrink_to(2 * self.edges.len(), |&child| {
+                nodes.get(child).map_or(0, |node| {
+                    hasher.hash_one((node.parent, node.chunk.as_bytes()))
+                })
+            });
         }
     }
 }

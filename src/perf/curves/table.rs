@@ -4,6 +4,7 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
+use crate::perf::rank::p_value;
 use crate::perf::record::{Cell, Record};
 use crate::perf::result::Spread;
 use crate::perf::table::short;
@@ -14,7 +15,9 @@ const NONE: &str = "-";
 /// What the figures are.
 pub const LEGEND: &str = "Medians. Throughput in messages per second; latency in microseconds, p50 / p99 of the round \
                           trip. session: what the session adds to the node's CPU time per message, of sender and \
-                          receiver together; in brackets where the rounds overlap, so that it may be chance.";
+                          receiver together; in brackets where it may be chance (rank test over the rounds, 5 %).";
+/// A difference that chance makes more often than this is in brackets.
+const CHANCE: f64 = 0.05;
 
 /// All points.
 pub fn table(record: &Record) -> String {
@@ -66,21 +69,23 @@ fn figure(cell: &Cell) -> String {
 
 /// What the session adds, in nanoseconds of a processor.
 fn price(session: &Cell, node: &Cell) -> String {
-    let (Some(session), Some(node)) = (cpu(session), cpu(node)) else {
+    let (session, node) = (cpu(session), cpu(node));
+    let median = |rounds: &[f64]| Some(Spread::of(rounds.iter().copied())?.median);
+    let (Some(with), Some(without)) = (median(&session), median(&node)) else {
         return NONE.into();
     };
-    let more = format!("{:+.0} ns", session.median - node.median);
-    match session.min > node.max || session.max < node.min {
+    let more = format!("{:+.0} ns", with - without);
+    match p_value(&session, &node) < CHANCE {
         true => more,
         false => format!("({more})"),
     }
 }
 
 /// CPU time per message of both ends together, round by round.
-fn cpu(cell: &Cell) -> Option<Spread> {
-    let sender = cell.metrics.get("cpu_sender")?.rounds.iter();
-    let receiver = &cell.metrics.get("cpu_receiver")?.rounds;
-    Spread::of(sender.zip(receiver).map(|(a, b)| a + b))
+fn cpu(cell: &Cell) -> Vec<f64> {
+    let rounds = |name| cell.metrics.get(name).map(|metric| metric.rounds.iter());
+    let both = rounds("cpu_sender").zip(rounds("cpu_receiver"));
+    both.map_or_else(Vec::new, |(a, b)| a.zip(b).map(|(a, b)| a + b).collect())
 }
 
 #[cfg(test)]
@@ -93,7 +98,10 @@ mod tests {
     #[test]
     fn systems_stand_beside_each_other() {
         let mut record = Record::begin("curves", Map::new());
-        for (system, rate, rounds) in [(ZONDA, 2e7, [30.0, 28.0]), (NODE, 2.5e7, [24.0, 23.0])] {
+        for (system, rate, rounds) in [
+            (ZONDA, 2e7, [30.0, 28.0, 29.0, 29.5]),
+            (NODE, 2.5e7, [24.0, 23.0, 23.5, 23.6]),
+        ] {
             let mut cell = Cell::new(system, "throughput p2p").at("size", "B", 8.0);
             for cpu in rounds {
                 cell.add("rate", "msg/s", Better::Higher, rate);
@@ -134,8 +142,9 @@ mod tests {
         ];
         assert_eq!(lines[3], second, "{table}");
         let (mut session, node) = (record.cells[0].clone(), &record.cells[1]);
-        session.add("cpu_sender", "ns/msg", Better::Lower, 20.0);
-        session.add("cpu_receiver", "ns/msg", Better::Lower, 20.0);
-        assert_eq!(price(&session, node), "(+9 ns)");
+        for end in ["cpu_sender", "cpu_receiver"] {
+            session.add(end, "ns/msg", Better::Lower, 20.0);
+        }
+        assert_eq!(price(&session, node), "(+11 ns)");
     }
 }

@@ -151,3 +151,102 @@ impl Round {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{Case, Contender};
+    use super::super::rates::Rate;
+    use super::*;
+    use crate::perf::case::Topology;
+    use crate::perf::system::System;
+
+    fn entry(load: Option<usize>) -> Entry {
+        let contender = Contender {
+            system: System::Bare {
+                executable: "zonda".into(),
+            },
+            name: "bare sockets".into(),
+            spin_us: None,
+        };
+        let case = Case {
+            topology: Topology::PeerToPeer,
+            size: 64,
+            rate: Rate(Some(100.0)),
+            load,
+        };
+        Entry::new(&contender, case)
+    }
+
+    fn round() -> Round {
+        let told = Told {
+            seconds: 2.0,
+            planned: 205,
+            sent: 202,
+            lost: 2,
+            duplicated: 1,
+            reordered: 3,
+            nanos_times: vec![(10_000, 198), (50_000, 1), (200_000, 1)],
+            load_bytes_per_second: Some(1e9),
+        };
+        let used = |role, millis| Used {
+            role,
+            cpu: Some(Duration::from_millis(millis)),
+            wall: Duration::from_secs(2),
+        };
+        let unknown = Used {
+            role: "receiver",
+            cpu: None,
+            wall: Duration::from_secs(2),
+        };
+        Round {
+            told,
+            used: vec![used("sender", 500), unknown],
+        }
+    }
+
+    #[test]
+    fn a_round_becomes_figures() {
+        let mut entry = entry(None);
+        round().add_to(&mut entry);
+        round().add_to(&mut entry);
+        let all = |name: &str| entry.cell.metrics.get(name).map(|m| m.rounds.clone());
+        let near = |name: &str, figure: f64| {
+            let rounds = all(name).unwrap_or_default();
+            let is_near = |f: &f64| (f - figure).abs() < figure * 0.002;
+            assert!(
+                rounds.len() == 2 && rounds.iter().all(is_near),
+                "{name}: {rounds:?}"
+            );
+        };
+        for (name, figure) in [
+            ("p50", 10.0),
+            ("p99", 10.0),
+            ("p99.9", 200.0),
+            ("max", 200.0),
+            ("rate", 100.0),
+            ("unsent", 3.0),
+            ("lost", 2.0),
+            ("duplicated", 1.0),
+            ("reordered", 3.0),
+            ("cpu_percent_sender", 25.0),
+            // half a second for two hundred messages
+            ("cpu_sender", 2.5e6),
+        ] {
+            near(name, figure);
+        }
+        assert_eq!(
+            (all("cpu_receiver"), all("cpu_percent_receiver")),
+            (None, None)
+        );
+        assert_eq!(round().faults(), [2, 1, 3]);
+    }
+
+    #[test]
+    fn beside_a_load_the_processor_time_is_not_the_messages() {
+        let mut entry = entry(Some(1000));
+        round().add_to(&mut entry);
+        assert_eq!(entry.cell.median("load"), Some(8e9));
+        assert_eq!(entry.cell.median("cpu_percent_sender"), Some(25.0));
+        assert_eq!(entry.cell.median("cpu_sender"), None);
+    }
+}

@@ -238,8 +238,6 @@ mod tests {
     }
 
     fn rows(text: &str) -> Vec<Vec<&str>> {
-        let cells = |l: &'static str| l;
-        let _ = cells;
         text.lines()
             .skip(2)
             .map(|l| l.trim_matches('|').split('|').map(str::trim).collect())

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::chart::{Chart, Place, Point, Series};
 use super::scale::Unit;
 use super::{Filter, Page, colour, escape, section};
-use crate::perf::record::{Cell, Record};
+use crate::perf::record::{Better, Cell, Record};
 
 /// Metrics in the order of their figures, and that over rates; others follow by name. `bits` is made from the rate and
 /// the size.
@@ -28,11 +28,10 @@ const OTHERS: usize = 3;
 pub fn page(record: &Record) -> Page {
     let systems = distinct(record.cells.iter().map(|c| c.system.clone()));
     let groups = groups(record);
-    let body: String = groups
-        .iter()
-        .map(|group| group.section(&systems))
-        .collect::<String>()
-        + &everything(record);
+    let mut body: String = groups.iter().map(|g| g.section(&systems)).collect();
+    // without a figure, the table is what there is to see
+    let is_open = body.is_empty();
+    body += &everything(record, is_open);
     let colours = systems.iter().map(|s| (s.clone(), class(s, &systems)));
     Page {
         title: format!("zonda perf {}", record.tool),
@@ -119,10 +118,11 @@ impl Group<'_> {
         section(&[("case", self.case.clone())], &title, &content)
     }
 
-    /// The metrics of these cells, in the order of their figures.
+    /// The metrics of these cells, in the order of their figures. What is neither good nor bad has none.
     fn metrics(&self) -> Vec<String> {
-        let names = self.cells.iter().flat_map(|c| c.metrics.keys());
-        let mut names = distinct(names.cloned());
+        let metrics = self.cells.iter().flat_map(|c| &c.metrics);
+        let judged = metrics.filter(|(_, metric)| metric.better != Better::Neither);
+        let mut names = distinct(judged.map(|(name, _)| name.clone()));
         if self.x.0 == "size" && names.iter().any(|n| n == "rate") {
             names.push("bits".into());
         }
@@ -158,7 +158,7 @@ impl Group<'_> {
             name => name.replace('_', " "),
         };
         Chart {
-            title: format!("{what}, {unit}"),
+            title: format!("{what}, {}", unit.replace("us", "µs")),
             x: (axis(&self.x.0), Unit::named(&self.x.1)),
             y: Unit::named(&unit),
             group: "system",
@@ -171,7 +171,7 @@ impl Group<'_> {
 fn axis(name: &str) -> &str {
     match name {
         "size" => "payload of a message",
-        "rate" => "messages wanted per second",
+        "rate" => "messages wanted per second; ∞: back to back",
         other => other,
     }
 }
@@ -263,7 +263,7 @@ fn listed(value: &Value) -> String {
 }
 
 /// All cells with all their figures.
-fn everything(record: &Record) -> String {
+fn everything(record: &Record, is_open: bool) -> String {
     let mut rows = String::new();
     for cell in &record.cells {
         let x = cell.x.as_ref();
@@ -291,8 +291,9 @@ fn everything(record: &Record) -> String {
             );
         }
     }
+    let open = if is_open { " open" } else { "" };
     format!(
-        "<details><summary>All figures</summary><table><tr><th>case<th>system<th class=\"number\">x<th>metric\
+        "<details{open}><summary>All figures</summary><table><tr><th>case<th>system<th class=\"number\">x<th>metric\
          <th>unit<th class=\"number\">median<th class=\"number\">least<th class=\"number\">most\n{rows}</table>\
          </details>\n"
     )
@@ -303,7 +304,6 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::perf::record::Better;
 
     fn cell(system: &str, x: Option<(&str, f64)>, metrics: &[(&str, &str, f64)]) -> Cell {
         let mut cell = Cell::new(system, "p2p");
@@ -376,7 +376,10 @@ mod tests {
         failed.fail("it did not <start>");
         let alone = cell("zonda", None, &[("p50", "us", 20.0)]);
         let html = page(&record(vec![alone, failed])).html();
-        assert!(!html.contains("<svg"), "{html}");
+        assert!(
+            !html.contains("<svg") && html.contains("<details open>"),
+            "{html}"
+        );
         assert!(html.contains("<td class=\"number\">20 µs"), "{html}");
         assert!(html.contains("it did not &lt;start>"), "{html}");
     }

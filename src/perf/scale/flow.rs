@@ -11,7 +11,7 @@ use zonda_codec::{
     CongestionControl, Declaration, Mapping, Priority, Push, PushBody, Put, Qos, WireExpr,
 };
 
-use super::crowd::{Client, Crowd, own, send, until};
+use super::crowd::{Client, Crowd, all_answered, own, send, until};
 use super::host::Host;
 use super::watch::{NO_STAMP, stamp};
 use super::{KEY, PATIENCE};
@@ -85,6 +85,11 @@ impl Pair {
         })?;
         let end = (seen.messages(), host.cpu());
         drop(stream);
+        // what is left on the way would delay what comes next: its answer is behind it
+        for client in [&self.source, &self.sink] {
+            client.ask()?;
+            all_answered(std::slice::from_ref(client), PATIENCE, interrupt)?;
+        }
         let messages = end.0 - begin.0;
         Ok((end.1 - begin.1).as_nanos() as f64 / messages as f64)
     }
@@ -93,23 +98,23 @@ impl Pair {
     pub fn longest_wait<T>(
         &self,
         crowd: &Crowd,
+        interrupt: &Interrupt,
         work: impl FnOnce() -> Result<T, Trouble>,
     ) -> Result<(Duration, T), Trouble> {
         let probes = self.probes(crowd);
-        // a probe that is lost would not be missed
-        let before = self.sink.seen.messages();
-        self.sink.seen.take_longest();
+        let seen = &self.sink.seen;
+        let one_more = |before: u64| {
+            until("forward a probe", PATIENCE, interrupt, || {
+                self.check()?;
+                Ok(seen.probes() > before)
+            })
+        };
+        one_more(seen.probes())?;
+        seen.take_longest();
         let result = work()?;
-        let sent_by_now = Instant::now();
-        let after = self.sink.seen.messages();
-        while self.sink.seen.messages() == after && sent_by_now.elapsed() < PATIENCE {
-            thread::sleep(PROBE_EVERY);
-        }
+        // the one that is under way has waited as well
+        one_more(seen.probes())?;
         drop(probes);
-        self.check()?;
-        if self.sink.seen.messages() == before {
-            return Err(own("probing the router", "no probe came through"));
-        }
         Ok((self.sink.seen.take_longest(), result))
     }
 

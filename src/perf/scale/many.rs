@@ -129,9 +129,9 @@ impl Round<'_> {
             true => Err(Trouble::Interrupted),
             false => Ok(()),
         };
-        let (usual, ()) = self.pair.longest_wait(&self.crowd, wait)?;
+        let (usual, ()) = self.pair.longest_wait(&self.crowd, interrupt, wait)?;
         let (crowd, pair, host) = (&self.crowd, &self.pair, &mut self.host);
-        let (longest, used) = pair.longest_wait(crowd, || {
+        let (longest, used) = pair.longest_wait(crowd, interrupt, || {
             let before = host.cpu();
             sessions.iter().for_each(Client::leave);
             host.settle(PATIENCE, interrupt)?;

@@ -14,7 +14,9 @@ use zonda_transport::protocol::rx::{Context, Deliver};
 pub struct Seen {
     messages: AtomicU64,
     first: OnceLock<Instant>,
-    /// The longest time a message with the time in it was under way, in nanoseconds.
+    /// Messages with the time in them.
+    probes: AtomicU64,
+    /// The longest time that one of these was under way, in nanoseconds.
     longest: AtomicU64,
     answered: AtomicU32,
     ended: OnceLock<String>,
@@ -31,7 +33,12 @@ impl Seen {
         self.first.get().copied()
     }
 
-    /// The longest that one of them was under way since this was asked last.
+    /// Data messages with the time in them.
+    pub fn probes(&self) -> u64 {
+        self.probes.load(Ordering::Acquire)
+    }
+
+    /// The longest that one of these was under way since this was asked last.
     pub fn take_longest(&self) -> Duration {
         Duration::from_nanos(self.longest.swap(0, Ordering::AcqRel))
     }
@@ -92,6 +99,7 @@ impl Deliver for Watch {
             let now = u64::from_le_bytes(stamp(self.epoch));
             seen.longest
                 .fetch_max(now.saturating_sub(sent), Ordering::AcqRel);
+            seen.probes.fetch_add(1, Ordering::AcqRel);
         }
     }
 

@@ -49,7 +49,7 @@ const AROUND: f64 = 0.3;
 const HELP: &str = "\
 Examples:
   zonda perf thr                                       five sizes, peer to peer and routed
-  zonda perf thr --sizes 8..128M --topology p2p        every power of 8 from 8 B to 128 MiB
+  zonda perf thr --sizes 8..1G --topology p2p          every power of 8 from 8 B to 1 GiB
   zonda perf thr --sizes 8 --subscribers 50            one publisher, 50 subscribers
   zonda perf thr --sizes 8 --keys 10000                put on 10 000 keys in turn, no publisher declared
   zonda perf thr --with-zenoh peers/zenoh/target/release --json thr.json

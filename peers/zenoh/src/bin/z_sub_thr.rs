@@ -55,7 +55,9 @@ impl Rounds {
         }
         let now = Instant::now();
         let rate = self.per_round as f64 / (now - since).as_secs_f64();
-        line(format_args!("{rate:.0} msg/s"));
+        // of huge messages there may be less than one in a second
+        let decimals = if rate < 1000.0 { 3 } else { 0 };
+        line(format_args!("{rate:.decimals$} msg/s"));
         self.seen = 0;
         self.since = Some(now);
         self.left -= 1;
