@@ -6,7 +6,6 @@ use std::{
     future::{Future, poll_fn},
     io,
     pin::pin,
-    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -20,58 +19,57 @@ use super::Reading;
 const KEEP: Duration = Duration::from_secs(1);
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
-    /// One read to where the next bytes belong.
+    /// One read to where the next bytes belong. Meanwhile it lets go of memory that nobody has needed for a while.
     pub(super) async fn read_once<L: LinkRead>(&mut self, link: &mut L) -> io::Result<usize> {
-        let Some(lent) = self.receiver.lend() else {
-            let buffer = self.next_buffer();
-            let (result, buffer) = self.read_patiently(link, buffer).await;
-            self.put_back(buffer);
-            return result;
+        let lent = self.receiver.lend();
+        let lands = lent.is_some();
+        let (buffer, keeps_until) = match lent {
+            Some(Lent {
+                bytes,
+                filled,
+                spare,
+            }) => (RxBuf::over(bytes, filled, spare), None),
+            None => (self.next_buffer(), self.keeps_until()),
         };
-        let Lent {
-            bytes,
-            filled,
-            spare,
-        } = lent;
-        self.keeps_until = None;
-        let (result, buffer) = link.read(RxBuf::over(bytes, filled, spare)).await;
-        let (bytes, _) = buffer.into_bytes();
-        self.receiver
-            .give_back(bytes, *result.as_ref().unwrap_or(&0));
+        let (result, buffer) = {
+            // In a box, as it is rarely there and would make every reading task larger.
+            let mut over = keeps_until.map(|until| Box::pin(self.runtime.sleep_until(until)));
+            let mut reading = pin!(link.read(buffer));
+            poll_fn(|context| {
+                let done = reading.as_mut().poll(context);
+                if done.is_pending()
+                    && let Some(sleep) = &mut over
+                    && sleep.as_mut().poll(context).is_ready()
+                {
+                    over = None;
+                    self.receiver.defragmenter_mut().release();
+                }
+                done
+            })
+            .await
+        };
+        if lands {
+            self.keeps_until = None;
+            let received = *result.as_ref().unwrap_or(&0);
+            self.receiver.give_back(buffer.into_bytes().0, received);
+        } else {
+            self.put_back(buffer);
+        }
         result
     }
 
-    /// Reads, and meanwhile lets go of memory that nobody has needed for a while.
-    async fn read_patiently<L: LinkRead>(
-        &mut self,
-        link: &mut L,
-        buffer: RxBuf,
-    ) -> (io::Result<usize>, RxBuf) {
+    /// Until when to keep the memory of a large message, if there is any.
+    fn keeps_until(&mut self) -> Option<Instant> {
         if !self.receiver.defragmenter().keeps_much() {
-            return link.read(buffer).await;
+            return None;
         }
         let now = Instant::now();
         let until = *self.keeps_until.get_or_insert(now + KEEP);
-        if until <= now {
-            self.receiver.defragmenter_mut().release();
-            return link.read(buffer).await;
+        if until > now {
+            return Some(until);
         }
-        let mut reading = pin!(link.read(buffer));
-        let mut over = pin!(self.runtime.sleep_until(until));
-        let early = poll_fn(|context| {
-            if let Poll::Ready(done) = reading.as_mut().poll(context) {
-                return Poll::Ready(Some(done));
-            }
-            over.as_mut().poll(context).map(|()| None)
-        })
-        .await;
-        match early {
-            Some(done) => done,
-            None => {
-                self.receiver.defragmenter_mut().release();
-                reading.await
-            }
-        }
+        self.receiver.defragmenter_mut().release();
+        None
     }
 
     /// What the last read has brought to its place: hands on the message that it completes, and puts what follows where

@@ -65,7 +65,8 @@ pub struct Defragmenter {
     limits: ReassemblyLimits,
     /// Whether the First and Drop marks count (patch level 1 and up).
     marks: bool,
-    channels: [Unfinished; CHANNELS],
+    /// In a box, as a task that holds them by value is moved about with them.
+    channels: Box<[Unfinished]>,
     total_bytes: usize,
     spares: Spares,
     messages_discarded: u64,
@@ -85,7 +86,9 @@ impl Defragmenter {
         Defragmenter {
             limits,
             marks: patch >= 1,
-            channels: Default::default(),
+            channels: std::iter::repeat_with(Unfinished::default)
+                .take(CHANNELS)
+                .collect(),
             total_bytes: 0,
             spares: Spares::default(),
             messages_discarded: 0,
