@@ -11,6 +11,7 @@ mod probe;
 mod record;
 
 use std::io::Write;
+use std::sync::OnceLock;
 
 use probe::{Cost, Costs, costs, count};
 use record::{BOUND_PERCENT, Surroundings, is_off};
@@ -20,17 +21,20 @@ const ANEW: &str = "if that is meant to be, benches/instructions.sh --record put
 
 /// False, and a line that says so, where nothing can be counted.
 fn can_count() -> bool {
-    let can = callgrind::version().is_some();
-    if !can {
-        note("instructions are not counted: valgrind is not installed");
-    }
-    can
+    static CAN: OnceLock<bool> = OnceLock::new();
+    *CAN.get_or_init(|| {
+        let can = callgrind::version().is_some();
+        if !can {
+            note("instructions are not counted: valgrind is not installed");
+        }
+        can
+    })
 }
 
 /// One line past the test harness, which keeps what passing tests print.
 fn note(text: &str) {
     // a closed standard error is no reason to fail
-    let _ = writeln!(std::io::stderr(), "note: {text}");
+    let _ = std::io::stderr().write_all(format!("note: {text}\n").as_bytes());
 }
 
 fn line(name: &str, now: Option<&Cost>, recorded: Option<&Cost>) -> String {
