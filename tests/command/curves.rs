@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::examples::{check_sample, free_address, is_rate, router};
 use super::perf::Folder;
-use super::program::{Running, example, run, zonda};
+use super::program::{DEADLINE, Running, example, run, zonda};
 
 #[test]
 fn the_nodes_examples_count_what_each_other_and_the_sessions_publish() {
@@ -183,4 +183,35 @@ fn curves_refuse_in_one_line() {
             ended.err
         );
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_the_points_that_were_measured() {
+    let folder = Folder::new("curves-early");
+    let out = folder.file("out");
+    let flags =
+        "perf curves --sizes 8 --rates max --rounds 1000 --seconds 0.05 --topology p2p --out";
+    let arguments: Vec<&str> = flags.split(' ').chain([out.as_str()]).collect();
+    let mut curves = Running::start(&zonda(), &arguments);
+    let start = std::time::Instant::now();
+    let is_step = |line: &str| line.starts_with("2/");
+    while !curves
+        .errors
+        .recv_timeout(DEADLINE)
+        .is_ok_and(|line| is_step(&line))
+    {
+        assert!(start.elapsed() < DEADLINE, "no second step");
+    }
+    curves.signal("INT");
+    assert_eq!(curves.end().code(), Some(1));
+    let text = std::fs::read_to_string(format!("{out}/curves.json")).expect("the record");
+    let record: Value = serde_json::from_str(&text).expect("JSON");
+    let measured = |cell: &&Value| cell["metrics"]["rate"]["rounds"][0].is_number();
+    let cells = record["cells"].as_array().expect("cells");
+    assert!(cells.iter().filter(measured).count() >= 2, "{text}");
+    // a record is compared with itself, and nothing has changed
+    let file = format!("{out}/curves.json");
+    let ended = run(&zonda(), &["perf", "compare", &file, &file]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }

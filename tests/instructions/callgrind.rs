@@ -15,8 +15,10 @@ const BOUNDARY: &str = "zonda_probe::boundary*";
 pub struct Spent {
     /// Instructions in the program itself.
     pub own: u64,
-    /// Instructions in shared libraries, the C library's above all.
-    pub library: u64,
+    /// Instructions of the C library that move or compare memory.
+    pub memory: u64,
+    /// Its other instructions: the allocator's, which depend on what the heap looks like, and those around system calls.
+    pub other: u64,
     /// System calls.
     pub system_calls: u64,
 }
@@ -85,9 +87,21 @@ fn last_words(output: &Output) -> String {
 fn spent(text: &str, program: &Path) -> Spent {
     let program = program.display().to_string();
     let mut objects: HashMap<&str, bool> = HashMap::new();
-    let (mut is_own, mut repeats, mut sum) = (false, false, Spent::default());
+    let mut functions: HashMap<&str, bool> = HashMap::new();
+    let (mut is_own, mut is_memory, mut repeats) = (false, false, false);
+    let mut sum = Spent::default();
     for line in text.lines() {
-        if let Some((kind, object)) = line.split_once("ob=").filter(|(kind, _)| kind.len() < 2) {
+        if let Some((kind, function)) = line.split_once("fn=").filter(|(kind, _)| kind.len() < 2) {
+            let (number, name) = function.split_once(' ').unwrap_or((function, ""));
+            if !name.is_empty() {
+                functions.insert(number, name.trim_start_matches('_').starts_with("mem"));
+            }
+            if kind.is_empty() {
+                is_memory = functions.get(number).copied().unwrap_or_default();
+            }
+        } else if let Some((kind, object)) =
+            line.split_once("ob=").filter(|(kind, _)| kind.len() < 2)
+        {
             let (number, name) = object.split_once(' ').unwrap_or((object, ""));
             if !name.is_empty() {
                 objects.insert(number, name == program);
@@ -102,9 +116,10 @@ fn spent(text: &str, program: &Path) -> Spent {
         {
             let mut costs = line.split(' ').skip(1).map(|n| n.parse().unwrap_or(0));
             let instructions: u64 = costs.next().unwrap_or(0);
-            match is_own {
-                true => sum.own += instructions,
-                false => sum.library += instructions,
+            match (is_own, is_memory) {
+                (true, _) => sum.own += instructions,
+                (false, true) => sum.memory += instructions,
+                (false, false) => sum.other += instructions,
             }
             sum.system_calls += costs.next().unwrap_or(0);
         }
@@ -116,11 +131,12 @@ fn spent(text: &str, program: &Path) -> Spent {
 fn costs_go_to_the_object_that_spent_them() {
     let part = "version: 1\nevents: Ir sysCount sysTime\n\nob=(1) /bin/probe\nfl=(1) a.rs\nfn=(1) a\n10 5\n+1 7\n\
                 cob=(2) /lib/libc.so.6\ncfn=(2) memcpy\ncalls=1 0\n+2 100 1 3\n\nob=(2)\nfn=(2)\n0 98\n* 2 1 3\n\n\
-                ob=(1)\nfn=(3) b\n-4 1\ntotals: 113 1 3\n";
+                fn=(4) malloc\n0 9\n\nob=(1)\nfn=(3) b\n-4 1\ntotals: 122 1 3\n";
     let spent = spent(part, Path::new("/bin/probe"));
     let expected = Spent {
         own: 13,
-        library: 100,
+        memory: 100,
+        other: 9,
         system_calls: 1,
     };
     assert_eq!(spent, expected);

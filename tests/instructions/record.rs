@@ -93,7 +93,8 @@ pub fn read() -> (Surroundings, Costs) {
     let figure = |case: &Value, name: &str| case[name].as_f64().expect("a figure");
     let cost = |case: &Value| Cost {
         own: figure(case, "own"),
-        library: figure(case, "library"),
+        memory: figure(case, "memory"),
+        other: figure(case, "other"),
         system_calls: figure(case, "system_calls"),
     };
     let costs = counts.iter().map(|(name, case)| (name.clone(), cost(case)));
@@ -105,8 +106,8 @@ pub fn write(here: &Surroundings, costs: &Costs) {
     let rounded = |figure: f64| (figure * 1e4).round() / 1e4;
     let case = |cost: &Cost| {
         json!({
-            "own": rounded(cost.own), "library": rounded(cost.library),
-            "system_calls": rounded(cost.system_calls),
+            "own": rounded(cost.own), "memory": rounded(cost.memory),
+            "other": rounded(cost.other), "system_calls": rounded(cost.system_calls),
         })
     };
     let counts = costs.iter().map(|(name, cost)| (name.clone(), case(cost)));

@@ -4,8 +4,9 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
+use crate::perf::page::Unit;
 use crate::perf::rank::p_value;
-use crate::perf::record::{Cell, Record};
+use crate::perf::record::{Cell, Record, X};
 use crate::perf::result::Spread;
 use crate::perf::table::short;
 use crate::perf::thr::plan::system_name::{NODE, ZONDA};
@@ -36,7 +37,7 @@ pub fn table(record: &Record) -> String {
     let head = ["case", "at"].into_iter().chain(systems.iter().copied());
     table.set_header(head.chain(["session"]));
     for row in rows {
-        let x = row.x.as_ref().map(|x| format!("{} {}", x.value, x.unit));
+        let x = row.x.as_ref().map(place);
         let mut line = vec![row.case.clone(), x.unwrap_or_default()];
         let of = |system: &str| {
             let same = |c: &&Cell| c.system == system && c.case == row.case && c.x == row.x;
@@ -60,6 +61,13 @@ pub fn table(record: &Record) -> String {
     table.to_string()
 }
 
+fn place(x: &X) -> String {
+    match Unit::named(&x.unit) {
+        Unit::Count => format!("{} {}", Unit::Count.label(x.value), x.unit),
+        unit => unit.label(x.value),
+    }
+}
+
 fn figure(cell: &Cell) -> String {
     match (cell.median("p50"), cell.median("p99")) {
         (Some(p50), Some(p99)) => format!("{p50:.1} / {p99:.1}"),
@@ -74,7 +82,9 @@ fn price(session: &Cell, node: &Cell) -> String {
     let (Some(with), Some(without)) = (median(&session), median(&node)) else {
         return NONE.into();
     };
-    let more = format!("{:+.0} ns", with - without);
+    let difference = with - without;
+    let sign = if difference < 0.0 { '-' } else { '+' };
+    let more = format!("{sign}{}", Unit::Nanos.label(difference.abs()));
     match p_value(&session, &node) < CHANCE {
         true => more,
         false => format!("({more})"),
@@ -126,7 +136,7 @@ mod tests {
             "20.0M",
             "25.0M",
             "-",
-            "+11 ns",
+            "+11.4 ns",
             "",
         ];
         assert_eq!(lines[2], first, "{table}");
@@ -145,6 +155,6 @@ mod tests {
         for end in ["cpu_sender", "cpu_receiver"] {
             session.add(end, "ns/msg", Better::Lower, 20.0);
         }
-        assert_eq!(price(&session, node), "(+11 ns)");
+        assert_eq!(price(&session, node), "(+10.9 ns)");
     }
 }

@@ -192,8 +192,9 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let (bytes, filled) = (self.block.0.capacity(), self.block.0.filled().len());
         let wanted = block_bytes(bytes, filled, filled - self.consumed);
         if wanted != bytes {
-            self.pool = Vec::new();
-        } else if let Some(block) = Arc::get_mut(&mut self.block) {
+            return self.resized(wanted);
+        }
+        if let Some(block) = Arc::get_mut(&mut self.block) {
             let mut buffer = block.0.take();
             if self.consumed == buffer.filled().len() {
                 buffer.clear();
@@ -204,20 +205,34 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             }
             return buffer;
         }
-        let mut fresh = self.unused_block(wanted);
+        let mut fresh = self.unused_block();
         let left = self.block.0.filled().get(self.consumed..).unwrap_or(&[]);
         fresh.spare_mut()[..left.len()].copy_from_slice(left);
         fresh.advance(left.len());
         self.consumed = 0;
         let held = std::mem::take(&mut self.block);
-        if wanted == bytes && self.pool.len() < POOL_MAX {
+        if self.pool.len() < POOL_MAX {
             self.pool.push(held);
         }
         fresh
     }
 
-    /// A buffer that no sample refers to any more, else a new one.
-    fn unused_block(&mut self, bytes: usize) -> RxBuf {
+    /// A buffer of another size that starts with the unfinished batch. Those that samples hold are left to them.
+    #[cold]
+    #[inline(never)]
+    fn resized(&mut self, bytes: usize) -> RxBuf {
+        self.pool = Vec::new();
+        let held = std::mem::take(&mut self.block);
+        let left = held.0.filled().get(self.consumed..).unwrap_or(&[]);
+        let mut fresh = RxBuf::new(bytes);
+        fresh.spare_mut()[..left.len()].copy_from_slice(left);
+        fresh.advance(left.len());
+        self.consumed = 0;
+        fresh
+    }
+
+    /// A buffer that no sample refers to any more, else a new one of the same size.
+    fn unused_block(&mut self) -> RxBuf {
         let unused = self
             .pool
             .iter()
@@ -229,7 +244,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             buffer.clear();
             return buffer;
         }
-        RxBuf::new(bytes)
+        RxBuf::new(self.block.0.capacity())
     }
 
     fn put_back(&mut self, buffer: RxBuf) {
