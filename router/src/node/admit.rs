@@ -193,7 +193,12 @@ impl Shared {
 }
 
 impl State {
-    pub(super) fn add_face(&mut self, status: LinkStatus, outbox: Arc<Outbox>, dialed: bool) -> FaceId {
+    pub(super) fn add_face(
+        &mut self,
+        status: LinkStatus,
+        outbox: Arc<Outbox>,
+        dialed: bool,
+    ) -> FaceId {
         let info = FaceInfo {
             zid: status.zid,
             whatami: status.whatami,
