@@ -74,14 +74,9 @@ impl Passing {
     pub fn into_result(self) -> Result<Outcome, PublishError> {
         match self.unusual {
             None => Ok(self.passed.into()),
-            Some(unusual) => unpack(unusual),
+            Some(unusual) => *unusual,
         }
     }
-}
-
-#[cold]
-fn unpack(unusual: Box<Result<Outcome, PublishError>>) -> Result<Outcome, PublishError> {
-    *unusual
 }
 
 impl From<Passed> for Outcome {

@@ -92,11 +92,6 @@ impl PublisherPutBuilder<'_> {
     }
 }
 
-#[cold]
-fn unusually(unusual: Box<Result<Outcome, PublishError>>) -> Result<Outcome, PublishError> {
-    forgive_drop(*unusual)
-}
-
 impl Wait for PublisherPutBuilder<'_> {
     type To = Result<Outcome, PublishError>;
 
@@ -119,7 +114,7 @@ impl Wait for PublisherPutBuilder<'_> {
         let passing = face.publish_plain(&plain, limit);
         match passing.unusual {
             None => Ok(passing.passed.into()),
-            Some(unusual) => unusually(unusual),
+            Some(unusual) => forgive_drop(*unusual),
         }
     }
 }
