@@ -1,12 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Counts the instructions per encoded and decoded message, ours and the reference's, with callgrind.
-# Each program runs at two counts; the difference leaves out its start and end.
+# Counts instructions with callgrind.
 #
-# usage: benches/instructions.sh [CASE...]       needs valgrind
+# usage: benches/instructions.sh [CASE...]    per encoded and decoded message, ours and the reference's
+#        benches/instructions.sh --check      of the message path: those on record hold within two percent
+#        benches/instructions.sh --record     puts those of the message path on record, benches/instructions.json
+#
+# needs valgrind
 set -eu
 cd "$(dirname "$0")/.."
 command -v valgrind >/dev/null || { echo "instructions.sh: valgrind is not installed" >&2; exit 1; }
+case ${1:-} in
+--check) exec cargo test --quiet --test instructions ;;
+--record) ZONDA_INSTRUCTIONS=record exec cargo test --quiet --test instructions counts_are_those_on_record ;;
+esac
+# Each program runs at two counts; the difference leaves out its start and end.
 cargo build --quiet --profile bench -p zonda-codec --example codec_instructions
 target=${CARGO_TARGET_DIR:-target}
 program=$target/release/examples/codec_instructions

@@ -7,14 +7,14 @@
 //! ```
 
 mod arguments;
+mod measure;
 
 use std::process::ExitCode;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
-use serde_json::json;
+use measure::Schedule;
 use zonda::Wait;
 use zonda::bytes::ZBytes;
 use zonda::handlers::FifoChannelHandler;
@@ -28,8 +28,6 @@ const RETRY: Duration = Duration::from_millis(200);
 const CONTACT: Duration = Duration::from_secs(10);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(10);
-/// A sleep may last about this much longer than asked; the rest of a pause is spun away.
-const SLEEP_SLACK: Duration = Duration::from_micros(100);
 
 /// Sends messages of SIZE bytes one after the other and prints each round trip.
 #[derive(Parser)]
@@ -77,21 +75,18 @@ fn ping(cli: Cli) -> Result<(), Failure> {
     }
 
     let mut samples = Vec::new();
-    let start = Instant::now();
-    for i in 0..cli.samples {
-        if let Some(interval) = cli.interval {
-            // the schedule is absolute: one late answer does not delay the messages after it
-            wait_until(start + Duration::from_secs_f64(interval.as_secs_f64() * i as f64));
-        }
+    let schedule = Schedule::start(cli.interval);
+    for number in 0..cli.samples {
+        schedule.wait_for(number);
         if interrupt.happened() {
             break;
         }
         samples.push(trip.go()?);
     }
-    let took = start.elapsed();
+    let took = schedule.elapsed();
 
-    report(&cli, &samples);
-    summary(&cli, samples, took);
+    measure::print_samples(cli.size, &samples, cli.connection.json);
+    measure::print_summary(cli.size, samples, (&schedule, took), cli.connection.json);
     session.close().wait()?;
     Ok(())
 }
@@ -135,63 +130,4 @@ impl RoundTrip<'_> {
         }
         Ok(())
     }
-}
-
-fn wait_until(when: Instant) {
-    let left = when.saturating_duration_since(Instant::now());
-    if left > SLEEP_SLACK {
-        thread::sleep(left - SLEEP_SLACK);
-    }
-    while Instant::now() < when {
-        std::hint::spin_loop();
-    }
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_nanos() as f64 / 1e3
-}
-
-fn report(cli: &Cli, samples: &[Duration]) {
-    let size = cli.size;
-    for (seq, rtt) in samples.iter().enumerate() {
-        let (rtt, lat) = (micros(*rtt), micros(*rtt) / 2.0);
-        if cli.connection.json {
-            let line = json!({"size": size, "seq": seq, "rtt_us": rtt, "lat_us": lat});
-            arguments::print(format_args!("{line}"));
-        } else {
-            arguments::print(format_args!(
-                "{size} bytes: seq={seq} rtt={rtt:.1}µs lat={lat:.1}µs"
-            ));
-        }
-    }
-}
-
-fn summary(cli: &Cli, mut samples: Vec<Duration>, took: Duration) {
-    samples.sort();
-    let [p50, p90, p99, p999, max] =
-        [0.5, 0.9, 0.99, 0.999, 1.0].map(|share| micros(percentile(&samples, share)));
-    let rate = samples.len() as f64 / took.as_secs_f64();
-    if cli.connection.json {
-        let line = json!({
-            "size": cli.size, "samples": samples.len(), "per_s": rate,
-            "p50_us": p50, "p90_us": p90, "p99_us": p99, "p99.9_us": p999, "max_us": max,
-        });
-        return arguments::print(format_args!("{line}"));
-    }
-    arguments::print(format_args!(
-        "{} bytes: p50={p50:.1}µs p90={p90:.1}µs p99={p99:.1}µs p99.9={p999:.1}µs max={max:.1}µs",
-        cli.size
-    ));
-    if let Some(interval) = cli.interval.filter(|i| !i.is_zero()) {
-        let wanted = 1.0 / interval.as_secs_f64();
-        arguments::print(format_args!(
-            "wanted {wanted:.1} round trips/s, achieved {rate:.1}"
-        ));
-    }
-}
-
-/// The smallest sample that at least `share` (0 to 1) of the sorted samples do not exceed.
-fn percentile(sorted: &[Duration], share: f64) -> Duration {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied().unwrap_or_default()
 }

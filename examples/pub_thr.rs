@@ -7,13 +7,13 @@
 //! ```
 
 mod arguments;
+mod measure;
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
-use serde_json::json;
 use zonda::Wait;
 use zonda::bytes::ZBytes;
 use zonda::qos::{CongestionControl, Priority};
@@ -65,21 +65,11 @@ fn publish(cli: Cli) -> Result<(), Failure> {
         publisher.put(payload.clone()).wait()?;
         sent += 1;
         if cli.print && sent == cli.number {
-            report(sent, since.elapsed().as_secs_f64(), cli.connection.json);
+            measure::print_rate(sent, since.elapsed().as_secs_f64(), cli.connection.json);
             sent = 0;
             since = Instant::now();
         }
     }
     session.close().wait()?;
     Ok(())
-}
-
-fn report(messages: u64, seconds: f64, as_json: bool) {
-    let rate = messages as f64 / seconds;
-    if as_json {
-        let line = json!({"messages": messages, "seconds": seconds, "msg_per_s": rate});
-        arguments::print(format_args!("{line}"));
-    } else {
-        arguments::print(format_args!("{rate:.0} msg/s"));
-    }
 }

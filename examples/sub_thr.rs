@@ -2,15 +2,13 @@
 //! Counts the messages on `test/thr`, which `pub_thr` publishes, and prints the rate of each round.
 
 mod arguments;
+mod measure;
 
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
-use serde_json::json;
+use measure::Rounds;
 use zonda::Wait;
 
 /// Counts messages and prints `<number> msg/s` once per round.
@@ -51,7 +49,7 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
             let Some((seconds, is_last)) = rounds.count() else {
                 return;
             };
-            report(cli.number, seconds, cli.connection.json);
+            measure::print_rate(cli.number, seconds, cli.connection.json);
             if is_last {
                 last_round.raise();
             }
@@ -62,50 +60,4 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
     subscriber.undeclare().wait()?;
     session.close().wait()?;
     Ok(())
-}
-
-/// Rounds follow each other without a gap; the first message of all starts the clock.
-struct Rounds {
-    size: u64,
-    seen: AtomicU64,
-    /// When the round began, and how many are left.
-    state: Mutex<(Option<Instant>, u64)>,
-}
-
-impl Rounds {
-    fn new(size: u64, rounds: u64) -> Self {
-        // one less than nothing: the first message is not counted, it starts the clock
-        Rounds {
-            size,
-            seen: AtomicU64::new(u64::MAX),
-            state: Mutex::new((None, rounds)),
-        }
-    }
-
-    /// Counts one message. At the end of a round, its seconds and whether it was the last.
-    fn count(&self) -> Option<(f64, bool)> {
-        let seen = self.seen.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        if seen != 0 && seen != self.size {
-            return None;
-        }
-        let now = Instant::now();
-        let mut state = self.state.lock().ok()?;
-        let (began, left) = &mut *state;
-        let seconds = began
-            .replace(now)
-            .map(|began| (now - began).as_secs_f64())?;
-        self.seen.fetch_sub(self.size, Ordering::Relaxed);
-        *left = left.checked_sub(1)?;
-        Some((seconds, *left == 0))
-    }
-}
-
-fn report(messages: u64, seconds: f64, as_json: bool) {
-    let rate = messages as f64 / seconds;
-    if as_json {
-        let line = json!({"messages": messages, "seconds": seconds, "msg_per_s": rate});
-        arguments::print(format_args!("{line}"));
-    } else {
-        arguments::print(format_args!("{rate:.0} msg/s"));
-    }
 }

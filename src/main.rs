@@ -4,6 +4,8 @@
 
 #[path = "../examples/arguments/mod.rs"]
 mod arguments;
+#[path = "../examples/node/mod.rs"]
+mod node;
 mod perf;
 mod tools;
 

@@ -42,6 +42,7 @@ pub mod payload;
 pub mod qos;
 pub mod reader;
 pub mod scouting;
+pub mod short;
 pub mod timestamp;
 pub mod transport;
 pub mod wire_expr;
@@ -59,8 +60,8 @@ pub use key_expr::{KeyExpr, KeyExprError};
 pub use linkstate::{LinkState, LinkStateList, LinkStates, Numbers};
 pub use locator::{Endpoint, EndpointError, Locator};
 pub use network::{
-    Declaration, Declare, Interest, InterestMode, InterestOptions, NetworkMessage, Oam, OamBody,
-    Push, QueryableInfo, Request, Response, ResponseFinal, Target, TsStack,
+    Again, Declaration, Declare, Interest, InterestMode, InterestOptions, NetworkMessage, Oam,
+    OamBody, Push, PushRun, QueryableInfo, Request, Response, ResponseFinal, Target, TsStack,
 };
 pub use payload::Payload;
 pub use qos::{CongestionControl, Priority, Qos, Reliability};

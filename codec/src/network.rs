@@ -11,6 +11,7 @@ mod push;
 mod request;
 mod response;
 mod response_final;
+mod run;
 mod ts_stack;
 
 pub use declare::{Declaration, Declare, QueryableInfo};
@@ -20,6 +21,7 @@ pub use push::Push;
 pub use request::{Request, Target};
 pub use response::Response;
 pub use response_final::ResponseFinal;
+pub use run::{Again, PushRun};
 pub use ts_stack::TsStack;
 
 use crate::{

@@ -51,6 +51,12 @@ impl<'a> Reader<'a> {
         self.rest.first().copied()
     }
 
+    /// The next `N` bytes, not consumed.
+    #[inline(always)]
+    pub fn front<const N: usize>(&self) -> Option<&'a [u8; N]> {
+        self.rest.first_chunk()
+    }
+
     /// The bytes read since `mark`, an earlier copy of this reader; empty if it is not one.
     #[inline]
     pub fn since(&self, mark: Reader<'a>) -> &'a [u8] {

@@ -93,7 +93,7 @@ impl Timestamp {
     /// [`EncodeError`] if it does not fit.
     #[inline]
     pub fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        writer.vle(self.time.0)?;
+        writer.vle_long(self.time.0)?;
         self.id.write_sized(writer)
     }
 

@@ -169,6 +169,24 @@ impl<'b> Writer<'b> {
         }
     }
 
+    /// As [`Writer::vle`], made for numbers that take all nine bytes, as the time of a timestamp does.
+    ///
+    /// # Errors
+    /// [`EncodeError::NoRoom`].
+    #[inline(always)]
+    pub fn vle_long(&mut self, value: u64) -> Result<(), EncodeError> {
+        if value >> 56 == 0 {
+            return self.vle(value);
+        }
+        let room = self.buffer.get_mut(self.position..);
+        let room = room.and_then(<[u8]>::first_chunk_mut::<9>);
+        let [front @ .., last] = room.ok_or(EncodeError::NoRoom)?;
+        *front = (split_groups(value) | CONTINUE).to_le_bytes();
+        *last = (value >> 56) as u8;
+        self.position += 9;
+        Ok(())
+    }
+
     /// A byte string: its length as a variable-length number, then the bytes.
     #[inline]
     pub fn bytes_vle(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
@@ -261,10 +279,13 @@ fn split_groups(value: u64) -> u64 {
     (quads & 0x007f_007f_007f_007f) | ((quads & 0x3f80_3f80_3f80_3f80) << 1)
 }
 
+/// "More follows", in each byte.
+const CONTINUE: u64 = 0x8080_8080_8080_8080;
+
 /// The "more" bit in every byte but the last of a number of `length` (2 to 9) bytes.
 #[inline]
 fn continue_bits(length: usize) -> u64 {
-    0x8080_8080_8080_8080 >> (8 * (9 - length.clamp(2, 9)))
+    CONTINUE >> (8 * (9 - length.clamp(2, 9)))
 }
 
 #[cfg(test)]

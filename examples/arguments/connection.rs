@@ -48,7 +48,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Opens a session as these flags say. Log lines go to standard error, by `RUST_LOG`.
+    /// Opens a session as these flags say, and [logs](log).
     pub fn open(&self) -> Result<Session, Failure> {
         let config = self.to_config()?;
         log();
@@ -103,7 +103,8 @@ fn usage(flag: &str, error: impl std::fmt::Display) -> Failure {
     Failure::Usage(format!("{flag}: {error}"))
 }
 
-fn log() {
+/// Log lines go to standard error, by `RUST_LOG`.
+pub fn log() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     // an error means that somebody else logs already
     let _ = tracing_subscriber::fmt()

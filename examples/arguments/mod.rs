@@ -18,7 +18,7 @@ mod outcome;
 mod reach;
 mod values;
 
-pub use connection::Connection;
+pub use connection::{Connection, log};
 pub use interrupt::Interrupt;
 pub use outcome::{Failure, finish, one_line, parse, print, run};
 pub use reach::{HELP as REACH_HELP, Reach};

@@ -68,6 +68,11 @@ impl Hlc {
 
     /// A timestamp later than all before: the time `now` if it is later, else the next after the latest.
     pub fn new_timestamp(&self, now: Ntp64) -> Timestamp {
+        Timestamp::new(self.new_times(now, 1), self.id)
+    }
+
+    /// The first of `count` times of timestamps, each later than all before: the others follow it directly, in steps of 1.
+    pub fn new_times(&self, now: Ntp64, count: u64) -> Ntp64 {
         let clock = now.0 & !COUNTER;
         let next = |last: u64| {
             if clock > last & !COUNTER {
@@ -76,8 +81,8 @@ impl Hlc {
                 last.saturating_add(1)
             }
         };
-        let last = self.advance(next);
-        Timestamp::new(Ntp64(next(last)), self.id)
+        let last = self.advance(|last| next(last).saturating_add(count.saturating_sub(1)));
+        Ntp64(next(last))
     }
 
     /// Learns of a timestamp made elsewhere, so that later ones made here come after it.
@@ -151,6 +156,17 @@ mod tests {
         let clock = clock();
         let times: Vec<_> = (0..100).map(|_| clock.new_timestamp(at(0))).collect();
         assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn times_in_a_row_are_taken_as_a_whole() {
+        let clock = clock();
+        let first = clock.new_times(at(10), 64);
+        assert_eq!(first.0, at(10).0 & !0xf);
+        let second = clock.new_times(at(10), 64);
+        assert_eq!(second.0, first.0 + 64);
+        assert_eq!(clock.new_timestamp(at(10)).time().0, first.0 + 128);
+        assert_eq!(clock.new_times(at(11), 2).0, at(11).0 & !0xf);
     }
 
     #[test]

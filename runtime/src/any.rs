@@ -62,7 +62,7 @@ impl AnyRuntime {
     /// [`io::ErrorKind::Unsupported`] when the kind is not compiled in, [`io::ErrorKind::InvalidInput`] when an option
     /// does not fit the system or the kind, or the system's error when no thread or descriptor is left.
     pub fn start(kind: RuntimeKind, options: &RuntimeOptions) -> io::Result<AnyRuntime> {
-        match kind {
+        let runtime = match kind {
             RuntimeKind::Tokio => TokioRuntime::start_multi_thread(options).map(AnyRuntime::Tokio),
             RuntimeKind::TokioCurrent => {
                 TokioRuntime::start_current_thread(options).map(AnyRuntime::Tokio)
@@ -71,7 +71,19 @@ impl AnyRuntime {
             RuntimeKind::AsyncStd => AsyncStdRuntime::start(options).map(AnyRuntime::AsyncStd),
             RuntimeKind::Threads => ThreadsRuntime::start(options).map(AnyRuntime::Threads),
             RuntimeKind::Uring => fallback::start_uring(options),
+        }?;
+        if !options.spin.is_zero() && !runtime.can_spin() {
+            tracing::warn!(
+                "runtime {} has no busy poll: runtime_spin_us has no effect (threads, tokio and tokio-current have it)",
+                runtime.name()
+            );
         }
+        Ok(runtime)
+    }
+
+    /// Whether [`RuntimeOptions::spin`] means anything to it.
+    fn can_spin(&self) -> bool {
+        matches!(self, AnyRuntime::Tokio(_) | AnyRuntime::Threads(_))
     }
 
     /// Uses the application's tokio runtime; see [`TokioRuntime::from_handle`].

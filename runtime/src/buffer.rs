@@ -11,30 +11,54 @@ use std::fmt;
 /// Moving an `RxBuf` moves a few words, never the bytes. Its capacity is chosen once and never grows.
 #[derive(Default)]
 pub struct RxBuf {
-    block: Box<[u8]>,
+    block: Vec<u8>,
     filled: usize,
+    /// Where the spare part ends; never beyond the block.
+    end: usize,
 }
 
 impl RxBuf {
     /// A buffer of `capacity` bytes, all spare. Allocates zeroed memory once.
     pub fn new(capacity: usize) -> Self {
         RxBuf {
-            block: vec![0; capacity].into_boxed_slice(),
+            block: vec![0; capacity],
             filled: 0,
+            end: capacity,
         }
     }
 
-    /// Takes the buffer apart: the block, and how much of it is filled.
-    #[cfg(all(feature = "uring", target_os = "linux"))]
-    pub(crate) fn into_parts(self) -> (Box<[u8]>, usize) {
+    /// A buffer over the caller's own bytes, of which the first `filled` count as received and at most `spare` more may
+    /// be: what lies behind them is left alone.
+    ///
+    /// # Panics
+    /// When `bytes` holds fewer than `filled` bytes.
+    pub fn over(bytes: Vec<u8>, filled: usize, spare: usize) -> Self {
+        let end = filled.saturating_add(spare).min(bytes.len());
+        assert!(filled <= end, "{filled} filled of {} bytes", bytes.len());
+        RxBuf {
+            block: bytes,
+            filled,
+            end,
+        }
+    }
+
+    /// Gives the bytes back: all of them, and how many are filled.
+    pub fn into_bytes(self) -> (Vec<u8>, usize) {
         (self.block, self.filled)
+    }
+
+    /// Takes the buffer apart: the block, and the range of it that is spare.
+    #[cfg(all(feature = "uring", target_os = "linux"))]
+    pub(crate) fn into_parts(self) -> (Vec<u8>, std::ops::Range<usize>) {
+        (self.block, self.filled..self.end)
     }
 
     /// Undoes [`RxBuf::into_parts`].
     #[cfg(all(feature = "uring", target_os = "linux"))]
-    pub(crate) fn from_parts(block: Box<[u8]>, filled: usize) -> Self {
-        assert!(filled <= block.len(), "{filled} of {} bytes", block.len());
-        RxBuf { block, filled }
+    pub(crate) fn from_parts(block: Vec<u8>, spare: std::ops::Range<usize>) -> Self {
+        let std::ops::Range { start: filled, end } = spare;
+        assert!(filled <= end && end <= block.len(), "{filled}..{end}");
+        RxBuf { block, filled, end }
     }
 
     /// The bytes received so far.
@@ -52,7 +76,7 @@ impl RxBuf {
     /// The room that is left; always initialised, with unspecified content.
     #[inline]
     pub fn spare_mut(&mut self) -> &mut [u8] {
-        &mut self.block[self.filled..]
+        &mut self.block[self.filled..self.end]
     }
 
     /// Counts `n` more bytes, just written at the front of the spare part, as filled.
@@ -62,7 +86,7 @@ impl RxBuf {
     #[inline]
     pub fn advance(&mut self, n: usize) {
         assert!(
-            n <= self.block.len() - self.filled,
+            n <= self.end - self.filled,
             "advance by {n} past the buffer's end"
         );
         self.filled += n;
@@ -81,17 +105,17 @@ impl RxBuf {
     #[inline]
     pub fn set_filled(&mut self, n: usize) {
         assert!(
-            n <= self.block.len(),
+            n <= self.end,
             "{n} bytes filled in a buffer of {}",
-            self.block.len()
+            self.end
         );
         self.filled = n;
     }
 
-    /// The size of the block in bytes.
+    /// How many bytes may be filled.
     #[inline]
     pub fn capacity(&self) -> usize {
-        self.block.len()
+        self.end
     }
 
     /// Forgets the first `n` filled bytes and moves the rest to the front (one `copy_within`).
@@ -118,12 +142,7 @@ impl RxBuf {
 
 impl fmt::Debug for RxBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "RxBuf({} of {} bytes filled)",
-            self.filled,
-            self.block.len()
-        )
+        write!(f, "RxBuf({} of {} bytes filled)", self.filled, self.end)
     }
 }
 
@@ -157,6 +176,17 @@ mod tests {
         let mut moved = b.take();
         assert_eq!(b.capacity(), 0);
         assert_eq!(moved.spare_mut().as_ptr(), before);
+    }
+
+    #[test]
+    fn lent_bytes_are_filled_no_further_than_allowed() {
+        let mut b = RxBuf::over(vec![1, 2, 3, 4, 5], 1, 2);
+        assert_eq!((b.capacity(), b.filled()), (3, &[1][..]));
+        assert_eq!(b.spare_mut().len(), 2);
+        b.spare_mut()[0] = 9;
+        b.advance(1);
+        assert_eq!(b.into_bytes(), (vec![1, 9, 3, 4, 5], 2));
+        assert_eq!(RxBuf::over(vec![1, 2], 2, 7).spare_mut().len(), 0);
     }
 
     #[test]

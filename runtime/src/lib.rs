@@ -80,6 +80,8 @@ mod resolve;
 mod segments;
 #[cfg(feature = "smol")]
 mod smol;
+#[cfg(any(feature = "tokio", all(feature = "threads", unix)))]
+mod spin;
 #[cfg(all(feature = "threads", unix))]
 mod threads;
 #[cfg_attr(

@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::time::Duration;
 use std::{error, fmt};
 
 /// How to start a runtime.
@@ -21,6 +22,11 @@ pub struct RuntimeOptions {
     /// Of [`crate::RuntimeKind::Uring`]: whether to fail where the system has no usable io_uring, instead of falling back to
     /// another runtime with a warning. Default: fall back.
     pub uring_required: bool,
+    /// The bounded busy poll: before a thread sleeps until a peer sends something, it asks the socket again and again for
+    /// this long since the peer's last bytes. A message that comes meanwhile needs no wake-up; a processor is busy
+    /// meanwhile, one for each link. Zero (default): it sleeps at once. Of `threads`, `tokio` and `tokio-current` only: the
+    /// others say so once and sleep.
+    pub spin: Duration,
 }
 
 impl Default for RuntimeOptions {
@@ -31,6 +37,7 @@ impl Default for RuntimeOptions {
             cpus: Vec::new(),
             scheduling: Scheduling::Inherit,
             uring_required: false,
+            spin: Duration::ZERO,
         }
     }
 }

@@ -7,6 +7,10 @@
 //! socket), the thread waits for all of it in poll(2), or parked if there is no socket. Thus futures compose here as
 //! anywhere else.
 //!
+//! With [`RuntimeOptions::spin`], a read that would wait in the kernel asks without waiting for a while first. Between two
+//! questions its thread lets others have the processor, so that on a full machine it does not take the time of those it
+//! waits for.
+//!
 //! Two exceptions to a thread for each task: tasks started by [`Runtime::spawn_brief`] share one per label, and
 //! futures of this backend that are polled by somebody else's executor, or parked for by [`crate::block_on`], have
 //! their waiting done by one thread `zonda-wait`. Both kinds of thread end a second after they have nothing left to do.
@@ -33,6 +37,7 @@ use socket2::{Domain, Socket, Type};
 use self::core::Core;
 pub use self::stream::{ThreadsRead, ThreadsWrite};
 use crate::placement::Placement;
+use crate::spin::Spin;
 use crate::{PreciseTimer, Runtime, RuntimeOptions, resolve};
 
 /// Blocking sockets and a thread for each task.
@@ -63,7 +68,8 @@ impl ThreadsRuntime {
     /// # Errors
     /// Those of an option that this system refuses.
     pub fn start(options: &RuntimeOptions) -> io::Result<Self> {
-        let core = Arc::new(Core::new(Placement::check(options)?));
+        let core = Core::new(Placement::check(options)?, Spin::new(options.spin));
+        let core = Arc::new(core);
         let owner = Arc::new(Owner(Arc::clone(&core)));
         Ok(ThreadsRuntime {
             core,

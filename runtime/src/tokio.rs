@@ -27,6 +27,7 @@ use ::tokio::runtime::{Builder, Handle};
 pub use self::stream::{TokioRead, TokioWrite};
 pub use self::timer::TokioTimer;
 use crate::placement::Placement;
+use crate::spin::Spin;
 use crate::{Runtime, RuntimeOptions, oneshot, park, resolve};
 
 /// A tokio runtime: an own one, or the application's.
@@ -36,6 +37,8 @@ use crate::{Runtime, RuntimeOptions, oneshot, park, resolve};
 pub struct TokioRuntime {
     handle: Handle,
     name: &'static str,
+    /// The busy poll; none on the application's.
+    spin: Spin,
     /// Stops the runtime when the last clone is dropped; `None` for the application's.
     _owner: Option<Arc<Owner>>,
 }
@@ -85,6 +88,7 @@ impl TokioRuntime {
         Ok(TokioRuntime {
             handle,
             name: "tokio",
+            spin: Spin::new(options.spin),
             _owner: Some(Arc::new(Owner::MultiThread(Some(runtime)))),
         })
     }
@@ -112,6 +116,7 @@ impl TokioRuntime {
         Ok(TokioRuntime {
             handle,
             name: "tokio-current",
+            spin: Spin::new(options.spin),
             _owner: Some(owner),
         })
     }
@@ -124,6 +129,7 @@ impl TokioRuntime {
         TokioRuntime {
             handle,
             name: "tokio",
+            spin: Spin::default(),
             _owner: None,
         }
     }
@@ -208,7 +214,8 @@ impl Runtime for TokioRuntime {
     fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(TokioRead, TokioWrite)> {
         stream.set_nonblocking(true)?;
         let _context = self.handle.enter();
-        Ok(stream::split(::tokio::net::TcpStream::from_std(stream)?))
+        let stream = ::tokio::net::TcpStream::from_std(stream)?;
+        Ok(stream::split(stream, self.spin))
     }
 
     fn release_tcp(&self, read: TokioRead, write: TokioWrite) -> io::Result<TcpStream> {

@@ -23,6 +23,15 @@ fn alone<R>(runtime: io::Result<R>) -> io::Result<Running<R>> {
     Ok((runtime?, Box::new(())))
 }
 
+/// The same with a busy poll that is longer than most waits here.
+#[allow(dead_code)]
+fn busy(options: &RuntimeOptions) -> RuntimeOptions {
+    RuntimeOptions {
+        spin: std::time::Duration::from_millis(2),
+        ..options.clone()
+    }
+}
+
 suite! {
     #[cfg(feature = "tokio")]
     tokio_multi_thread: Backend {
@@ -92,6 +101,24 @@ suite! {
     #[cfg(all(feature = "threads", unix))]
     threads: Backend {
         start: |options| alone(zonda_runtime::ThreadsRuntime::start(options)),
+        own_threads: true,
+        ends_tasks: true,
+    }
+}
+
+suite! {
+    #[cfg(feature = "tokio")]
+    tokio_current_thread_with_a_busy_poll: Backend {
+        start: |options| alone(zonda_runtime::TokioRuntime::start_current_thread(&busy(options))),
+        own_threads: true,
+        ends_tasks: true,
+    }
+}
+
+suite! {
+    #[cfg(all(feature = "threads", unix))]
+    threads_with_a_busy_poll: Backend {
+        start: |options| alone(zonda_runtime::ThreadsRuntime::start(&busy(options))),
         own_threads: true,
         ends_tasks: true,
     }

@@ -7,9 +7,9 @@ use std::fmt;
 use std::io;
 use std::str::Utf8Error;
 
-use bytemuck::cast_slice;
 use bytes::Bytes;
 use zonda_codec::payload::shared_part;
+use zonda_codec::short::Short;
 use zonda_codec::{Payload, ZSlice};
 use zonda_router::node::Value;
 
@@ -32,77 +32,34 @@ pub use crate::encoding::{Encoding, EncodingError};
 #[derive(Clone)]
 pub struct ZBytes(Repr);
 
-/// Most bytes that are kept in place: no buffer, no reference count.
-const SMALL_BYTES_MAX: usize = 8 * SMALL_WORDS;
-
-/// The same in words: what is written in words and moved in words does not hold the processor up.
-const SMALL_WORDS: usize = 4;
-
 #[derive(Clone)]
 enum Repr {
-    /// A few bytes, in place.
-    Small {
-        len: usize,
-        words: [u64; SMALL_WORDS],
-    },
+    /// A few bytes, in place: no buffer, no reference count.
+    Small(Short),
     /// A share of a buffer.
     Shared(Payload),
-}
-
-/// Up to 32 bytes as words, the rest zero. Worked out in registers: no call, and no byte is written that is read again
-/// as part of a word.
-#[inline(always)]
-fn words(bytes: &[u8]) -> [u64; SMALL_WORDS] {
-    let (full, rest) = bytes.as_chunks::<8>();
-    let last = match bytes.last_chunk::<8>() {
-        // The last eight bytes without those that are in a full word already.
-        Some(last) => u64::from_le_bytes(*last)
-            .checked_shr(64 - 8 * rest.len() as u32)
-            .unwrap_or(0),
-        None => rest
-            .iter()
-            .rev()
-            .fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    };
-    let word = |index: usize| match full.get(index) {
-        Some(word) => u64::from_le_bytes(*word).to_le(),
-        None if index == full.len() => last.to_le(),
-        None => 0,
-    };
-    [word(0), word(1), word(2), word(3)]
 }
 
 impl ZBytes {
     /// No bytes.
     #[inline]
     pub const fn new() -> ZBytes {
-        ZBytes(Repr::Small {
-            len: 0,
-            words: [0; SMALL_WORDS],
-        })
+        ZBytes(Repr::Small(Short::EMPTY))
     }
 
     /// The bytes in place, if they are few enough.
     #[inline]
     fn small(bytes: &[u8]) -> Option<ZBytes> {
-        (bytes.len() <= SMALL_BYTES_MAX).then(|| {
-            ZBytes(Repr::Small {
-                len: bytes.len(),
-                words: words(bytes),
-            })
-        })
+        Short::new(bytes).map(|short| ZBytes(Repr::Small(short)))
     }
 
     /// A part of a receive block: copied if it is small, else shared.
     #[inline(always)]
     pub(crate) fn of_block(block: &ZSlice, part: &[u8]) -> ZBytes {
-        if part.len() > SMALL_BYTES_MAX {
-            return ZBytes(Repr::Shared(shared_part(block, part).into()));
+        match Short::new(part) {
+            Some(short) => ZBytes(Repr::Small(short)),
+            None => ZBytes(Repr::Shared(shared_part(block, part).into())),
         }
-        ZBytes(Repr::Small {
-            len: part.len(),
-            words: words(part),
-        })
     }
 
     /// Length in bytes.
@@ -124,7 +81,7 @@ impl ZBytes {
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
-            Repr::Small { len, words } => cast_slice(words).get(..*len).unwrap_or(&[]),
+            Repr::Small(short) => short.as_slice(),
             Repr::Shared(payload) => payload.as_slice(),
         }
     }
@@ -178,7 +135,7 @@ impl ZBytes {
     #[inline(always)]
     pub(crate) fn value(&self) -> Value<'_> {
         match &self.0 {
-            Repr::Small { .. } => Value::Borrowed(self.as_slice()),
+            Repr::Small(_) => Value::Borrowed(self.as_slice()),
             Repr::Shared(payload) => Value::Shared(payload),
         }
     }
@@ -235,6 +192,7 @@ impl From<Vec<u8>> for ZBytes {
 
 impl From<&[u8]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: &[u8]) -> Self {
         ZBytes::small(bytes).unwrap_or_else(|| ZBytes(Repr::Shared(bytes.into())))
     }
@@ -242,6 +200,7 @@ impl From<&[u8]> for ZBytes {
 
 impl<const N: usize> From<[u8; N]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: [u8; N]) -> Self {
         ZBytes::from(bytes.as_slice())
     }
@@ -249,6 +208,7 @@ impl<const N: usize> From<[u8; N]> for ZBytes {
 
 impl<const N: usize> From<&[u8; N]> for ZBytes {
     /// **Copies** the bytes.
+    #[inline]
     fn from(bytes: &[u8; N]) -> Self {
         ZBytes::from(bytes.as_slice())
     }
@@ -335,7 +295,7 @@ impl From<ZBytes> for Payload {
     /// Shares the bytes; copies at most 32 that had no buffer.
     fn from(bytes: ZBytes) -> Self {
         match bytes.0 {
-            Repr::Small { .. } => Payload::from(bytes.as_slice()),
+            Repr::Small(_) => Payload::from(bytes.as_slice()),
             Repr::Shared(payload) => payload,
         }
     }
@@ -356,17 +316,15 @@ impl AsRef<[u8]> for ZBytes {
 
 #[cfg(test)]
 mod tests {
-    use super::{SMALL_BYTES_MAX, ZBytes};
+    use super::{Short, ZBytes};
 
     #[test]
-    fn every_length_comes_back_as_it_was() {
-        let all: Vec<u8> = (1..=64).collect();
-        for len in 0..all.len() {
-            for start in 0..all.len() - len {
-                let part = &all[start..start + len];
-                assert_eq!(ZBytes::from(part).as_slice(), part);
-            }
+    fn short_and_long_come_back_as_they_were() {
+        for len in 0..80 {
+            let bytes = vec![0xa5; len];
+            assert_eq!(ZBytes::from(bytes.as_slice()).as_slice(), bytes);
+            assert_eq!(ZBytes::from(bytes.clone()).as_slice(), bytes);
         }
-        assert_eq!(size_of::<ZBytes>(), SMALL_BYTES_MAX + 16);
+        assert_eq!(size_of::<ZBytes>(), Short::BYTES_MAX + 16);
     }
 }

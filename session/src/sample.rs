@@ -129,10 +129,8 @@ impl Sample {
     /// The usual put is built from constants beside what it has; the rich one moves more than it needs to.
     #[inline(always)]
     fn of_put(delivery: &Delivery<'_>, put: &Put<'_>) -> Sample {
-        let plain = put.encoding.schema.is_none()
-            && put.timestamp.is_none()
-            && put.source_info.is_none()
-            && put.attachment.is_none();
+        let plain =
+            put.encoding.schema.is_none() && put.source_info.is_none() && put.attachment.is_none();
         if !plain {
             return Sample::of_rich_put(delivery, put);
         }
@@ -143,7 +141,7 @@ impl Sample {
                 key_expr: delivery.key.clone(),
                 kind: SampleKind::Put,
                 encoding: Encoding::from_parts(put.encoding.id, None),
-                timestamp: None,
+                timestamp: put.timestamp,
                 priority: qos.priority(),
                 congestion_control: qos.congestion_control(),
                 express: qos.is_express(),

@@ -2,6 +2,9 @@
 
 //! [`Session`]: a node seen by the application.
 
+#[cfg(feature = "probe")]
+mod probe;
+
 use std::convert::Infallible;
 use std::fmt;
 use std::future::IntoFuture;

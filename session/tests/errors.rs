@@ -8,8 +8,8 @@ use std::net::TcpListener;
 use std::time::Instant;
 
 use pair::{LONG, alone};
-use zonda::bytes::Encoding;
-use zonda::{Config, DeclareError, OpenError, PublishError, Wait};
+use zonda::bytes::{Encoding, ZBytes};
+use zonda::{Config, DeclareError, OpenError, PublishError, Session, Wait};
 
 #[test]
 fn invalid_keys_are_refused_where_they_are_used() {
@@ -51,6 +51,25 @@ fn keys_beyond_the_limits_are_refused_where_they_are_used() {
     let whole = "x".repeat(65_535);
     session.put(&whole, "x").wait().unwrap();
     let _subscriber = session.declare_subscriber(&good).wait().unwrap();
+}
+
+/// A neighbour closes the link over a larger one, so it is refused here, unless this node is told to accept as much.
+#[test]
+fn a_payload_beyond_the_limit_is_refused_with_the_limit() {
+    // never written to, so this takes no memory
+    let huge = ZBytes::from(vec![0; 1 << 30]);
+    let too_large = |session: &Session| match session.put("a", huge.clone()).wait() {
+        Err(PublishError::TooLarge { size, limit }) => Some((size, limit)),
+        other => {
+            other.unwrap();
+            None
+        }
+    };
+    let limit = (1 << 30) - (1 << 16);
+    assert_eq!(too_large(&alone()), Some((1 << 30, limit)));
+    let config = Config::peer().with("transport/link/rx/max_message_size", "2147483648");
+    let session = zonda::open(config.listen(["tcp/127.0.0.1:0"])).wait();
+    assert_eq!(too_large(&session.unwrap()), None);
 }
 
 #[test]

@@ -126,6 +126,42 @@ fn called_from_a_callback(kind: RuntimeKind) {
     });
 }
 
+/// Messages in one and in many fragments and small ones in between, as fast as they go; some samples are kept meanwhile,
+/// so that the memory of others serves again and theirs must not.
+fn carries_large_messages(kind: RuntimeKind) {
+    let a = zonda::open(listening(kind)).wait().unwrap();
+    let b = connected_to(&a, client(kind));
+    let subscriber = b.declare_subscriber("large").wait().unwrap();
+    let publisher = a
+        .declare_publisher("large")
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
+    until_matched(&publisher);
+    let payload = |index: usize| -> Vec<u8> {
+        let size = [70_000, 3_000_000, 8, 600_000, 65_536, 60_000][index % 6];
+        (0..size).map(|at| (at * 31 + index) as u8).collect()
+    };
+    const MESSAGES: usize = 24;
+    let sending = std::thread::spawn(move || {
+        for index in 0..MESSAGES {
+            publisher.put(payload(index)).timeout(LONG).wait().unwrap();
+        }
+    });
+    let mut kept = Vec::new();
+    for index in 0..MESSAGES {
+        let sample = subscriber.recv_timeout(LONG).unwrap().expect("the payload");
+        assert!(sample.payload().to_bytes() == payload(index), "{index}");
+        if index % 4 == 1 {
+            kept.push((index, sample));
+        }
+    }
+    sending.join().unwrap();
+    for (index, sample) in kept {
+        assert!(sample.payload().to_bytes() == payload(index), "{index}");
+    }
+}
+
 /// This runtime on one end of the link, each of the others on the other.
 fn linked_to_each_other_runtime(kind: RuntimeKind) {
     for other in RuntimeKind::available() {
@@ -165,6 +201,10 @@ macro_rules! matrix {
                 #[test]
                 fn called_from_a_callback() {
                     super::called_from_a_callback(KIND);
+                }
+                #[test]
+                fn carries_large_messages() {
+                    super::carries_large_messages(KIND);
                 }
                 #[test]
                 fn linked_to_each_other_runtime() {

@@ -135,6 +135,7 @@ impl fmt::Display for Receiving {
 /// A size as people write it.
 pub fn bytes(size: usize) -> String {
     match size {
+        s if s >= 1 << 30 && s.is_multiple_of(1 << 30) => format!("{}GiB", s >> 30),
         s if s >= 1 << 20 && s.is_multiple_of(1 << 20) => format!("{}MiB", s >> 20),
         s if s >= 1 << 10 && s.is_multiple_of(1 << 10) => format!("{}KiB", s >> 10),
         s => format!("{s}B"),

@@ -18,6 +18,8 @@ pub struct Footprint {
     pub threads: Option<u64>,
     /// Resident memory now, in KiB.
     pub rss_kib: Option<u64>,
+    /// The most resident memory it ever had, in KiB.
+    pub peak_kib: Option<u64>,
 }
 
 /// Context switches of both kinds.
@@ -56,6 +58,7 @@ impl Footprint {
             switches: switches(pid),
             threads: field(&status, "Threads:"),
             rss_kib: field(&status, "VmRSS:"),
+            peak_kib: field(&status, "VmHWM:"),
         }
     }
 
@@ -128,6 +131,7 @@ mod tests {
             }),
             threads: Some(4),
             rss_kib: Some(900),
+            peak_kib: Some(1000),
         };
         let cost = at(3_000, 9).since(&at(1_000, 4), 10.0);
         assert_eq!((cost.cpu_nanos, cost.sleeps), (Some(200.0), Some(0.5)));
@@ -141,6 +145,7 @@ mod tests {
     fn this_process_has_a_footprint() {
         let own = Footprint::of(std::process::id());
         assert!(own.threads.is_some_and(|t| t > 0) && own.rss_kib.is_some_and(|r| r > 0));
+        assert!(own.peak_kib >= own.rss_kib);
         assert!(own.switches.is_some());
         assert_eq!(Footprint::of(u32::MAX), Footprint::default());
     }

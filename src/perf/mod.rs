@@ -4,25 +4,35 @@
 
 mod bare;
 mod case;
+mod compare;
 mod cpu;
+mod curves;
 mod event;
 mod footprint;
 mod inline;
+mod lat;
 mod latency;
+mod level;
 mod machine;
 mod meter;
+mod page;
 mod port;
 mod process;
 mod progress;
 mod quick;
+mod rank;
+mod record;
 mod report;
 mod result;
 mod round_trips;
 mod rtt;
 mod runtimes;
+mod scale;
+mod schedule;
 mod stage;
 mod system;
 mod table;
+mod thr;
 mod throughput;
 mod trouble;
 mod worker;
@@ -36,11 +46,17 @@ use clap::Subcommand;
 use zonda_router::daemon::{self, DaemonArgs};
 
 use crate::arguments::{Connection, Failure, finish};
-use bare::Side;
+use bare::{Side, crowd};
+use compare::Compare;
+use curves::Curves;
+use lat::Lat;
+use page::Plot;
 use quick::Quick;
 use round_trips::Pace;
 use rtt::Rtt;
 use runtimes::Runtimes;
+use scale::Scale;
+use thr::Thr;
 
 /// What can be measured, and the workers that do it.
 #[derive(Subcommand, Clone, Debug)]
@@ -62,6 +78,32 @@ pub enum Perf {
     /// compiled in, in interleaved rounds, beside the raw ping-pong of the same runtime and bare sockets.
     /// Takes about ten minutes.
     Runtimes(Runtimes),
+    /// Measure what many clients, and many subscriptions, cost a router
+    ///
+    /// Idle clients: CPU time, memory, threads. Distinct subscriptions: CPU time and memory to declare them, what a
+    /// routed message costs beside them, a wildcard over them, and who waits when they go.
+    Scale(Scale),
+    /// Measure the curves of throughput by size and of latency by rate, and draw them
+    ///
+    /// Peer to peer and routed, by a session and by the node below it, beside bare sockets and, if you have built its
+    /// programs, the reference. Says first how long it takes; --quick is about three minutes.
+    Curves(Box<Curves>),
+    /// Draw the page of what thr, lat, scale or curves have measured before
+    Plot(Plot),
+    /// Measure throughput by size, topology, publishers, subscribers, keys and quality of service
+    ///
+    /// Every round starts every program anew on loopback ports, beside bare sockets and, if you have built
+    /// its programs, the reference. Every message of this project is checked: a lost one fails the run.
+    Thr(Box<Thr>),
+    /// Measure latency by rate, size and topology: back to back, and on a schedule that hides no delay
+    ///
+    /// Every round starts every program anew on loopback ports, beside bare sockets and, if you have built its programs,
+    /// the reference. CPU time stands beside latency. Messages lost, doubled or out of order fail the run.
+    Lat(Box<Lat>),
+    /// Say what has changed between two files of thr, lat, scale or curves, and whether by more than chance
+    ///
+    /// Exit code 1 if something has become worse. Refuses files that cannot be compared.
+    Compare(Compare),
     /// Worker: forward, as `zonda router` does
     Router(DaemonArgs),
     /// Worker: count messages
@@ -96,6 +138,12 @@ pub enum Perf {
         #[command(flatten)]
         connection: Connection,
     },
+    #[command(flatten)]
+    Flow(thr::Worker),
+    #[command(flatten)]
+    Latency(lat::Worker),
+    #[command(flatten)]
+    Crowd(crowd::Worker),
     /// Worker: count messages from bare-pub
     BareSub {
         #[command(flatten)]
@@ -133,7 +181,11 @@ impl Perf {
     /// Does it.
     pub fn run(self) -> ExitCode {
         let is_worker = match &self {
-            Perf::Quick(_) | Perf::Runtimes(_) => false,
+            Perf::Quick(_) | Perf::Runtimes(_) | Perf::Plot(_) | Perf::Scale(_) | Perf::Lat(_) => {
+                false
+            }
+            // these read their input themselves
+            Perf::Thr(_) | Perf::Compare(_) | Perf::Flow(_) | Perf::Curves(_) => false,
             Perf::Rtt(rtt) => rtt.ends_with_input(),
             _ => true,
         };
@@ -143,7 +195,16 @@ impl Perf {
         let result = match self {
             Perf::Quick(options) => quick::quick(&options),
             Perf::Rtt(rtt) => rtt.run(),
+            Perf::Plot(plot) => page::plot(&plot),
+            Perf::Curves(curves) => curves.run(),
             Perf::Runtimes(runtimes) => runtimes.run(),
+            Perf::Scale(scale) => scale.run(),
+            Perf::Thr(thr) => thr.run(),
+            Perf::Lat(lat) => lat.run(),
+            Perf::Compare(compare) => compare.run(),
+            Perf::Flow(worker) => worker.run(),
+            Perf::Latency(worker) => worker.run(),
+            Perf::Crowd(worker) => worker.run().map_err(Failure::from),
             Perf::Router(args) => return daemon::run(&DaemonArgs { json: true, ..args }),
             Perf::Sub { connection } => worker::subscribe(&connection),
             Perf::Pub {

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -131,6 +131,15 @@ impl Process {
             status,
             tail: tail.join(" | "),
         }
+    }
+
+    /// Says a line to the program on its standard input.
+    pub fn tell(&mut self, line: &str) -> Result<(), Trouble> {
+        let told = match &mut self.child.stdin {
+            Some(input) => writeln!(input, "{line}").and_then(|()| input.flush()),
+            None => Ok(()),
+        };
+        told.map_err(|_| self.died())
     }
 
     /// True while the program has not ended.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::case::{Case, Kind};
+use super::level::Level;
 use super::progress::Progress;
 use super::result::{Cell, Round};
 use super::system::{Span, System, ZENOH_PROGRAMS};
@@ -61,6 +62,7 @@ impl Quick {
             System::Zonda {
                 executable: executable.clone(),
                 runtime,
+                level: Level::Session,
             },
             System::Bare { executable },
         ];
@@ -92,7 +94,8 @@ impl Quick {
     }
 }
 
-fn check_programs(directory: &Path) -> Result<(), Failure> {
+/// Whether the reference's programs are in `directory`.
+pub fn check_programs(directory: &Path) -> Result<(), Failure> {
     let file = |name: &&&str| directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     match ZENOH_PROGRAMS.iter().find(|name| !file(name).is_file()) {
         None => Ok(()),

@@ -19,6 +19,39 @@ const READY: Duration = Duration::from_secs(15);
 /// How often the table of listeners is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// The programs of a measurement by their roles.
+pub trait Cast {
+    /// The program between the two others.
+    fn router(&self, port: u16) -> Program;
+
+    /// The subscriber or the one who answers.
+    fn receiver(&self, side: &Side) -> Program;
+
+    /// The publisher or the one who asks, which connects to an address.
+    fn sender(&self, to: &str) -> Program;
+}
+
+/// The programs of a case.
+struct Usual<'a> {
+    system: &'a System,
+    case: &'a Case,
+    span: Span,
+}
+
+impl Cast for Usual<'_> {
+    fn router(&self, port: u16) -> Program {
+        self.system.router(port)
+    }
+
+    fn receiver(&self, side: &Side) -> Program {
+        self.system.receiver(self.case, side)
+    }
+
+    fn sender(&self, to: &str) -> Program {
+        self.system.sender(self.case, to, self.span)
+    }
+}
+
 /// The running programs. Dropping it ends them all.
 #[derive(Debug)]
 pub struct Stage {
@@ -38,28 +71,39 @@ impl Stage {
         span: Span,
         interrupt: &Interrupt,
     ) -> Result<Self, Trouble> {
+        let usual = Usual { system, case, span };
+        Stage::play(system, case.topology, &usual, interrupt)
+    }
+
+    /// Starts the programs of `cast`, which are of `system`.
+    pub fn play(
+        system: &System,
+        topology: Topology,
+        cast: &dyn Cast,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Trouble> {
         let starter = Starter { system, interrupt };
-        let (router, receiver, address) = match case.topology {
+        let (router, receiver, address) = match topology {
             Topology::PeerToPeer => {
                 let (receiver, addresses) =
-                    starter.listening(|port| system.receiver(case, &Side::Listen(port)))?;
+                    starter.listening(|port| cast.receiver(&Side::Listen(port)))?;
                 let front = first(&receiver, addresses)?;
                 (None, receiver, front)
             }
             Topology::Routed => {
-                let (router, addresses) = starter.listening(|port| system.router(port))?;
+                let (router, addresses) = starter.listening(|port| cast.router(port))?;
                 // a relay has one address for each side, a router the same for both
                 let back = addresses.last().cloned();
                 let front = first(&router, addresses)?;
                 let side = Side::Connect(back.unwrap_or_else(|| front.clone()));
-                let mut receiver = Process::start(&system.receiver(case, &side))?;
+                let mut receiver = Process::start(&cast.receiver(&side))?;
                 if system.tells_events() {
                     starter.ready(&mut receiver)?;
                 }
                 (Some(router), receiver, front)
             }
         };
-        let sender = Process::start(&system.sender(case, &address, span))?;
+        let sender = Process::start(&cast.sender(&address))?;
         Ok(Stage {
             sender,
             receiver,
@@ -98,7 +142,8 @@ impl Stage {
     }
 }
 
-fn first(program: &Process, addresses: Vec<String>) -> Result<String, Trouble> {
+/// The first of a program's addresses.
+pub fn first(program: &Process, addresses: Vec<String>) -> Result<String, Trouble> {
     addresses
         .into_iter()
         .next()
@@ -107,6 +152,24 @@ fn first(program: &Process, addresses: Vec<String>) -> Result<String, Trouble> {
             line: "ready".into(),
             expected: "an address to connect to",
         })
+}
+
+/// Starts one program of `system` that listens on the port it is given, and its addresses once it does.
+pub fn listening(
+    system: &System,
+    program: impl FnOnce(u16) -> Program,
+    interrupt: &Interrupt,
+) -> Result<(Process, Vec<String>), Trouble> {
+    Starter { system, interrupt }.listening(program)
+}
+
+/// Waits until a worker of `system` is set up.
+pub fn ready(
+    system: &System,
+    process: &mut Process,
+    interrupt: &Interrupt,
+) -> Result<Vec<String>, Trouble> {
+    Starter { system, interrupt }.ready(process)
 }
 
 struct Starter<'a> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use zonda::config::RuntimeKind;
 
 use super::case::{Case, Kind, Manner, Receiving, Topology};
+use super::level::Level;
 use super::process::Program;
 
 /// One of the systems.
@@ -17,6 +18,8 @@ pub enum System {
         executable: PathBuf,
         /// Value of `--runtime`, if one was asked for.
         runtime: Option<String>,
+        /// By a session, or by the node below it.
+        level: Level,
     },
     /// Blocking sockets, as workers of this executable.
     Bare {
@@ -69,6 +72,9 @@ impl System {
     /// Its name in the table.
     pub fn name(&self) -> &'static str {
         match self {
+            System::Zonda {
+                level: Level::Node, ..
+            } => "node",
             System::Zonda { .. } => "zonda",
             System::Bare { .. } => "bare",
             System::Raw { .. } => "raw",
@@ -179,9 +185,17 @@ impl System {
         arguments
     }
 
-    fn worker(&self, role: &str, worker: &str, arguments: &[String]) -> Program {
+    /// A worker of this executable.
+    pub fn worker(&self, role: &str, worker: &str, arguments: &[String]) -> Program {
         let mut all = vec!["perf".to_owned(), worker.to_owned()];
         all.extend_from_slice(arguments);
+        if let System::Zonda {
+            level: Level::Node, ..
+        } = self
+            && has_levels(worker)
+        {
+            all.push("--node".into());
+        }
         if let System::Zonda {
             runtime: Some(runtime),
             ..
@@ -196,7 +210,8 @@ impl System {
         self.program(role, worker, all)
     }
 
-    fn program(&self, role: &str, file: &str, arguments: Vec<String>) -> Program {
+    /// One of its programs: a worker, or a file of the reference.
+    pub fn program(&self, role: &str, file: &str, arguments: Vec<String>) -> Program {
         let executable = match self {
             System::Zonda { executable, .. }
             | System::Bare { executable }
@@ -213,13 +228,19 @@ impl System {
     }
 }
 
+/// Whether a worker can do without a session. A router never has one.
+fn has_levels(worker: &str) -> bool {
+    matches!(worker, "thr-pub" | "thr-sub" | "lat-ping" | "lat-pong")
+}
+
 /// Messages in one round of the reference's subscriber: few enough for several rounds in the time of
 /// a measurement, many enough that printing them costs nothing.
 pub fn round_messages(size: usize) -> u64 {
     (FASTEST_BYTES / ROUNDS_PER_SECOND / size.max(1000) as f64).clamp(20.0, 100_000.0) as u64
 }
 
-fn listening(port: u16) -> Vec<String> {
+/// Flags of a node that listens on a port of the loopback address.
+pub fn listening(port: u16) -> Vec<String> {
     [
         "-l",
         &format!("tcp/127.0.0.1:{port}"),
@@ -229,7 +250,8 @@ fn listening(port: u16) -> Vec<String> {
     .into()
 }
 
-fn node_side(topology: Topology, side: &Side) -> Vec<String> {
+/// Flags of a node that plays a part in a topology.
+pub fn node_side(topology: Topology, side: &Side) -> Vec<String> {
     let mode = match topology {
         Topology::PeerToPeer => "peer",
         Topology::Routed => "client",
@@ -244,7 +266,8 @@ fn node_side(topology: Topology, side: &Side) -> Vec<String> {
     arguments
 }
 
-fn bare_side(side: &Side) -> Vec<String> {
+/// Flags of a worker of bare sockets.
+pub fn bare_side(side: &Side) -> Vec<String> {
     match side {
         Side::Listen(port) => vec!["--listen".into(), format!("127.0.0.1:{port}")],
         Side::Connect(address) => vec!["--connect".into(), address.clone()],
@@ -305,6 +328,7 @@ mod tests {
         let zonda = System::Zonda {
             executable: "zonda".into(),
             runtime: Some("tokio".into()),
+            level: Level::Session,
         };
         assert!(words(&zonda.router(0)).starts_with("perf router -l tcp/127.0.0.1:0"));
         assert!(words(&zonda.router(0)).ends_with("--runtime tokio"));
@@ -332,6 +356,7 @@ mod tests {
         let node = System::Zonda {
             executable: executable.clone(),
             runtime: Some("uring".into()),
+            level: Level::Session,
         };
         let expected = "perf ping 64 -m peer -e a:1 --no-multicast-scouting --seconds 0.2 --warm-up 0.1 \
                         --interval 0.001 --inline --runtime uring --cfg runtime_uring_required:true";

@@ -97,7 +97,7 @@ fn cpu(cell: &Cell) -> String {
 }
 
 /// Whole nanoseconds up to 9999, then thousands.
-fn nanos(ns: f64) -> String {
+pub fn nanos(ns: f64) -> String {
     if ns < 9999.5 {
         format!("{ns:.0}")
     } else {
@@ -105,7 +105,8 @@ fn nanos(ns: f64) -> String {
     }
 }
 
-fn range(min: f64, max: f64) -> String {
+/// From the smallest to the largest, or nothing if they look alike.
+pub fn range(min: f64, max: f64) -> String {
     if short(min) == short(max) {
         NONE.into()
     } else {

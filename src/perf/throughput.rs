@@ -37,13 +37,7 @@ pub fn measure(
     interrupt: &Interrupt,
 ) -> Result<Flow, Trouble> {
     let mut stage = Stage::set(system, case, span, interrupt)?;
-    let mut counter = Counter {
-        last: Count {
-            messages: 0,
-            nanos: 0,
-        },
-        round: round_messages(case.size),
-    };
+    let mut counter = Counter::new(round_messages(case.size));
     counter.next(&mut stage, FIRST_MESSAGE, interrupt)?;
     let warm = Instant::now() + Duration::from_secs_f64(span.warm_up);
     while Instant::now() < warm {
@@ -81,7 +75,7 @@ fn late(stage: &Stage, after: Duration) -> Trouble {
 }
 
 /// Messages per second between the first and the last reading.
-fn rate(counts: &[Count]) -> f64 {
+pub fn rate(counts: &[Count]) -> f64 {
     match (counts.first(), counts.last()) {
         (Some(a), Some(b)) if b.nanos > a.nanos => {
             (b.messages - a.messages) as f64 * 1e9 / (b.nanos - a.nanos) as f64
@@ -92,12 +86,22 @@ fn rate(counts: &[Count]) -> f64 {
 
 /// Makes one growing count of what the receiver prints: readings of a counter, or the rates of rounds
 /// that follow each other without a gap.
-struct Counter {
-    last: Count,
+pub struct Counter {
+    /// The count so far.
+    pub last: Count,
     round: u64,
 }
 
 impl Counter {
+    /// Nothing yet, of a receiver that may print a rate every `round` messages.
+    pub fn new(round: u64) -> Self {
+        let last = Count {
+            messages: 0,
+            nanos: 0,
+        };
+        Counter { last, round }
+    }
+
     fn next(
         &mut self,
         stage: &mut Stage,
@@ -122,7 +126,7 @@ impl Counter {
     }
 
     /// The count after `line`, if that says anything about it.
-    fn read(&mut self, line: &str) -> Option<Count> {
+    pub fn read(&mut self, line: &str) -> Option<Count> {
         let count = match Event::parse(line) {
             Some(Event::Count(count)) if count.messages >= self.last.messages => count,
             Some(_) => return None,
@@ -155,13 +159,7 @@ mod tests {
 
     #[test]
     fn rounds_and_readings_make_one_count() {
-        let mut counter = Counter {
-            last: Count {
-                messages: 0,
-                nanos: 0,
-            },
-            round: 100,
-        };
+        let mut counter = Counter::new(100);
         assert_eq!(counter.read("Press CTRL-C to quit..."), None);
         assert_eq!(
             counter.read("1000 msg/s"),

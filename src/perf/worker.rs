@@ -15,7 +15,8 @@ use super::round_trips::{Pace, measure};
 use crate::arguments::{Connection, Failure, Interrupt, pattern, print};
 
 const KEY_THROUGHPUT: &str = "test/thr";
-const KEY_PING: &str = "test/ping";
+/// Where messages go that are to be answered.
+pub const KEY_PING: &str = "test/ping";
 /// Where answers come.
 pub const KEY_PONG: &str = "test/pong";
 

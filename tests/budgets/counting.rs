@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An allocator that counts, for each thread apart, what it gives out.
+//! An allocator that counts, for each thread apart, what it gives out and what it gets back.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -24,6 +24,20 @@ impl std::ops::Sub for Allocated {
 
 thread_local! {
     static ALLOCATED: Cell<Allocated> = const { Cell::new(Allocated { times: 0, bytes: 0 }) };
+}
+
+thread_local! {
+    static HELD: Cell<i64> = const { Cell::new(0) };
+}
+
+/// Bytes that the calling thread has asked for and not given back. What another thread gives back is not known here.
+pub fn held() -> i64 {
+    HELD.with(Cell::get)
+}
+
+fn hold(bytes: usize, sign: i64) {
+    // A thread that is ending has no counter any more.
+    let _ = HELD.try_with(|held| held.set(held.get() + sign * bytes as i64));
 }
 
 /// The calling thread's count.
@@ -51,23 +65,28 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
+        hold(layout.size(), 1);
         // SAFETY: the caller's promises are the ones this call needs.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
+        hold(layout.size(), 1);
         // SAFETY: as above.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
+        hold(size, 1);
+        hold(layout.size(), -1);
         // SAFETY: as above.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        hold(layout.size(), -1);
         // SAFETY: as above.
         unsafe { System.dealloc(block, layout) }
     }

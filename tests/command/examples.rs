@@ -5,18 +5,18 @@ use super::program::{Running, example, run, zonda};
 
 /// An address that a peer example can listen on. Examples do not print theirs, so this one is chosen
 /// here: bound, looked at and given back.
-fn free_address() -> String {
+pub fn free_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bind");
     format!("tcp/{}", listener.local_addr().expect("address"))
 }
 
-fn router() -> (Running, String) {
+pub fn router() -> (Running, String) {
     let mut router = Running::start(&zonda(), &["router", "-l", "tcp/127.0.0.1:0"]);
     let address = router.after("listening on ");
     (router, address)
 }
 
-fn is_rate(line: &str) -> bool {
+pub fn is_rate(line: &str) -> bool {
     line.strip_suffix(" msg/s")
         .is_some_and(|n| n.parse::<u64>().is_ok())
 }
@@ -77,7 +77,7 @@ fn throughput_through_a_router_until_ctrl_c() {
 }
 
 /// Checks `<size> bytes: seq=<i> rtt=<x>µs lat=<x/2>µs`.
-fn check_sample(line: &str, seq: usize) {
+pub fn check_sample(line: &str, seq: usize) {
     let rest = line
         .strip_prefix(&format!("64 bytes: seq={seq} rtt="))
         .unwrap_or_default();

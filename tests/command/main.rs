@@ -2,12 +2,17 @@
 //! The `zonda` command and the examples, run as users run them: as processes, by their flags, judged by
 //! what they print and how they end.
 
+mod compare;
+mod curves;
 mod examples;
+mod lat;
 mod perf;
 mod program;
 mod reach;
 mod router;
 mod rtt;
 mod runtimes;
+mod scale;
+mod thr;
 mod tools;
 mod usage;

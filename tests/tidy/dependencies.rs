@@ -11,7 +11,7 @@ use super::none;
 use super::source::{Source, files, find, sources};
 
 /// Each crate, its folder, and the crates of the project it may depend on, tests and examples included.
-const ARROWS: [(&str, &str, &[&str]); 8] = [
+const ARROWS: [(&str, &str, &[&str]); 9] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-runtime", "runtime", &[]),
     (
@@ -32,7 +32,18 @@ const ARROWS: [(&str, &str, &[&str]); 8] = [
     (
         "zonda-command",
         "",
-        &["zonda", "zonda-codec", "zonda-router"],
+        &[
+            "zonda",
+            "zonda-codec",
+            "zonda-router",
+            "zonda-runtime",
+            "zonda-transport",
+        ],
+    ),
+    (
+        "zonda-probe",
+        "benches/probe",
+        &["zonda", "zonda-codec", "zonda-router", "zonda-runtime"],
     ),
     ("zonda-fuzz", "fuzz", &["zonda-codec"]),
     ("zenoh-peers", "peers/zenoh", &[]),

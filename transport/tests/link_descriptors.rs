@@ -16,6 +16,9 @@ use socket2::{Domain, Socket, Type};
 use zonda_runtime::Runtime;
 use zonda_transport::protocol::handshake::OpenStep;
 
+/// Peers that come until one finds no descriptor left.
+const ATTEMPTS: usize = 5;
+
 /// Opens descriptors until none is left.
 fn exhaust() -> Vec<Socket> {
     let mut hoard = Vec::new();
@@ -34,7 +37,9 @@ fn without_descriptors<R: Runtime>(runtime: &R) {
     let house = House::open(runtime);
     let strangers: Vec<_> = (0..3).map(|_| house.visit()).collect();
     eventually("strangers are pending", || house.listening.pending() == 3);
-    let honest = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let honest: Vec<_> = (0..ATTEMPTS)
+        .map(|_| Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket"))
+        .collect();
     let limit = getrlimit(Resource::Nofile);
     setrlimit(
         Resource::Nofile,
@@ -44,12 +49,26 @@ fn without_descriptors<R: Runtime>(runtime: &R) {
         },
     )
     .expect("a lower limit");
-    let hoard = exhaust();
+    let (mut hoard, mut peers) = (Vec::new(), Vec::new());
+    // A descriptor of the runtime before may come free just after all others are taken; the next one then finds none.
+    let recovered = (2..).zip(honest).any(|(number, honest)| {
+        hoard.extend(exhaust());
+        honest
+            .connect(&house.address().into())
+            .expect("the kernel accepts");
+        peers.push(shake_hands(TcpStream::from(honest), number));
+        assert_eq!(house.link().established.zid, node(number).zid);
+        let counts = house.listening.counts();
+        counts.evicted >= 1 && counts.accept_errors >= 1
+    });
+    assert!(recovered, "{:?}", house.listening.counts());
+    drop((hoard, peers, strangers));
+    setrlimit(Resource::Nofile, limit).expect("the old limit");
+}
 
-    honest
-        .connect(&house.address().into())
-        .expect("the kernel accepts");
-    let (mut hand, mut opener, mut out) = (Hand(TcpStream::from(honest)), opener(2), Vec::new());
+/// Opens a link as node `number`.
+fn shake_hands(stream: TcpStream, number: u128) -> Hand {
+    let (mut hand, mut opener, mut out) = (Hand(stream), opener(number), Vec::new());
     opener.start(&mut out);
     loop {
         hand.send(&out);
@@ -58,15 +77,10 @@ fn without_descriptors<R: Runtime>(runtime: &R) {
             .expect("an answer")
         {
             OpenStep::Continue => {}
-            OpenStep::Done(established) => break assert_eq!(established.zid, node(1).zid),
+            OpenStep::Done(established) => {
+                assert_eq!(established.zid, node(1).zid);
+                return hand;
+            }
         }
     }
-    assert_eq!(house.link().established.zid, node(2).zid);
-    let counts = house.listening.counts();
-    assert!(
-        counts.evicted >= 1 && counts.accept_errors >= 1,
-        "{counts:?}"
-    );
-    drop((hoard, strangers));
-    setrlimit(Resource::Nofile, limit).expect("the old limit");
 }

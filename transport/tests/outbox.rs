@@ -39,14 +39,54 @@ fn fill(outbox: &Outbox, priority: Priority) {
     assert!(!outbox.has_room(priority));
 }
 
+fn outbox(queue_bytes_max: usize) -> (Outbox, TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let stream = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
+    let (peer, _) = listener.accept().expect("a connection");
+    let direct = DirectSocket::beside(&stream).expect("a descriptor");
+    (
+        Outbox::new(&established(), queue_bytes_max, direct),
+        stream,
+        peer,
+    )
+}
+
+/// A large message on its way does not make a peer one that has fallen behind, however many small ones had to wait would.
+#[test]
+fn large_messages_on_their_way_do_not_cost_a_peer_its_link() {
+    let queue_bytes_max = 1 << 14;
+    let far_behind = 64 * queue_bytes_max;
+    let (outbox, _stream, _peer) = outbox(queue_bytes_max);
+    let payload = vec![7; 2 * far_behind];
+    let large = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
+    let small = Push::new(
+        WireExpr::full("a"),
+        PushBody::Put(Put::new(&payload[..1 << 14])),
+    );
+    let outgoing = |head| Outgoing {
+        reliability: Reliability::Reliable,
+        head,
+        payload: Tail::NONE,
+    };
+    for _ in 0..2 {
+        let pushed = outbox.push_over(Priority::Data, &outgoing(&large));
+        assert!(matches!(pushed, Ok((_, false))), "{pushed:?}");
+    }
+    let mut taken = 0;
+    while outbox.push_over(Priority::Data, &outgoing(&small)).is_ok() {
+        taken += 1;
+        assert!(taken < 1000, "the bound for small ones holds");
+    }
+    assert!(taken >= 60, "only {taken} small messages were taken");
+    assert!(outbox.is_closed());
+}
+
 /// Whoever waits for room may be the only one left to make it: the driver, which wanted to write the rest, can have found
 /// the right to write taken by the one who waits, and gone, leaving the socket free and the lanes full. What is queued
 /// without a flush is the same state. With a look at the socket alone, which is not full, the wait never ended.
 #[test]
 fn waiting_for_room_writes_what_nobody_else_will() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let stream = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
-    let (mut peer, _) = listener.accept().expect("a connection");
+    let (outbox, stream, mut peer) = outbox(1 << 18);
     let reading = std::thread::spawn(move || {
         let (mut bytes, mut buffer) = (0, vec![0; 1 << 16]);
         while let Ok(count @ 1..) = peer.read(&mut buffer) {
@@ -54,8 +94,6 @@ fn waiting_for_room_writes_what_nobody_else_will() {
         }
         bytes
     });
-    let direct = DirectSocket::beside(&stream).expect("a descriptor");
-    let outbox = Outbox::new(&established(), 1 << 18, direct);
     let deadline = Instant::now() + Duration::from_secs(10);
     for _ in 0..20 {
         fill(&outbox, Priority::Data);

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::error::{KeyExprError, quoted};
+use crate::short::Short;
 
 /// A canonical key expression.
 ///
@@ -29,6 +30,8 @@ pub struct KeyExpr<'a>(Text<'a>);
 enum Text<'a> {
     Borrowed(&'a str),
     Shared(Arc<str>),
+    /// The bytes of a short text that was validated.
+    Short(Short),
 }
 
 impl<'a> KeyExpr<'a> {
@@ -77,12 +80,26 @@ impl<'a> KeyExpr<'a> {
         match &self.0 {
             Text::Borrowed(text) => text,
             Text::Shared(text) => text,
+            // Looked through each time it is read, which is cheap for so few bytes. It is always UTF-8.
+            Text::Short(short) => std::str::from_utf8(short.as_slice()).unwrap_or_default(),
         }
     }
 
     /// The same key without a borrow: copies borrowed text once, shares shared text.
     pub fn into_owned(self) -> KeyExpr<'static> {
-        KeyExpr(Text::Shared(self.into()))
+        match self.0 {
+            Text::Short(short) => KeyExpr(Text::Short(short)),
+            _ => KeyExpr(Text::Shared(self.into())),
+        }
+    }
+
+    /// The same key in the form that is cheapest to clone over and over: up to [`Short::BYTES_MAX`] bytes are kept in the
+    /// value itself and copied, longer ones share their text by a count of references.
+    pub fn into_cloneable(self) -> KeyExpr<'static> {
+        match Short::new(self.as_str().as_bytes()) {
+            Some(short) => KeyExpr(Text::Short(short)),
+            None => self.into_owned(),
+        }
     }
 
     /// The same key borrowed from this one; copies nothing and counts nothing.
@@ -245,6 +262,7 @@ impl From<KeyExpr<'_>> for Arc<str> {
         match key.0 {
             Text::Borrowed(text) => text.into(),
             Text::Shared(text) => text,
+            Text::Short(_) => key.as_str().into(),
         }
     }
 }

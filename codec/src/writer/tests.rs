@@ -39,3 +39,23 @@ fn failed_groups_rewind() {
     });
     assert_eq!((result, writer.position()), (Err(EncodeError::NoRoom), 0));
 }
+
+#[test]
+fn long_numbers_are_written_alike_by_both_ways() {
+    for value in [
+        0,
+        1 << 55,
+        (1 << 56) - 1,
+        1 << 56,
+        0x6a1f_93c2_0815_4711,
+        u64::MAX,
+    ] {
+        for room in [8, 9, 12] {
+            let (mut one, mut other) = ([0; 12], [0; 12]);
+            let mut ordinary = Writer::new(&mut one[..room]);
+            let mut long = Writer::new(&mut other[..room]);
+            assert_eq!(ordinary.vle(value), long.vle_long(value));
+            assert_eq!(ordinary.written(), long.written());
+        }
+    }
+}

@@ -2,12 +2,15 @@
 //! What the five programs share: their connection flags, how these become a session, how lines are
 //! printed and how a program fails. Everything goes through the reference's stable public API.
 
+pub mod latency;
+
 use std::fmt::{Arguments, Display};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process;
 
 use clap::{Args, ValueEnum};
+use zenoh::qos::Priority;
 use zenoh::{Config, Session, Wait};
 
 /// Key of the throughput programs.
@@ -123,6 +126,12 @@ fn set(config: &mut Config, flag: &str, key: &str, value: &str) {
 
 fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("strings always become JSON")
+}
+
+/// A priority: 1 (most urgent) to 7 (least).
+pub fn priority(text: &str) -> Result<Priority, String> {
+    let number: u8 = text.parse().map_err(|_| "expected 1 to 7".to_owned())?;
+    Priority::try_from(number).map_err(|_| "expected 1 (most urgent) to 7 (least)".into())
 }
 
 /// Ends the program for bad usage (exit code 2).

@@ -152,7 +152,7 @@ impl Config {
             .unwrap_or_default()
     }
 
-    /// How to start the runtime: threads, cpus, scheduling class. Not looked at for one that was handed over.
+    /// How to start the runtime: threads, cpus, scheduling class, busy poll. Not looked at for one that was handed over.
     pub fn runtime_options(&self) -> RuntimeOptions {
         RuntimeOptions {
             threads: self
@@ -164,6 +164,7 @@ impl Config {
                 .and_then(|t| t.parse().ok())
                 .unwrap_or_default(),
             uring_required: self.flag("runtime_uring_required"),
+            spin: Duration::from_micros(self.count("runtime_spin_us") as u64),
             ..RuntimeOptions::default()
         }
     }

@@ -135,6 +135,11 @@ const POSITIVE: Kind = Whole {
     min: 1,
     max: 1 << 53,
 };
+/// Up to ten seconds, so that even a message a second can find its reader awake.
+const SPIN: Kind = Whole {
+    min: 0,
+    max: 10_000_000,
+};
 const QUEUE: Kind = Whole { min: 1, max: 16 };
 const U32: Kind = Whole {
     min: 0,
@@ -185,6 +190,7 @@ pub const ROWS: &[Key] = &[
     key("runtime_cpus", Cpus, "[]", Full),
     key("runtime_scheduling", Scheduling, "'inherit'", Full),
     key("runtime_uring_required", Bool, "false", Full),
+    key("runtime_spin_us", SPIN, "0", Full),
     // Connections.
     by_role(
         "connect/timeout_ms",

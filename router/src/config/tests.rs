@@ -70,6 +70,7 @@ fn every_key_of_the_reference_is_in_the_table_with_its_default() {
         "runtime_cpus",
         "runtime_scheduling",
         "runtime_uring_required",
+        "runtime_spin_us",
     ];
     assert_eq!(
         keys::ROWS.len(),
@@ -293,13 +294,15 @@ fn the_runtime_is_told_how_to_start() {
         .with("runtime_threads", "3")
         .with("runtime_cpus", "[0, 5]")
         .with("runtime_scheduling", "'round-robin:20'")
-        .with("runtime_uring_required", "true");
+        .with("runtime_uring_required", "true")
+        .with("runtime_spin_us", "250");
     config.validate().unwrap();
     let expected = RuntimeOptions {
         threads: Some(3),
         cpus: vec![0, 5],
         scheduling: Scheduling::RoundRobin(20),
         uring_required: true,
+        spin: Duration::from_micros(250),
         ..RuntimeOptions::default()
     };
     assert_eq!(config.runtime_options(), expected);
@@ -310,6 +313,9 @@ fn the_runtime_is_told_how_to_start() {
         ("runtime_scheduling", "'fifo:100'", "fifo:1 to fifo:99"),
         ("runtime_scheduling", "7", "nice:-20 to nice:19"),
         ("runtime_uring_required", "'yes'", "true or false"),
+        ("runtime_spin_us", "-1", "0 to 10000000"),
+        ("runtime_spin_us", "10000001", "0 to 10000000"),
+        ("runtime_spin_us", "'fast'", "0 to 10000000"),
     ] {
         let error = Config::default().insert_json5(key, bad).unwrap_err();
         assert!(error.to_string().contains(word), "{error}");

@@ -35,12 +35,23 @@ impl ForwardingTable {
         change: Option<Change>,
         actions: &mut Vec<Action>,
     ) {
+        if kind == Kind::Subscriber && change.is_some() {
+            self.generation += 1;
+        }
+        self.tell_of(kind, entity, change, actions);
+    }
+
+    /// The same for a change that alters no route: that of a face that is gone already.
+    pub(super) fn tell_of(
+        &mut self,
+        kind: Kind,
+        entity: u32,
+        change: Option<Change>,
+        actions: &mut Vec<Action>,
+    ) {
         let Some(change) = change else {
             return;
         };
-        if kind == Kind::Subscriber {
-            self.generation += 1;
-        }
         if change.south {
             for slot in self.north.clone() {
                 self.refresh(kind, entity, slot, Hears::All, actions);
@@ -48,7 +59,7 @@ impl ForwardingTable {
         }
         self.tell_interested(kind, entity, change, actions);
         if change.after == 0 {
-            for slot in self.entities_mut(kind).remove(entity) {
+            for &slot in self.entities_mut(kind).remove(entity).as_slice() {
                 if let Some(face) = self.faces.get_mut(slot) {
                     face.told.of_mut(kind).remove(&entity);
                 }
@@ -114,7 +125,7 @@ impl ForwardingTable {
         interest_id: Option<u32>,
         actions: &mut Vec<Action>,
     ) {
-        let Some(key) = self.entities(kind).key(entity).cloned() else {
+        let Some(key) = self.entities(kind).key(entity) else {
             return;
         };
         let spelling = self.spell(slot, &key, actions);
@@ -133,12 +144,7 @@ impl ForwardingTable {
 
     /// How to write a key to `slot` in a declaration or an interest. Declares an id for its plain beginning first
     /// if the neighbour may be told one: always in the north, in the south where an interest asks for it.
-    pub(super) fn spell(
-        &mut self,
-        slot: u32,
-        key: &Arc<str>,
-        actions: &mut Vec<Action>,
-    ) -> Spelling {
+    pub(super) fn spell(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) -> Spelling {
         let own_key_ids_max = self.limits.own_key_ids_max;
         let Some(face) = self.faces.get_mut(slot) else {
             return Spelling::full();
@@ -185,11 +191,13 @@ impl ForwardingTable {
         } else {
             None
         };
-        let Some(key) = self.entities(kind).key(entity).cloned() else {
-            return;
-        };
         let (mut slots, mut groups) = (BTreeMap::new(), Vec::new());
-        self.interested(kind, &key, |slot, group| {
+        // Without anybody to tell, the key need not be put together.
+        let key = match self.has_interests() {
+            true => self.entities(kind).key(entity),
+            false => None,
+        };
+        let mut found = |slot, group: Option<Arc<str>>| {
             let turns = fewest == 0 || only == Some(slot);
             if turns || is_queryable {
                 let hears = slots.entry(slot).or_insert(Hears::Known);
@@ -203,7 +211,10 @@ impl ForwardingTable {
             {
                 groups.push((slot, key));
             }
-        });
+        };
+        if let Some(key) = key {
+            self.interested(kind, &key, &mut found);
+        }
         if let Some(slot) = only {
             slots.entry(slot).or_insert(Hears::Nothing);
         }
@@ -215,6 +226,11 @@ impl ForwardingTable {
         for (slot, key) in groups {
             self.refresh_group(kind, slot, &key, change.before < change.after, actions);
         }
+    }
+
+    /// Whether any interest is kept.
+    fn has_interests(&self) -> bool {
+        !self.interests.is_empty() || !self.interests_in_all.is_empty()
     }
 
     /// Calls `found` with the face of each kept interest in `kind` that covers `key`, and with the interest's

@@ -4,8 +4,6 @@
 //! however much there is to tell. Between two slices the table may change; what it then tells by itself and what the
 //! rest of the answer tells is together what is true at the end.
 
-use std::sync::Arc;
-
 use zonda_codec::{Declaration, InterestMode, InterestOptions};
 
 use super::announce::visible;
@@ -38,7 +36,7 @@ pub(super) struct Answer {
 #[derive(Debug)]
 enum Rest {
     /// These, with their keys, as a place may have got another entity meanwhile. The last comes first.
-    These(Vec<(u32, Arc<str>)>),
+    These(Vec<(u32, Box<str>)>),
     /// Whatever matches from this place on.
     From(u32),
 }
@@ -139,8 +137,7 @@ impl ForwardingTable {
         match rest {
             Rest::These(these) => {
                 while let Some((entity, key)) = these.pop() {
-                    let now = self.entities(kind).key(entity);
-                    if now.is_some_and(|now| Arc::ptr_eq(now, &key)) {
+                    if self.entities(kind).has_key(entity, &key) {
                         self.answer_one(face, (kind, entity), asking, actions);
                     }
                     slice.tells -= 1;
@@ -154,15 +151,16 @@ impl ForwardingTable {
                 let pattern = asking.key.as_deref().map(Pattern::new);
                 let words = pattern.as_ref().map_or(0, Pattern::words);
                 let end = self.entities(kind).places();
+                let mut key = String::new();
                 while *place < end {
                     let entity = *place;
                     *place += 1;
-                    let key = self.entities(kind).key(entity);
-                    let matches = key.is_some_and(|key| {
+                    let exists = self.entities(kind).write_key(entity, &mut key);
+                    let matches = exists && {
                         let cost = 1 + key.len() * words / 64;
                         slice.looks = slice.looks.saturating_sub(cost);
-                        pattern.as_ref().is_none_or(|pattern| pattern.meets(key))
-                    });
+                        pattern.as_ref().is_none_or(|pattern| pattern.meets(&key))
+                    };
                     if matches && self.answer_one(face, (kind, entity), asking, actions) {
                         slice.tells -= 1;
                     }
@@ -185,7 +183,7 @@ impl ForwardingTable {
         let all = entities
             .tree
             .matches_within(key, SLICE_NODES, &mut |entity| {
-                these.extend(entities.key(entity).map(|key| (entity, key.clone())));
+                these.extend(entities.key(entity).map(|key| (entity, key.into())));
             });
         if !all {
             return Rest::From(0);
@@ -210,7 +208,7 @@ impl ForwardingTable {
             return false;
         };
         if asking.mode == InterestMode::Current {
-            if let Some(key) = self.entities(kind).key(entity).cloned() {
+            if let Some(key) = self.entities(kind).key(entity) {
                 self.tell_token(face, asking.id, &key, actions);
             }
         } else {

@@ -139,17 +139,14 @@ impl ForwardingTable {
         &mut self,
         face: FaceId,
         kind: Kind,
-        (id, key, info): (u32, KeyExpr<'static>, QueryableInfo),
+        (id, key, info): (u32, KeyExpr<'_>, QueryableInfo),
         actions: &mut Vec<Action>,
     ) {
         let known = self
             .face(face)
-            .and_then(|source| source.declared.of(kind).get(&id).copied());
-        let entities = self.entities(kind);
+            .and_then(|source| source.declared.of(kind).get(id));
         if let Some(entity) = known
-            && entities
-                .key(entity)
-                .is_some_and(|old| **old == *key.as_str())
+            && self.entities(kind).has_key(entity, key.as_str())
         {
             let change = self.entities_mut(kind).set_info(entity, face.index, info);
             self.apply(kind, entity, change, actions);
@@ -165,7 +162,7 @@ impl ForwardingTable {
         }
         source.key_bytes += length;
         let south = source.relation.conduct().south;
-        let entity = self.entities_mut(kind).find_or_add(&Arc::from(key));
+        let entity = self.entities_mut(kind).find_or_add(key.as_str());
         if let Some(source) = self.face_mut(face)
             && let Some(orphan) = source.declared.of_mut(kind).insert(id, entity)
         {
@@ -187,7 +184,7 @@ impl ForwardingTable {
         let Some(source) = self.face_mut(face) else {
             return;
         };
-        let Some(entity) = source.declared.of_mut(kind).remove(&id) else {
+        let Some(entity) = source.declared.of_mut(kind).remove(id) else {
             source.counters.unknown_ids += 1;
             return;
         };
@@ -202,7 +199,7 @@ impl ForwardingTable {
         entity: u32,
         actions: &mut Vec<Action>,
     ) {
-        let length = self.entities(kind).key(entity).map_or(0, |key| key.len());
+        let length = self.entities(kind).key_len(entity);
         if let Some(source) = self.face_mut(face) {
             source.key_bytes -= length;
         }

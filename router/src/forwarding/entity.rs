@@ -3,11 +3,9 @@
 //! Subscribers, queryables and tokens: one entity per key and kind, with the faces that declared it
 //! (its sources) and the faces that were told of it.
 
-use std::sync::Arc;
-
 use zonda_codec::{InterestOptions, QueryableInfo};
 
-use super::key_tree::KeyTree;
+use super::key_tree::{KeyTree, Values};
 use super::slots::Slots;
 
 /// What can be declared on a key.
@@ -42,6 +40,11 @@ impl<T> PerKind<T> {
 
     pub(super) fn of_mut(&mut self, kind: Kind) -> &mut T {
         &mut self.0[kind as usize]
+    }
+
+    /// What `change` makes of each.
+    pub(super) fn map<U>(self, change: impl FnMut(T) -> U) -> PerKind<U> {
+        PerKind(self.0.map(change))
     }
 }
 
@@ -79,13 +82,19 @@ impl Source {
 /// Sorted by slot. One source, the usual case, needs no allocation.
 #[derive(Debug)]
 enum Sources {
+    None,
     One(Source),
-    Many(Vec<Source>),
+    #[expect(
+        clippy::box_collection,
+        reason = "a vector inside would double the size of every entity"
+    )]
+    Many(Box<Vec<Source>>),
 }
 
 impl Sources {
     fn as_slice(&self) -> &[Source] {
         match self {
+            Sources::None => &[],
             Sources::One(source) => std::slice::from_ref(source),
             Sources::Many(sources) => sources,
         }
@@ -98,6 +107,7 @@ impl Sources {
 
     fn as_mut_slice(&mut self) -> &mut [Source] {
         match self {
+            Sources::None => &mut [],
             Sources::One(source) => std::slice::from_mut(source),
             Sources::Many(sources) => sources,
         }
@@ -105,10 +115,10 @@ impl Sources {
 
     fn insert(&mut self, at: usize, source: Source) {
         match self {
-            Sources::Many(sources) if sources.is_empty() => *self = Sources::One(source),
+            Sources::None => *self = Sources::One(source),
             Sources::Many(sources) => sources.insert(at, source),
             Sources::One(first) => {
-                let mut sources = vec![*first];
+                let mut sources = Box::new(vec![*first]);
                 sources.insert(at, source);
                 *self = Sources::Many(sources);
             }
@@ -117,7 +127,8 @@ impl Sources {
 
     fn remove(&mut self, at: usize) {
         match self {
-            Sources::One(_) => *self = Sources::Many(Vec::new()),
+            Sources::None => {}
+            Sources::One(_) => *self = Sources::None,
             Sources::Many(sources) => {
                 sources.remove(at);
                 if let [last] = sources[..] {
@@ -131,10 +142,11 @@ impl Sources {
 /// A key on which something is declared.
 #[derive(Debug)]
 struct Entity {
-    key: Arc<str>,
+    /// Where its key is in the tree.
+    place: u32,
     sources: Sources,
     /// The faces that know it by an id of this node; mostly none.
-    told: Vec<u32>,
+    told: Values<u32>,
 }
 
 /// How the sources of an entity changed.
@@ -168,28 +180,54 @@ impl Default for Entities {
 
 impl Entities {
     /// The entity on this key, which is made if there is none.
-    pub(super) fn find_or_add(&mut self, key: &Arc<str>) -> u32 {
-        let slots = &mut self.slots;
-        self.tree.first_or_insert(key, || {
-            slots.insert(Entity {
-                key: key.clone(),
-                sources: Sources::Many(Vec::new()),
-                told: Vec::new(),
-            })
-        })
+    pub(super) fn find_or_add(&mut self, key: &str) -> u32 {
+        let place = self.tree.place(key);
+        if let Some(entity) = self.tree.first_at(place) {
+            return entity;
+        }
+        let entity = self.slots.insert(Entity {
+            place,
+            sources: Sources::None,
+            told: Values::None,
+        });
+        self.tree.insert_at(place, entity);
+        entity
     }
 
     /// Removes an entity without sources; gives back the faces that still had an id for it.
-    pub(super) fn remove(&mut self, entity: u32) -> Vec<u32> {
+    pub(super) fn remove(&mut self, entity: u32) -> Values<u32> {
         let Some(removed) = self.slots.remove(entity) else {
-            return Vec::new();
+            return Values::None;
         };
-        self.tree.remove(&removed.key, entity);
+        self.tree.remove_at(removed.place, entity);
         removed.told
     }
 
-    pub(super) fn key(&self, entity: u32) -> Option<&Arc<str>> {
-        self.slots.get(entity).map(|entity| &entity.key)
+    /// The key of an entity, put together anew.
+    pub(super) fn key(&self, entity: u32) -> Option<String> {
+        let mut key = String::new();
+        self.write_key(entity, &mut key).then_some(key)
+    }
+
+    /// Writes the key of an entity to `key`; false if there is no such entity.
+    pub(super) fn write_key(&self, entity: u32, key: &mut String) -> bool {
+        let found = self.slots.get(entity);
+        found.is_some_and(|found| {
+            self.tree.write_key(found.place, key);
+            true
+        })
+    }
+
+    /// The length of an entity's key in bytes.
+    pub(super) fn key_len(&self, entity: u32) -> usize {
+        let found = self.slots.get(entity);
+        found.map_or(0, |found| self.tree.key_len(found.place))
+    }
+
+    /// Whether there is an entity of this number with this key.
+    pub(super) fn has_key(&self, entity: u32, key: &str) -> bool {
+        let found = self.slots.get(entity);
+        found.is_some_and(|found| self.tree.is_key_of(found.place, key))
     }
 
     /// All entities have numbers below this.
@@ -276,10 +314,8 @@ impl Entities {
 
     /// Notes that a face has no id for it any more.
     pub(super) fn remove_told(&mut self, entity: u32, slot: u32) {
-        if let Some(entity) = self.slots.get_mut(entity)
-            && let Some(at) = entity.told.iter().position(|told| *told == slot)
-        {
-            entity.told.swap_remove(at);
+        if let Some(entity) = self.slots.get_mut(entity) {
+            entity.told.remove(slot);
         }
     }
 }

@@ -9,6 +9,7 @@ use zonda_codec::{QueryableInfo, ZenohId};
 
 use super::answer::Answer;
 use super::entity::{Kind, PerKind};
+use super::id_map::IdMap;
 use super::ids::KeyIds;
 use super::interest::{Group, Kept};
 use super::key_tree::KeyTree;
@@ -26,7 +27,7 @@ pub(super) struct Face {
     /// Key expression ids of both directions.
     pub(super) ids: KeyIds,
     /// What it declared: its id to our entity.
-    pub(super) declared: PerKind<HashMap<u32, u32>>,
+    pub(super) declared: PerKind<IdMap>,
     /// Entities whose id it declared again on another key: they stay until the face goes.
     pub(super) orphans: PerKind<Vec<u32>>,
     /// What it was told: our entity to the id it knows it by.

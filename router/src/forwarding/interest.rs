@@ -111,7 +111,7 @@ impl ForwardingTable {
         let key = interest
             .wire_expr
             .map(|expr| self.declared_key(face, &expr));
-        let key: Option<KeyExpr<'static>> = match key {
+        let key: Option<KeyExpr<'_>> = match key {
             None => None,
             Some(Some(key)) => Some(key),
             Some(None) => {
@@ -258,18 +258,17 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets the interests of a face that is gone.
-    pub(super) fn forget_interests(&mut self, slot: u32, gone: &Face, actions: &mut Vec<Action>) {
-        let mut interests: Vec<_> = gone.interests.iter().collect();
-        interests.sort_unstable_by_key(|(id, _)| **id);
-        for (&id, kept) in interests {
-            let user = InterestRef { slot, id };
-            self.unregister(user, kept);
-            if let Some(want) = kept.want {
-                self.release_interest(want, user, actions);
-            }
+    /// Forgets an interest of a face that is gone.
+    pub(super) fn forget_interest(
+        &mut self,
+        user: InterestRef,
+        kept: &Kept,
+        actions: &mut Vec<Action>,
+    ) {
+        self.unregister(user, kept);
+        if let Some(want) = kept.want {
+            self.release_interest(want, user, actions);
         }
-        self.forget_current(gone.id);
     }
 
     fn unregister(&mut self, user: InterestRef, kept: &Kept) {

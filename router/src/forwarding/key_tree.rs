@@ -21,8 +21,11 @@ use pattern::Pattern;
 
 mod chunk;
 pub(super) mod pattern;
+mod place;
 
 const NONE: u32 = u32::MAX;
+/// Room for so many edges is kept, however few there are.
+const EDGES_KEPT: usize = 4096;
 const ANY: &str = "**";
 
 /// A set of (key, value) pairs.
@@ -46,10 +49,14 @@ struct Node<V> {
     values: Values<V>,
 }
 
+/// A set of few values; up to one needs no allocation.
 #[derive(Debug)]
-enum Values<V> {
+pub(super) enum Values<V> {
+    /// Empty.
     None,
+    /// With one.
     One(V),
+    /// With more.
     /// Boxed, so that the usual case stays small.
     #[expect(
         clippy::box_collection,
@@ -81,20 +88,6 @@ impl<V: Copy + Eq> KeyTree<V> {
             Some(node) => node.values.insert(value),
             None => false,
         }
-    }
-
-    /// The first value under `key`, which must be canonical; if there is none, what `make` makes.
-    pub fn first_or_insert(&mut self, key: &str, make: impl FnOnce() -> V) -> V {
-        let at = self.find_or_add(key);
-        let Some(node) = self.nodes.get_mut(at) else {
-            return make();
-        };
-        if let Some(first) = node.values.as_slice().first() {
-            return *first;
-        }
-        let value = make();
-        node.values.insert(value);
-        value
     }
 
     fn find_or_add(&mut self, key: &str) -> u32 {
@@ -297,6 +290,7 @@ impl<V: Copy + Eq> KeyTree<V> {
 
     /// Removes `at` and its ancestors as far as they hold nothing.
     fn prune(&mut self, mut at: u32) {
+        self.shrink();
         while let Some(node) = self.nodes.get(at) {
             if !node.values.as_slice().is_empty() || node.children != [NONE; 2] {
                 return;
@@ -321,6 +315,18 @@ impl<V: Copy + Eq> KeyTree<V> {
                 return;
             }
             at = node.parent;
+        }
+    }
+
+    /// Gives memory back that few of the edges there once were need.
+    fn shrink(&mut self) {
+        if self.edges.capacity() > EDGES_KEPT.max(8 * self.edges.len()) {
+            let (nodes, hasher) = (&self.nodes, &self.hasher);
+            self.edges.shrink_to(2 * self.edges.len(), |&child| {
+                nodes.get(child).map_or(0, |node| {
+                    hasher.hash_one((node.parent, node.chunk.as_bytes()))
+                })
+            });
         }
     }
 }
@@ -478,7 +484,7 @@ impl<V> Node<V> {
 }
 
 impl<V: Copy + Eq> Values<V> {
-    fn as_slice(&self) -> &[V] {
+    pub(super) fn as_slice(&self) -> &[V] {
         match self {
             Values::None => &[],
             Values::One(value) => std::slice::from_ref(value),
@@ -486,19 +492,24 @@ impl<V: Copy + Eq> Values<V> {
         }
     }
 
-    fn insert(&mut self, value: V) -> bool {
+    pub(super) fn insert(&mut self, value: V) -> bool {
         if self.as_slice().contains(&value) {
             return false;
         }
+        self.push(value);
+        true
+    }
+
+    /// Adds a value that is not in it.
+    pub(super) fn push(&mut self, value: V) {
         match self {
             Values::None => *self = Values::One(value),
             Values::One(first) => *self = Values::Many(Box::new(vec![*first, value])),
             Values::Many(values) => values.push(value),
         }
-        true
     }
 
-    fn remove(&mut self, value: V) -> bool {
+    pub(super) fn remove(&mut self, value: V) -> bool {
         let Some(place) = self.as_slice().iter().position(|other| *other == value) else {
             return false;
         };

@@ -31,6 +31,8 @@ pub struct Limits {
     pub interests_max: usize,
     /// Declarations told in one go in answer to an interest; the rest waits until others had their turn. Default 1000.
     pub answer_slice_max: usize,
+    /// Declarations and interests of a neighbour that is gone that are forgotten in one go. Default 64.
+    pub removal_slice_max: usize,
     /// Bytes of all declared keys (ids, entities and interests) together. Default 256 MiB.
     pub key_bytes_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
@@ -51,6 +53,7 @@ impl Default for Limits {
             tokens_max: 500_000,
             interests_max: 20_000,
             answer_slice_max: 1000,
+            removal_slice_max: 64,
             key_bytes_max: 256 << 20,
             neighbours_max: 10_000,
         }

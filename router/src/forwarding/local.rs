@@ -41,11 +41,11 @@ impl ForwardingTable {
         }
         let declared = self
             .face(face)
-            .and_then(|face| face.declared.of(Kind::Subscriber).get(&id));
-        let Some(&entity) = declared else {
+            .and_then(|face| face.declared.of(Kind::Subscriber).get(id));
+        let Some(entity) = declared else {
             return;
         };
-        if let Some(key) = self.entities(Kind::Subscriber).key(entity).cloned() {
+        if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
             self.local_subscribers.remove(&key, id);
         }
         self.remove_entity(face, Kind::Subscriber, id, actions);
@@ -80,8 +80,8 @@ impl ForwardingTable {
         if gone.info.kind != FaceKind::Local {
             return;
         }
-        for (&id, &entity) in gone.declared.of(Kind::Subscriber) {
-            if let Some(key) = self.entities(Kind::Subscriber).key(entity).cloned() {
+        for (id, entity) in gone.declared.of(Kind::Subscriber).iter() {
+            if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
                 self.local_subscribers.remove(&key, id);
             }
         }

@@ -3,7 +3,7 @@
 //! [`ForwardingTable`]: the state, and the coming and going of faces. What messages do to it stands in the
 //! files of this folder named after them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,6 +15,7 @@ use super::entity::{Entities, Kind, PerKind};
 use super::face::Face;
 use super::interest::InterestRef;
 use super::key_tree::KeyTree;
+use super::leave::Leaving;
 use super::limits::{BadKey, FaceCounters, KeyOverLimit, Limits};
 use super::policy::Relation;
 use super::slots::Slots;
@@ -31,6 +32,8 @@ pub struct ForwardingTable {
     pub(super) role: WhatAmI,
     pub(super) limits: Limits,
     pub(super) faces: Slots<Face>,
+    /// Faces that are gone, with what is left to forget of them.
+    pub(super) leaving: VecDeque<Leaving>,
     /// How many faces there were in each place.
     generations: Vec<u32>,
     /// The faces that are told of every entity of the own side: gateways and fellow peers. Sorted.
@@ -75,6 +78,7 @@ impl ForwardingTable {
             role,
             limits,
             faces: Slots::new(),
+            leaving: VecDeque::new(),
             generations: Vec::new(),
             north: Vec::new(),
             gateways: Vec::new(),
@@ -146,13 +150,14 @@ impl ForwardingTable {
         id
     }
 
-    /// A neighbour is gone, and with it all it declared and asked.
+    /// A neighbour is gone: nothing is routed to it any more. What it declared and asked is forgotten by
+    /// [`sweep`](Self::sweep).
     pub fn remove_face(&mut self, face: FaceId, actions: &mut Vec<Action>) {
         if self.face(face).is_none() {
             return;
         }
         let slot = face.index;
-        let Some(mut gone) = self.faces.remove(slot) else {
+        let Some(gone) = self.faces.reserve(slot) else {
             return;
         };
         self.generation += 1;
@@ -162,46 +167,39 @@ impl ForwardingTable {
         self.north.retain(|&other| other != slot);
         self.gateways.retain(|&other| other != slot);
         self.forget_local(&gone, actions);
-        self.forget_interests(slot, &gone, actions);
-        for kind in Kind::ALL {
-            for &entity in gone.told.of(kind).keys() {
-                self.entities_mut(kind).remove_told(entity, slot);
-            }
-            let declared = std::mem::take(gone.declared.of_mut(kind)).into_values();
-            for entity in declared.chain(std::mem::take(gone.orphans.of_mut(kind))) {
-                let change = self.entities_mut(kind).remove_source(entity, slot, true);
-                self.apply(kind, entity, change, actions);
-            }
-        }
+        self.forget_current(gone.id);
         self.forget_upstream(&gone, actions);
+        self.leaving.push_back(Leaving::new(slot, gone));
     }
 
     /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical
     /// key expression, or exceeds what [`Limits`] say of keys.
     pub fn key(&self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
-        self.resolve(self.face(face)?, expr).ok()
+        let key = self.resolve(self.face(face)?, expr).ok()?;
+        Some(key.into_owned())
     }
 
     /// The same for what `face` pushes: a key that cannot be used is counted, and the first one of a neighbour
     /// [noted](Self::take_notes).
     pub fn push_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
         let key = self.resolve(self.face(face)?, expr);
-        key.map_err(|bad| {
-            if let Some(source) = self.face_mut(face) {
-                source.counters.bad_pushes += 1;
-                let note = source.note_of(&bad);
-                self.notes.extend(note);
-            }
-        })
-        .ok()
+        key.map(KeyExpr::into_owned)
+            .map_err(|bad| {
+                if let Some(source) = self.face_mut(face) {
+                    source.counters.bad_pushes += 1;
+                    let note = source.note_of(&bad);
+                    self.notes.extend(note);
+                }
+            })
+            .ok()
     }
 
     /// The same for what `face` declares or asks.
-    pub(super) fn declared_key(
+    pub(super) fn declared_key<'e>(
         &mut self,
         face: FaceId,
-        expr: &WireExpr<'_>,
-    ) -> Option<KeyExpr<'static>> {
+        expr: &WireExpr<'e>,
+    ) -> Option<KeyExpr<'e>> {
         let key = self.resolve(self.face(face)?, expr);
         key.map_err(|bad| {
             if let Some(source) = self.face_mut(face) {
@@ -274,10 +272,10 @@ impl ForwardingTable {
         self.entities.of_mut(kind)
     }
 
-    fn resolve(&self, face: &Face, expr: &WireExpr<'_>) -> Result<KeyExpr<'static>, BadKey> {
+    fn resolve<'e>(&self, face: &Face, expr: &WireExpr<'e>) -> Result<KeyExpr<'e>, BadKey> {
         if expr.scope == 0 {
             self.limits.check(expr.suffix)?;
-            return Ok(KeyExpr::new(expr.suffix)?.into_owned());
+            return Ok(KeyExpr::new(expr.suffix)?);
         }
         let Some(text) = face.ids.text(expr.scope, expr.mapping) else {
             return Err(BadKey::UnknownId { scope: expr.scope });

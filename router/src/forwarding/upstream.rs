@@ -334,7 +334,7 @@ impl ForwardingTable {
                 let sources = entities.sources(entity);
                 if sources.iter().any(|source| source.slot == face.index)
                     && let Some(key) = entities.key(entity)
-                    && !self.is_wanted(kind, key)
+                    && !self.is_wanted(kind, &key)
                 {
                     unwanted.insert(entity);
                 }
@@ -350,10 +350,10 @@ impl ForwardingTable {
                 return;
             };
             let mut gone = Vec::new();
-            gateway.declared.of_mut(kind).retain(|_, entity| {
-                let keep = !unwanted.contains(entity);
+            gateway.declared.of_mut(kind).retain(|entity| {
+                let keep = !unwanted.contains(&entity);
                 if !keep {
-                    gone.push(*entity);
+                    gone.push(entity);
                 }
                 keep
             });

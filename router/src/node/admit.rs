@@ -27,7 +27,7 @@ use super::{
 };
 
 /// Most bytes that wait for a peer in each priority before congestion control sets in.
-const QUEUE_BYTES_MAX: usize = 512 * 1024;
+pub(super) const QUEUE_BYTES_MAX: usize = 512 * 1024;
 
 /// The door for connections that peers open.
 pub(super) struct Door(pub(super) Arc<Shared>);
@@ -166,9 +166,9 @@ impl Shared {
         Some(face)
     }
 
-    /// Forgets a connection and everything it declared.
-    pub(super) fn remove_face(&self, id: FaceId, ended: &Ended) {
-        let removed = self.update(|state| {
+    /// Forgets a connection and everything it declared, the latter a little later if it is much.
+    pub(super) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
+        let (removed, sweeps) = self.update(|state| {
             let face = state.faces.remove(&id);
             if let Some(face) = &face
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
@@ -176,8 +176,11 @@ impl Shared {
                 state.neighbours.remove(&face.status.zid);
             }
             state.table.remove_face(id, &mut state.actions);
-            face
+            (face, state.begin_sweep())
         });
+        if sweeps {
+            Self::start_sweeping(self);
+        }
         if let Some(face) = removed {
             tracing::info!(
                 "link to {} {} ended: {ended}",
@@ -190,7 +193,12 @@ impl Shared {
 }
 
 impl State {
-    fn add_face(&mut self, status: LinkStatus, outbox: Arc<Outbox>, dialed: bool) -> FaceId {
+    pub(super) fn add_face(
+        &mut self,
+        status: LinkStatus,
+        outbox: Arc<Outbox>,
+        dialed: bool,
+    ) -> FaceId {
         let info = FaceInfo {
             zid: status.zid,
             whatami: status.whatami,

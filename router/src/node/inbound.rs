@@ -12,8 +12,8 @@ use std::{
 };
 
 use zonda_codec::{
-    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody, Qos,
-    Timestamp, WireExpr, Writer, splice_timestamp,
+    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody,
+    PushRun, Qos, Timestamp, WireExpr, Writer, splice_timestamp,
 };
 use zonda_transport::{
     driver::{Ended, Handler},
@@ -30,6 +30,7 @@ use super::{
     Delivery, Opened,
     publish::call,
     route::{Hop, Route, RouteCache},
+    run::Alike,
     shared::{Shared, State, log, ntp64_now},
 };
 
@@ -49,7 +50,7 @@ pub(super) struct Inbound {
 
 /// What one read's worth of messages leaves to do.
 #[derive(Default)]
-struct Burst {
+pub(super) struct Burst {
     /// Outboxes that got messages and must be written.
     touched: Vec<Arc<Outbox>>,
     /// A lane that went over its limit: the source waits for it before the next read.
@@ -73,7 +74,7 @@ const WORK_MAX: usize = 16_384;
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
 impl Burst {
-    fn touch(&mut self, outbox: &Arc<Outbox>) {
+    pub(super) fn touch(&mut self, outbox: &Arc<Outbox>) {
         if !self
             .touched
             .iter()
@@ -86,7 +87,7 @@ impl Burst {
 
     /// The subscribers of `route`.
     #[inline]
-    fn open(&mut self, route: &Arc<Route>) -> &[Opened] {
+    pub(super) fn open(&mut self, route: &Arc<Route>) -> &[Opened] {
         let address = Arc::as_ptr(route) as usize;
         if self.opened_for != address {
             self.close();
@@ -103,8 +104,18 @@ impl Burst {
         self.opened_for = 0;
     }
 
-    fn now(&mut self) -> Ntp64 {
+    pub(super) fn now(&mut self) -> Ntp64 {
         *self.now.get_or_insert_with(ntp64_now)
+    }
+
+    /// Notes that a lane went over its limit.
+    pub(super) fn congest(&mut self, outbox: &Arc<Outbox>, priority: Priority) {
+        self.congested = Some((Arc::clone(outbox), priority));
+    }
+
+    /// Counts messages handed on.
+    pub(super) fn worked(&mut self, count: usize) {
+        self.work += count;
     }
 
     /// Before something that takes time of its own. The clock is read for these only, never for a message on a known route.
@@ -221,6 +232,24 @@ impl Deliver for Inbound {
                 reliability: context.reliability,
             };
             call(self.burst.open(route), &delivery);
+        }
+    }
+
+    fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
+        let generation = self.shared.generation();
+        let Some(route) = self.cache.get(&push.wire_expr, generation) else {
+            return;
+        };
+        let alike = Alike {
+            push,
+            context,
+            shared: &self.shared,
+        };
+        match (route.remote.is_empty(), route.local.is_empty()) {
+            (false, true) => alike.forward(route, run, &mut self.burst),
+            (true, false) => alike.deliver(route, run, &mut self.burst),
+            (true, true) => run.by_ref().for_each(drop),
+            (false, false) => {}
         }
     }
 
@@ -364,7 +393,7 @@ impl Incoming<'_> {
         if self.push.qos.congestion_control() == CongestionControl::Block {
             match hop.outbox.push_over(priority, message) {
                 Ok((_, true)) => {}
-                Ok((_, false)) => burst.congested = Some((Arc::clone(&hop.outbox), priority)),
+                Ok((_, false)) => burst.congest(&hop.outbox, priority),
                 Err(_) => return,
             }
         } else {

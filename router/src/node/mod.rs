@@ -7,7 +7,7 @@
 //! table's actions out and to keep its answers at hand:
 //! - `shared`: the state all tasks share, and its one lock;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
-//! - `inbound`: what a connection's reading task does with each message;
+//! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
 //! - `publish`: what a publishing thread does;
 //! - `open`, `listen`, `connect`, `dials`, `admit`, `close`: the life of the node and of its connections.
 //!
@@ -20,13 +20,18 @@ mod close;
 mod connect;
 mod dials;
 mod inbound;
+mod key_cache;
 mod listen;
 mod open;
 mod plain;
+#[cfg(feature = "probe")]
+mod probe;
 mod publish;
 mod publisher;
 mod route;
+mod run;
 mod shared;
+mod sweep;
 mod types;
 
 use std::{sync::Arc, time::Duration};
@@ -34,7 +39,9 @@ use std::{sync::Arc, time::Duration};
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use dials::Unreached;
-pub use plain::Plain;
+pub use plain::{Passed, Passing, Plain};
+#[cfg(feature = "probe")]
+pub use probe::End;
 pub use publisher::PublisherFace;
 pub use types::*;
 

@@ -13,7 +13,7 @@ use zonda_transport::{
 use super::{
     Outcome, Publication, PublishError, SampleKind, Value, Wait,
     publish::{Head, MESSAGE_BYTES_MAX, body},
-    route::Route,
+    route::{Hop, Route},
     shared::Shared,
 };
 
@@ -44,6 +44,47 @@ impl<'a> From<Plain<'a>> for Publication<'a> {
             source_info: None,
             qos: plain.qos,
             reliability: plain.reliability,
+        }
+    }
+}
+
+/// What became of a message that all neighbours on its route took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    /// [`Outcome::Sent`].
+    Sent,
+    /// [`Outcome::Queued`].
+    Queued,
+}
+
+/// What became of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
+/// read back in one piece before the parts are there, which once cost a quarter of a put.
+#[derive(Debug)]
+#[must_use = "the message may not have been accepted"]
+pub struct Passing {
+    /// What became of it, if it took the usual course.
+    pub passed: Passed,
+    /// What became of it otherwise; `passed` then says nothing.
+    pub unusual: Option<Box<Result<Outcome, PublishError>>>,
+}
+
+impl Passing {
+    /// The same as one value.
+    #[inline(always)]
+    pub fn into_result(self) -> Result<Outcome, PublishError> {
+        match self.unusual {
+            None => Ok(self.passed.into()),
+            Some(unusual) => *unusual,
+        }
+    }
+}
+
+impl From<Passed> for Outcome {
+    #[inline(always)]
+    fn from(passed: Passed) -> Outcome {
+        match passed {
+            Passed::Sent => Outcome::Sent,
+            Passed::Queued => Outcome::Queued,
         }
     }
 }
@@ -137,16 +178,16 @@ impl Shared {
         (route, heads): (&Route, &Heads),
         plain: &Plain<'_>,
         wait: Wait,
-    ) -> Result<Outcome, PublishError> {
+    ) -> Passing {
         let payload = match plain.payload {
             Value::Borrowed(bytes) => Tail::Copy(bytes),
             Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
         };
         let payload_len = payload.bytes().len();
         if self.is_closed() || payload_len > MESSAGE_BYTES_MAX {
-            return self.dispatch(route, &(*plain).into(), wait);
+            return self.dispatch_unusual(route, plain, wait);
         }
-        let mut outcome = Outcome::Sent;
+        let mut passed = Passed::Sent;
         for (index, (hop, prepared)) in route.remote.iter().zip(&heads.prepared).enumerate() {
             let message = Outgoing {
                 reliability: plain.reliability,
@@ -162,16 +203,45 @@ impl Shared {
                 .map(|pushed| hop.outbox.settle(pushed, plain.qos.is_express()));
             match offered {
                 Ok(true) => {}
-                Ok(false) => outcome = Outcome::Queued,
+                Ok(false) => passed = Passed::Queued,
                 Err(Refused::Closed) => {}
                 Err(refused) => {
                     let rest = route.remote.get(index..).unwrap_or_default();
-                    return self.dispatch_rest((rest, refused), &(*plain).into(), wait, outcome);
+                    return self.dispatch_refused((rest, refused), plain, wait, passed);
                 }
             }
         }
-        Ok(outcome)
+        Passing {
+            passed,
+            unusual: None,
+        }
     }
+
+    #[inline(never)]
+    pub(super) fn dispatch_unusual(&self, route: &Route, plain: &Plain<'_>, wait: Wait) -> Passing {
+        unusual(self.dispatch(route, &(*plain).into(), wait))
+    }
+
+    #[cold]
+    fn dispatch_refused(
+        &self,
+        (rest, refused): (&[Hop], Refused),
+        plain: &Plain<'_>,
+        wait: Wait,
+        passed: Passed,
+    ) -> Passing {
+        let publication = (*plain).into();
+        unusual(self.dispatch_rest((rest, refused), &publication, wait, passed.into()))
+    }
+}
+
+fn unusual(result: Result<Outcome, PublishError>) -> Passing {
+    let (passed, unusual) = match result {
+        Ok(Outcome::Sent) => (Passed::Sent, None),
+        Ok(Outcome::Queued) => (Passed::Queued, None),
+        other => (Passed::Queued, Some(Box::new(other))),
+    };
+    Passing { passed, unusual }
 }
 
 #[cfg(test)]

@@ -323,10 +323,7 @@ impl Shared {
         let size =
             publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
         if size > MESSAGE_BYTES_MAX {
-            return Err(PublishError::TooLarge {
-                size,
-                limit: MESSAGE_BYTES_MAX,
-            });
+            self.check_huge(size)?;
         }
         let timestamp = match publication.timestamp {
             None if self.stamps => Some(self.clock.new_timestamp(ntp64_now())),
@@ -334,10 +331,25 @@ impl Shared {
         };
         Ok(body(publication, timestamp))
     }
+
+    /// A node that is told to accept more than others do by default may send as much: its neighbours will have been
+    /// told the same.
+    #[cold]
+    fn check_huge(&self, size: usize) -> Result<(), PublishError> {
+        let own = self.config.max_message_size();
+        let limit = own.saturating_sub(HEADERS_BYTES_MAX).max(MESSAGE_BYTES_MAX);
+        if size > limit {
+            return Err(PublishError::TooLarge { size, limit });
+        }
+        Ok(())
+    }
 }
 
-/// Most bytes of payload and attachment: what every node accepts by default (`max_message_size`), less the headers.
-pub(super) const MESSAGE_BYTES_MAX: usize = (1 << 30) - (1 << 16);
+/// Most bytes of payload and attachment that every node accepts by default (`max_message_size`), less the headers.
+pub(super) const MESSAGE_BYTES_MAX: usize = (1 << 30) - HEADERS_BYTES_MAX;
+
+/// Room for what surrounds payload and attachment in a message.
+const HEADERS_BYTES_MAX: usize = 1 << 16;
 
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.
 #[cold]

@@ -15,8 +15,8 @@ use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
 
 use super::{
-    DeclareError, Outcome, Plain, Publication, PublishError, Wait, plain::Heads, route::Route,
-    shared::Shared,
+    DeclareError, Outcome, Passing, Plain, Publication, PublishError, Wait, plain::Heads,
+    route::Route, shared::Shared,
 };
 
 thread_local! {
@@ -100,12 +100,9 @@ impl PublisherFace {
     /// As [`PublisherFace::publish`], for a message that has nothing beside its payload: the heads of such messages are
     /// prepared, one for each neighbour.
     ///
-    /// # Errors
-    /// As [`PublisherFace::publish`].
-    ///
     /// # Blocking
     /// As [`PublisherFace::publish`].
-    pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Result<Outcome, PublishError> {
+    pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
         let recent = match self.at_hand() {
             Some(recent) if recent.heads.is_some() => recent,
             recent => self.prepare(recent, plain),
@@ -115,7 +112,7 @@ impl PublisherFace {
                 self.shared
                     .dispatch_plain((&recent.route, heads), plain, wait)
             }
-            _ => self.shared.dispatch(&recent.route, &(*plain).into(), wait),
+            _ => self.shared.dispatch_unusual(&recent.route, plain, wait),
         };
         self.keep_at_hand(recent);
         result

@@ -2,17 +2,14 @@
 
 //! The table's answers, resolved: outboxes instead of face ids, callbacks instead of subscriber ids.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, Mapping, WireExpr, ZenohId};
 use zonda_transport::outbox::Outbox;
 
 use crate::forwarding;
 
-use super::Sink;
-
-/// Most keys without a declared id that one cache remembers; then it starts anew.
-pub(super) const UNDECLARED_MAX: usize = 1024;
+use super::{Sink, key_cache::KeyCache};
 
 /// Where messages on one key from one source go, for as long as the table's generation does not change.
 pub(super) struct Route {
@@ -45,13 +42,15 @@ impl Hop {
     }
 }
 
-/// The routes of what one connection sends: an index for declared ids, a bounded map for everything else.
+/// The routes of what one connection sends: an index for declared ids, bounded maps for everything else.
 #[derive(Default)]
 pub(super) struct RouteCache {
     /// By mapping, then by scope, for keys that are an id and nothing else.
     by_id: [Vec<Option<Arc<Route>>>; 2],
+    /// The keys in full.
+    by_key: KeyCache,
     /// The other keys, by mapping, scope and suffix in one text.
-    by_text: HashMap<Box<str>, Arc<Route>>,
+    by_text: KeyCache,
     /// Reused to build the text.
     text: String,
 }
@@ -60,15 +59,16 @@ impl RouteCache {
     /// The route for `expr` if it is known and still valid.
     #[inline]
     pub(super) fn get(&mut self, expr: &WireExpr<'_>, generation: u64) -> Option<&Arc<Route>> {
-        let found = if expr.suffix.is_empty() {
-            self.by_id[mapping_index(expr.mapping)]
-                .get(usize::from(expr.scope))?
-                .as_ref()
-        } else {
-            write_text(&mut self.text, expr);
-            self.by_text.get(self.text.as_str())
-        };
-        found.filter(|route| route.generation == generation)
+        if expr.suffix.is_empty() {
+            let routes = &self.by_id[mapping_index(expr.mapping)];
+            let route = routes.get(usize::from(expr.scope))?.as_ref();
+            return route.filter(|route| route.generation == generation);
+        }
+        if expr.scope == 0 {
+            return self.by_key.get(expr.suffix, generation);
+        }
+        write_text(&mut self.text, expr);
+        self.by_text.get(&self.text, generation)
     }
 
     /// Remembers a route.
@@ -80,13 +80,12 @@ impl RouteCache {
                 routes.resize(index + 1, None);
             }
             routes[index] = Some(route);
-            return;
+        } else if expr.scope == 0 {
+            drop(self.by_key.put(expr.suffix, route));
+        } else {
+            write_text(&mut self.text, expr);
+            drop(self.by_text.put(&self.text, route));
         }
-        if self.by_text.len() >= UNDECLARED_MAX {
-            self.by_text.clear();
-        }
-        write_text(&mut self.text, expr);
-        self.by_text.insert(self.text.as_str().into(), route);
     }
 }
 

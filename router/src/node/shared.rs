@@ -35,7 +35,8 @@ use crate::{
 use super::{
     DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
     dials::Dials,
-    route::{Hop, Route, UNDECLARED_MAX},
+    key_cache::KeyCache,
+    route::{Hop, Route},
 };
 
 /// The longest key that the protocol can write.
@@ -56,8 +57,10 @@ pub(super) struct State {
     /// Who is connected, or admitted and about to be (`None`).
     pub(super) neighbours: HashMap<ZenohId, Option<FaceId>>,
     pub(super) sinks: HashMap<u32, Sink>,
-    pub(super) undeclared: HashMap<Box<str>, Arc<Route>>,
+    pub(super) undeclared: KeyCache,
     pub(super) actions: Vec<Action>,
+    /// A task forgets what neighbours that are gone had declared.
+    pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
     pub(super) dials: Dials,
 }
@@ -112,8 +115,9 @@ impl Shared {
             faces: HashMap::new(),
             neighbours: HashMap::new(),
             sinks: HashMap::new(),
-            undeclared: HashMap::new(),
+            undeclared: KeyCache::default(),
             actions,
+            sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
         };
@@ -289,7 +293,8 @@ impl Shared {
         };
         Arc::new(Route {
             generation: state.table.generation(),
-            key,
+            // each sample has a clone of it
+            key: key.into_cloneable(),
             remote: route.hops.into_iter().filter_map(hop).collect(),
             local: route
                 .local
@@ -313,24 +318,15 @@ impl Shared {
         }
         let mut state = self.state.lock();
         let generation = state.table.generation();
-        if let Some(route) = state.undeclared.get(key.as_str())
-            && route.generation == generation
-        {
+        if let Some(route) = state.undeclared.get(key.as_str(), generation) {
             return Ok(Arc::clone(route));
         }
         state.table.check_key(key)?;
         let route = self.resolve_in(&state, self.local, key.clone().into_owned(), None);
-        let old = if state.undeclared.len() >= UNDECLARED_MAX {
-            std::mem::take(&mut state.undeclared)
-        } else {
-            HashMap::new()
-        };
-        let replaced = state
-            .undeclared
-            .insert(key.as_str().into(), Arc::clone(&route));
+        let forgotten = state.undeclared.put(key.as_str(), Arc::clone(&route));
         drop(state);
         // Old routes may hold the last reference to a user's closure.
-        drop((old, replaced));
+        drop(forgotten);
         Ok(route)
     }
 

@@ -51,7 +51,14 @@ impl Bench {
         self.act(|table, actions| table.add_face(info, actions))
     }
 
+    /// Cuts a connection, and forgets at once what the neighbour had declared.
     pub fn cut(&mut self, face: FaceId) {
+        self.lose(face);
+        self.act(|table, actions| while table.sweep(actions) {});
+    }
+
+    /// Cuts a connection.
+    pub fn lose(&mut self, face: FaceId) {
         self.act(|table, actions| table.remove_face(face, actions));
         self.inboxes.remove(&face);
     }

@@ -106,6 +106,44 @@ fn a_reused_subscriber_id_leaves_the_old_key_until_the_face_goes() {
 }
 
 #[test]
+fn a_neighbour_that_is_gone_is_forgotten_in_slices_that_change_no_route() {
+    let mut bench = Bench::new(Router);
+    let c5 = bench.connect(0xc5, Client);
+    let d7 = bench.connect(0xd7, Client);
+    let e9 = bench.connect(0xe9, Client);
+    for id in 0..1000 {
+        bench.subscribe(c5, id, &format!("a/{id}"));
+    }
+    bench.subscribe(e9, 1, "a/7");
+    bench.interest(d7, 1, CurrentFuture, "S", Some("a/*"));
+    bench.bytes(d7);
+    bench.lose(c5);
+    let newcomer = bench.connect(0xf1, Client);
+    assert_ne!(newcomer.index(), c5.index(), "the place is not free yet");
+    let after = bench.table.generation();
+    let hops = |bench: &Bench, key| bench.route(d7, key, None).0.len();
+    assert_eq!((hops(&bench, "a/1"), hops(&bench, "a/7")), (0, 1));
+    assert_eq!(bench.lines(d7), none(), "nothing is forgotten yet");
+    let mut slices = Vec::new();
+    while bench.act(|table, actions| table.sweep(actions)) {
+        slices.push(bench.lines(d7).len());
+        assert_eq!(
+            bench.table.generation(),
+            after,
+            "routes that are kept stay good"
+        );
+    }
+    assert!(
+        slices.len() > 10 && slices.iter().all(|told| *told <= 64),
+        "{slices:?}"
+    );
+    let told: usize = slices.iter().sum::<usize>() + bench.lines(d7).len();
+    assert_eq!(told, 999, "one has another subscriber");
+    assert_eq!((hops(&bench, "a/1"), hops(&bench, "a/7")), (0, 1));
+    assert_eq!(bench.connect(0xf2, Client).index(), c5.index());
+}
+
+#[test]
 fn two_routers_exchange_nothing_yet() {
     let mut bench = Bench::new(Router);
     let c5 = bench.connect(0xc5, Client);

@@ -15,6 +15,7 @@ use super::bell::Bell;
 use super::crowd::Crowd;
 use super::task;
 use crate::placement::Placement;
+use crate::spin::Spin;
 
 /// The longest name of a thread that Linux keeps, in bytes.
 const NAME_BYTES_MAX: usize = 15;
@@ -25,6 +26,7 @@ pub(super) const WAIT: &str = "zonda-wait";
 /// What all threads of a runtime share.
 pub(super) struct Core {
     placement: Placement,
+    spin: Spin,
     stopped: AtomicBool,
     registry: Mutex<Registry>,
 }
@@ -78,9 +80,10 @@ pub(super) fn shut_down() -> io::Error {
 }
 
 impl Core {
-    pub(super) fn new(placement: Placement) -> Core {
+    pub(super) fn new(placement: Placement, spin: Spin) -> Core {
         Core {
             placement,
+            spin,
             stopped: AtomicBool::new(false),
             registry: Mutex::default(),
         }
@@ -89,6 +92,11 @@ impl Core {
     /// The lock is held for a few moves; nothing that can panic, or that locks anything else, runs under it.
     fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long a read asks its socket before it waits for it.
+    pub(super) fn spin(&self) -> Spin {
+        self.spin
     }
 
     /// Whether all tasks are to end.
@@ -239,7 +247,8 @@ mod tests {
 
     #[test]
     fn names_are_numbered_and_fit() {
-        let core = Core::new(Placement::check(&RuntimeOptions::default()).expect("nothing asked"));
+        let placement = Placement::check(&RuntimeOptions::default()).expect("nothing asked");
+        let core = Core::new(placement, Spin::default());
         assert_eq!(core.name("zonda-rx"), "zonda-rx-0");
         assert_eq!(core.name("zonda-rx"), "zonda-rx-1");
         assert_eq!(core.name("zonda-something-long"), "zonda-somethi-0");

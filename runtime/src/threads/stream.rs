@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The two halves of a TCP stream in blocking mode.
 //!
-//! A read that is all its task waits for is one recv(2), which waits in the kernel for the bytes. A write is one
+//! A read that is all its task waits for is one recv(2), which waits in the kernel for the bytes, after as many that do not
+//! wait as the runtime's busy poll asks for. A write is one
 //! sendmsg(2) that takes what it can, and waits in a second one only for what the socket did not take.
 
 use std::io::{self, IoSlice};
@@ -79,7 +80,7 @@ impl LinkRead for ThreadsRead {
             Ok(recv(&*self.socket, &mut *spare, flags)?.0)
         };
         let source = (&self.socket, PollFlags::IN);
-        let result = wait::call(&self.core, source, false, receive).await;
+        let result = wait::call_spinning(&self.core, source, receive).await;
         if let Ok(n) = result {
             buf.advance(n);
         }

@@ -123,6 +123,81 @@ fn a_read_waits_in_its_call_exactly_if_nothing_else_can_end_the_wait() {
 }
 
 #[test]
+fn a_busy_poll_asks_for_a_while_and_then_waits_in_one_call() {
+    let options = |spin| RuntimeOptions {
+        spin,
+        ..RuntimeOptions::default()
+    };
+    for (spin, asks) in [(Duration::ZERO, false), (Duration::from_micros(300), true)] {
+        let runtime = ThreadsRuntime::start(&options(spin)).expect("a runtime");
+        let (near, far) = pair();
+        let far = Arc::new(Socket::from(far));
+        let mut calls = Vec::new();
+        // Nothing is there until the call that waits: however long the asking took, it has ended by then.
+        let call = |how| {
+            calls.push(how);
+            match how {
+                How::AtOnce => Ok(recv(&*far, &mut [0; 1], RecvFlags::DONTWAIT)?.0),
+                How::Waiting => {
+                    (&near).write_all(&[1]).expect("writable");
+                    Ok(recv(&*far, &mut [0; 1], RecvFlags::empty())?.0)
+                }
+            }
+        };
+        let source = (&far, PollFlags::IN);
+        let received = run(wait::call_spinning(&runtime.core, source, call));
+        assert_eq!(received.expect("readable"), 1);
+        assert_eq!(calls.pop(), Some(How::Waiting));
+        assert!(calls.iter().all(|how| *how == How::AtOnce));
+        assert_eq!(!calls.is_empty(), asks, "{} calls", calls.len());
+    }
+}
+
+#[test]
+fn what_comes_during_a_busy_poll_needs_no_call_that_waits() {
+    let options = RuntimeOptions {
+        spin: LONG,
+        ..RuntimeOptions::default()
+    };
+    let runtime = ThreadsRuntime::start(&options).expect("a runtime");
+    let (near, far) = pair();
+    let far = Arc::new(Socket::from(far));
+    let mut asked = 0;
+    let call = |how| {
+        assert_eq!(how, How::AtOnce);
+        asked += 1;
+        if asked == 10 {
+            (&near).write_all(&[1]).expect("writable");
+        }
+        Ok(recv(&*far, &mut [0; 1], RecvFlags::DONTWAIT)?.0)
+    };
+    let received = run(wait::call_spinning(
+        &runtime.core,
+        (&far, PollFlags::IN),
+        call,
+    ));
+    assert_eq!(received.expect("readable"), 1);
+    assert!(asked >= 10);
+}
+
+#[test]
+fn a_dropped_runtime_ends_a_busy_poll() {
+    let options = RuntimeOptions {
+        spin: LONG * 100,
+        ..RuntimeOptions::default()
+    };
+    let runtime = ThreadsRuntime::start(&options).expect("a runtime");
+    let (_near, far) = pair();
+    let (mut read, write) = runtime.adopt_tcp(far).expect("adopted");
+    let outcome = outcome_of(&runtime, move || async move {
+        let _write = write;
+        read.read(RxBuf::new(10)).await.0.expect_err("it is over");
+    });
+    drop(runtime);
+    within(outcome);
+}
+
+#[test]
 fn a_waker_ends_the_wait_for_a_socket() {
     let runtime = runtime();
     let (_near, far) = pair();

@@ -88,6 +88,33 @@ impl Elsewhere {
     }
 }
 
+/// Makes a call on `socket` as [`call`] does, but where that would wait inside of the call, it is made again and again
+/// without waiting first, for as long as the runtime's busy poll lasts.
+pub(super) async fn call_spinning<T>(
+    core: &Arc<Core>,
+    source: (&Arc<Socket>, PollFlags),
+    mut make: impl FnMut(How) -> io::Result<T>,
+) -> io::Result<T> {
+    let once = |how| {
+        if how == How::Waiting
+            && let Some(spinning) = core.spin().start(Instant::now)
+        {
+            loop {
+                match make(How::AtOnce) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    result => return result,
+                }
+                if core.is_stopped() || !spinning.goes_on(Instant::now()) {
+                    break;
+                }
+                thread::yield_now();
+            }
+        }
+        make(how)
+    };
+    call(core, source, false, once).await
+}
+
 /// Makes a call on `socket` as often as it takes until it does not say [`io::ErrorKind::WouldBlock`], and waits for
 /// `flags` in between. The first is made at once only if `eager`: else the socket is waited for before.
 pub(super) async fn call<T>(

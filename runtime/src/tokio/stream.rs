@@ -4,16 +4,27 @@
 use std::io::{self, IoSlice, Read};
 use std::net::Shutdown;
 use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
 
 use ::tokio::io::Interest;
 use ::tokio::net::TcpStream;
 use ::tokio::task::coop::consume_budget;
+use ::tokio::task::yield_now;
 use socket2::SockRef;
 
+use crate::spin::Spin;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
 /// A read of at least this many bytes says that the peer is streaming: the next one is tried at once.
 const STREAMING: usize = 4096;
+
+/// A read of at least this many bytes says that large messages come.
+const LARGE: usize = 32 * 1024;
+
+/// How often the socket is asked after such a read before tokio waits for it: some microseconds, about what falling asleep
+/// costs here, and less than waking a sleeper costs the sender, who has that to do for each segment.
+const ASKS_LARGE: u32 = 24;
 
 /// Receiving half of a TCP stream on tokio.
 pub struct TokioRead {
@@ -21,7 +32,8 @@ pub struct TokioRead {
     /// After a read that did not fill its buffer tokio waits for the next event of its poller. While the peer is
     /// streaming the next bytes are most often there by then, and asking the socket first saves that round. Events that
     /// come for bytes read in this way are harmless: the read they lead to finds nothing and waits again.
-    ask_first: bool,
+    asks_first: u32,
+    spin: Spin,
 }
 
 /// Sending half of a TCP stream on tokio.
@@ -30,12 +42,13 @@ pub struct TokioWrite {
 }
 
 /// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
-pub(super) fn split(stream: TcpStream) -> (TokioRead, TokioWrite) {
+pub(super) fn split(stream: TcpStream, spin: Spin) -> (TokioRead, TokioWrite) {
     let stream = Arc::new(stream);
     (
         TokioRead {
             stream: stream.clone(),
-            ask_first: false,
+            asks_first: 0,
+            spin,
         },
         TokioWrite { stream },
     )
@@ -54,13 +67,29 @@ pub(super) fn join(read: TokioRead, write: TokioWrite) -> io::Result<TcpStream> 
 impl TokioRead {
     /// Reads without waiting for readiness, if the last read makes it likely that bytes are there.
     fn try_at_once(&mut self, spare: &mut [u8]) -> Option<io::Result<usize>> {
-        if !self.ask_first {
-            return None;
-        }
+        (0..self.asks_first).find_map(|_| self.ask(spare))
+    }
+
+    /// Reads past tokio's knowledge; `None` if nothing is there.
+    fn ask(&self, spare: &mut [u8]) -> Option<io::Result<usize>> {
         let socket = SockRef::from(&*self.stream);
         match (&*socket).read(spare) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             result => Some(result),
+        }
+    }
+
+    /// The busy poll. Between two questions other threads have their turn, as on a full machine it would take the time of
+    /// those it waits for; and other tasks, with what other sockets bring.
+    async fn ask_for_a_while(&self, spare: &mut [u8]) -> Option<io::Result<usize>> {
+        let spinning = self.spin.start(Instant::now)?;
+        loop {
+            let result = self.ask(spare);
+            if result.is_some() || !spinning.goes_on(Instant::now()) {
+                return result;
+            }
+            thread::yield_now();
+            yield_now().await;
         }
     }
 
@@ -73,7 +102,11 @@ impl TokioRead {
         }
         // A peer that always has bytes ready must not keep this thread from its other tasks.
         consume_budget().await;
-        let result = match self.try_at_once(spare) {
+        let at_once = match self.try_at_once(spare) {
+            None => self.ask_for_a_while(spare).await,
+            result => result,
+        };
+        let result = match at_once {
             Some(result) => result,
             None => loop {
                 match self.stream.try_read(spare) {
@@ -84,7 +117,11 @@ impl TokioRead {
                 }
             },
         };
-        self.ask_first = result.as_ref().is_ok_and(|&n| n >= STREAMING);
+        self.asks_first = match result {
+            Ok(received) if received >= LARGE => ASKS_LARGE,
+            Ok(received) if received >= STREAMING => 1,
+            _ => 0,
+        };
         result
     }
 }

@@ -64,14 +64,14 @@ fn is_interrupted<T>(result: &io::Result<T>) -> bool {
 
 impl LinkRead for UringRead {
     async fn read(&mut self, buf: RxBuf) -> (io::Result<usize>, RxBuf) {
-        let (mut block, filled) = buf.into_parts();
-        if filled == block.len() {
+        let (mut block, spare) = buf.into_parts();
+        if spare.is_empty() {
             let full = io::Error::new(io::ErrorKind::InvalidInput, "a read into a full buffer");
-            return (Err(full), RxBuf::from_parts(block, filled));
+            return (Err(full), RxBuf::from_parts(block, spare));
         }
         loop {
-            let spare = IoBuf::slice(block, filled..);
-            let op = Recv::new(Arc::clone(&self.socket), spare, RecvFlags::empty());
+            let part = IoBuf::slice(block, spare.clone());
+            let op = Recv::new(Arc::clone(&self.socket), part, RecvFlags::empty());
             let (result, op) = Operation::new(&self.home, op).await;
             let Some(op) = op else {
                 return (result.and(Err(worker::shut_down())), RxBuf::default());
@@ -81,7 +81,8 @@ impl LinkRead for UringRead {
                 continue;
             }
             let received = *result.as_ref().unwrap_or(&0);
-            return (result, RxBuf::from_parts(block, filled + received));
+            let rest = spare.start + received..spare.end;
+            return (result, RxBuf::from_parts(block, rest));
         }
     }
 }

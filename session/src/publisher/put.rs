@@ -37,7 +37,10 @@ impl PublisherPutBuilder<'_> {
     #[inline(always)]
     pub fn try_publish(self) -> Result<Outcome, PublishError> {
         match self.plain() {
-            Some(plain) => self.publisher.face.publish_plain(&plain, Limit::Never),
+            Some(plain) => {
+                let passing = self.publisher.face.publish_plain(&plain, Limit::Never);
+                passing.into_result()
+            }
             None => self.try_publish_rich(),
         }
     }
@@ -107,7 +110,12 @@ impl Wait for PublisherPutBuilder<'_> {
             limit,
             ..
         } = self.publisher;
-        forgive_drop(face.publish_plain(&plain, patience(service.congestion_control, *limit)))
+        let limit = patience(service.congestion_control, *limit);
+        let passing = face.publish_plain(&plain, limit);
+        match passing.unusual {
+            None => Ok(passing.passed.into()),
+            Some(unusual) => forgive_drop(*unusual),
+        }
     }
 }
 

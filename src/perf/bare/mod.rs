@@ -3,6 +3,7 @@
 //! message can have. No keys, no routing, no protocol; a node can come close to this but not pass it
 //! by much.
 
+pub mod crowd;
 mod relay;
 mod round_trip;
 mod throughput;
@@ -33,7 +34,7 @@ pub struct Side {
 
 impl Side {
     /// The connection, and the line that says the worker is there.
-    fn open(&self) -> io::Result<TcpStream> {
+    pub fn open(&self) -> io::Result<TcpStream> {
         let stream = match (self.listen, self.connect) {
             (Some(address), _) => {
                 let listener = TcpListener::bind(address)?;

@@ -8,7 +8,7 @@ use std::thread;
 use super::{announce, is_end};
 
 /// Bytes moved at a time.
-const BLOCK: usize = 256 * 1024;
+pub const BLOCK: usize = 256 * 1024;
 
 /// Listens twice on `address`, first for the sender (front), then for the receiver (back), and copies
 /// between the two until one leaves.

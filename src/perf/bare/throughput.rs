@@ -34,26 +34,56 @@ const READ: usize = 1 << 20;
 /// Sends messages of `size` bytes until the other side leaves.
 pub fn publish(side: &Side, size: usize) -> io::Result<()> {
     let mut stream = side.open()?;
-    let length = u32::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let mut header = [0; HEADER];
-    header[..4].copy_from_slice(&TAG);
-    header[4..].copy_from_slice(&length.to_le_bytes());
-    let payload = vec![7; size];
-    let mut block = Vec::with_capacity(BLOCK);
+    let mut outgoing = Outgoing::new(size)?;
     loop {
-        let written = if size >= LARGE {
-            write_large(&mut stream, black_box(&header), black_box(&payload))
-        } else {
-            block.clear();
-            while block.len() + HEADER + size <= BLOCK {
-                block.extend_from_slice(black_box(&header));
-                block.extend_from_slice(black_box(&payload));
-            }
-            stream.write_all(&block)
-        };
-        match written {
+        outgoing.fill();
+        match outgoing.write_to(&mut stream) {
             Err(e) if is_end(&e) => return Ok(()),
             other => other?,
+        }
+    }
+}
+
+/// Messages of one size on their way.
+pub struct Outgoing {
+    header: [u8; HEADER],
+    payload: Vec<u8>,
+    block: Vec<u8>,
+}
+
+impl Outgoing {
+    /// Messages of `size` bytes.
+    pub fn new(size: usize) -> io::Result<Self> {
+        let length = u32::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let mut header = [0; HEADER];
+        header[..4].copy_from_slice(&TAG);
+        header[4..].copy_from_slice(&length.to_le_bytes());
+        Ok(Outgoing {
+            header,
+            payload: vec![7; size],
+            block: Vec::with_capacity(BLOCK),
+        })
+    }
+
+    /// Packs a block of small messages; large ones are left where they are.
+    pub fn fill(&mut self) {
+        let size = self.payload.len();
+        if size >= LARGE {
+            return;
+        }
+        self.block.clear();
+        while self.block.len() + HEADER + size <= BLOCK {
+            self.block.extend_from_slice(black_box(&self.header));
+            self.block.extend_from_slice(black_box(&self.payload));
+        }
+    }
+
+    /// Writes what is packed, or large messages.
+    pub fn write_to(&self, stream: &mut TcpStream) -> io::Result<()> {
+        if self.payload.len() >= LARGE {
+            write_large(stream, black_box(&self.header), black_box(&self.payload))
+        } else {
+            stream.write_all(&self.block)
         }
     }
 }
@@ -78,34 +108,23 @@ fn write_large(stream: &mut TcpStream, header: &[u8], payload: &[u8]) -> io::Res
 pub fn subscribe(side: &Side) -> io::Result<()> {
     let meter = Meter::start();
     let mut stream = side.open()?;
-    let mut window = Window {
-        bytes: vec![0; READ],
-        head: 0,
-        tail: 0,
-        wanted: HEADER,
-    };
-    let mut seen = 0;
+    let mut window = Window::new();
     let mut total = 0;
     loop {
-        let room = window.room();
-        match stream.read(room) {
+        match stream.read(window.room()) {
             Ok(0) => return Ok(()),
-            Ok(n) => window.tail += n,
+            Ok(n) => window.filled(n),
             Err(e) if is_end(&e) => return Ok(()),
             Err(e) => return Err(e),
         }
-        while let Some(payload) = window.next() {
-            seen ^= payload.first().copied().unwrap_or(0);
-            total += 1;
-        }
-        black_box(seen);
+        total += window.look_through();
         meter.set(total);
     }
 }
 
 /// The bytes received and not yet looked at: `bytes[head..tail]`, of which the first message needs
 /// `wanted`.
-struct Window {
+pub struct Window {
     bytes: Vec<u8>,
     head: usize,
     tail: usize,
@@ -113,9 +132,19 @@ struct Window {
 }
 
 impl Window {
+    /// Nothing received yet.
+    pub fn new() -> Self {
+        Window {
+            bytes: vec![0; READ],
+            head: 0,
+            tail: 0,
+            wanted: HEADER,
+        }
+    }
+
     /// Where to read to. A huge message that has begun is read exactly to its end, so that the next
     /// one starts in an empty window and nothing is ever moved.
-    fn room(&mut self) -> &mut [u8] {
+    pub fn room(&mut self) -> &mut [u8] {
         if self.head == self.tail {
             (self.head, self.tail) = (0, 0);
         }
@@ -132,6 +161,22 @@ impl Window {
             self.bytes.len()
         };
         &mut self.bytes[self.tail..end]
+    }
+
+    /// So many bytes were read into the room.
+    pub fn filled(&mut self, bytes: usize) {
+        self.tail += bytes;
+    }
+
+    /// Looks at the first byte of every whole message, and counts them.
+    pub fn look_through(&mut self) -> u64 {
+        let (mut seen, mut messages) = (0, 0);
+        while let Some(payload) = self.next() {
+            seen ^= payload.first().copied().unwrap_or(0);
+            messages += 1;
+        }
+        black_box(seen);
+        messages
     }
 
     /// The next whole message.

@@ -21,7 +21,6 @@ mod place;
 mod plan;
 mod pong;
 mod samples;
-mod schedule;
 mod sockets;
 mod tasks;
 mod usage;

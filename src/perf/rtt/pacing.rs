@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use super::native::{Clock, Native};
-use super::schedule::{Rest, Schedule};
+use crate::perf::schedule::{Rest, Schedule};
 
 /// Who decides when the next message is due.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

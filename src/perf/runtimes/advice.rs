@@ -4,10 +4,10 @@
 //! the others are compared with it round against round.
 
 use crate::perf::case::{Case, Kind, Receiving};
+use crate::perf::rank;
 use crate::perf::result::{Round, Spread};
 
 use super::plan::{Contender, Entry};
-use super::rank;
 
 /// A difference is told from chance below this probability.
 pub const LEVEL: f64 = 0.05;

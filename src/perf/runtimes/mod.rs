@@ -4,7 +4,6 @@
 
 mod advice;
 mod plan;
-mod rank;
 mod record;
 mod tables;
 mod trips;

@@ -7,6 +7,7 @@ use std::path::Path;
 use zonda::config::RuntimeKind;
 
 use crate::perf::case::{Case, Kind, Manner, Receiving, Topology};
+use crate::perf::level::Level;
 use crate::perf::result::Cell;
 use crate::perf::system::System;
 
@@ -51,6 +52,7 @@ impl Contender {
             Contender::Node(kind) => System::Zonda {
                 executable,
                 runtime: Some(kind.name().to_owned()),
+                level: Level::Session,
             },
             // blocking sockets have another name there
             Contender::Raw(RuntimeKind::Threads) => System::Raw {

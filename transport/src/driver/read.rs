@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reading task: one read brings many batches, their messages are delivered in place.
 
+mod landing;
+
 use std::{any::Any, fmt, sync::Arc, time::Instant};
 
 use zenoh_buffers::{ZSlice, ZSliceBuffer};
@@ -15,6 +17,13 @@ use super::{Ended, Handler};
 
 /// Bytes of one receive block: what a single read may bring. Must hold the largest batch and its prefix.
 const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Bytes of a receive block while a link brings little: a page, of which an idle link has thousands of times less than of
+/// [`BLOCK_BYTES`].
+const SMALL_BLOCK_BYTES: usize = 4096;
+
+/// What a read brings that is nothing but a keep-alive, which a peer sends when it has said nothing for a while.
+const KEEP_ALIVE_BYTES: usize = 3;
 
 /// With less spare than this a block is not read into any further: the largest batch and its prefix must fit.
 const SPARE_BYTES_MIN: usize = 65_535 + 2;
@@ -56,6 +65,8 @@ pub(super) struct Reading<R, H> {
     /// Where to go on in the batch that ends at `consumed`, if the handler wanted a pause within it, and where it starts.
     paused: Option<(Pause, usize)>,
     pool: Vec<Arc<SharedBlock>>,
+    /// Until when the memory of a large message is kept, once another read than of such a one has begun since.
+    keeps_until: Option<Instant>,
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
@@ -69,6 +80,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             consumed: 0,
             paused: None,
             pool: Vec::new(),
+            keeps_until: None,
         }
     }
 
@@ -99,7 +111,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 
     async fn read_all<L: LinkRead>(&mut self, link: &mut L, unread: &[u8]) -> Ended {
-        let mut buffer = RxBuf::new(BLOCK_BYTES);
+        let mut buffer = RxBuf::new(block_bytes(SMALL_BLOCK_BYTES, unread.len(), unread.len()));
         let first = unread.len().min(buffer.spare_mut().len());
         buffer.spare_mut()[..first].copy_from_slice(&unread[..first]);
         buffer.advance(first);
@@ -121,10 +133,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 self.runtime.yield_now().await;
                 continue;
             }
-            let buffer = self.next_buffer();
-            let (result, buffer) = link.read(buffer).await;
-            self.put_back(buffer);
-            match result {
+            match self.read_once(link).await {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
                 Ok(_) => self.outbox.note_received(Instant::now()),
@@ -140,6 +149,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
 
     /// Hands every whole batch of the block to the receiver, or as many as the handler takes in one go.
     fn deliver(&mut self) -> Result<Progress, Ended> {
+        self.deliver_landed();
         let buffer = Arc::clone(&self.block);
         let filled = buffer.0.filled();
         let Ok(block) = ZSlice::new(Arc::clone(&buffer) as _, 0, filled.len()) else {
@@ -152,6 +162,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             let paused = self.paused.take();
             let start = paused.map_or(self.consumed, |(_, start)| start);
             let Some((batch, end)) = next_batch(filled, start) else {
+                self.land();
                 return Ok(Progress::Done);
             };
             if self.outbox.is_closed() {
@@ -178,6 +189,11 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     /// The buffer to read into next: the same block if no sample holds it, else another one that starts with the
     /// unfinished batch.
     fn next_buffer(&mut self) -> RxBuf {
+        let (bytes, filled) = (self.block.0.capacity(), self.block.0.filled().len());
+        let wanted = block_bytes(bytes, filled, filled - self.consumed);
+        if wanted != bytes {
+            return self.resized(wanted);
+        }
         if let Some(block) = Arc::get_mut(&mut self.block) {
             let mut buffer = block.0.take();
             if self.consumed == buffer.filled().len() {
@@ -201,7 +217,21 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         fresh
     }
 
-    /// A buffer that no sample refers to any more, else a new one.
+    /// A buffer of another size that starts with the unfinished batch. Those that samples hold are left to them.
+    #[cold]
+    #[inline(never)]
+    fn resized(&mut self, bytes: usize) -> RxBuf {
+        self.pool = Vec::new();
+        let held = std::mem::take(&mut self.block);
+        let left = held.0.filled().get(self.consumed..).unwrap_or(&[]);
+        let mut fresh = RxBuf::new(bytes);
+        fresh.spare_mut()[..left.len()].copy_from_slice(left);
+        fresh.advance(left.len());
+        self.consumed = 0;
+        fresh
+    }
+
+    /// A buffer that no sample refers to any more, else a new one of the same size.
     fn unused_block(&mut self) -> RxBuf {
         let unused = self
             .pool
@@ -214,7 +244,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             buffer.clear();
             return buffer;
         }
-        RxBuf::new(BLOCK_BYTES)
+        RxBuf::new(self.block.0.capacity())
     }
 
     fn put_back(&mut self, buffer: RxBuf) {
@@ -223,6 +253,18 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         } else {
             self.block = Arc::new(SharedBlock(buffer));
         }
+    }
+}
+
+/// How large the next block should be, after one of `bytes` of which a read has filled `filled` and an unfinished batch
+/// is `left`: small again after a keep-alive, large once much comes.
+fn block_bytes(bytes: usize, filled: usize, left: usize) -> usize {
+    if left > 0 || filled > SMALL_BLOCK_BYTES / 2 {
+        BLOCK_BYTES
+    } else if filled <= KEEP_ALIVE_BYTES {
+        SMALL_BLOCK_BYTES
+    } else {
+        bytes
     }
 }
 
@@ -241,4 +283,24 @@ fn next_batch(filled: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let start = at + 2;
     let end = start + usize::from(u16::from_le_bytes([prefix[0], prefix[1]]));
     Some((filled.get(start..end)?, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK_BYTES, SMALL_BLOCK_BYTES, block_bytes};
+
+    #[test]
+    fn blocks_grow_with_what_comes_and_shrink_when_nothing_does() {
+        for (before, filled, left, after) in [
+            (SMALL_BLOCK_BYTES, 0, 0, SMALL_BLOCK_BYTES),
+            (SMALL_BLOCK_BYTES, 100, 0, SMALL_BLOCK_BYTES),
+            (SMALL_BLOCK_BYTES, 3000, 0, BLOCK_BYTES),
+            (SMALL_BLOCK_BYTES, 100, 1, BLOCK_BYTES),
+            (BLOCK_BYTES, 100, 0, BLOCK_BYTES),
+            (BLOCK_BYTES, 3, 0, SMALL_BLOCK_BYTES),
+            (BLOCK_BYTES, 3, 1, BLOCK_BYTES),
+        ] {
+            assert_eq!(block_bytes(before, filled, left), after, "{filled} {left}");
+        }
+    }
 }

@@ -156,7 +156,7 @@ impl<R: Runtime> Writing<R> {
     /// Returns the signals that came meanwhile.
     async fn drain<W: LinkWrite>(&mut self, link: &mut W) -> Result<u8, Ended> {
         let (outbox, runtime) = (Arc::clone(&self.outbox), self.runtime.clone());
-        let mut draining = pin!(outbox.drain(link));
+        let mut draining = pin!(outbox.drain(&runtime, link));
         let mut meanwhile = 0;
         let mut close_by = None;
         loop {
@@ -217,7 +217,7 @@ impl<R: Runtime> Writing<R> {
     async fn say_close<W: LinkWrite>(&mut self, link: &mut W) {
         self.outbox.push_close();
         self.outbox.flush();
-        let mut draining = pin!(self.outbox.drain(link));
+        let mut draining = pin!(self.outbox.drain(&self.runtime, link));
         let mut grace = pin!(self.runtime.sleep_until(Instant::now() + CLOSE_GRACE));
         poll_fn(|context| {
             if draining.as_mut().poll(context).is_ready() {

@@ -37,12 +37,23 @@ pub async fn connect<R: Runtime>(
     Ok(stream)
 }
 
-/// Sets what every connected socket has: no delay of small packets.
+/// How much the system may hold that it has not sent: what is urgent has to wait for it. The window of what is sent and not
+/// acknowledged grows beyond it as it should. Without a limit 4 MB were seen waiting.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES_MAX: u32 = 128 * 1024;
+
+/// Sets what every connected socket has: no delay of small packets, little waiting in the system.
 ///
 /// # Errors
 /// Those of the system, as when the peer is gone already.
 pub fn prepare(stream: &TcpStream) -> io::Result<()> {
-    SockRef::from(stream).set_tcp_nodelay(true)
+    let socket = SockRef::from(stream);
+    #[cfg(target_os = "linux")]
+    if let Err(error) = socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX) {
+        // Urgent messages wait longer then, and nothing else changes.
+        tracing::debug!("this system does not limit what waits to be sent: {error}");
+    }
+    socket.set_tcp_nodelay(true)
 }
 
 /// Binds and listens. `[::]` accepts IPv4 as well, and becomes `0.0.0.0` on a system without IPv6.

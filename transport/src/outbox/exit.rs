@@ -12,12 +12,12 @@ use std::{
 use event_listener::Listener;
 use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
-use zonda_runtime::LinkWrite;
+use zonda_runtime::{LinkWrite, Runtime};
 
 use crate::driver::Ended;
 
 use super::{
-    Outbox, signal,
+    MOMENT, Outbox, signal,
     transmit::{SLICES_MAX, Transmit},
 };
 
@@ -52,6 +52,18 @@ impl DirectSocket {
         Ok(None)
     }
 
+    /// The largest batch up to `max` bytes that fills whole segments: one that ends with a few bytes in a segment of their
+    /// own costs the peer a wake-up more.
+    #[cfg(target_os = "linux")]
+    pub(super) fn batch_size(&self, max: u16) -> u16 {
+        let segment = SockRef::from(&*self.0).tcp_mss().unwrap_or(1);
+        let segments = u32::from(max) / segment.max(1);
+        u16::try_from(segments * segment)
+            .ok()
+            .filter(|whole| *whole > max / 2)
+            .unwrap_or(max)
+    }
+
     #[cfg(target_os = "linux")]
     fn send(&self, transmit: &Transmit) -> io::Result<usize> {
         let socket = SockRef::from(&*self.0);
@@ -82,6 +94,11 @@ impl DirectSocket {
     #[cfg(not(target_os = "linux"))]
     fn wait_writable(&self, _left: Duration) -> bool {
         false
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn batch_size(&self, max: u16) -> u16 {
+        max
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -140,7 +157,9 @@ impl Outbox {
                 }
             }
             self.busy.store(true, Ordering::SeqCst);
-            self.signals.raise(signal::HANDOVER);
+            if !self.attendance.driver_will_look() {
+                self.signals.raise(signal::HANDOVER);
+            }
             return false;
         }
     }
@@ -179,22 +198,37 @@ impl Outbox {
             .fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// The driver's way to write: waits for the socket where senders write by themselves, else takes the batches
+    /// The driver's way to write: for a `moment` at a time leaves it to senders that wait for room, else waits for the socket where senders write by themselves, else takes the batches
     /// over and writes them. Returns when nobody demands more.
     /// Not cancel-safe: a write that is dropped half-way leaves the link unusable.
-    pub(crate) async fn drain<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
+    pub(crate) async fn drain<R: Runtime, W: LinkWrite>(
+        &self,
+        runtime: &R,
+        writer: &mut W,
+    ) -> io::Result<()> {
         if self.has_direct {
-            self.drain_direct(writer).await
+            self.drain_direct(runtime, writer).await
         } else {
             self.drain_owned(writer).await
         }
     }
 
-    /// The batches stay in the exit: a sender that waits for room may write them as well, whoever comes first.
-    async fn drain_direct<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
+    /// The batches stay in the exit: a sender that waits for room writes them as well. While there is one the driver
+    /// only looks now and then whether that is still so: two that wait for the same socket get into each other's way.
+    async fn drain_direct<R: Runtime, W: LinkWrite>(
+        &self,
+        runtime: &R,
+        writer: &mut W,
+    ) -> io::Result<()> {
         while self.is_busy() && !self.is_closed() {
-            writer.writable().await?;
-            self.resume();
+            if self.attendance.is_attended() {
+                self.attendance.driver_looks_in(true);
+                runtime.sleep_until(Instant::now() + MOMENT).await;
+                self.attendance.driver_looks_in(false);
+            } else {
+                writer.writable().await?;
+                self.resume();
+            }
         }
         self.flush();
         Ok(())
@@ -230,10 +264,10 @@ impl Outbox {
             else {
                 return false;
             };
-            if self.has_direct {
-                self.wait_writable(left);
-            } else {
-                listener.wait_deadline(deadline);
+            match self.has_direct.then(|| self.attendance.enter()) {
+                Some(Some(_first)) => self.wait_writable(left),
+                Some(None) => drop(listener.wait_timeout(left.min(MOMENT))),
+                None => drop(listener.wait_deadline(deadline)),
             }
         }
     }
@@ -295,8 +329,14 @@ impl Outbox {
         Some(std::mem::take(&mut exit.transmit))
     }
 
-    /// Queues a keep-alive, ahead of all data.
+    /// Queues a keep-alive, ahead of all data. Nothing was sent for a while: the memory for more is given back.
     pub(crate) fn push_keep_alive(&self) {
+        if let Some(mut exit) = self.exit.try_lock() {
+            exit.free.clear();
+        }
+        for lane in &self.lanes {
+            lane.lock().trim();
+        }
         self.push_bare(0, &TransportMessage::KeepAlive);
     }
 

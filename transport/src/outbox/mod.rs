@@ -14,9 +14,11 @@
 //! *tried*. A lane may be locked while the exit is held, never the other way round. No lock is held across an
 //! await or a callback.
 
+mod attendance;
 mod counts;
 mod exit;
 mod pace;
+mod run;
 mod signals;
 mod transmit;
 
@@ -40,10 +42,12 @@ use crate::{
     sync::Mutex,
 };
 
+use attendance::Attendance;
 pub use counts::OutboxCounts;
 pub use exit::DirectSocket;
 use exit::Exit;
 use pace::{Pace, Turn};
+pub use run::{Overflow, Queue, RunQueued};
 pub(crate) use signals::{Signals, signal};
 
 /// How often the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
@@ -52,6 +56,9 @@ pub const TICK: Duration = Duration::from_micros(100);
 
 /// A message that comes at least this long after the previous one is written by its sender at once.
 const QUIET: Duration = Duration::from_micros(50);
+
+/// How long those who leave the writing to a sender that waits for room trust that it is still there.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// A lane may overshoot its limit by what receive bursts and control traffic force into it, up to this factor;
 /// a peer that far behind is given up.
@@ -110,6 +117,7 @@ pub struct Outbox {
     ended: OnceLock<Ended>,
     signals: Signals,
     room: Event,
+    attendance: Attendance,
     overrun_bytes: usize,
     counters: OutboxCounters,
 }
@@ -132,10 +140,13 @@ impl Outbox {
         queue_bytes_max: usize,
         direct: Option<DirectSocket>,
     ) -> Self {
+        let batch_size = direct.as_ref().map_or(established.batch_size, |direct| {
+            direct.batch_size(established.batch_size)
+        });
         let lane = |priority| {
             Mutex::new(Lane::new(LaneConfig {
                 priority,
-                batch_size: established.batch_size,
+                batch_size,
                 sn_mask: established.sn_mask,
                 initial_sn: established.initial_sn_tx,
                 queue_bytes_max,
@@ -166,6 +177,7 @@ impl Outbox {
             ended: OnceLock::new(),
             signals: Signals::default(),
             room: Event::new(),
+            attendance: Attendance::default(),
             overrun_bytes: queue_bytes_max.saturating_mul(OVERRUN_FACTOR),
             counters: OutboxCounters::default(),
         }
@@ -194,7 +206,7 @@ impl Outbox {
         match lane.push(message) {
             Ok(pushed) => {
                 self.mark_ready(index);
-                Ok(pushed)
+                Ok(lane.weigh(pushed))
             }
             Err(_) => Err(self.refuse_too_long()),
         }
@@ -217,7 +229,7 @@ impl Outbox {
         }
         let index = self.lane_index(priority);
         let mut lane = self.lanes[index].lock();
-        if lane.queued_bytes() > self.overrun_bytes {
+        if lane.queued_bytes_small() > self.overrun_bytes {
             drop(lane);
             self.abort();
             return Err(Refused::Closed);
@@ -226,7 +238,7 @@ impl Outbox {
             return Err(self.refuse_too_long());
         };
         self.mark_ready(index);
-        Ok((pushed, lane.has_room()))
+        Ok((lane.weigh(pushed), lane.has_room()))
     }
 
     /// Decides who writes what [`Outbox::push`] has queued, and writes if it is the caller. Never blocks. Tells
@@ -234,17 +246,17 @@ impl Outbox {
     #[inline]
     pub fn settle(&self, pushed: Pushed, express: bool) -> bool {
         if express {
-            self.flush()
-        } else if pushed == Pushed::Sealed {
-            self.sealed_since_tick.store(true, Ordering::Relaxed);
-            self.pace.written();
-            self.flush()
-        } else {
-            match self.pace.turn() {
-                Turn::Leave => false,
-                Turn::Write => self.flush(),
-                Turn::Look => self.settle_quiet(),
+            return self.flush();
+        }
+        match (self.pace.turn(), pushed) {
+            (_, Pushed::Heavy) => {
+                self.sealed_since_tick.store(true, Ordering::Relaxed);
+                self.pace.written();
+                self.flush()
             }
+            (Turn::Leave, _) => false,
+            (Turn::Write, _) => self.flush(),
+            (Turn::Look, _) => self.settle_quiet(pushed),
         }
     }
 
@@ -382,16 +394,18 @@ impl Outbox {
 
     /// The link is not hot: write at once if it was quiet, else let the driver look after the stream from now on.
     #[cold]
-    fn settle_quiet(&self) -> bool {
+    fn settle_quiet(&self, pushed: Pushed) -> bool {
         let now = self.now_ns();
         let last = self.last_quiet_ns.swap(now, Ordering::Relaxed);
         if now.saturating_sub(last) >= QUIET.as_nanos() as u64 {
             return self.flush();
         }
+        // A full batch is worth a write of its own, only the next ones are waited for.
+        let written = pushed == Pushed::Sealed && self.flush();
         if self.pace.become_dense() {
             self.signals.raise(signal::HOT);
         }
-        false
+        written
     }
 
     fn now_ns(&self) -> u64 {

@@ -11,9 +11,10 @@ use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::handlers::FifoChannelHandler;
 use zenoh::pubsub::{Publisher, Subscriber};
-use zenoh::qos::CongestionControl;
+use zenoh::qos::{CongestionControl, Priority};
 use zenoh::sample::Sample;
-use zenoh_peers::{Common, KEY_PING, KEY_PONG, Mode, fail, line, payload, percentile};
+use zenoh_peers::latency::{self, Plan};
+use zenoh_peers::{Common, KEY_PING, KEY_PONG, Mode, fail, line, payload, percentile, priority};
 
 /// How long the other side may take to show up.
 const CONTACT: Duration = Duration::from_secs(10);
@@ -32,7 +33,7 @@ struct Cli {
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     samples: u64,
     /// Warm-up before measuring, in seconds
-    #[arg(short, long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(short, long, alias = "warm-up", default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds)]
     warmup: f64,
     /// Let messages wait for a batch instead of sending each at once
     #[arg(long)]
@@ -40,6 +41,19 @@ struct Cli {
     /// Time between the starts of two round trips, in seconds [default: none, back to back]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     interval: Option<f64>,
+    /// Record for this long, in seconds, instead of a number of round trips, and print one line of JSON; answers are
+    /// taken in the callback
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with_all = ["samples", "interval"])]
+    seconds: Option<f64>,
+    /// Messages per second, each sent when it is due and late from then on [default: back to back]
+    #[arg(long, value_name = "N", requires = "seconds", value_parser = rate)]
+    rate: Option<f64>,
+    /// Fill the same link with samples of this many bytes at priority 5
+    #[arg(long, value_name = "BYTES", requires = "seconds")]
+    load: Option<usize>,
+    /// Priority of the messages, 1 (most urgent) to 7 [default: 5]
+    #[arg(long, value_name = "N", requires = "seconds", value_parser = priority)]
+    priority: Option<Priority>,
     #[command(flatten)]
     common: Common,
 }
@@ -96,6 +110,19 @@ impl Link<'_> {
 fn main() {
     let cli = Cli::parse();
     let session = cli.common.open(Mode::Peer, &[]);
+    if let Some(seconds) = cli.seconds {
+        let plan = Plan {
+            size: cli.size,
+            seconds: Duration::from_secs_f64(seconds),
+            warm_up: Duration::from_secs_f64(cli.warmup),
+            rate: cli.rate,
+            load: cli.load,
+            express: !cli.no_express,
+            priority: cli.priority.unwrap_or_default(),
+        };
+        latency::measure(&session, plan);
+        std::process::exit(0)
+    }
     let answers = session
         .declare_subscriber(KEY_PONG)
         .wait()
@@ -167,6 +194,13 @@ fn report(size: usize, mut samples: Vec<f64>) {
     line(format_args!(
         "{text}{size} bytes: p50={p50:.1}µs p90={p90:.1}µs p99={p99:.1}µs p99.9={p999:.1}µs max={max:.1}µs"
     ));
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if (0.001..=1e8).contains(&rate) => Ok(rate),
+        _ => Err("expected messages per second from 0.001 to 1e8".into()),
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

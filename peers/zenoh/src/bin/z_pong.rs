@@ -3,8 +3,9 @@
 
 use clap::Parser;
 use zenoh::Wait;
-use zenoh::qos::CongestionControl;
-use zenoh_peers::{Common, KEY_PING, KEY_PONG, Mode, fail};
+use zenoh::qos::{CongestionControl, Priority};
+use zenoh_peers::latency::KEY_LOAD;
+use zenoh_peers::{Common, KEY_PING, KEY_PONG, Mode, fail, priority};
 
 /// Answers z_ping until Ctrl-C.
 #[derive(Parser)]
@@ -12,6 +13,9 @@ struct Cli {
     /// Let answers wait for a batch instead of sending each at once
     #[arg(long)]
     no_express: bool,
+    /// Priority of the answers, 1 (most urgent) to 7 [default: 5]
+    #[arg(long, value_name = "N", value_parser = priority)]
+    priority: Option<Priority>,
     #[command(flatten)]
     common: Common,
 }
@@ -22,9 +26,16 @@ fn main() {
     let publisher = session
         .declare_publisher(KEY_PONG)
         .congestion_control(CongestionControl::Block)
+        .priority(cli.priority.unwrap_or_default())
         .express(!cli.no_express)
         .wait()
         .unwrap_or_else(|e| fail("cannot declare the publisher of test/pong", e));
+    // what z_ping --load sends is read and dropped
+    let _load = session
+        .declare_subscriber(KEY_LOAD)
+        .callback(|_sample| {})
+        .wait()
+        .unwrap_or_else(|e| fail("cannot subscribe to test/load", e));
     let _subscriber = session
         .declare_subscriber(KEY_PING)
         .callback(move |sample| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Publishes on `test/thr` as fast as the link takes it.
+//! Publishes on `test/thr` as fast as the link takes it, or on many keys below it.
 
 use std::time::Instant;
 
@@ -20,6 +20,13 @@ struct Cli {
     /// Send each message at once instead of batching
     #[arg(long)]
     express: bool,
+    /// Put on this many keys in turn, test/thr/0 and so on, without declaring a publisher
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    keys: Option<u64>,
+    /// Drop messages instead of waiting when the link is full
+    #[arg(long)]
+    drop: bool,
     /// Print the rate of sending
     #[arg(short = 't', long)]
     print: bool,
@@ -37,18 +44,38 @@ fn main() {
     let priority = cli.priority.map_or(Priority::DEFAULT, |p| {
         Priority::try_from(p).expect("the flag accepts 1 to 7 only")
     });
+    let control = if cli.drop {
+        CongestionControl::Drop
+    } else {
+        CongestionControl::Block
+    };
+    let data = ZBytes::from(payload(cli.size));
+    if let Some(keys) = cli.keys {
+        let keys: Vec<String> = (0..keys).map(|n| format!("{KEY_THR}/{n}")).collect();
+        let mut keys = keys.iter().cycle();
+        send(&cli, || {
+            let key = keys.next().expect("there is a key at least");
+            let put = session.put(key.as_str(), data.clone());
+            let put = put.congestion_control(control).priority(priority);
+            put.express(cli.express).wait()
+        });
+    }
     let publisher = session
         .declare_publisher(KEY_THR)
-        .congestion_control(CongestionControl::Block)
+        .congestion_control(control)
         .priority(priority)
         .express(cli.express)
         .wait()
         .unwrap_or_else(|e| fail("cannot declare the publisher of test/thr", e));
-    let data = ZBytes::from(payload(cli.size));
+    send(&cli, || publisher.put(data.clone()).wait())
+}
+
+/// Puts without end.
+fn send(cli: &Cli, mut put: impl FnMut() -> zenoh::Result<()>) -> ! {
     loop {
         let start = Instant::now();
         for _ in 0..cli.number {
-            if let Err(e) = publisher.put(data.clone()).wait() {
+            if let Err(e) = put() {
                 fail("put on test/thr", e);
             }
         }

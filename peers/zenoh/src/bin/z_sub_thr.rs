@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Counts messages on `test/thr` and prints the rate of each round.
+//! Counts messages, on `test/thr` if not told otherwise, and prints the rate of each round.
 
 use std::sync::mpsc;
 use std::time::Instant;
@@ -24,6 +24,9 @@ struct Cli {
     #[arg(short, long, default_value_t = 100_000, value_name = "MESSAGES")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     number: u64,
+    /// Key expression to subscribe to
+    #[arg(short, long, default_value = KEY_THR, value_name = "KEY")]
+    key: String,
     #[command(flatten)]
     common: Common,
 }
@@ -52,7 +55,9 @@ impl Rounds {
         }
         let now = Instant::now();
         let rate = self.per_round as f64 / (now - since).as_secs_f64();
-        line(format_args!("{rate:.0} msg/s"));
+        // of huge messages there may be less than one in a second
+        let decimals = if rate < 1000.0 { 3 } else { 0 };
+        line(format_args!("{rate:.decimals$} msg/s"));
         self.seen = 0;
         self.since = Some(now);
         self.left -= 1;
@@ -71,7 +76,7 @@ fn main() {
     };
     let (done, finished) = mpsc::channel();
     let _subscriber = session
-        .declare_subscriber(KEY_THR)
+        .declare_subscriber(&cli.key)
         .callback_mut(move |_sample| {
             if rounds.count() {
                 // main may already be leaving
@@ -79,7 +84,7 @@ fn main() {
             }
         })
         .wait()
-        .unwrap_or_else(|e| fail("cannot subscribe to test/thr", e));
+        .unwrap_or_else(|e| fail(format_args!("cannot subscribe to {}", cli.key), e));
     if finished.recv().is_err() {
         fail(
             "the subscription ended",

@@ -238,3 +238,23 @@ proptest! {
         prop_assert!(tree.is_empty());
     }
 }
+
+#[test]
+fn a_tree_that_was_large_gives_its_memory_back_and_finds_what_is_left() {
+    let mut tree = KeyTree::new();
+    let key = |n: u32| format!("a/{}/b/{}", n / 100, n % 100);
+    for n in 0..40_000 {
+        assert!(tree.insert(&key(n), n));
+    }
+    for n in (0..40_000).filter(|n| n % 1000 != 7) {
+        assert!(tree.remove(&key(n), n));
+    }
+    assert!(tree.edges.capacity() <= 2 * EDGES_KEPT);
+    for n in 0..40_000 {
+        let left: &[u32] = if n % 1000 == 7 { &[n] } else { &[] };
+        assert_eq!(tree.get(&key(n)), left);
+    }
+    let mut found = 0;
+    tree.matches("a/*/b/7", &mut |_| found += 1);
+    assert_eq!(found, 40);
+}

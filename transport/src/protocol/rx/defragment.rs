@@ -3,20 +3,16 @@
 //! cannot raise.
 //!
 //! A message grows in one contiguous vector that becomes a [`ZSlice`] without a copy. The vector is
-//! at most twice as large as the bytes received for it (plus one small first step), unless it is the
-//! one spare kept from before: when the receivers of a message have let go of it, its vector serves
+//! at most twice as large as the bytes received for it (plus one fragment), unless it is one kept
+//! from before: when the receivers of a message have let go of it, its vector serves
 //! a later one; while anybody still holds it, it is left alone.
-
-use std::sync::Arc;
 
 use zenoh_buffers::ZSlice;
 
-use super::CHANNELS;
-
-/// A vector larger than this is not kept for the next message.
-const SPARE_BYTES_MAX: usize = 4 << 20;
-/// The first allocation for a message, in bytes.
-const FIRST_BYTES: usize = 4096;
+use super::{
+    CHANNELS,
+    growing::{Growing, Spares},
+};
 
 /// How many bytes of unfinished messages may be held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +65,10 @@ pub struct Defragmenter {
     limits: ReassemblyLimits,
     /// Whether the First and Drop marks count (patch level 1 and up).
     marks: bool,
-    channels: [Unfinished; CHANNELS],
+    /// In a box, as a task that holds them by value is moved about with them.
+    channels: Box<[Unfinished]>,
     total_bytes: usize,
-    spare: Option<Arc<Vec<u8>>>,
+    spares: Spares,
     messages_discarded: u64,
     fragments_discarded: u64,
 }
@@ -79,7 +76,7 @@ pub struct Defragmenter {
 #[derive(Debug, Default)]
 struct Unfinished {
     active: bool,
-    bytes: Vec<u8>,
+    message: Growing,
     fragments: u64,
 }
 
@@ -89,9 +86,11 @@ impl Defragmenter {
         Defragmenter {
             limits,
             marks: patch >= 1,
-            channels: Default::default(),
+            channels: std::iter::repeat_with(Unfinished::default)
+                .take(CHANNELS)
+                .collect(),
             total_bytes: 0,
-            spare: None,
+            spares: Spares::default(),
             messages_discarded: 0,
             fragments_discarded: 0,
         }
@@ -104,13 +103,9 @@ impl Defragmenter {
 
     /// Bytes allocated for unfinished messages and kept for the next one.
     pub fn allocated_bytes(&self) -> usize {
-        let spare = self.spare.as_ref().map_or(0, |spare| spare.capacity());
-        spare
-            + self
-                .channels
-                .iter()
-                .map(|channel| channel.bytes.capacity())
-                .sum::<usize>()
+        let unfinished = self.channels.iter();
+        let growing = unfinished.map(|channel| channel.message.capacity());
+        self.spares.allocated_bytes() + growing.sum::<usize>()
     }
 
     /// Messages given up before their last fragment.
@@ -196,54 +191,112 @@ impl Defragmenter {
 
     /// Adds bytes to the message of `channel`; false if a limit or the allocator forbids it.
     fn append(&mut self, channel: usize, payload: &[u8]) -> bool {
-        let spare = &mut self.spare;
+        let fits = self.fits(channel, payload.len());
         let Some(unfinished) = self.channels.get_mut(channel) else {
             return false;
         };
-        if !unfinished.active {
-            unfinished.active = true;
-            unfinished.bytes = spare.take().and_then(Arc::into_inner).unwrap_or_default();
-            unfinished.bytes.clear();
-        }
+        unfinished.begin(&mut self.spares);
         unfinished.fragments += 1;
-        let message_bytes = unfinished.bytes.len().saturating_add(payload.len());
-        let total_bytes = self.total_bytes.saturating_add(payload.len());
-        let fits = message_bytes <= self.limits.message_bytes_max
-            && total_bytes <= self.limits.total_bytes_max
-            && grow(&mut unfinished.bytes, message_bytes);
+        let fits = fits && unfinished.message.reserve(payload.len());
         if fits {
-            unfinished.bytes.extend_from_slice(payload);
-            self.total_bytes = total_bytes;
+            unfinished.message.append(payload);
+            self.total_bytes += payload.len();
         }
         fits
     }
 
+    /// Whether the limits allow `bytes` more on `channel`.
+    fn fits(&self, channel: usize, bytes: usize) -> bool {
+        let unfinished = self.channels.get(channel);
+        let message = unfinished.map_or(usize::MAX, |unfinished| unfinished.message.filled());
+        message.saturating_add(bytes) <= self.limits.message_bytes_max
+            && self.total_bytes.saturating_add(bytes) <= self.limits.total_bytes_max
+    }
+
     fn finish(&mut self, channel: usize) -> ZSlice {
         let unfinished = std::mem::take(&mut self.channels[channel]);
-        self.total_bytes -= unfinished.bytes.len();
-        let bytes = Arc::new(unfinished.bytes);
-        if bytes.capacity() <= SPARE_BYTES_MAX {
-            self.spare = Some(bytes.clone());
-        }
-        ZSlice::from(bytes)
+        self.total_bytes -= unfinished.message.filled();
+        self.spares.finish(unfinished.message)
     }
 
     fn discard(&mut self, channel: usize) {
         let unfinished = std::mem::take(&mut self.channels[channel]);
-        self.total_bytes -= unfinished.bytes.len();
+        self.total_bytes -= unfinished.message.filled();
         self.messages_discarded += 1;
         self.fragments_discarded += unfinished.fragments;
-        if self.spare.is_none() && unfinished.bytes.capacity() <= SPARE_BYTES_MAX {
-            self.spare = Some(Arc::new(unfinished.bytes));
+        self.spares.keep_unused(unfinished.message);
+    }
+
+    /// Whether more memory is kept for later messages than a link that is idle should hold.
+    pub fn keeps_much(&self) -> bool {
+        self.spares.is_large()
+    }
+
+    /// Lets go of that memory.
+    pub fn release(&mut self) {
+        self.spares.release_large();
+    }
+}
+
+impl Unfinished {
+    fn begin(&mut self, spares: &mut Spares) {
+        if !self.active {
+            self.active = true;
+            self.message = spares.take();
         }
     }
 }
 
-/// Makes room for `needed` bytes by doubling; false if the allocator has none.
-fn grow(bytes: &mut Vec<u8>, needed: usize) -> bool {
-    if needed <= bytes.capacity() {
-        return true;
+/// Fragments whose bytes are read to their place in the message, as [`super::receiver`] has it done.
+impl Defragmenter {
+    /// Whether a fragment just continues the message of `channel`, and memory for its bytes and for as many behind it is
+    /// at hand. If so its bytes are to come by [`Defragmenter::landing`].
+    pub(super) fn land(
+        &mut self,
+        channel: usize,
+        piece: &Piece<'_>,
+        (bytes, behind): (usize, usize),
+    ) -> bool {
+        let fits = self.fits(channel, bytes);
+        let starts = self.marks && (piece.first || piece.drop);
+        let Some(unfinished) = self.channels.get_mut(channel) else {
+            return false;
+        };
+        let lands = unfinished.active
+            && piece.follows
+            && !starts
+            && fits
+            && unfinished.message.prepare(bytes + behind);
+        unfinished.fragments += u64::from(lands);
+        lands
     }
-    let target = needed.max(bytes.len().saturating_mul(2)).max(FIRST_BYTES);
-    bytes.try_reserve_exact(target - bytes.len()).is_ok()
+
+    /// The message of `channel`, to read into.
+    pub(super) fn landing(&mut self, channel: usize) -> Option<&mut Growing> {
+        self.channels
+            .get_mut(channel)
+            .filter(|unfinished| unfinished.active)
+            .map(|unfinished| &mut unfinished.message)
+    }
+
+    /// Adds the part of a fragment that was read elsewhere.
+    pub(super) fn append_landed(&mut self, channel: usize, part: &[u8]) {
+        if let Some(message) = self.landing(channel) {
+            message.append(part);
+            self.total_bytes += part.len();
+        }
+    }
+
+    /// Counts bytes that have come to their place.
+    pub(super) fn landed(&mut self, channel: usize, count: usize) {
+        if let Some(message) = self.landing(channel) {
+            message.advance(count);
+            self.total_bytes += count;
+        }
+    }
+
+    /// The last piece of the message of `channel` is in its place.
+    pub(super) fn complete(&mut self, channel: usize) -> ZSlice {
+        self.finish(channel)
+    }
 }

@@ -3,11 +3,12 @@
 //! fragments, and the [`Receiver`] that takes a batch apart. One owner, the driver of the link.
 
 mod defragment;
+mod growing;
 mod receiver;
 mod sequence;
 
 pub use defragment::{Defragmenter, Piece, Reassembly, ReassemblyLimits};
-pub use receiver::{Context, Deliver, Flow, Pause, PeerMisbehaved, Received, Receiver};
+pub use receiver::{Context, Deliver, Flow, Lent, Pause, PeerMisbehaved, Received, Receiver};
 pub use sequence::Sequence;
 
 /// The channels of one direction: a priority and a reliability each.

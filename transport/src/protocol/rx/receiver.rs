@@ -2,26 +2,45 @@
 //! Takes received batches apart and hands each network message on, in place.
 //!
 //! Cost on the data path, per message: one decode, one call of [`Deliver::push`]; no allocation, no
-//! copy. Per frame: one sequence check. A message that came in fragments costs one copy of its
+//! copy. Messages that begin like the one before are compared with it instead and come by
+//! [`Deliver::run`]. Per frame: one sequence check. A message that came in fragments costs one copy of its
 //! bytes and, in the long run, no allocation beyond a reference count.
+
+mod landing;
 
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
-    DecodeError, Fragment, FrameHeader, NetworkMessage, Priority, Push, Reader, Reliability,
-    TransportMessage,
+    DecodeError, Fragment, FrameHeader, NetworkMessage, Priority, Push, PushRun, Reader,
+    Reliability, TransportMessage,
 };
 
 use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequence};
 use crate::protocol::parameters::Established;
 
+pub use landing::Lent;
+
 /// Message ids lie in the low five bits of the first byte.
 const ID_BITS: u8 = 0x1f;
 const PUSH_ID: u8 = 0x1d;
+
+/// Messages of a run that are handed on at once. The handler may hold a lock for that long.
+const RUN_MAX: usize = 64;
 
 /// Where received network messages go. Called in the order of arrival, on the receiving task.
 pub trait Deliver {
     /// A data message. `raw_body` is its PUT or DEL from the header byte to the payload's end.
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>);
+
+    /// Data messages that follow `push`, which was given to [`Deliver::push`] just before, and differ from it in payload
+    /// and time only. What is left in `run` afterwards comes by the other doors.
+    #[inline]
+    fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
+        let mut push = *push;
+        for again in run {
+            again.write_to(&mut push);
+            self.push(&push, again.raw_body, context);
+        }
+    }
 
     /// Any other message; never [`NetworkMessage::Push`].
     fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>);
@@ -138,6 +157,9 @@ pub struct Receiver {
     qos: bool,
     sequences: [Sequence; CHANNELS],
     defragmenter: Defragmenter,
+    landing: Option<landing::Landing>,
+    /// The channel of the last batch, if that was a long fragment and more follow.
+    unfinished: Option<(Priority, Reliability)>,
     counters: Received,
 }
 
@@ -153,6 +175,8 @@ impl Receiver {
             qos: established.qos,
             sequences: [sequence; CHANNELS],
             defragmenter: Defragmenter::new(established.patch, limits),
+            landing: None,
+            unfinished: None,
             counters: Received::default(),
         }
     }
@@ -171,6 +195,11 @@ impl Receiver {
         &self.defragmenter
     }
 
+    /// As [`Receiver::defragmenter`], to have it let go of memory.
+    pub fn defragmenter_mut(&mut self) -> &mut Defragmenter {
+        &mut self.defragmenter
+    }
+
     /// Takes one batch, without its length prefix, and hands its messages to `deliver`. `block` is
     /// the buffer that `batch` lies in.
     ///
@@ -184,6 +213,7 @@ impl Receiver {
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
         self.counters.batches += 1;
+        self.unfinished = None;
         if batch.len() > usize::from(self.batch_size) {
             return Err(PeerMisbehaved::BatchTooLarge {
                 length: batch.len(),
@@ -346,8 +376,12 @@ impl<D: Deliver> Pass<'_, D> {
         while let Some(byte) = r.peek().filter(|byte| NetworkMessage::starts(*byte)) {
             let offset = r.position();
             if byte & ID_BITS == PUSH_ID {
+                let start = *r;
                 let (push, raw) = self.decoded(offset, Push::decode_with_raw(r))?;
                 self.deliver.push(&push, raw, &context);
+                if let Some(run) = PushRun::following(start, (&push, raw), *r) {
+                    messages += self.run(&push, run, (r, &context));
+                }
             } else {
                 let message = self.decoded(offset, NetworkMessage::decode(r))?;
                 self.deliver.message(message, &context);
@@ -360,6 +394,28 @@ impl<D: Deliver> Pass<'_, D> {
         }
         self.receiver.counters.messages += messages;
         Ok(pause)
+    }
+
+    /// Hands on the messages of `run` behind `r`, as far as it goes without a pause; tells how many.
+    #[inline(never)]
+    fn run<'a>(
+        &mut self,
+        push: &Push<'a>,
+        mut run: PushRun<'a>,
+        (r, context): (&mut Reader<'a>, &Context<'_>),
+    ) -> u64 {
+        let mut messages = 0;
+        while !self.deliver.wants_pause() {
+            run.limit(RUN_MAX);
+            self.deliver.run(push, &mut run, context);
+            let done = RUN_MAX - run.left();
+            messages += done as u64;
+            if done < RUN_MAX {
+                break;
+            }
+        }
+        *r = run.reader();
+        messages
     }
 
     /// Reads over the messages of a dropped frame; another frame may follow in the batch.
@@ -390,6 +446,9 @@ impl<D: Deliver> Pass<'_, D> {
             drop: fragment.drop,
             payload: fragment.payload,
         };
+        if piece.more && piece.payload.len() >= landing::LONG_BYTES_MIN {
+            self.receiver.unfinished = Some((priority, reliability));
+        }
         let complete;
         let (bytes, block) = match self.receiver.defragmenter.push(channel, piece) {
             Reassembly::Pending => return Ok(()),

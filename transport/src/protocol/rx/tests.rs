@@ -12,7 +12,7 @@ use zonda_codec::{
 use super::*;
 use crate::protocol::parameters::Established;
 
-fn established() -> Established {
+pub(super) fn established() -> Established {
     Established {
         zid: "a1".parse().expect("a valid id"),
         whatami: WhatAmI::Router,
@@ -28,10 +28,10 @@ fn established() -> Established {
 
 /// Keeps the payloads that arrive, and what surrounded them.
 #[derive(Default)]
-struct Seen {
-    payloads: Vec<Vec<u8>>,
-    others: usize,
-    blocks: Vec<ZSlice>,
+pub(super) struct Seen {
+    pub(super) payloads: Vec<Vec<u8>>,
+    pub(super) others: usize,
+    pub(super) blocks: Vec<ZSlice>,
     last: Option<(Priority, Reliability)>,
     /// A pause is wanted whenever this many messages have come since the last.
     pauses_after: Option<usize>,
@@ -67,9 +67,9 @@ impl Deliver for Seen {
     }
 }
 
-const DATA: (Priority, Reliability) = (Priority::Data, Reliability::Reliable);
+pub(super) const DATA: (Priority, Reliability) = (Priority::Data, Reliability::Reliable);
 
-fn frame(channel: (Priority, Reliability), sn: u32, payloads: &[&[u8]]) -> Vec<u8> {
+pub(super) fn frame(channel: (Priority, Reliability), sn: u32, payloads: &[&[u8]]) -> Vec<u8> {
     let (priority, reliability) = channel;
     let mut bytes = FrameHeader {
         reliability,
@@ -84,7 +84,7 @@ fn frame(channel: (Priority, Reliability), sn: u32, payloads: &[&[u8]]) -> Vec<u
     bytes
 }
 
-fn put(payload: &[u8]) -> Vec<u8> {
+pub(super) fn put(payload: &[u8]) -> Vec<u8> {
     Push::new(WireExpr::full("a"), PushBody::Put(Put::new(payload)))
         .to_vec()
         .expect("it has a wire form")
@@ -100,7 +100,7 @@ fn end() -> Vec<u8> {
     .expect("it has a wire form")
 }
 
-fn fragment(sn: u32, marks: &str, payload: &[u8]) -> Vec<u8> {
+pub(super) fn fragment(sn: u32, marks: &str, payload: &[u8]) -> Vec<u8> {
     Fragment {
         reliability: Reliability::Reliable,
         priority: Priority::Data,

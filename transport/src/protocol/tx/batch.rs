@@ -13,6 +13,8 @@ pub struct Batch {
     bytes: Box<[u8]>,
     len: usize,
     tail: Option<ZSlice>,
+    /// It holds a piece of a message that fits in no batch.
+    is_fragment: bool,
 }
 
 impl Batch {
@@ -27,6 +29,7 @@ impl Batch {
             bytes,
             len: PREFIX_BYTES,
             tail: None,
+            is_fragment: false,
         }
     }
 
@@ -74,6 +77,15 @@ impl Batch {
             self.len <= self.bytes.len(),
             "a batch never outgrows its buffer"
         );
+    }
+
+    /// Whether it holds a piece of a message that fits in no batch.
+    pub(super) fn is_fragment(&self) -> bool {
+        self.is_fragment
+    }
+
+    pub(super) fn mark_fragment(&mut self) {
+        self.is_fragment = true;
     }
 
     pub(super) fn attach(&mut self, tail: ZSlice) {

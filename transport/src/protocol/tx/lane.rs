@@ -13,6 +13,9 @@ use super::{
 /// Buffers that a lane keeps for its next batches; more go back to the allocator.
 const SPARES_MAX: usize = 2;
 
+/// Most bytes of a message outside of any frame, its length prefix included. A link that is idle needs no larger buffer.
+const BARE_BYTES_MAX: usize = 32;
+
 /// Most bytes a fragment's header takes: length prefix, id, sequence number, three extensions.
 const FRAGMENT_HEADER_BYTES_MAX: usize = 12;
 
@@ -49,7 +52,12 @@ pub enum Pushed {
     Open,
     /// This push sealed at least one batch, which waits to be written.
     Sealed,
+    /// It did, and so much waits now that it is worth a write.
+    Heavy,
 }
+
+/// Sealed bytes that are worth a write: more of them at a time cost no less.
+const HEAVY_BYTES: usize = 192 * 1024;
 
 /// One priority's queue. Single owner, no locks, no clock.
 #[derive(Debug)]
@@ -60,6 +68,8 @@ pub struct Lane {
     frame: Option<Reliability>,
     sealed: VecDeque<Batch>,
     sealed_bytes: usize,
+    /// Those of them that are pieces of large messages.
+    fragment_bytes: usize,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
 }
@@ -75,6 +85,7 @@ impl Lane {
             frame: None,
             sealed: VecDeque::new(),
             sealed_bytes: 0,
+            fragment_bytes: 0,
             spares: Vec::new(),
             next_sn: [first; 2],
         }
@@ -85,6 +96,13 @@ impl Lane {
     #[inline]
     pub fn queued_bytes(&self) -> usize {
         self.sealed_bytes + self.open.as_ref().map_or(0, Batch::wire_len)
+    }
+
+    /// Bytes that wait to be written, without those of large messages: whoever brings such a one brings no other before it
+    /// is written, so they say nothing about how many wait.
+    #[must_use]
+    pub fn queued_bytes_small(&self) -> usize {
+        self.queued_bytes() - self.fragment_bytes
     }
 
     /// True while another message may be pushed without going over the lane's limit.
@@ -131,13 +149,19 @@ impl Lane {
     /// One transport message that stands outside of any frame (keep-alive, close).
     pub fn push_bare<E: Encode + ?Sized>(&mut self, message: &E) {
         self.seal_open();
-        let mut batch = self.fresh();
+        let mut batch = Batch::over(vec![0; BARE_BYTES_MAX].into_boxed_slice());
         let mut writer = Writer::new(batch.spare());
         if message.encode(&mut writer).is_ok() {
             let written = writer.position();
             batch.commit(written);
             self.enqueue(batch);
         }
+    }
+
+    /// Gives back what memory is kept for batches to come.
+    pub fn trim(&mut self) {
+        self.spares = Vec::new();
+        self.sealed.shrink_to_fit();
     }
 
     /// Takes the batch that goes out next: the oldest sealed one, else the open one. `free` gives the lane a
@@ -148,12 +172,25 @@ impl Lane {
         }
         let batch = self.sealed.pop_front()?;
         self.sealed_bytes -= batch.wire_len();
+        if batch.is_fragment() {
+            self.fragment_bytes -= batch.wire_len();
+        }
         if self.spares.len() < SPARES_MAX
             && let Some(buffer) = free.pop()
         {
             self.spares.push(buffer);
         }
         Some(batch)
+    }
+
+    /// What a push has done, seen together with what waited before.
+    #[must_use]
+    #[inline]
+    pub fn weigh(&self, pushed: Pushed) -> Pushed {
+        match pushed {
+            Pushed::Sealed if self.sealed_bytes >= HEAVY_BYTES => Pushed::Heavy,
+            other => other,
+        }
     }
 
     /// Bytes that a pooled buffer of this lane has; others are not worth keeping.
@@ -261,6 +298,9 @@ impl Lane {
     fn enqueue(&mut self, mut batch: Batch) {
         batch.seal();
         self.sealed_bytes += batch.wire_len();
+        if batch.is_fragment() {
+            self.fragment_bytes += batch.wire_len();
+        }
         self.sealed.push_back(batch);
     }
 
@@ -345,6 +385,7 @@ fn fragment(
     };
     let capacity = FRAGMENT_HEADER_BYTES_MAX + own.len() + copied.len();
     let mut batch = Batch::over(vec![0; capacity].into_boxed_slice());
+    batch.mark_fragment();
     let mut writer = Writer::new(batch.spare());
     header
         .encode_header(&mut writer)

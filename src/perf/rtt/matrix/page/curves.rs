@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The two kinds of figure: the median over the rate, and distribution functions.
 
-use super::figure::Figure;
-use super::scale::{Logarithmic, micros};
+use super::class;
+use crate::perf::page::{Chart, Figure, Logarithmic, Place, Point, Unit, micros};
 use crate::perf::rtt::matrix::Report;
 use crate::perf::rtt::matrix::cell::Summary;
 use crate::perf::rtt::matrix::plan::{Case, Framework};
 use crate::perf::rtt::matrix::rate::Rate;
-use crate::perf::table::short;
+use crate::perf::{page, table::short};
 
-/// A figure across the page, and one of several beside each other.
-const WIDE: (u32, u32) = (960, 440);
+/// A figure of several beside each other.
 const NARROW: (u32, u32) = (440, 280);
-/// Room that a label takes in height and in width.
-const LINE: f64 = 18.0;
+/// Room that a label takes in width.
 const LABEL: f64 = 46.0;
 /// Beyond this share of the round trips, a distribution function's axis ends.
 const MOST: f64 = 0.985;
@@ -47,59 +45,27 @@ fn series(report: &Report, cases: &[Case]) -> Vec<Series> {
 
 /// The median with its band over the rate.
 pub fn medians(report: &Report, cases: &[Case]) -> String {
-    let all = series(report, cases);
-    let mut figure = Figure::new(WIDE, "round trip, median and 2.5 to 97.5 %");
-    let frame = figure.frame();
-    let ends = |name: &'static str| {
-        let points = all.iter().flat_map(|s| &s.points);
-        points.map(move |(_, summary)| summary.at(name))
-    };
-    let low = ends("p2.5").fold(f64::INFINITY, f64::min);
-    let high = ends("p97.5").fold(0.0, f64::max);
-    if all.is_empty() {
-        return figure.finish();
-    }
-    let y = Logarithmic::new((low * 0.9, high * 1.1), (frame.y.1, frame.y.0));
-    let x = |rate: Rate| place(cases, rate, frame.x);
-    for mark in y.marks(LINE) {
-        figure.mark_y(y.at(mark), &micros(mark));
-    }
-    for case in cases {
-        figure.mark_x(x(case.rate), &case.rate.to_string());
-    }
-    figure.name_x("messages wanted per second");
-    for series in &all {
-        let line = |name: &str| -> Vec<(f64, f64)> {
-            let points = series.points.iter();
-            points
-                .map(|(rate, s)| (x(*rate), y.at(s.at(name))))
-                .collect()
+    let curve = |series: Series| {
+        let point = |(rate, summary): &(Rate, Summary)| Point {
+            x: rate.hertz().map_or(Place::Beyond, Place::Value),
+            median: summary.at("p50"),
+            band: (summary.at("p2.5"), summary.at("p97.5")),
+            tip: told(series.framework, *rate, summary),
         };
-        figure.begin(series.framework.name());
-        figure.band(&line("p2.5"), &line("p97.5"));
-        let medians = line("p50");
-        figure.line(&medians);
-        for (at, (rate, summary)) in medians.into_iter().zip(&series.points) {
-            figure.dot(at, &told(series.framework, *rate, summary));
+        page::Series {
+            name: series.framework.name().to_owned(),
+            class: class(series.framework),
+            points: series.points.iter().map(point).collect(),
         }
-        figure.end();
+    };
+    Chart {
+        title: "round trip, median and 2.5 to 97.5 %".into(),
+        x: ("messages wanted per second", Unit::Count),
+        y: Unit::Micros,
+        group: "framework",
+        series: series(report, cases).into_iter().map(curve).collect(),
     }
-    figure.finish()
-}
-
-/// The place of a rate: by its logarithm, and `inf` a decade beyond the last.
-fn place(cases: &[Case], rate: Rate, (left, right): (f64, f64)) -> f64 {
-    let finite = || cases.iter().filter_map(|c| c.rate.hertz());
-    let low = finite().fold(f64::INFINITY, f64::min);
-    let high = finite().fold(0.0, f64::max);
-    let has_end = cases.iter().any(|c| c.rate == Rate::Infinite);
-    let beyond = if has_end { high * 10.0 } else { high };
-    if !low.is_finite() || low >= beyond {
-        return (left + right) / 2.0;
-    }
-    let margin = 24.0;
-    let axis = Logarithmic::new((low, beyond), (left + margin, right - margin));
-    axis.at(rate.hertz().unwrap_or(beyond))
+    .wide()
 }
 
 fn told(framework: Framework, rate: Rate, summary: &Summary) -> String {
@@ -172,7 +138,8 @@ fn curves(
         figure.mark_y(y(share), &format!("{:.0} %", share * 100.0));
     }
     for series in all {
-        figure.begin(series.framework.name());
+        let name = ("framework", series.framework.name());
+        figure.begin(&class(series.framework), name);
         for (_, summary) in &series.points {
             let shown = curve(summary)
                 .iter()
@@ -190,20 +157,6 @@ mod tests {
     use super::*;
     use crate::perf::rtt::backend::Backend;
     use crate::perf::rtt::matrix::cell::tests::cell;
-
-    #[test]
-    fn rates_stand_a_decade_apart_and_inf_beyond_them() {
-        let rates = [Rate::Hertz(10.0), Rate::Hertz(100.0), Rate::Infinite];
-        let cases = rates.map(|rate| cell(Backend::Std, rate, &[]).key.case);
-        let at = rates.map(|rate| place(&cases, rate, (0.0, 248.0)));
-        assert!(
-            (at[0] - 24.0).abs() < 1e-9 && (at[1] - 124.0).abs() < 1e-9,
-            "{at:?}"
-        );
-        assert!((at[2] - 224.0).abs() < 1e-9, "{at:?}");
-        let alone = place(&cases[2..], Rate::Infinite, (0.0, 248.0));
-        assert!((alone - 124.0).abs() < 1e-9);
-    }
 
     #[test]
     fn dots_tell_both_rates() {

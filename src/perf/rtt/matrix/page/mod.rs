@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The report to look at: one page that needs no other file and no network, with a figure of the median
-//! and its band for each transport, pacing and number of tasks, distribution functions, and filters.
+//! The report to look at: a figure of the median and its band for each transport, pacing and number of tasks,
+//! distribution functions, and filters.
 
 mod curves;
-mod figure;
-mod scale;
 
 use super::Report;
-use super::plan::Case;
-
-/// Looks and filters.
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+use super::plan::{Case, Framework};
+use crate::perf::page::{Filter, Page, colour, section};
+use crate::perf::rtt::backend::Backend;
 
 /// The whole page.
 pub fn page(report: &Report) -> String {
@@ -30,91 +26,69 @@ pub fn page(report: &Report) -> String {
                         rate,
                     })
                     .collect();
-                body += &section(report, &cases);
+                body += &figures(report, &cases);
             }
         }
     }
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>Raw round trips</title>\n<style>\n{STYLE}</style></head><body>\n\
-         <h1>Raw round trips by backend</h1>\n{}\n{}\n{body}<script>\n{SCRIPT}</script>\n\
-         </body></html>\n",
-        facts(report),
-        filters(report)
-    )
+    let fact = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
+    let hint =
+        "Lines: median; bands: 2.5 to 97.5 %. Point at a dot for the rate that was achieved.";
+    Page {
+        title: "Raw round trips by backend".into(),
+        facts: report.facts.iter().map(fact).collect(),
+        legend: vec![report.legend.clone(), hint.into()],
+        filters: filters(report),
+        body,
+    }
+    .html()
 }
 
 /// The figures of one transport, pacing and number of tasks.
-fn section(report: &Report, cases: &[Case]) -> String {
+fn figures(report: &Report, cases: &[Case]) -> String {
     let Some(first) = cases.first() else {
         return String::new();
     };
     let (transport, pacing, tasks) = (first.transport, first.pacing.name(), first.tasks);
-    let mut text = format!(
-        "<section data-transport=\"{transport}\" data-pacing=\"{pacing}\" data-tasks=\"{tasks}\">\n\
-         <h2>{transport}, {pacing} pacing, {tasks} tasks</h2>\n{}\n<div class=\"small\">",
-        curves::medians(report, cases)
-    );
+    let mut content = format!("{}\n<div class=\"small\">", curves::medians(report, cases));
     for case in cases {
-        text += &curves::distribution(report, case);
+        content += &curves::distribution(report, case);
     }
-    text + "</div></section>\n"
-}
-
-/// Machine, build and settings, as far as they are known.
-fn facts(report: &Report) -> String {
-    let row = |(name, value): &(&str, String)| format!("<tr><th>{name}<td>{}\n", escape(value));
-    let rows: String = report.facts.iter().map(row).collect();
-    format!("<table>{rows}</table>\n<p>{}</p>", escape(&report.legend))
-}
-
-/// A box for each transport, pacing, number of tasks and framework.
-fn filters(report: &Report) -> String {
-    let plan = &report.plan;
-    let group = |name: &str, values: Vec<String>| {
-        let boxes: String = values
-            .iter()
-            .map(|v| {
-                format!(
-                    "<label class=\"f-{v}\"><input type=\"checkbox\" checked data-{name}=\"{v}\">\
-                     {v}</label> "
-                )
-            })
-            .collect();
-        format!("<fieldset><legend>{name}</legend>{boxes}</fieldset>")
-    };
-    let transports = plan.transports.iter().map(ToString::to_string).collect();
-    let pacings = plan.pacings.iter().map(|p| p.name().to_owned()).collect();
-    let tasks = plan.tasks.iter().map(ToString::to_string).collect();
-    let frameworks = plan
-        .frameworks
-        .iter()
-        .map(|f| f.name().to_owned())
-        .collect();
-    format!(
-        "<form>{}{}{}{}</form>\n<p>Lines: median; bands: 2.5 to 97.5 %. Point at a dot for the rate \
-         that was achieved.</p>",
-        group("transport", transports),
-        group("pacing", pacings),
-        group("tasks", tasks),
-        group("framework", frameworks)
+    content += "</div>";
+    section(
+        &[
+            ("transport", transport.to_string()),
+            ("pacing", pacing.to_owned()),
+            ("tasks", tasks.to_string()),
+        ],
+        &format!("{transport}, {pacing} pacing, {tasks} tasks"),
+        &content,
     )
 }
 
-/// Text that a page shows as it is.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('"', "&quot;")
+/// A box for each transport, pacing, number of tasks and framework.
+fn filters(report: &Report) -> Vec<Filter> {
+    let plan = &report.plan;
+    let frameworks = plan.frameworks.iter();
+    let framework = |f: &Framework| (f.name().to_owned(), class(*f));
+    vec![
+        Filter::plain("transport", plan.transports.iter().map(ToString::to_string)),
+        Filter::plain("pacing", plan.pacings.iter().map(|p| p.name().to_owned())),
+        Filter::plain("tasks", plan.tasks.iter().map(ToString::to_string)),
+        Filter {
+            name: "framework",
+            values: frameworks.map(framework).collect(),
+        },
+    ]
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_stays_text() {
-        assert_eq!(escape("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
+/// The colour of a framework, the same on every page.
+fn class(framework: Framework) -> String {
+    match framework {
+        Framework::Runs(Backend::Std) => "c-dark".into(),
+        Framework::Runs(backend) => {
+            let known = Backend::ALL.iter().position(|b| *b == backend);
+            colour(known.unwrap_or_default())
+        }
+        Framework::Icmp => colour(7),
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When messages are due. Pure: reads no clock and waits for nothing.
+//! When messages are due, and what to do until then. Pure: reads no clock and waits for nothing.
 
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,37 @@ pub const MARGIN: Duration = Duration::from_micros(60);
 pub struct Schedule {
     next: Instant,
     interval: Duration,
+}
+
+/// The moments at which the messages of a run are due, so many a second, and looked up by number: what an answer is
+/// late by is counted from there, whenever its message could be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Timetable {
+    start: Instant,
+    nanos: f64,
+}
+
+impl Timetable {
+    /// Message 0 is due at `start`, and `rate` of them each second; more than none.
+    pub fn new(start: Instant, rate: f64) -> Self {
+        Timetable {
+            start,
+            nanos: 1e9 / rate,
+        }
+    }
+
+    /// When message `number` is due.
+    pub fn due(&self, number: u64) -> Instant {
+        self.start + Duration::from_nanos((number as f64 * self.nanos) as u64)
+    }
+
+    /// How many messages are due by `now`.
+    pub fn due_by(&self, now: Instant) -> u64 {
+        match now.checked_duration_since(self.start) {
+            None => 0,
+            Some(passed) => (passed.as_nanos() as f64 / self.nanos) as u64 + 1,
+        }
+    }
 }
 
 /// What to do until a message is due.
@@ -63,6 +94,28 @@ mod tests {
         let mut schedule = Schedule::new(start, interval);
         let due: Vec<Duration> = (0..4).map(|_| schedule.due() - start).collect();
         assert_eq!(due, [0, 10, 20, 30].map(Duration::from_micros));
+    }
+
+    #[test]
+    fn a_timetable_knows_each_message() {
+        let start = Instant::now();
+        let table = Timetable::new(start, 1e6);
+        assert_eq!(table.due(0), start);
+        assert_eq!(table.due(2_500_000), start + Duration::from_millis(2500));
+        let after = |nanos| table.due_by(start + Duration::from_nanos(nanos));
+        assert_eq!(
+            [after(0), after(999), after(1000), after(5001)],
+            [1, 1, 2, 6]
+        );
+        assert_eq!(
+            Timetable::new(start + Duration::from_secs(1), 1.0).due_by(start),
+            0
+        );
+        let thirds = Timetable::new(start, 3.0);
+        assert_eq!(
+            thirds.due(3_000_000),
+            start + Duration::from_secs(1_000_000)
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A figure: a frame with marked axes, and series of lines, bands and dots in it. Colours come from the
-//! page's style, by the name of the series.
+//! page's style, by the class of the series.
 
 use std::fmt::Write;
+
+use super::escape;
 
 /// Where the frame begins and ends.
 #[derive(Clone, Copy, Debug)]
@@ -21,9 +23,15 @@ pub struct Figure {
 
 impl Figure {
     /// An empty frame in a picture of that size, with a title.
-    pub fn new((width, height): (u32, u32), title: &str) -> Self {
+    pub fn new(size: (u32, u32), title: &str) -> Self {
+        Figure::with_margin(size, 14.0, title)
+    }
+
+    /// The same with so much room right of the frame.
+    pub fn with_margin((width, height): (u32, u32), margin: f64, title: &str) -> Self {
+        let title = escape(title);
         let frame = Frame {
-            x: (64.0, f64::from(width) - 14.0),
+            x: (64.0, f64::from(width) - margin),
             y: (26.0, f64::from(height) - 42.0),
         };
         let svg = format!(
@@ -65,13 +73,26 @@ impl Figure {
         let (left, right) = self.frame.x;
         let (x, y) = ((left + right) / 2.0, self.frame.y.1 + 34.0);
         self.add(&format!(
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{name}</text>"
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>",
+            escape(name)
         ));
     }
 
-    /// Begins a series; what is drawn until its end is hidden with it.
-    pub fn begin(&mut self, name: &str) {
-        self.add(&format!("<g class=\"s-{name}\" data-framework=\"{name}\">"));
+    /// Begins a series of a group such as `system`; what is drawn until its end is hidden with its box. `class`
+    /// gives it its colour.
+    pub fn begin(&mut self, class: &str, (group, name): (&str, &str)) {
+        self.add(&format!(
+            "<g class=\"{class}\" data-part data-{group}=\"{}\">",
+            escape(name)
+        ));
+    }
+
+    /// The name of a series beside its end.
+    pub fn label(&mut self, (x, y): (f64, f64), text: &str) {
+        self.add(&format!(
+            "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+            escape(text)
+        ));
     }
 
     /// The area between a lower and an upper line.
@@ -90,7 +111,8 @@ impl Figure {
     /// A dot that says something when it is pointed at.
     pub fn dot(&mut self, (x, y): (f64, f64), text: &str) {
         self.add(&format!(
-            "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{text}</title></circle>"
+            "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{}</title></circle>",
+            escape(text)
         ));
     }
 
@@ -129,17 +151,20 @@ mod tests {
         let mut figure = Figure::new((400, 300), "a title");
         figure.mark_x(100.0, "1k");
         figure.mark_y(100.0, "10 µs");
-        figure.begin("std");
+        figure.begin("s-std", ("framework", "std & co"));
         figure.line(&[(64.0, 30.0), (70.04, 31.0)]);
         figure.band(&[(64.0, 30.0)], &[(64.0, 20.0), (65.0, 20.0)]);
-        figure.dot((64.0, 30.0), "p50");
+        figure.dot((64.0, 30.0), "p50 < p99");
+        figure.label((70.0, 30.0), "std");
         figure.end();
         let svg = figure.finish();
         for part in [
             "<svg viewBox=\"0 0 400 300\"",
             "points=\"64.0,30.0 70.0,31.0\"",
             "points=\"64.0,30.0 65.0,20.0 64.0,20.0\"",
-            "data-framework=\"std\"",
+            "data-framework=\"std &amp; co\"",
+            "<title>p50 &lt; p99</title>",
+            ">std</text>",
         ] {
             assert!(svg.contains(part), "{part} is missing in {svg}");
         }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is added to each message on purpose, to see that the counts show it.
+
+use std::hint::black_box;
+use std::str::FromStr;
+
+/// An extra cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seed {
+    /// Nothing is added.
+    None,
+    /// A copy of the payload.
+    Copy,
+    /// A system call.
+    Syscall,
+}
+
+impl Seed {
+    /// What the extra costs of one message with this payload are.
+    #[inline]
+    pub fn cost(self, payload: &[u8]) {
+        match self {
+            Seed::None => {}
+            Seed::Copy => drop(black_box(payload.to_vec())),
+            Seed::Syscall => std::thread::yield_now(),
+        }
+    }
+}
+
+impl FromStr for Seed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "copy" => Ok(Seed::Copy),
+            "syscall" => Ok(Seed::Syscall),
+            other => Err(format!("--seed {other:?}: copy or syscall")),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! PUSHes in a row that have the same head. One publisher's stream is little else, so the head is read once and
+//! compared from then on.
+
+use crate::{
+    body::{self, PushBody, Put},
+    network::Push,
+    reader::Reader,
+    timestamp::Timestamp,
+};
+
+/// Bytes that are compared at once: all of a head whose key is an id.
+const WORD_BYTES: usize = 16;
+
+/// Bytes that tell cheaply that the next message is another one.
+const GLANCE_BYTES: usize = 4;
+
+/// The flag of a PUT that has a timestamp.
+const FLAG_TIMESTAMP: u8 = 0x20;
+
+/// The bytes that all messages of a run begin with.
+#[derive(Debug, Clone, Copy)]
+struct Likeness<'a> {
+    word: u128,
+    mask: u128,
+    /// What a longer head has behind the word.
+    tail: &'a [u8],
+    len: usize,
+    /// Where the PUT begins.
+    body_at: usize,
+    /// A timestamp stands between the head and the payload.
+    stamped: bool,
+}
+
+impl<'a> Likeness<'a> {
+    /// What `message` can be recognised by. With a timestamp the head ends in front of it, without one in front of the
+    /// payload's length, so that an encoding and extensions belong to it.
+    #[inline]
+    fn of(
+        front: u128,
+        message: &'a [u8],
+        (put, raw_body): (&Put<'_>, &[u8]),
+    ) -> Option<Likeness<'a>> {
+        let body_at = message.len().checked_sub(raw_body.len())?;
+        let header = *raw_body.first()?;
+        let stamped = header & FLAG_TIMESTAMP != 0;
+        let len = if stamped {
+            (header == body::id::PUT | FLAG_TIMESTAMP).then_some(body_at + 1)?
+        } else {
+            let value_bytes = crate::writer::vle_len(put.payload.len() as u64) + put.payload.len();
+            message.len().checked_sub(value_bytes)?
+        };
+        let mut value = Reader::new(message.get(len..)?);
+        if stamped {
+            Timestamp::read(&mut value).ok()?;
+        }
+        // A length may be written longer than it needs to be; then the head does not end where it seems to.
+        let whole = value.bytes_z32().ok()?.len() == put.payload.len() && value.is_empty();
+        if !whole {
+            return None;
+        }
+        let mask = u128::MAX >> (8 * WORD_BYTES.saturating_sub(len));
+        Some(Likeness {
+            tail: message.get(WORD_BYTES..len).unwrap_or(&[]),
+            word: front & mask,
+            mask,
+            len,
+            body_at,
+            stamped,
+        })
+    }
+}
+
+/// What one message of a run has of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Again<'a> {
+    /// When it was published, where the messages of the run tell.
+    pub timestamp: Option<Timestamp>,
+    /// The value.
+    pub payload: &'a [u8],
+    /// Its PUT as it came, from the header byte to the payload's end.
+    pub raw_body: &'a [u8],
+}
+
+impl<'a> Again<'a> {
+    /// Makes `push`, an earlier message of the run, into this one.
+    #[inline(always)]
+    pub fn write_to(&self, push: &mut Push<'a>) {
+        if let PushBody::Put(put) = &mut push.body {
+            put.timestamp = self.timestamp;
+            put.payload = self.payload;
+        }
+    }
+}
+
+/// The messages after a PUSH of a PUT that differ from it in the payload and the time only, in the order they came.
+///
+/// It reads them as it goes, and it may be cloned to go over them more than once.
+///
+/// ```
+/// use zonda_codec::{Encode, Push, PushBody, PushRun, Put, Reader, WireExpr};
+///
+/// let one = |payload| Push::new(WireExpr::full("key"), PushBody::Put(Put::new(payload)));
+/// let bytes = [one(b"some value"), one(b"another one"), one(b"the last")]
+///     .map(|push| push.to_vec().unwrap())
+///     .concat();
+///
+/// let mut reader = Reader::new(&bytes);
+/// let start = reader;
+/// let (push, raw) = Push::decode_with_raw(&mut reader).unwrap();
+/// let run = PushRun::following(start, (&push, raw), reader).unwrap();
+/// assert_eq!(run.map(|again| again.payload).collect::<Vec<_>>(), [&b"another one"[..], b"the last"]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct PushRun<'a> {
+    like: Likeness<'a>,
+    reader: Reader<'a>,
+    left: usize,
+}
+
+impl<'a> PushRun<'a> {
+    /// What follows `push` in `rest`. `start` is where it began, `raw_body` its body as it came.
+    ///
+    /// `None` if the next message is another one. Some are not recognised although they are alike, as the last ones of a
+    /// batch; they have to be read one by one.
+    #[inline(always)]
+    pub fn following(
+        start: Reader<'a>,
+        (push, raw_body): (&Push<'a>, &'a [u8]),
+        rest: Reader<'a>,
+    ) -> Option<Self> {
+        if start.front::<GLANCE_BYTES>() != rest.front::<GLANCE_BYTES>() {
+            return None;
+        }
+        let front = u128::from_le_bytes(*start.front()?);
+        PushRun::recognise((front, rest.since(start)), (push, raw_body), rest)
+    }
+
+    #[inline(never)]
+    fn recognise(
+        (front, message): (u128, &'a [u8]),
+        (push, raw_body): (&Push<'a>, &'a [u8]),
+        rest: Reader<'a>,
+    ) -> Option<Self> {
+        let PushBody::Put(put) = &push.body else {
+            return None;
+        };
+        let like = Likeness::of(front, message, (put, raw_body))?;
+        let run = PushRun {
+            like,
+            reader: rest,
+            left: usize::MAX,
+        };
+        run.clone().next().is_some().then_some(run)
+    }
+
+    /// Ends the run after `count` more messages.
+    #[inline]
+    pub fn limit(&mut self, count: usize) {
+        self.left = count;
+    }
+
+    /// How many messages it may still bring before its [limit](PushRun::limit).
+    #[inline]
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    #[inline(never)]
+    fn has_tail(&self, mut reader: Reader<'a>) -> bool {
+        let head = reader.take(self.like.len).unwrap_or(&[]);
+        head.get(WORD_BYTES..) == Some(self.like.tail)
+    }
+
+    /// Behind the last message that it brought.
+    #[inline]
+    pub fn reader(&self) -> Reader<'a> {
+        self.reader
+    }
+}
+
+impl<'a> Iterator for PushRun<'a> {
+    type Item = Again<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Again<'a>> {
+        let front = u128::from_le_bytes(*self.reader.front::<WORD_BYTES>()?);
+        if (front ^ self.like.word) & self.like.mask != 0 || self.left == 0 {
+            return None;
+        }
+        let mut reader = self.reader;
+        if !self.like.tail.is_empty() && !self.has_tail(reader) {
+            return None;
+        }
+        reader.take(self.like.body_at).ok()?;
+        let body = reader;
+        reader.take(self.like.len - self.like.body_at).ok()?;
+        let timestamp = if self.like.stamped {
+            Some(Timestamp::read(&mut reader).ok()?)
+        } else {
+            None
+        };
+        let payload = reader.bytes_z32().ok()?;
+        self.reader = reader;
+        self.left -= 1;
+        Some(Again {
+            timestamp,
+            payload,
+            raw_body: reader.since(body),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

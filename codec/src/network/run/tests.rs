@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The recogniser of runs against reading one message after the other.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    encoding::Encoding,
+    id::ZenohId,
+    qos::Qos,
+    timestamp::Ntp64,
+    wire_expr::{Mapping, WireExpr},
+    writer::Encode,
+};
+
+const SCHEMA: &[u8] = b"ab";
+
+fn push(pick: (u8, u8, u8), time: u64, payload: &[u8]) -> Push<'_> {
+    let (key, qos, rich) = pick;
+    let wire_expr = match key % 4 {
+        0 => WireExpr::full("a/b"),
+        1 => WireExpr::full("a/key/that/is/longer/than/what/is/compared"),
+        scope => WireExpr {
+            scope: u16::from(scope) * 100,
+            suffix: "",
+            mapping: Mapping::Sender,
+        },
+    };
+    let mut put = Put::new(payload);
+    if rich & 1 != 0 {
+        put.timestamp = Some(Timestamp::new(Ntp64(time), ZenohId::random_from(7)));
+    }
+    if rich & 2 != 0 {
+        put.encoding = Encoding {
+            id: 3,
+            schema: (rich & 4 != 0).then_some(SCHEMA),
+        };
+    }
+    if rich & 8 != 0 {
+        put.attachment = Some(b"x");
+    }
+    let mut push = Push::new(wire_expr, PushBody::Put(put));
+    push.qos = if qos % 2 == 0 {
+        Qos::DATA
+    } else {
+        Qos::DECLARE
+    };
+    push
+}
+
+proptest! {
+    /// Whatever a run brings, reading message by message brings too, and it never goes past the end.
+    #[test]
+    fn a_run_is_what_one_by_one_would_be(
+        picks in prop::collection::vec((0_u8..4, 0_u8..2, 0_u8..16), 1..4),
+        order in prop::collection::vec((0_usize..4, any::<u64>(), 0_usize..300), 1..40),
+        cut in 0_usize..40,
+    ) {
+        let payload = [0xa5; 300];
+        let mut bytes = Vec::new();
+        for (pick, time, len) in &order {
+            let push = push(picks[pick % picks.len()], *time, &payload[..*len]);
+            bytes.extend(push.to_vec().expect("a form"));
+        }
+        bytes.truncate(bytes.len() - cut.min(bytes.len()));
+        let mut reader = Reader::new(&bytes);
+        while !reader.is_empty() {
+            let start = reader;
+            let Ok((first, raw)) = Push::decode_with_raw(&mut reader) else { break };
+            let Some(mut run) = PushRun::following(start, (&first, raw), reader) else { continue };
+            let mut template = first;
+            while let Some(again) = run.next() {
+                let (push, raw) = Push::decode_with_raw(&mut reader).expect("the run has read it");
+                again.write_to(&mut template);
+                prop_assert_eq!(template, push);
+                prop_assert_eq!(again.raw_body, raw);
+                prop_assert_eq!(run.reader().position(), reader.position());
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_as_one_by_one_would_be(
+        head in prop::collection::vec(any::<u8>(), 0..24),
+        tails in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..24), 1..8),
+    ) {
+        let mut bytes = vec![];
+        for tail in &tails {
+            bytes.push(0x1d);
+            bytes.extend(&head);
+            bytes.extend(tail);
+        }
+        let mut reader = Reader::new(&bytes);
+        let start = reader;
+        if let Ok((first, raw)) = Push::decode_with_raw(&mut reader)
+            && let Some(run) = PushRun::following(start, (&first, raw), reader)
+        {
+            let mut template = first;
+            for again in run {
+                let (push, raw) = Push::decode_with_raw(&mut reader).expect("the run has read it");
+                again.write_to(&mut template);
+                prop_assert_eq!(template, push);
+                prop_assert_eq!(again.raw_body, raw);
+            }
+        }
+    }
+}
+
+fn stream(count: usize) -> Vec<u8> {
+    let one = push((3, 1, 0), 0, b"12345678").to_vec().expect("a form");
+    one.repeat(count)
+}
+
+#[test]
+fn a_limit_ends_it_and_can_be_raised() {
+    let bytes = stream(10);
+    let mut reader = Reader::new(&bytes);
+    let start = reader;
+    let (first, raw) = Push::decode_with_raw(&mut reader).expect("a push");
+    let mut run = PushRun::following(start, (&first, raw), reader).expect("a run");
+    run.limit(3);
+    assert_eq!(run.by_ref().count(), 3);
+    assert_eq!(run.left(), 0);
+    run.limit(usize::MAX);
+    // the last message is too close to the end to be compared
+    assert_eq!(run.by_ref().count(), 5);
+    assert_eq!(run.reader().remaining(), bytes.len() / 10);
+}
+
+#[test]
+fn an_overlong_length_is_left_to_the_ordinary_way() {
+    // key id 1, PUT, a length of 8 written in two bytes
+    let one = [&[0x1d, 1, 1, 0x88, 0][..], b"12345678"].concat();
+    let bytes = one.repeat(4);
+    let mut reader = Reader::new(&bytes);
+    let start = reader;
+    let (first, raw) = Push::decode_with_raw(&mut reader).expect("a push");
+    assert!(PushRun::following(start, (&first, raw), reader).is_none());
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Round trips: when the next one is due, and how they are printed.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::arguments;
+
+/// A sleep may last about this much longer than asked; the rest of a pause is spun away.
+const SLEEP_SLACK: Duration = Duration::from_micros(100);
+
+/// When round trips begin. The schedule is absolute: one late answer does not delay the messages after it.
+pub struct Schedule {
+    start: Instant,
+    interval: Option<Duration>,
+}
+
+impl Schedule {
+    /// One round trip each `interval` from now on; without one, back to back.
+    pub fn start(interval: Option<Duration>) -> Self {
+        Schedule {
+            start: Instant::now(),
+            interval,
+        }
+    }
+
+    /// Blocks until the round trip of that number is due.
+    pub fn wait_for(&self, number: u64) {
+        if let Some(interval) = self.interval {
+            let due = Duration::from_secs_f64(interval.as_secs_f64() * number as f64);
+            wait_until(self.start + due);
+        }
+    }
+
+    /// How long ago it started.
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+fn wait_until(when: Instant) {
+    let left = when.saturating_duration_since(Instant::now());
+    if left > SLEEP_SLACK {
+        thread::sleep(left - SLEEP_SLACK);
+    }
+    while Instant::now() < when {
+        std::hint::spin_loop();
+    }
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e3
+}
+
+/// Prints each round trip of `size` bytes.
+pub fn print_samples(size: usize, samples: &[Duration], as_json: bool) {
+    for (seq, rtt) in samples.iter().enumerate() {
+        let (rtt, lat) = (micros(*rtt), micros(*rtt) / 2.0);
+        if as_json {
+            let line = json!({"size": size, "seq": seq, "rtt_us": rtt, "lat_us": lat});
+            arguments::print(format_args!("{line}"));
+        } else {
+            arguments::print(format_args!(
+                "{size} bytes: seq={seq} rtt={rtt:.1}µs lat={lat:.1}µs"
+            ));
+        }
+    }
+}
+
+/// Prints the percentiles of round trips of `size` bytes that were made on `schedule` and `took` that long.
+pub fn print_summary(
+    size: usize,
+    mut samples: Vec<Duration>,
+    (schedule, took): (&Schedule, Duration),
+    as_json: bool,
+) {
+    samples.sort();
+    let [p50, p90, p99, p999, max] =
+        [0.5, 0.9, 0.99, 0.999, 1.0].map(|share| micros(percentile(&samples, share)));
+    let rate = samples.len() as f64 / took.as_secs_f64();
+    if as_json {
+        let line = json!({
+            "size": size, "samples": samples.len(), "per_s": rate,
+            "p50_us": p50, "p90_us": p90, "p99_us": p99, "p99.9_us": p999, "max_us": max,
+        });
+        return arguments::print(format_args!("{line}"));
+    }
+    arguments::print(format_args!(
+        "{size} bytes: p50={p50:.1}µs p90={p90:.1}µs p99={p99:.1}µs p99.9={p999:.1}µs max={max:.1}µs"
+    ));
+    if let Some(interval) = schedule.interval.filter(|i| !i.is_zero()) {
+        let wanted = 1.0 / interval.as_secs_f64();
+        arguments::print(format_args!(
+            "wanted {wanted:.1} round trips/s, achieved {rate:.1}"
+        ));
+    }
+}
+
+/// The smallest sample that at least `share` (0 to 1) of the sorted samples do not exceed.
+fn percentile(sorted: &[Duration], share: f64) -> Duration {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied().unwrap_or_default()
+}

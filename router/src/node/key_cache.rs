@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The routes of keys that nobody declared: bounded, and without forgetting all at once.
+
+use std::{collections::HashMap, sync::Arc};
+
+use foldhash::fast::RandomState;
+
+use super::route::Route;
+
+/// Most keys of one generation. A cache has two, so it knows at least this many of the keys that were used last.
+const KEYS_MAX: usize = 16_384;
+
+/// Most bytes that the keys of one generation have together.
+const BYTES_MAX: usize = 1 << 20;
+
+/// Routes by their key in full.
+///
+/// There are two generations. A key that is used is in the young one or moves there; once that is full it becomes the old
+/// one, and what was in the old one is forgotten.
+#[derive(Default)]
+pub(super) struct KeyCache {
+    young: Generation,
+    old: Generation,
+}
+
+/// What a cache forgets. A route may hold the last reference to a user's closure, so this must not be dropped where a lock is
+/// held.
+#[derive(Default)]
+#[must_use = "to be dropped without a lock"]
+pub(super) struct Forgotten {
+    _generation: Generation,
+    _route: Option<Arc<Route>>,
+}
+
+#[derive(Default)]
+struct Generation {
+    index: HashMap<Box<str>, usize, RandomState>,
+    routes: Vec<Arc<Route>>,
+    bytes: usize,
+}
+
+impl Generation {
+    fn is_full(&self) -> bool {
+        self.routes.len() >= KEYS_MAX || self.bytes >= BYTES_MAX
+    }
+
+    fn add(&mut self, key: Box<str>, route: Arc<Route>) {
+        self.bytes += key.len();
+        self.index.insert(key, self.routes.len());
+        self.routes.push(route);
+    }
+}
+
+impl KeyCache {
+    /// The route of `key`, if it is known and of this generation of the table.
+    #[inline]
+    pub(super) fn get(&mut self, key: &str, generation: u64) -> Option<&Arc<Route>> {
+        let route = match self.young.index.get(key) {
+            Some(index) => self.young.routes.get(*index),
+            None => self.aged(key),
+        };
+        route.filter(|route| route.generation == generation)
+    }
+
+    /// The route of a key of the old generation, which becomes one of the young.
+    #[cold]
+    fn aged(&mut self, key: &str) -> Option<&Arc<Route>> {
+        let index = *self.old.index.get(key)?;
+        if self.young.is_full() {
+            // The next new key makes room.
+            return self.old.routes.get(index);
+        }
+        let (key, index) = self.old.index.remove_entry(key)?;
+        let route = self.old.routes.get(index)?;
+        self.young.add(key, Arc::clone(route));
+        self.young.routes.last()
+    }
+
+    /// Remembers the route of `key`.
+    pub(super) fn put(&mut self, key: &str, route: Arc<Route>) -> Forgotten {
+        let mut forgotten = Forgotten::default();
+        if let Some(place) = self
+            .young
+            .index
+            .get(key)
+            .and_then(|index| self.young.routes.get_mut(*index))
+        {
+            forgotten._route = Some(std::mem::replace(place, route));
+            return forgotten;
+        }
+        if self.young.is_full() {
+            let full = std::mem::take(&mut self.young);
+            forgotten._generation = std::mem::replace(&mut self.old, full);
+        }
+        self.young.add(key.into(), route);
+        forgotten
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonda_codec::KeyExpr;
+
+    fn route(generation: u64) -> Arc<Route> {
+        Arc::new(Route {
+            generation,
+            key: KeyExpr::new("k").expect("a key"),
+            remote: Default::default(),
+            local: Default::default(),
+        })
+    }
+
+    fn key(number: usize) -> String {
+        format!("a/key/{number}")
+    }
+
+    #[test]
+    fn keys_in_turn_are_all_remembered() {
+        let mut cache = KeyCache::default();
+        for number in 0..10_000 {
+            drop(cache.put(&key(number), route(1)));
+        }
+        for round in 0..5 {
+            for number in 0..10_000 {
+                let known = cache.get(&key(number), 1).is_some();
+                assert!(known, "{number} in round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_used_last_outlives_new_keys_and_the_rest_goes() {
+        let mut cache = KeyCache::default();
+        for number in 0..10 * KEYS_MAX {
+            drop(cache.put(&key(number), route(1)));
+            assert!(cache.get(&key(0), 1).is_some(), "used before {number}");
+        }
+        assert!(cache.get(&key(1), 1).is_none());
+        let known = cache.young.routes.len() + cache.old.routes.len();
+        assert!((KEYS_MAX..=2 * KEYS_MAX).contains(&known), "{known}");
+    }
+
+    #[test]
+    fn long_keys_are_bounded_by_their_bytes() {
+        let mut cache = KeyCache::default();
+        let long = "k".repeat(BYTES_MAX / 4);
+        for number in 0..100 {
+            drop(cache.put(&format!("{long}{number}"), route(1)));
+        }
+        assert!(cache.young.bytes + cache.old.bytes <= 3 * BYTES_MAX);
+    }
+
+    #[test]
+    fn an_outdated_route_is_not_given_and_can_be_replaced() {
+        let mut cache = KeyCache::default();
+        drop(cache.put("a", route(1)));
+        assert!(cache.get("a", 2).is_none());
+        drop(cache.put("a", route(2)));
+        assert!(cache.get("a", 2).is_some());
+        assert_eq!(cache.young.routes.len(), 1);
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A door for counting instructions: connections without tasks and without a handshake. Who holds an [`End`] moves its
+//! bytes, so that one thread does all there is to do, in an order that nothing disturbs. No part of what a node
+//! promises; it exists with the feature `probe` only.
+
+use std::{io, net::TcpStream, sync::Arc, time::Duration};
+
+use zonda_codec::{Locator, WhatAmI, ZSlice, ZenohId};
+use zonda_transport::{
+    driver::Handler,
+    outbox::{DirectSocket, Outbox},
+    protocol::{
+        parameters::Established,
+        rx::{Flow, PeerMisbehaved, Receiver},
+    },
+};
+
+use super::{LinkStatus, Node, admit::QUEUE_BYTES_MAX, inbound::Inbound};
+
+/// One end of a connection whose bytes its holder moves.
+pub struct End {
+    established: Established,
+    message_size_max: usize,
+    receiver: Receiver,
+    inbound: Inbound,
+    outbox: Arc<Outbox>,
+}
+
+impl Node {
+    /// Makes a face of a connection to `peer`, as if the handshake were over. What is sent to it goes to `socket`.
+    ///
+    /// # Errors
+    /// The operating system has no descriptor left.
+    pub fn attach(&self, socket: &TcpStream, peer: (ZenohId, WhatAmI)) -> io::Result<End> {
+        let shared = &self.shared;
+        let (zid, whatami) = peer;
+        let parameters = shared.parameters();
+        let established = Established {
+            zid,
+            whatami,
+            batch_size: parameters.batch_size,
+            sn_mask: (1 << 28) - 1,
+            qos: parameters.qos,
+            patch: parameters.patch,
+            remote_lease: Duration::from_secs(10),
+            initial_sn_tx: 0,
+            initial_sn_rx: 0,
+        };
+        let place = |address: std::net::SocketAddr| -> io::Result<Locator> {
+            format!("tcp/{address}").parse().map_err(io::Error::other)
+        };
+        let status = LinkStatus {
+            zid,
+            whatami,
+            local: place(socket.local_addr()?)?,
+            remote: place(socket.peer_addr()?)?,
+            sent: Default::default(),
+            ignored: Default::default(),
+        };
+        let direct = DirectSocket::beside(socket)?;
+        let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
+        let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), false));
+        Ok(End {
+            receiver: Receiver::new(&established, parameters.message_size_max),
+            message_size_max: parameters.message_size_max,
+            inbound: Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox)),
+            established,
+            outbox,
+        })
+    }
+}
+
+impl End {
+    /// The way out.
+    #[must_use]
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// Hands on one batch, without its length prefix, as the reading task does. `block` is what `batch` lies in.
+    ///
+    /// # Errors
+    /// It is no batch.
+    pub fn deliver(&mut self, batch: &[u8], block: &ZSlice) -> Result<(), PeerMisbehaved> {
+        let mut flow = self
+            .receiver
+            .handle_batch(batch, block, &mut self.inbound)?;
+        // The first message of a route takes its time, and the more so where instructions are counted.
+        while let Flow::Paused(pause) = flow {
+            self.end_burst();
+            let inbound = &mut self.inbound;
+            flow = self.receiver.resume_batch(pause, batch, block, inbound)?;
+        }
+        Ok(())
+    }
+
+    /// What the reading task does when all that one read brought is delivered.
+    pub fn end_burst(&mut self) {
+        zonda_runtime::block_on(self.inbound.burst_end());
+    }
+
+    /// Expects the frame of that number next, so that a batch can be handed on again.
+    pub fn expect_frame(&mut self, sn: u32) {
+        self.established.initial_sn_rx = sn;
+        self.receiver = Receiver::new(&self.established, self.message_size_max);
+    }
+}

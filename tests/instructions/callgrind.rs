@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs a program under callgrind, which writes a part each time the program enters a certain function, and adds up what
+//! the parts say.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Where a part ends and the next one begins.
+const BOUNDARY: &str = "zonda_probe::boundary*";
+
+/// What was spent in one part, by the program's own thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Instructions in the program itself.
+    pub own: u64,
+    /// Instructions of the C library that move or compare memory.
+    pub memory: u64,
+    /// Its other instructions: the allocator's, which depend on what the heap looks like, and those around system calls.
+    pub other: u64,
+    /// System calls.
+    pub system_calls: u64,
+}
+
+/// The version, or nothing if it is not installed.
+pub fn version() -> Option<String> {
+    let output = Command::new("valgrind").arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().to_owned()).filter(|_| output.status.success())
+}
+
+/// A folder of its own for the parts of one run; it is removed with them.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let name = format!("zonda-callgrind-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a folder for the parts");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // what is left in a temporary folder does no harm
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What `program` printed, and what it spent between each two calls of the boundary, in their order.
+pub fn run(program: &Path, arguments: &[&str]) -> (String, Vec<Spent>) {
+    let folder = Folder::new(&arguments.concat().replace(['/', ' '], "_"));
+    let parts = folder.0.join("part");
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--collect-systime=yes"])
+        // the clock of a node ticks on a thread of its own
+        .arg("--separate-threads=yes")
+        .arg(format!("--dump-before={BOUNDARY}"))
+        .arg(format!("--callgrind-out-file={}", parts.display()))
+        .arg(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("valgrind starts");
+    assert!(output.status.success(), "{}", last_words(&output));
+    let mut all = Vec::new();
+    for number in 1.. {
+        let file = format!("{}.{number}-01", parts.display());
+        match fs::read_to_string(file) {
+            Ok(text) => all.push(spent(&text, program)),
+            Err(_) => break,
+        }
+    }
+    (String::from_utf8_lossy(&output.stdout).into_owned(), all)
+}
+
+fn last_words(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = text.lines().rev().take(20).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
+
+/// Adds up a part: lines of costs belong to the object named last, but for those that repeat what a called function
+/// cost.
+fn spent(text: &str, program: &Path) -> Spent {
+    let program = program.display().to_string();
+    let mut objects: HashMap<&str, bool> = HashMap::new();
+    let mut functions: HashMap<&str, bool> = HashMap::new();
+    let (mut is_own, mut is_memory, mut repeats) = (false, false, false);
+    let mut sum = Spent::default();
+    for line in text.lines() {
+        if let Some((kind, function)) = line.split_once("fn=").filter(|(kind, _)| kind.len() < 2) {
+            let (number, name) = function.split_once(' ').unwrap_or((function, ""));
+            if !name.is_empty() {
+                functions.insert(number, name.trim_start_matches('_').starts_with("mem"));
+            }
+            if kind.is_empty() {
+                is_memory = functions.get(number).copied().unwrap_or_default();
+            }
+        } else if let Some((kind, object)) =
+            line.split_once("ob=").filter(|(kind, _)| kind.len() < 2)
+        {
+            let (number, name) = object.split_once(' ').unwrap_or((object, ""));
+            if !name.is_empty() {
+                objects.insert(number, name == program);
+            }
+            if kind.is_empty() {
+                is_own = objects.get(number).copied().unwrap_or_default();
+            }
+        } else if line.starts_with("calls=") {
+            repeats = true;
+        } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c))
+            && !std::mem::take(&mut repeats)
+        {
+            let mut costs = line.split(' ').skip(1).map(|n| n.parse().unwrap_or(0));
+            let instructions: u64 = costs.next().unwrap_or(0);
+            match (is_own, is_memory) {
+                (true, _) => sum.own += instructions,
+                (false, true) => sum.memory += instructions,
+                (false, false) => sum.other += instructions,
+            }
+            sum.system_calls += costs.next().unwrap_or(0);
+        }
+    }
+    sum
+}
+
+#[test]
+fn costs_go_to_the_object_that_spent_them() {
+    let part = "version: 1\nevents: Ir sysCount sysTime\n\nob=(1) /bin/probe\nfl=(1) a.rs\nfn=(1) a\n10 5\n+1 7\n\
+                cob=(2) /lib/libc.so.6\ncfn=(2) memcpy\ncalls=1 0\n+2 100 1 3\n\nob=(2)\nfn=(2)\n0 98\n* 2 1 3\n\n\
+                fn=(4) malloc\n0 9\n\nob=(1)\nfn=(3) b\n-4 1\ntotals: 122 1 3\n";
+    let spent = spent(part, Path::new("/bin/probe"));
+    let expected = Spent {
+        own: 13,
+        memory: 100,
+        other: 9,
+        system_calls: 1,
+    };
+    assert_eq!(spent, expected);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Reading the fragments of a large message to the place where they belong, and letting go of such memory when no
+//! large message has come for a while.
+
+use std::{
+    future::{Future, poll_fn},
+    io,
+    pin::pin,
+    time::{Duration, Instant},
+};
+
+use zonda_runtime::{LinkRead, Runtime, RxBuf};
+
+use crate::{driver::Handler, protocol::rx::Lent};
+
+use super::Reading;
+
+/// How long the memory of a large message is kept for the next one.
+const KEEP: Duration = Duration::from_secs(1);
+
+impl<R: Runtime, H: Handler> Reading<R, H> {
+    /// One read to where the next bytes belong. Meanwhile it lets go of memory that nobody has needed for a while.
+    pub(super) async fn read_once<L: LinkRead>(&mut self, link: &mut L) -> io::Result<usize> {
+        let lent = self.receiver.lend();
+        let lands = lent.is_some();
+        let (buffer, keeps_until) = match lent {
+            Some(Lent {
+                bytes,
+                filled,
+                spare,
+            }) => (RxBuf::over(bytes, filled, spare), None),
+            None => (self.next_buffer(), self.keeps_until()),
+        };
+        let (result, buffer) = {
+            // In a box, as it is rarely there and would make every reading task larger.
+            let mut over = keeps_until.map(|until| Box::pin(self.runtime.sleep_until(until)));
+            let mut reading = pin!(link.read(buffer));
+            poll_fn(|context| {
+                let done = reading.as_mut().poll(context);
+                if done.is_pending()
+                    && let Some(sleep) = &mut over
+                    && sleep.as_mut().poll(context).is_ready()
+                {
+                    over = None;
+                    self.receiver.defragmenter_mut().release();
+                }
+                done
+            })
+            .await
+        };
+        if lands {
+            self.keeps_until = None;
+            let received = *result.as_ref().unwrap_or(&0);
+            self.receiver.give_back(buffer.into_bytes().0, received);
+        } else {
+            self.put_back(buffer);
+        }
+        result
+    }
+
+    /// Until when to keep the memory of a large message, if there is any.
+    fn keeps_until(&mut self) -> Option<Instant> {
+        if !self.receiver.defragmenter().keeps_much() {
+            return None;
+        }
+        let now = Instant::now();
+        let until = *self.keeps_until.get_or_insert(now + KEEP);
+        if until > now {
+            return Some(until);
+        }
+        self.receiver.defragmenter_mut().release();
+        None
+    }
+
+    /// What the last read has brought to its place: hands on the message that it completes, and puts what follows where
+    /// everything else is read to.
+    pub(super) fn deliver_landed(&mut self) {
+        if !self.receiver.is_landing() {
+            return;
+        }
+        let mut buffer = self.next_buffer();
+        self.receiver.landed(&mut self.handler, |rest| {
+            buffer.spare_mut()[..rest.len()].copy_from_slice(rest);
+            buffer.advance(rest.len());
+        });
+        self.put_back(buffer);
+    }
+
+    /// Lets the rest of a fragment that has begun at the end of the block be read to its place.
+    pub(super) fn land(&mut self) {
+        let start = self.block.0.filled().get(self.consumed..).unwrap_or(&[]);
+        if self.receiver.land(start) {
+            self.consumed = self.block.0.filled().len();
+        }
+    }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fragments that are read to the place in their message where they belong, so that nobody copies them there.
+//!
+//! ```text
+//!  message so far            | rest of the fragment | behind: the next batch's first bytes
+//! +--------------------------+----------------------+------------------------------------+
+//!                            ^ the socket writes from here on
+//! ```
+//!
+//! The owner of the socket finds the start of a fragment that has not come as a whole and asks to
+//! [`land`](Receiver::land) it. Then it reads into what is [lent](Receiver::lend), gives that back and has it
+//! [looked at](Receiver::landed), until nothing is lent any more. A read goes a little beyond the fragment, so that the
+//! header of the next one comes with it; that is taken out by moving the few bytes behind it.
+
+use zonda_codec::{Fragment, Priority, Reader, Reliability, TransportMessage};
+
+use super::{Context, Deliver, ID_BITS, Piece, Receiver, channel, deliver_one};
+
+/// The low bits of a fragment's first byte.
+const FRAGMENT_ID: u8 = 0x06;
+
+/// Bytes to read beyond a fragment: its successor's header, and with luck all of a short one.
+const BEHIND_BYTES: usize = 1024;
+
+/// A shorter fragment is not worth a read of its own.
+pub(super) const LONG_BYTES_MIN: usize = 16 * 1024;
+
+/// A message of which less is there grows in the ordinary way: it may end soon, and reads of several fragments at a time
+/// cost less than the copies that they need.
+const GROWN_BYTES_MIN: usize = 128 * 1024;
+
+/// Bytes of a batch's length prefix.
+const PREFIX_BYTES: usize = 2;
+
+/// With so many bytes of a batch at hand, a fragment's header is among them, or it has one that is not ours to hurry.
+const HEADER_BYTES_MAX: usize = 64;
+
+/// The fragment that is being read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Landing {
+    channel: usize,
+    priority: Priority,
+    reliability: Reliability,
+    /// Whether more fragments of the message follow.
+    more: bool,
+    /// Bytes of it that are still to come.
+    missing: usize,
+    /// Bytes at hand behind it.
+    behind: usize,
+}
+
+/// Memory to read into.
+#[derive(Debug)]
+pub struct Lent {
+    /// All of it; readable, with unspecified content behind `filled`.
+    pub bytes: Vec<u8>,
+    /// Where to write.
+    pub filled: usize,
+    /// How many bytes may be written.
+    pub spare: usize,
+}
+
+/// The start of a batch that is a fragment, as far as it is there.
+struct Start<'a> {
+    fragment: Fragment<'a>,
+    /// Bytes in front of the piece.
+    header: usize,
+    /// Bytes of the whole piece.
+    piece: usize,
+}
+
+/// What the first bytes of a batch are.
+enum Glance<'a> {
+    Fragment(Start<'a>),
+    Other,
+    TooShort,
+}
+
+/// What follows a fragment that has landed.
+enum Next {
+    /// Its successor, which is landing now.
+    Lands,
+    /// Too little to say.
+    Unknown,
+    /// Something else.
+    Other,
+}
+
+impl Receiver {
+    /// Takes `bytes`, all that has come of a batch and its prefix, if it is a fragment whose missing bytes can be read to
+    /// their place, or too little to tell where such a fragment is to be expected. If not, nothing has changed: the batch
+    /// is to be handled once it is there as a whole.
+    pub fn land(&mut self, bytes: &[u8]) -> bool {
+        if self.landing.is_some() {
+            return false;
+        }
+        let start = match self.glance(bytes) {
+            Glance::Fragment(start) => start,
+            Glance::TooShort => return self.expect(bytes),
+            Glance::Other => return false,
+        };
+        let here = start.fragment.payload;
+        if start.piece < LONG_BYTES_MIN || !self.has_grown(start.channel()) {
+            return false;
+        }
+        let Some(mut landing) = self.begin(&start) else {
+            return false;
+        };
+        self.defragmenter.append_landed(landing.channel, here);
+        landing.missing -= here.len();
+        self.landing = Some(landing);
+        true
+    }
+
+    /// Whether so much of the message on `channel` is there that much more may be expected.
+    fn has_grown(&mut self, channel: usize) -> bool {
+        self.defragmenter
+            .landing(channel)
+            .is_some_and(|message| message.filled() >= GROWN_BYTES_MIN)
+    }
+
+    /// Where the last batch was a long fragment that more follow, its successor is read to its place from its header on.
+    fn expect(&mut self, start: &[u8]) -> bool {
+        let Some((priority, reliability)) = self.unfinished.take() else {
+            return false;
+        };
+        let channel = channel(priority, reliability);
+        if !self.has_grown(channel) {
+            return false;
+        }
+        let Some(message) = self.defragmenter.landing(channel) else {
+            return false;
+        };
+        if !message.prepare(BEHIND_BYTES) {
+            return false;
+        }
+        message.put_behind(start);
+        self.landing = Some(Landing {
+            channel,
+            priority,
+            reliability,
+            more: true,
+            missing: 0,
+            behind: start.len(),
+        });
+        true
+    }
+
+    /// Whether a fragment is being read to its place.
+    pub fn is_landing(&self) -> bool {
+        self.landing.is_some()
+    }
+
+    /// The memory to read into, while a fragment is being read.
+    pub fn lend(&mut self) -> Option<Lent> {
+        let landing = self.landing?;
+        let message = self.defragmenter.landing(landing.channel)?;
+        Some(Lent {
+            filled: message.filled() + landing.behind,
+            spare: landing.missing + BEHIND_BYTES - landing.behind,
+            bytes: message.lend(),
+        })
+    }
+
+    /// Takes back what was lent, with `count` bytes written.
+    pub fn give_back(&mut self, bytes: Vec<u8>, count: usize) {
+        let Some(landing) = &mut self.landing else {
+            return;
+        };
+        if let Some(message) = self.defragmenter.landing(landing.channel) {
+            message.take_back(bytes);
+        }
+        let landed = count.min(landing.missing);
+        landing.missing -= landed;
+        landing.behind += count - landed;
+        self.defragmenter.landed(landing.channel, landed);
+    }
+
+    /// Looks at what was given back: hands the message on if it is complete, after what does not belong to it has gone to
+    /// `spill`, as the start of the next batch. Whether more is to be read tells [`Receiver::lend`].
+    pub fn landed<D: Deliver>(&mut self, deliver: &mut D, spill: impl FnOnce(&[u8])) {
+        while let Some(landing) = self.landing {
+            if landing.missing > 0 {
+                return;
+            }
+            if landing.more {
+                match self.follow(landing) {
+                    Next::Lands => continue,
+                    Next::Unknown => return,
+                    Next::Other => {}
+                }
+            }
+            self.landing = None;
+            if let Some(message) = self.defragmenter.landing(landing.channel) {
+                spill(message.behind(landing.behind));
+            }
+            if !landing.more {
+                self.hand_on(landing, deliver);
+            }
+            return;
+        }
+    }
+
+    /// Goes on with the fragment that lies behind the one that has landed, if that is what lies there.
+    fn follow(&mut self, landing: Landing) -> Next {
+        let Some(message) = self.defragmenter.landing(landing.channel) else {
+            return Next::Other;
+        };
+        // Copied, as the message is about to change.
+        let mut start = [0; HEADER_BYTES_MAX];
+        let behind = message.behind(landing.behind);
+        let len = behind.len().min(start.len());
+        start[..len].copy_from_slice(&behind[..len]);
+        let start = match self.glance(&start[..len]) {
+            Glance::TooShort => return Next::Unknown,
+            Glance::Fragment(start) if start.channel() == landing.channel => start,
+            Glance::Fragment(_) | Glance::Other => return Next::Other,
+        };
+        let Some(mut next) = self.begin(&start) else {
+            return Next::Other;
+        };
+        if let Some(message) = self.defragmenter.landing(landing.channel) {
+            message.close_gap(start.header, landing.behind);
+        }
+        let left = landing.behind - start.header;
+        let here = left.min(next.missing);
+        next.missing -= here;
+        next.behind = left - here;
+        self.defragmenter.landed(landing.channel, here);
+        self.landing = Some(next);
+        Next::Lands
+    }
+
+    /// What the batch is that `bytes`, from its prefix on, are the start of.
+    fn glance<'a>(&self, bytes: &'a [u8]) -> Glance<'a> {
+        let Some((prefix, rest)) = bytes.split_first_chunk::<PREFIX_BYTES>() else {
+            return Glance::TooShort;
+        };
+        let length = usize::from(u16::from_le_bytes(*prefix));
+        let rest = &rest[..rest.len().min(length)];
+        match rest.first() {
+            Some(byte) if byte & ID_BITS == FRAGMENT_ID => {}
+            None if length > 0 => return Glance::TooShort,
+            _ => return Glance::Other,
+        }
+        if length > usize::from(self.batch_size) {
+            return Glance::Other;
+        }
+        match TransportMessage::decode(&mut Reader::new(rest)) {
+            Ok(TransportMessage::Fragment(fragment)) => {
+                let header = rest.len() - fragment.payload.len();
+                Glance::Fragment(Start {
+                    fragment,
+                    header: PREFIX_BYTES + header,
+                    piece: length - header,
+                })
+            }
+            Err(_) if bytes.len() < HEADER_BYTES_MAX.min(PREFIX_BYTES + length) => Glance::TooShort,
+            _ => Glance::Other,
+        }
+    }
+
+    /// Admits a fragment all of whose bytes are still missing; `None`, and nothing has changed, unless it is the one that
+    /// is due and there is memory for it.
+    fn begin(&mut self, start: &Start<'_>) -> Option<Landing> {
+        let Fragment {
+            priority,
+            reliability,
+            sn,
+            more,
+            first,
+            drop,
+            ..
+        } = start.fragment;
+        let channel = start.channel();
+        let due = self.sequences[channel].last().wrapping_add(1) & self.sn_mask;
+        let piece = Piece {
+            follows: true,
+            more,
+            first,
+            drop,
+            payload: &[],
+        };
+        let sizes = (start.piece, BEHIND_BYTES);
+        if sn != due
+            || (!self.qos && priority != Priority::Data)
+            || !self.defragmenter.land(channel, &piece, sizes)
+        {
+            return None;
+        }
+        self.sequences[channel].accept(sn);
+        self.counters.batches += 1;
+        Some(Landing {
+            channel,
+            priority,
+            reliability,
+            more,
+            missing: start.piece,
+            behind: 0,
+        })
+    }
+
+    fn hand_on<D: Deliver>(&mut self, landing: Landing, deliver: &mut D) {
+        let message = self.defragmenter.complete(landing.channel);
+        let context = Context {
+            block: &message,
+            reliability: landing.reliability,
+            priority: landing.priority,
+        };
+        match deliver_one(message.as_slice(), &context, deliver) {
+            Ok(true) => self.counters.messages += 1,
+            Ok(false) | Err(_) => self.counters.messages_undecodable += 1,
+        }
+    }
+}
+
+impl Start<'_> {
+    fn channel(&self) -> usize {
+        channel(self.fragment.priority, self.fragment.reliability)
+    }
+}
+
+#[cfg(test)]
+mod tests;
