@@ -5,7 +5,7 @@
 
 mod pair;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use pair::{connected_to, pair, until, until_matched};
@@ -30,27 +30,39 @@ fn client() -> Config {
     Config::client([] as [&str; 0])
 }
 
+/// A key whose samples say that the way is open, and nothing else.
+const GREETING: &str = "stream/greeting";
+
 /// Every sample that comes in, kept.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Sample>>>);
+struct Kept {
+    samples: Arc<Mutex<Vec<Sample>>>,
+    greeted: Arc<AtomicBool>,
+}
 
 impl Kept {
     fn on(&self, session: &Session, key: &'static str) {
-        let samples = Arc::clone(&self.0);
+        let kept = self.clone();
         session
             .declare_subscriber(key)
-            .callback(move |sample| samples.lock().unwrap().push(sample))
+            .callback(move |sample| {
+                if sample.key_expr() == GREETING {
+                    kept.greeted.store(true, Ordering::Relaxed);
+                } else {
+                    kept.samples.lock().unwrap().push(sample);
+                }
+            })
             .background()
             .wait()
             .unwrap();
     }
 
     fn len(&self) -> usize {
-        self.0.lock().unwrap().len()
+        self.samples.lock().unwrap().len()
     }
 
     fn take(&self) -> Vec<Sample> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        std::mem::take(&mut self.samples.lock().unwrap())
     }
 }
 
@@ -153,6 +165,11 @@ fn a_router_gives_each_message_of_a_stream_its_own_time_for_all() {
             kept
         })
         .collect();
+    // A publisher that is matched knows of one subscriber; the other's may still be on its way to the router.
+    until("both listen", || {
+        sessions[0].put(GREETING, "").wait().unwrap();
+        kept.iter().all(|kept| kept.greeted.load(Ordering::Relaxed))
+    });
     stream(&sessions[0], KEYS);
     let all = 2 * MESSAGES as usize;
     until("all have come", || kept.iter().all(|k| k.len() == all));

@@ -236,13 +236,13 @@ fn questions_with_listening() {
                     _ => told += 1,
                 }
             }
-            finals == 1000
+            finals == 400
         });
         (read, told, guest)
     });
     let silence = scene.longest_silence(|| reading.is_finished());
     let (read, told, guest) = reading.join().expect("no panic");
-    assert!(read && told >= 1_000_000, "answers come whole: {told}");
+    assert!(read && told >= 400_000, "answers come whole: {told}");
     assert!(silence < LONG / 15, "no honest message for {silence:?}");
     assert!(crowd.is_served());
     // It leaves in the middle of its answers.

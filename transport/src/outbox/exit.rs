@@ -198,8 +198,9 @@ impl Outbox {
             .fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// The driver's way to write: for a `moment` at a time leaves it to senders that wait for room, else waits for the socket where senders write by themselves, else takes the batches
-    /// over and writes them. Returns when nobody demands more.
+    /// The driver's way to write: where senders write by themselves it waits for the socket, or leaves that to a sender that
+    /// waits for room, a moment at a time; elsewhere it takes the batches over and writes them. Returns when nobody demands
+    /// more.
     /// Not cancel-safe: a write that is dropped half-way leaves the link unusable.
     pub(crate) async fn drain<R: Runtime, W: LinkWrite>(
         &self,
