@@ -378,7 +378,7 @@ impl Config {
 
     /// The value in force for this role: what was set, else the default. A list of endpoints given for other
     /// roles only is empty for this one; any other value is then the default.
-    fn value(&self, path: &str) -> Value {
+    pub(super) fn value(&self, path: &str) -> Value {
         let Some(key) = keys::find(path) else {
             return Value::Null;
         };

@@ -112,7 +112,8 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
     })
 }
 
-fn in_words(kind: Kind) -> String {
+/// What values of a kind look like.
+pub fn in_words(kind: Kind) -> String {
     match kind {
         Kind::Bool => "true or false".into(),
         Kind::Whole { min: -1, .. } => "a whole number from 0, or -1 for no limit".into(),
