@@ -271,35 +271,35 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("transport/link/tx/batch_size", "bytes of a batch at most"),
     (
         "transport/link/tx/queue/size/control",
-        "batches that may wait in priority control",
+        "batches that may wait in priority control; here 512 KiB unless set",
     ),
     (
         "transport/link/tx/queue/size/real_time",
-        "batches that may wait in priority real-time",
+        "batches that may wait in priority real-time; here 512 KiB unless set",
     ),
     (
         "transport/link/tx/queue/size/interactive_high",
-        "batches that may wait in priority interactive-high",
+        "batches that may wait in priority interactive-high; here 512 KiB unless set",
     ),
     (
         "transport/link/tx/queue/size/interactive_low",
-        "batches that may wait in priority interactive-low",
+        "batches that may wait in priority interactive-low; here 512 KiB unless set",
     ),
     (
         "transport/link/tx/queue/size/data_high",
-        "batches that may wait in priority data-high",
+        "batches that may wait in priority data-high; here 512 KiB unless set",
     ),
     (
         "transport/link/tx/queue/size/data",
-        "batches that may wait in priority data",
+        "batches that may wait in priority data; here 512 KiB unless set",
     ),
     (
         "transport/link/tx/queue/size/data_low",
-        "batches that may wait in priority data-low",
+        "batches that may wait in priority data-low; here 512 KiB unless set",
     ),
     (
         "transport/link/tx/queue/size/background",
-        "batches that may wait in priority background",
+        "batches that may wait in priority background; here 512 KiB unless set",
     ),
     (
         "transport/link/tx/queue/congestion_control/drop/wait_before_drop",

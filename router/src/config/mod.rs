@@ -417,22 +417,12 @@ fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
         value.to_string()
     };
     let text = match key.support {
-        Support::Full => return grouped(key, value),
         Support::Only(honoured, instead) if shown != honoured => instead,
         Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
         Support::Gone => "has no effect any more, in the reference either; remove it",
-        Support::Only(..) | Support::Not(_) => return None,
+        Support::Full | Support::Only(..) | Support::Not(_) => return None,
     };
     Some(format!("{shown} has no effect: {text}"))
-}
-
-/// Groups of endpoints are accepted, but their strategy is not.
-fn grouped(key: &Key, value: &Value) -> Option<String> {
-    let has_group =
-        key.kind == value::Kind::Endpoints && value.to_string().contains("\"strategy\"");
-    has_group.then(|| {
-        "groups of endpoints are not supported yet: each locator is connected to".to_owned()
-    })
 }
 
 /// Equality that does not look at lines.

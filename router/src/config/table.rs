@@ -22,7 +22,7 @@ Values come from these places, the later wins: the program's defaults, the file 
 `zonda` and the examples tell with `--check-config` what is wrong (exit code 0 if nothing, else 2) and with `--print-config` the values that take
 effect, each with where it comes from. A key with *by role* may be given as `{router: .., peer: .., client: ..}`.
 
-What happens with a key is in the column *here*: **yes** it is honoured; **only** with the value named; **not yet**, any value but the default is
+What happens with a key is in the column *here*: **yes** it is honoured; **only** with the value named; **no**, any value but the default is
 a warning; **gone**, it has no effect in the reference either.
 
 This file is made by `ZONDA_WRITE_DOCS=1 cargo test -p zonda-router documented`.
@@ -36,7 +36,7 @@ fn row(key: &Key) -> String {
     let here = match key.support {
         Support::Full => "yes".to_owned(),
         Support::Only(value, instead) => format!("only `{value}`: {instead}"),
-        Support::Not(instead) => format!("not yet: {instead}"),
+        Support::Not(instead) => format!("no: {instead}"),
         Support::Gone => "gone".to_owned(),
     };
     format!(
