@@ -103,7 +103,8 @@ pub use zonda_router::node::Outcome;
 pub mod config {
     pub use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId};
     pub use zonda_router::config::{
-        Config, ConfigError, Retry, TimeLimit, Warning, parse_endpoint,
+        Config, ConfigError, Effective, Examined, Flag, Origin, Problem, Retry, Sources, TimeLimit,
+        Warning, parse_endpoint,
     };
     pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};
 

@@ -6,6 +6,7 @@
 
 mod cases;
 mod closing;
+mod configuration;
 mod environment;
 mod identity;
 mod ids;

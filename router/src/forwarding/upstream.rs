@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use zonda_codec::{Declaration, InterestMode, InterestOptions, KeyExpr, WhatAmI};
 
@@ -15,9 +15,6 @@ use super::interest::InterestRef;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
-
-/// How long a gateway may take to answer an interest; afterwards it counts as answered.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An interest this node has, whoever its gateways are. Those who wish the same share it.
 #[derive(Debug)]
@@ -50,12 +47,13 @@ pub enum Deadline {
 }
 
 impl ForwardingTable {
-    /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within 10 s
-    /// counts as having ended it. The 10 s of an interest begin with the first call after it was sent.
+    /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
+    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it. The time of an interest begins with the first call after it was sent.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        let limit = self.limits.answer_timeout;
         let mut overdue = Vec::new();
         for (asked, deadline) in &mut self.unanswered {
-            let deadline = deadline.get_or_insert(now + ANSWER_TIMEOUT);
+            let deadline = deadline.get_or_insert(now + limit);
             if *deadline <= now {
                 overdue.push(*asked);
             }

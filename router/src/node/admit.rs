@@ -140,7 +140,13 @@ impl Shared {
             }
         };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
-        let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
+        let queue_bytes_max = |priority| {
+            shared
+                .config
+                .queue_bytes(priority)
+                .unwrap_or(QUEUE_BYTES_MAX)
+        };
+        let outbox = Arc::new(Outbox::with_limits(&established, &queue_bytes_max, direct));
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
         let drive = Drive {

@@ -98,9 +98,8 @@ impl Node {
             };
         }
         let (mut kept, began) = (Vec::new(), Instant::now());
-        for endpoint in endpoints {
-            let must = config.connect_must_succeed(&endpoint);
-            let group = vec![endpoint];
+        for group in config.connect_groups() {
+            let must = group.iter().any(|e| config.connect_must_succeed(e));
             if !must && config.connect_timeout() != TimeLimit::Once {
                 kept.push((group, None));
                 continue;

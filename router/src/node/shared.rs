@@ -28,7 +28,7 @@ use zonda_transport::{
 
 use crate::{
     config::Config,
-    forwarding::{Action, FaceId, ForwardingTable},
+    forwarding::{Action, FaceId, ForwardingTable, Limits},
     hlc::Hlc,
 };
 
@@ -101,7 +101,11 @@ impl Encode for Encoded<'_> {
 impl Shared {
     pub(super) fn new(identity: (ZenohId, WhatAmI), config: Config, runtime: AnyRuntime) -> Self {
         let (zid, role) = identity;
-        let mut table = ForwardingTable::new(zid, role);
+        let limits = Limits {
+            answer_timeout: config.interests_timeout(),
+            ..Limits::default()
+        };
+        let mut table = ForwardingTable::with_limits(zid, role, limits);
         let mut actions = Vec::new();
         let info = crate::forwarding::FaceInfo {
             zid,

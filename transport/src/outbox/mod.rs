@@ -140,6 +140,16 @@ impl Outbox {
         queue_bytes_max: usize,
         direct: Option<DirectSocket>,
     ) -> Self {
+        Self::with_limits(established, &|_| queue_bytes_max, direct)
+    }
+
+    /// As [`Outbox::new`], with a limit for each priority.
+    #[must_use]
+    pub fn with_limits(
+        established: &Established,
+        queue_bytes_max: &dyn Fn(Priority) -> usize,
+        direct: Option<DirectSocket>,
+    ) -> Self {
         let batch_size = direct.as_ref().map_or(established.batch_size, |direct| {
             direct.batch_size(established.batch_size)
         });
@@ -149,7 +159,7 @@ impl Outbox {
                 batch_size,
                 sn_mask: established.sn_mask,
                 initial_sn: established.initial_sn_tx,
-                queue_bytes_max,
+                queue_bytes_max: queue_bytes_max(priority),
             }))
         };
         let lanes = if established.qos {
@@ -178,7 +188,12 @@ impl Outbox {
             signals: Signals::default(),
             room: Event::new(),
             attendance: Attendance::default(),
-            overrun_bytes: queue_bytes_max.saturating_mul(OVERRUN_FACTOR),
+            overrun_bytes: Priority::ALL
+                .iter()
+                .map(|&priority| queue_bytes_max(priority))
+                .max()
+                .unwrap_or(0)
+                .saturating_mul(OVERRUN_FACTOR),
             counters: OutboxCounters::default(),
         }
     }
