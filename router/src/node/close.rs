@@ -86,7 +86,7 @@ impl Node {
         drop(state);
         let late = left
             .iter()
-            .filter(|outbox| outbox.queued_bytes() > 0)
+            .filter(|outbox| outbox.has_unsent())
             .count();
         for outbox in &left {
             outbox.abort();

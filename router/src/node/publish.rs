@@ -169,7 +169,7 @@ impl Sending<'_> {
             (CongestionControl::Block, None) => PublishError::WouldBlock { peer },
             (CongestionControl::Block, Some(after)) => PublishError::Timeout { peer, after },
             _ => {
-                hop.outbox.count_dropped();
+                hop.outbox.count_dropped(priority);
                 PublishError::Dropped { peer }
             }
         }
