@@ -128,6 +128,7 @@ impl Shared {
             local,
             remote,
             sent,
+            priorities: Vec::new(),
             ignored,
         };
         // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
@@ -180,6 +181,9 @@ impl Shared {
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
             {
                 state.neighbours.remove(&face.status.zid);
+            }
+            if let Some(face) = &face {
+                state.ended.add(&face.outbox);
             }
             state.table.remove_face(id, &mut state.actions);
             (face, state.begin_sweep())

@@ -84,10 +84,7 @@ impl Node {
             .map(|face| Arc::clone(&face.outbox))
             .collect();
         drop(state);
-        let late = left
-            .iter()
-            .filter(|outbox| outbox.queued_bytes() > 0)
-            .count();
+        let late = left.iter().filter(|outbox| outbox.has_unsent()).count();
         for outbox in &left {
             outbox.abort();
         }

@@ -33,7 +33,7 @@ use crate::{
 };
 
 use super::{
-    DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
+    DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
     dials::Dials,
     key_cache::KeyCache,
     route::{Hop, Route},
@@ -63,6 +63,8 @@ pub(super) struct State {
     pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
     pub(super) dials: Dials,
+    /// What became of the messages for those who are gone.
+    pub(super) ended: EndedLinks,
 }
 
 /// The node itself.
@@ -124,6 +126,7 @@ impl Shared {
             sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
+            ended: EndedLinks::default(),
         };
         Self {
             zid,
@@ -386,9 +389,11 @@ impl Shared {
         let state = self.state.lock();
         let status = |(&id, face): (&FaceId, &Face)| {
             let sent = face.outbox.counters().snapshot();
+            let priorities = face.outbox.priorities();
             let ignored = state.table.counters(id).unwrap_or_default();
             LinkStatus {
                 sent,
+                priorities,
                 ignored,
                 ..face.status.clone()
             }

@@ -43,7 +43,8 @@ use crate::{
 };
 
 use attendance::Attendance;
-pub use counts::OutboxCounts;
+use counts::Tally;
+pub use counts::{OutboxCounts, PriorityCounts};
 pub use exit::DirectSocket;
 use exit::Exit;
 use pace::{Pace, Turn};
@@ -120,6 +121,8 @@ pub struct Outbox {
     attendance: Attendance,
     overrun_bytes: usize,
     counters: OutboxCounters,
+    /// One for each lane.
+    tallies: Box<[Tally]>,
 }
 
 impl std::fmt::Debug for Outbox {
@@ -162,7 +165,7 @@ impl Outbox {
                 queue_bytes_max: queue_bytes_max(priority),
             }))
         };
-        let lanes = if established.qos {
+        let lanes: Box<[_]> = if established.qos {
             Priority::ALL
                 .iter()
                 .map(|&priority| lane(priority))
@@ -171,6 +174,7 @@ impl Outbox {
             Box::from([lane(Priority::Data)])
         };
         Self {
+            tallies: lanes.iter().map(|_| Tally::default()).collect(),
             lanes,
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
@@ -254,6 +258,38 @@ impl Outbox {
         };
         self.mark_ready(index);
         Ok((lane.weigh(pushed), lane.has_room()))
+    }
+
+    /// Queues a message under congestion control `BlockFirst`: as [`Outbox::push`], but the first one that finds no room
+    /// waits in the queue, beyond its limit. As long as it does, others are refused.
+    ///
+    /// # Errors
+    /// [`Refused`]; the message was not queued.
+    pub fn push_first<E: Encode + ?Sized>(
+        &self,
+        priority: Priority,
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, Refused> {
+        let index = self.lane_index(priority);
+        let mut lane = self.lanes[index].lock();
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Refused::Closed);
+        }
+        let queued = match (lane.has_room(), lane.has_guest()) {
+            (true, _) => lane.push(message),
+            (false, false) => lane.push_guest(message),
+            (false, true) => {
+                drop(lane);
+                return Err(self.refuse_full());
+            }
+        };
+        match queued {
+            Ok(pushed) => {
+                self.mark_ready(index);
+                Ok(lane.weigh(pushed))
+            }
+            Err(_) => Err(self.refuse_too_long()),
+        }
     }
 
     /// Decides who writes what [`Outbox::push`] has queued, and writes if it is the caller. Never blocks. Tells
@@ -352,18 +388,19 @@ impl Outbox {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Counts a message that congestion control dropped.
-    pub fn count_dropped(&self) {
-        self.counters.dropped.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// What this outbox has done so far.
     #[must_use]
     pub fn counters(&self) -> &OutboxCounters {
         &self.counters
     }
 
-    /// Bytes that wait in all lanes.
+    /// True if something that was queued is not with the socket as a whole.
+    #[must_use]
+    pub fn has_unsent(&self) -> bool {
+        self.is_busy() || self.queued_bytes() > 0
+    }
+
+    /// Bytes that wait in all lanes. A batch that is being written does not count.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
         self.lanes
