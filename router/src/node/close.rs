@@ -62,9 +62,11 @@ impl Node {
         let listening = std::mem::take(&mut state.listening);
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
+        let listeners = std::mem::take(&mut state.listeners);
         drop(state);
+        listeners.values().for_each(|listener| listener.end());
         // Users' closures may go with these, so no lock is held.
-        drop((listening, sinks, undeclared));
+        drop((listening, sinks, undeclared, listeners));
         for outbox in outboxes {
             outbox.close(reason::GENERIC);
         }

@@ -14,9 +14,11 @@ use std::{
 use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
 
+use crate::forwarding::Counterpart;
+
 use super::{
-    DeclareError, Outcome, Passed, Passing, Plain, Publication, PublishError, PublisherCounts,
-    Wait,
+    DeclareError, Listen, ListenerId, Outcome, Passed, Passing, Plain, Publication, PublishError,
+    PublisherCounts, Wait,
     plain::Heads,
     route::Route,
     shared::Shared,
@@ -224,15 +226,22 @@ impl PublisherFace {
     /// Whether any subscriber is known that a message would reach.
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
-        if self.shared.is_forked() {
-            return false;
-        }
-        let state = self.shared.state.lock();
-        state.table.has_matching_subscribers(
-            self.shared.local,
-            &self.route.load().key,
-            Some(self.id),
-        )
+        let key = &self.route.load().key;
+        self.shared.has_counterpart(key, Counterpart::Subscribers)
+    }
+
+    /// Tells `listener` whether any subscriber is known that a message would reach: that there is one if there is, and
+    /// then of each change. It ends with the publisher.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_matching_listener(
+        &self,
+        listener: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        let key = &self.route.load().key;
+        let what = (key, Counterpart::Subscribers);
+        self.shared.declare_matching(self.id, what, listener)
     }
 
     /// The route for the table as it is now.

@@ -36,6 +36,7 @@ use super::{
     DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
     dials::Dials,
     key_cache::KeyCache,
+    listeners::Listener,
     route::{Hop, Route},
 };
 
@@ -57,6 +58,8 @@ pub(super) struct State {
     /// Who is connected, or admitted and about to be (`None`).
     pub(super) neighbours: HashMap<ZenohId, Option<FaceId>>,
     pub(super) sinks: HashMap<u32, Sink>,
+    /// Those of the session that the table tells something.
+    pub(super) listeners: HashMap<u32, Arc<Listener>>,
     pub(super) undeclared: KeyCache,
     pub(super) actions: Vec<Action>,
     /// A task forgets what neighbours that are gone had declared.
@@ -121,6 +124,7 @@ impl Shared {
             faces: HashMap::new(),
             neighbours: HashMap::new(),
             sinks: HashMap::new(),
+            listeners: HashMap::new(),
             undeclared: KeyCache::default(),
             actions,
             sweeping: false,
@@ -188,23 +192,37 @@ impl Shared {
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock();
         let result = change(&mut state);
-        let touched = self.carry_out(&mut state);
+        let (touched, told) = self.carry_out(&mut state);
         let notes = state.table.take_notes();
         drop(state);
         for outbox in touched {
             outbox.flush();
         }
+        for listener in told {
+            listener.start_telling(&self.runtime);
+        }
         log(notes);
         result
     }
 
-    /// Queues the table's messages while the lock keeps them in order; they are written after it is gone.
-    fn carry_out(&self, state: &mut MutexGuard<'_, State>) -> Vec<Arc<Outbox>> {
+    /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
+    /// after it is gone.
+    fn carry_out(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+    ) -> (Vec<Arc<Outbox>>, Vec<Arc<Listener>>) {
         self.generation
             .store(state.table.generation(), Ordering::Release);
         let mut touched: Vec<Arc<Outbox>> = Vec::new();
+        let mut told = Vec::new();
         for action in std::mem::take(&mut state.actions) {
-            let Action::Send { face, bytes } = action;
+            let (face, bytes) = match action {
+                Action::Send { face, bytes } => (face, bytes),
+                Action::Tell { listener, notice } => {
+                    told.extend(state.queue_notice(listener, notice));
+                    continue;
+                }
+            };
             let Some(face) = state.faces.get(&face) else {
                 continue;
             };
@@ -220,7 +238,7 @@ impl Shared {
                 touched.push(Arc::clone(&face.outbox));
             }
         }
-        touched
+        (touched, told)
     }
 
     /// Whether a declaration of `key` is possible now.
