@@ -10,6 +10,7 @@ mod json5;
 mod keys;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod value;
 
 use std::collections::BTreeMap;
@@ -181,7 +182,7 @@ impl Config {
         warnings
     }
 
-    /// Reports what a builder method could not accept, and endpoints whose protocol `transport/link/protocols`
+    /// Reports what a builder method could not accept, options of links that do not go together, and endpoints whose protocol `transport/link/protocols`
     /// does not allow.
     ///
     /// # Errors
@@ -190,6 +191,7 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
+        self.check_options()?;
         let Some(allowed) = self.protocols() else {
             return Ok(());
         };

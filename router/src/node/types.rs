@@ -11,7 +11,7 @@ use zonda_codec::{
     Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
     Timestamp, WhatAmI, ZSlice, ZenohId,
 };
-use zonda_transport::outbox::OutboxCounts;
+use zonda_transport::{outbox::OutboxCounts, protocol::options::LinkOptions};
 
 use crate::forwarding::{FaceCounters, KeyOverLimit};
 
@@ -299,4 +299,6 @@ pub struct LinkStatus {
     pub sent: OutboxCounts,
     /// What the peer declared or asked and this node ignored.
     pub ignored: FaceCounters,
+    /// What the link has beyond the plain protocol.
+    pub options: LinkOptions,
 }
