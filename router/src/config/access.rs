@@ -391,18 +391,18 @@ impl Config {
         Duration::from_millis(self.whole(path).unwrap_or(0))
     }
 
-    fn count(&self, path: &str) -> usize {
+    pub(super) fn count(&self, path: &str) -> usize {
         self.whole(path)
             .unwrap_or(0)
             .try_into()
             .unwrap_or(usize::MAX)
     }
 
-    fn flag(&self, path: &str) -> bool {
+    pub(super) fn flag(&self, path: &str) -> bool {
         self.value(path) == Value::Bool(true)
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    pub(super) fn text(&self, path: &str) -> Option<String> {
         match self.value(path) {
             Value::Text(t) => Some(t),
             _ => None,

@@ -158,7 +158,7 @@ const SCOUT: Support = Not("scouting is not supported yet");
 const MULTICAST: Support = Not("multicast transports are not supported yet");
 const TLS: Support = Not("TLS is not supported yet");
 const SHM: Support = Not("shared memory is not supported yet");
-const AUTH: Support = Not("authentication is not supported yet");
+const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
 const ACL: Support = Not("access control is not supported yet: nothing is denied");
 const ROUTING: Support = Not("routing between routers is not supported yet");
 const PLUGINS: Support = Not("plugins are not supported");
@@ -565,9 +565,9 @@ pub const ROWS: &[Key] = &[
         SHM,
     ),
     // Authentication.
-    key("transport/auth/usrpwd/user", Text, "null", AUTH),
-    key("transport/auth/usrpwd/password", Text, "null", AUTH),
-    key("transport/auth/usrpwd/dictionary_file", Text, "null", AUTH),
+    key("transport/auth/usrpwd/user", Text, "null", Full),
+    key("transport/auth/usrpwd/password", Text, "null", Full),
+    key("transport/auth/usrpwd/dictionary_file", Text, "null", Full),
     key("transport/auth/pubkey/public_key_pem", Text, "null", AUTH),
     key("transport/auth/pubkey/private_key_pem", Text, "null", AUTH),
     key("transport/auth/pubkey/public_key_file", Text, "null", AUTH),

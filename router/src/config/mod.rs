@@ -17,6 +17,7 @@ mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod value;
 
 use std::collections::BTreeMap;
@@ -195,7 +196,7 @@ impl Config {
         warnings
     }
 
-    /// Reports what a builder method could not accept, and endpoints whose protocol `transport/link/protocols`
+    /// Reports what a builder method could not accept, options of links that do not go together, and endpoints whose protocol `transport/link/protocols`
     /// does not allow.
     ///
     /// # Errors
@@ -204,6 +205,7 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
+        self.check_options()?;
         let Some(allowed) = self.protocols() else {
             return Ok(());
         };

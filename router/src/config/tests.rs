@@ -516,7 +516,9 @@ fn builders_remember_what_they_could_not_accept() {
 
 #[test]
 fn secrets_are_never_shown() {
-    let config = Config::default().with("transport/auth/usrpwd/password", "'hunter2'");
+    let config = Config::default()
+        .with("transport/auth/usrpwd/user", "'bob'")
+        .with("transport/auth/usrpwd/password", "'hunter2'");
     config.validate().unwrap();
     let warnings: String = config.warnings().iter().map(ToString::to_string).collect();
     for shown in [config.to_string(), format!("{config:?}"), warnings] {

@@ -56,6 +56,7 @@ impl Shared {
             lease: self.config.lease(),
             keep_alive_divisor: self.config.keep_alive_divisor(),
             message_size_max: self.config.max_message_size(),
+            options: self.options.clone(),
             ..LocalParameters::new(self.zid, self.role)
         }
     }
@@ -130,6 +131,7 @@ impl Shared {
             sent,
             priorities: Vec::new(),
             ignored,
+            options: established.options.clone(),
         };
         // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
         let direct = match DirectSocket::beside(&stream) {

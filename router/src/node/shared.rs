@@ -22,7 +22,10 @@ use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
     outbox::Outbox,
-    protocol::tx::{Outgoing, Tail},
+    protocol::{
+        options::LocalOptions,
+        tx::{Outgoing, Tail},
+    },
     sync::{Mutex, MutexGuard},
 };
 
@@ -75,6 +78,8 @@ pub(super) struct Shared {
     pub(super) zid: ZenohId,
     pub(super) role: WhatAmI,
     pub(super) config: Config,
+    /// What its links may have.
+    pub(super) options: LocalOptions,
     pub(super) runtime: AnyRuntime,
     /// The face of this node's own publishers and subscribers.
     pub(super) local: FaceId,
@@ -104,7 +109,11 @@ impl Encode for Encoded<'_> {
 }
 
 impl Shared {
-    pub(super) fn new(identity: (ZenohId, WhatAmI), config: Config, runtime: AnyRuntime) -> Self {
+    pub(super) fn new(
+        identity: (ZenohId, WhatAmI),
+        (config, options): (Config, LocalOptions),
+        runtime: AnyRuntime,
+    ) -> Self {
         let (zid, role) = identity;
         let limits = Limits {
             answer_timeout: config.interests_timeout(),
@@ -138,6 +147,7 @@ impl Shared {
             stamps: config.timestamping(),
             drops_future: config.drop_future_timestamp(),
             config,
+            options,
             runtime,
             local,
             clock: Hlc::new(zid),

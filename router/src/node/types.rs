@@ -11,7 +11,10 @@ use zonda_codec::{
     Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
     Timestamp, WhatAmI, ZSlice, ZenohId,
 };
-use zonda_transport::outbox::{OutboxCounts, PriorityCounts};
+use zonda_transport::{
+    outbox::{OutboxCounts, PriorityCounts},
+    protocol::options::LinkOptions,
+};
 
 use crate::forwarding::{FaceCounters, KeyOverLimit};
 
@@ -307,4 +310,6 @@ pub struct LinkStatus {
     pub priorities: Vec<PriorityCounts>,
     /// What the peer declared or asked and this node ignored.
     pub ignored: FaceCounters,
+    /// What the link has beyond the plain protocol.
+    pub options: LinkOptions,
 }
