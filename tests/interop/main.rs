@@ -24,10 +24,49 @@ mod stamping;
 mod transport;
 mod wait;
 
-/// Every case in every scene, as a test of its own.
-macro_rules! in_scenes {
-    ($($scene:ident)+) => {
-        $(in_scenes!(@scene $scene
+/// Every case in every scene against every release, as a test of its own: `release::scene::case`.
+macro_rules! against_releases {
+    ($($module:ident)+) => {
+        $(mod $module {
+            fn release() -> crate::environment::Release {
+                crate::environment::Release::of_module(stringify!($module))
+            }
+
+            // in the short run of every release: one scene for each way to meet
+            against_releases!(@scenes always
+                theirs_our_router_ours
+                ours_their_router_theirs
+                ours_dials_theirs
+            );
+            against_releases!(@scenes of_newest
+                theirs_our_router_theirs
+                ours_our_router_theirs
+                ours_their_router_ours
+                theirs_their_router_ours
+                ours_is_dialled_by_theirs
+                theirs_dials_ours
+                theirs_is_dialled_by_ours
+            );
+            against_releases!(@roles
+                theirs_our_library_router_theirs
+                their_peer_our_router_their_client
+                their_client_our_router_their_peer
+                our_peer_their_router_their_client
+                their_client_their_router_our_peer
+                their_client_to_our_peer
+                our_peer_to_their_client
+                our_client_to_their_peer
+                their_peer_to_our_client
+            );
+            // the reference alone, which shows that the expectations are the protocol's and not ours
+            against_releases!(@scenes of_long_run
+                theirs_their_router_theirs
+                theirs_dials_theirs
+            );
+        })+
+    };
+    (@scenes $extent:ident $($scene:ident)+) => {
+        $(against_releases!(@tests $scene $extent
             every_field_arrives
             every_service_arrives
             wildcards_match_alike
@@ -36,41 +75,32 @@ macro_rules! in_scenes {
             subscribers_come_and_go
         );)+
     };
-    (@scene $scene:ident $($case:ident)+) => {
+    (@roles $($scene:ident)+) => {
+        $(against_releases!(@tests $scene of_newest
+            every_field_arrives
+            every_service_arrives
+            wildcards_match_alike
+            payloads_of_all_sizes_arrive_whole
+            ten_thousand_arrive_in_order
+            subscribers_come_and_go
+        );)+
+    };
+    (@tests $scene:ident $extent:ident $($case:ident)+) => {
         mod $scene {
             $(#[test]
             fn $case() {
-                if crate::environment::python().is_some() {
-                    let scene = crate::scene::$scene();
-                    crate::cases::$case(&scene);
-                    assert_eq!(scene.complaints(), [""; 0]);
-                }
+                use crate::environment::{Extent, against};
+
+                let release = super::release();
+                against(release, Extent::$extent(release), || {
+                    crate::scene::arrangement::$scene().play(crate::cases::$case);
+                });
             })+
         }
     };
 }
 
-in_scenes! {
-    theirs_our_router_theirs
-    theirs_our_library_router_theirs
-    theirs_our_router_ours
-    ours_our_router_theirs
-    ours_their_router_ours
-    ours_their_router_theirs
-    theirs_their_router_ours
-    ours_dials_theirs
-    ours_is_dialled_by_theirs
-    theirs_dials_ours
-    theirs_is_dialled_by_ours
-    their_peer_our_router_their_client
-    their_client_our_router_their_peer
-    our_peer_their_router_their_client
-    their_client_their_router_our_peer
-    their_client_to_our_peer
-    our_peer_to_their_client
-    our_client_to_their_peer
-    their_peer_to_our_client
-}
+against_releases! { v1_8 v1_9 v1_10 }
 
 /// Every case in the scenes of each runtime.
 macro_rules! on_runtimes {
