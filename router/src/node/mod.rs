@@ -16,6 +16,7 @@
 
 mod admin;
 mod admit;
+mod asking;
 mod close;
 mod connect;
 mod dials;
@@ -38,6 +39,7 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
+pub use asking::*;
 pub use dials::Unreached;
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
