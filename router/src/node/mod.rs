@@ -18,6 +18,7 @@
 
 mod admin;
 mod admit;
+mod asking;
 mod close;
 mod connect;
 mod dials;
@@ -45,6 +46,7 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
+pub use asking::*;
 pub use dials::Unreached;
 pub use ended::EndedLinks;
 pub use listeners::{Listen, ListenerId};
