@@ -44,7 +44,7 @@ use std::{sync::Arc, time::Duration};
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use dials::Unreached;
-pub use listeners::{Listen, ListenerId};
+pub use listeners::{Listen, ListenerId, Taken};
 pub use liveliness::TokenId;
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
