@@ -10,11 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, Reliability};
-<<<<<<< HEAD
-use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherCounts, PublisherFace};
-=======
-use zonda_router::node::{DeclareError, Listen, ListenerId, Outcome, PublishError, PublisherFace};
->>>>>>> live
+use zonda_router::node::{
+    DeclareError, Listen, ListenerId, Outcome, PublishError, PublisherCounts, PublisherFace,
+};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::listening::Listeners;

@@ -48,12 +48,8 @@ use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use asking::*;
 pub use dials::Unreached;
-<<<<<<< HEAD
 pub use ended::EndedLinks;
-pub use listeners::{Listen, ListenerId};
-=======
 pub use listeners::{Listen, ListenerId, Taken};
->>>>>>> live
 pub use liveliness::TokenId;
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
