@@ -9,7 +9,8 @@
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
 //! - `publish`: what a publishing thread does;
-//! - `open`, `listen`, `connect`, `dials`, `admit`, `close`: the life of the node and of its connections.
+//! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, told and counted;
+//! - `open`, `listen`, `connect`, `admit`, `close`: the life of the node and of its connections.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's, then nothing.
 //! A message of a declared publisher, or one that a connection brings for a known key, takes no lock but the lane's.
@@ -19,6 +20,7 @@ mod admit;
 mod close;
 mod connect;
 mod dials;
+mod events;
 mod inbound;
 mod key_cache;
 mod listen;
@@ -28,6 +30,8 @@ mod plain;
 mod probe;
 mod publish;
 mod publisher;
+mod reasons;
+mod refusals;
 mod route;
 mod run;
 mod shared;
@@ -38,11 +42,14 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
-pub use dials::Unreached;
+pub use dials::{EndpointStatus, Unreached};
+pub use events::{ConnectionEvent, EVENTS_MAX, Tell, Told};
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
 pub use probe::End;
 pub use publisher::PublisherFace;
+pub use reasons::{Loss, LossKind, Refusal, RefusalKind};
+pub use refusals::TurnedAway;
 pub use types::*;
 
 use shared::{Shared, ntp64_now};

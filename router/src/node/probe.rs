@@ -55,6 +55,9 @@ impl Node {
             whatami,
             local: place(socket.local_addr()?)?,
             remote: place(socket.peer_addr()?)?,
+            dialed: false,
+            batch_size: established.batch_size,
+            is_qos: established.qos,
             sent: Default::default(),
             ignored: Default::default(),
         };

@@ -220,7 +220,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     fn failed(&self, remote: SocketAddr, error: HandshakeError) {
         self.counters.failure(&error);
         tracing::debug!("{}: no link from {remote}: {error}", self.endpoint);
-        self.admission.failed(Some(remote), error);
+        self.admission
+            .failed_at(&self.endpoint, Some(remote), error);
     }
 }
 
