@@ -84,6 +84,7 @@
 //! | `session.get`, queryables, scouting | not yet |
 
 pub mod bytes;
+mod connections;
 mod encoding;
 mod error;
 pub mod handlers;
@@ -101,7 +102,7 @@ mod wait;
 pub use config::Config;
 pub use error::*;
 pub use session::{Session, open};
-pub use wait::{Done, Wait};
+pub use wait::{Done, Listed, Wait};
 pub use zonda_router::node::Outcome;
 
 /// Configuration: roles, endpoints, limits, runtime.

@@ -23,8 +23,13 @@ use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
 use crate::subscriber::{Registry, SubscriberBuilder};
-use crate::wait::{Done, Pending, Wait};
+use crate::wait::{Done, Listed, Pending, Wait};
 
+pub use crate::connections::{
+    AboutConnections, BackgroundEventsListenerBuilder, ConnectionEvent, EndpointStatus,
+    EventsListener, EventsListenerBuilder, Link, LinkEvent, Loss, LossKind, Refusal, RefusalKind,
+    Transport, TransportEvent, TurnedAway,
+};
 pub use zonda_codec::{EntityGlobalId, ZenohId};
 pub use zonda_router::node::{EndedLinks, Unreached};
 
@@ -355,7 +360,11 @@ pub struct SessionInfo<'a> {
     session: &'a Session,
 }
 
-impl SessionInfo<'_> {
+impl<'a> SessionInfo<'a> {
+    pub(crate) fn session(&self) -> &'a Session {
+        self.session
+    }
+
     /// The id of this session's node.
     pub fn zid(&self) -> Done<ZenohId> {
         Done(self.session.zid())
@@ -382,9 +391,9 @@ impl SessionInfo<'_> {
         Done(self.zids(WhatAmI::Peer))
     }
 
-    /// Every live link.
-    pub fn links(&self) -> Vec<LinkStatus> {
-        self.session.node().links()
+    /// Every live link. Used as it is, or awaited as in programs for the reference.
+    pub fn links(&self) -> Listed<LinkStatus> {
+        Listed(self.session.node().links())
     }
 
     /// What was sent and what was lost on the links that have ended.
