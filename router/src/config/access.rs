@@ -347,29 +347,29 @@ impl Config {
         }
     }
 
-    fn millis(&self, path: &str) -> Duration {
+    pub(super) fn millis(&self, path: &str) -> Duration {
         Duration::from_millis(self.whole(path).unwrap_or(0))
     }
 
-    fn count(&self, path: &str) -> usize {
+    pub(super) fn count(&self, path: &str) -> usize {
         self.whole(path)
             .unwrap_or(0)
             .try_into()
             .unwrap_or(usize::MAX)
     }
 
-    fn flag(&self, path: &str) -> bool {
+    pub(super) fn flag(&self, path: &str) -> bool {
         self.value(path) == Value::Bool(true)
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    pub(super) fn text(&self, path: &str) -> Option<String> {
         match self.value(path) {
             Value::Text(t) => Some(t),
             _ => None,
         }
     }
 
-    fn whole(&self, path: &str) -> Option<u64> {
+    pub(super) fn whole(&self, path: &str) -> Option<u64> {
         match self.value(path) {
             Value::Number(n) if n >= 0.0 => Some(n as u64),
             _ => None,
@@ -378,7 +378,7 @@ impl Config {
 
     /// The value in force for this role: what was set, else the default. A list of endpoints given for other
     /// roles only is empty for this one; any other value is then the default.
-    fn value(&self, path: &str) -> Value {
+    pub(super) fn value(&self, path: &str) -> Value {
         let Some(key) = keys::find(path) else {
             return Value::Null;
         };

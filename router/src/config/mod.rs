@@ -5,6 +5,7 @@
 //! The table of keys is in `keys`; typed reading is in `access`.
 
 mod access;
+mod discovery;
 mod error;
 mod json5;
 mod keys;
@@ -19,6 +20,7 @@ use std::path::Path;
 use zonda_runtime::AnyRuntime;
 
 pub use access::{Retry, TimeLimit};
+pub use discovery::{GossipConfig, ScoutingConfig};
 pub use error::{ConfigError, Warning};
 pub use value::parse_endpoint;
 
@@ -190,6 +192,7 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
+        self.check_discovery()?;
         let Some(allowed) = self.protocols() else {
             return Ok(());
         };

@@ -8,6 +8,7 @@
 //! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked.
 //! - [`policy`] says what routers, peers and clients are to each other, as data.
 //! - [`key_tree`] finds declarations by intersection of key expressions.
+//! - [`Gossip`] and [`scouting`] are how nodes find each other.
 //! - [`limits`] bounds what one neighbour may occupy.
 
 mod announce;
@@ -27,11 +28,13 @@ mod local;
 mod message;
 pub mod policy;
 mod route;
+pub mod scouting;
 mod slots;
 mod table;
 mod upstream;
 
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
+pub use gossip::{Gossip, GossipCounts, GossipOptions};
 pub use limits::{FaceCounters, KeyOverLimit, Limits};
 pub use policy::Relation;
 pub use route::{Hop, Route};

@@ -62,9 +62,10 @@ impl Node {
         let listening = std::mem::take(&mut state.listening);
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
+        let scouting = state.discovery.service.take();
         drop(state);
         // Users' closures may go with these, so no lock is held.
-        drop((listening, sinks, undeclared));
+        drop((listening, sinks, undeclared, scouting));
         for outbox in outboxes {
             outbox.close(reason::GENERIC);
         }

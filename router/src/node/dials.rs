@@ -37,11 +37,6 @@ impl Dials {
         };
         Dials(endpoints.into_iter().map(unreached).collect())
     }
-
-    /// Whether every endpoint was reached once.
-    pub(super) fn are_done(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl Shared {

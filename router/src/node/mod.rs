@@ -9,6 +9,7 @@
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
 //! - `publish`: what a publishing thread does;
+//! - `discovery`, `found`: how it finds others and is found;
 //! - `open`, `listen`, `connect`, `dials`, `admit`, `close`: the life of the node and of its connections.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's, then nothing.
@@ -19,6 +20,8 @@ mod admit;
 mod close;
 mod connect;
 mod dials;
+mod discovery;
+mod found;
 mod inbound;
 mod key_cache;
 mod listen;
@@ -39,6 +42,7 @@ use std::{sync::Arc, time::Duration};
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use dials::Unreached;
+pub use discovery::DiscoveryStatus;
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
 pub use probe::End;

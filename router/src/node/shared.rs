@@ -35,6 +35,7 @@ use crate::{
 use super::{
     DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
     dials::Dials,
+    discovery::Discovery,
     key_cache::KeyCache,
     route::{Hop, Route},
 };
@@ -63,6 +64,7 @@ pub(super) struct State {
     pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
     pub(super) dials: Dials,
+    pub(super) discovery: Discovery,
 }
 
 /// The node itself.
@@ -120,6 +122,7 @@ impl Shared {
             sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
+            discovery: Discovery::new((zid, role), &config),
         };
         Self {
             zid,
