@@ -11,6 +11,7 @@ pub use zonda_router::node::{CloseError, DeclareError, OpenError, PublishError};
 
 pub use crate::encoding::EncodingError;
 pub use crate::handlers::RecvError;
+pub use crate::scouting::ScoutError;
 
 /// Any error of this crate, for programs that do not tell them apart:
 ///
@@ -42,6 +43,9 @@ pub enum Error {
     /// Nothing can be received any more.
     #[error(transparent)]
     Recv(#[from] RecvError),
+    /// Nobody can be looked for.
+    #[error(transparent)]
+    Scout(#[from] ScoutError),
     /// A session did not close cleanly.
     #[error(transparent)]
     Close(#[from] CloseError),

@@ -31,7 +31,7 @@ pub use crate::connections::{
     Transport, TransportEvent, TurnedAway,
 };
 pub use zonda_codec::{EntityGlobalId, ZenohId};
-pub use zonda_router::node::{EndedLinks, Unreached};
+pub use zonda_router::node::{DiscoveryStatus, EndedLinks, Unreached};
 
 /// Opens a session.
 ///
@@ -61,7 +61,9 @@ impl Wait for OpenBuilder {
     /// Opens the session.
     ///
     /// # Blocking
-    /// Until listening has begun and, for a client, the first endpoint has answered; `connect/timeout_ms` bounds it.
+    /// Until listening has begun and the first link can be used. A client without endpoints waits for one at most 3 s
+    /// (`scouting/timeout`), with endpoints as `connect/timeout_ms` says; others wait at most half a second
+    /// (`scouting/delay`), and only where they scout or have endpoints.
     /// On the only thread of a runtime that was handed over it would wait for itself, and is refused.
     fn wait(self) -> Self::To {
         if let Some(runtime) = self.config.runtime_handle()
@@ -418,6 +420,11 @@ impl<'a> SessionInfo<'a> {
     /// Where it listens, with the ports that were chosen for port 0.
     pub fn locators(&self) -> Vec<Locator> {
         self.session.node().locators()
+    }
+
+    /// What was done to find others and to be found: interfaces and datagrams, whom it heard of, what was gossiped.
+    pub fn discovery(&self) -> DiscoveryStatus {
+        self.session.node().discovery()
     }
 
     fn zids(&self, role: WhatAmI) -> std::vec::IntoIter<ZenohId> {

@@ -387,7 +387,7 @@ impl Config {
         }
     }
 
-    fn millis(&self, path: &str) -> Duration {
+    pub(super) fn millis(&self, path: &str) -> Duration {
         Duration::from_millis(self.whole(path).unwrap_or(0))
     }
 
@@ -409,7 +409,7 @@ impl Config {
         }
     }
 
-    fn whole(&self, path: &str) -> Option<u64> {
+    pub(super) fn whole(&self, path: &str) -> Option<u64> {
         match self.value(path) {
             Value::Number(n) if n >= 0.0 => Some(n as u64),
             _ => None,

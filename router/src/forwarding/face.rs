@@ -147,9 +147,12 @@ impl Face {
         )
     }
 
-    /// Whether it, or the other face, says that the two are linked directly.
+    /// Whether it delivers to the other face by itself, as the two are linked directly. It knows best, and says so on
+    /// the link that its data comes by; the other face's word counts if it never says anything.
     pub(super) fn is_linked_to(&self, other: &Face) -> bool {
-        self.neighbours.contains(&other.info.zid) || other.neighbours.contains(&self.info.zid)
+        let is_silent = self.known_nodes.is_empty();
+        self.neighbours.contains(&other.info.zid)
+            || (is_silent && other.neighbours.contains(&self.info.zid))
     }
 
     /// Whether one of its interests permits declaring an id for `prefix` to it.

@@ -70,6 +70,9 @@ pub(super) struct Burst {
 /// Messages handed on, counted for each who gets them, before other tasks have their turn.
 const WORK_MAX: usize = 16_384;
 
+/// The interest of a link between peers, which nobody sent: its end is the end of what the other one had to tell.
+const ALL_TOLD: u32 = 0;
+
 /// How long questions to the table and changes of it may take together before other tasks have their turn.
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
@@ -268,6 +271,9 @@ impl Deliver for Inbound {
                         .table
                         .handle_declare(face, declare, &mut state.actions)
                 });
+                if declare.interest_id == Some(ALL_TOLD) {
+                    shared.changed.notify(usize::MAX);
+                }
             }
             NetworkMessage::Interest(interest) => {
                 self.answering = shared.update(|state| {
@@ -286,7 +292,7 @@ impl Deliver for Inbound {
                 });
             }
             NetworkMessage::Oam(oam) => {
-                shared.update(|state| state.table.handle_oam(face, oam, &mut state.actions));
+                Shared::hear_oam(shared, face, oam);
             }
             // Answers to queries that this node never sends; pushes come by the other door.
             NetworkMessage::Response(_)

@@ -38,6 +38,7 @@ use crate::{
 use super::{
     DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
     dials::Dials,
+    discovery::Discovery,
     events::Events,
     key_cache::KeyCache,
     listeners::Listener,
@@ -73,6 +74,7 @@ pub(super) struct State {
     pub(super) dials: Dials,
     /// What became of the messages for those who are gone.
     pub(super) ended: EndedLinks,
+    pub(super) discovery: Discovery,
 }
 
 /// The node itself.
@@ -145,6 +147,7 @@ impl Shared {
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
             ended: EndedLinks::default(),
+            discovery: Discovery::new((zid, role), &config),
         };
         Self {
             zid,
