@@ -62,7 +62,8 @@
 //! # What a put tells
 //! A put gives an [`Outcome`]: sent, queued, or dropped for a slow peer; a refusal names the reason and the peer. With
 //! congestion control `Drop` (the default) it never waits; with `Block` it waits at most its timeout (5 s) and never
-//! drops silently.
+//! drops silently. `docs/delivery.md` has every case in one table; [`pubsub::Publisher::counters`] and
+//! [`session::SessionInfo`] count them.
 //!
 //! # Coming from `zenoh`
 //! Names are the same; most programs need another `use`.
@@ -103,7 +104,8 @@ pub use zonda_router::node::Outcome;
 pub mod config {
     pub use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId};
     pub use zonda_router::config::{
-        Config, ConfigError, Retry, TimeLimit, Warning, parse_endpoint,
+        Config, ConfigError, Effective, Examined, Flag, Origin, Problem, Retry, Sources, TimeLimit,
+        Warning, parse_endpoint,
     };
     pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};
 
@@ -124,6 +126,7 @@ pub mod pubsub {
     };
     pub use crate::put::{IntoAttachment, SessionDeleteBuilder, SessionPutBuilder};
     pub use crate::subscriber::{BackgroundSubscriberBuilder, Subscriber, SubscriberBuilder};
+    pub use zonda_router::node::PublisherCounts;
 }
 
 /// Quality of service.

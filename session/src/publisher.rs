@@ -9,7 +9,7 @@ use std::future::{IntoFuture, Ready, ready};
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, Reliability};
-use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherFace};
+use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherCounts, PublisherFace};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::publication::{Message, Service, service_setters};
@@ -155,6 +155,22 @@ impl<'a> Publisher<'a> {
         Done(Ok(MatchingStatus {
             matching: self.face.has_matching_subscribers(),
         }))
+    }
+
+    /// What became of its messages so far. Messages that were queued for a peer and lost with its link are counted there:
+    /// [`SessionInfo::ended_links`](crate::session::SessionInfo::ended_links).
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let publisher = session.declare_publisher("demo/temperature").wait()?;
+    /// publisher.put("21.5").wait()?;
+    /// let counts = publisher.counters();
+    /// assert_eq!((counts.offered, counts.sent, counts.bytes), (1, 1, 4));
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn counters(&self) -> PublisherCounts {
+        self.face.counters()
     }
 
     /// Undeclares it. The same as dropping it; never blocks and never fails.

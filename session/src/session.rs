@@ -24,7 +24,7 @@ use crate::subscriber::{Registry, SubscriberBuilder};
 use crate::wait::{Done, Pending, Wait};
 
 pub use zonda_codec::{EntityGlobalId, ZenohId};
-pub use zonda_router::node::Unreached;
+pub use zonda_router::node::{EndedLinks, Unreached};
 
 /// Opens a session.
 ///
@@ -365,6 +365,11 @@ impl SessionInfo<'_> {
     /// Every live link.
     pub fn links(&self) -> Vec<LinkStatus> {
         self.session.node().links()
+    }
+
+    /// What was sent and what was lost on the links that have ended.
+    pub fn ended_links(&self) -> EndedLinks {
+        self.session.node().ended_links()
     }
 
     /// The configured endpoints that were never reached since the session was opened, and why. For a client that was

@@ -5,8 +5,10 @@
 //! and says so.
 
 mod answers;
+mod auth;
 mod cases;
 mod closing;
+mod configuration;
 mod environment;
 mod identity;
 mod ids;

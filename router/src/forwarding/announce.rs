@@ -58,12 +58,23 @@ impl ForwardingTable {
             }
         }
         self.tell_interested(kind, entity, change, actions);
+        self.tell_session(kind, entity, change, actions);
         if change.after == 0 {
             for &slot in self.entities_mut(kind).remove(entity).as_slice() {
                 if let Some(face) = self.faces.get_mut(slot) {
                     face.told.of_mut(kind).remove(&entity);
                 }
             }
+        }
+    }
+
+    /// Tells the session's listeners what concerns them, after the sources of an entity changed. (That a token came is
+    /// told where it comes in.)
+    fn tell_session(&mut self, kind: Kind, entity: u32, change: Change, actions: &mut Vec<Action>) {
+        match kind {
+            Kind::Token if change.after == 0 => self.token_gone(entity, actions),
+            Kind::Token => {}
+            Kind::Subscriber | Kind::Queryable => self.rematch(kind, entity, change, actions),
         }
     }
 

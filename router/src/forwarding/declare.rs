@@ -12,6 +12,9 @@ use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId};
 
+/// The id of a token in an answer that is not kept: it says nothing of how the token ends.
+const ANSWER: u32 = 0;
+
 impl ForwardingTable {
     /// A DECLARE from a neighbour.
     pub fn handle_declare(
@@ -122,13 +125,18 @@ impl ForwardingTable {
                 return;
             }
             (Kind::Token, Some(interest), Relation::Upstream)
-                if self.relay_token(face, interest, &key, actions) =>
+                if self.relay_token(face, interest, &key, actions) || id == ANSWER =>
             {
                 return;
             }
             _ => {}
         }
         if relation == Relation::Upstream && !self.is_wanted(kind, key.as_str()) {
+            return;
+        }
+        if kind == Kind::Token && self.has_token_listeners() {
+            let answered = interest_id.map(|_| face);
+            self.add_token(face, (id, key, answered), actions);
             return;
         }
         self.add_entity(face, kind, (id, key, info), actions);
@@ -216,6 +224,7 @@ impl ForwardingTable {
             (Relation::PeerToPeer, Some(0)) => {
                 source.final_zero = true;
                 self.generation += 1;
+                self.stop_waiting_for(face, actions);
             }
             (Relation::Upstream, Some(id)) => self.finalise(face, id, actions),
             _ => source.counters.misplaced += 1,

@@ -85,8 +85,7 @@ impl ForwardingTable {
             };
             self.forget(leaving.slot, step, actions);
             for action in actions.get(weighed..).unwrap_or(&[]) {
-                let Action::Send { bytes: message, .. } = action;
-                bytes += message.len();
+                bytes += action.weight();
             }
             weighed = actions.len();
             if bytes >= SLICE_BYTES {

@@ -2,6 +2,8 @@
 
 //! How much of this node's memory one neighbour may take, and what happened to the rest.
 
+use std::time::Duration;
+
 use zonda_codec::KeyExprError;
 
 /// Limits per face. What exceeds one is ignored and counted in [`FaceCounters`]; the link stays up.
@@ -37,6 +39,8 @@ pub struct Limits {
     pub key_bytes_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
     pub neighbours_max: usize,
+    /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
+    pub answer_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -56,6 +60,7 @@ impl Default for Limits {
             removal_slice_max: 64,
             key_bytes_max: 256 << 20,
             neighbours_max: 10_000,
+            answer_timeout: Duration::from_secs(10),
         }
     }
 }

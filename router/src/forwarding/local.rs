@@ -72,6 +72,7 @@ impl ForwardingTable {
 
     /// The end of a publisher of the session. Unknown ids are ignored.
     pub fn undeclare_local_publisher(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
+        self.end_matching_of((face, id), actions);
         self.remove_publisher((face, id), actions);
     }
 
@@ -91,9 +92,11 @@ impl ForwardingTable {
         for publisher in ended {
             self.remove_publisher(publisher, actions);
         }
+        self.forget_token_listeners(gone.id, actions);
+        self.forget_matching(gone.id, actions);
     }
 
-    fn is_local(&self, face: FaceId) -> bool {
+    pub(super) fn is_local(&self, face: FaceId) -> bool {
         self.face(face)
             .is_some_and(|face| face.info.kind == FaceKind::Local)
     }

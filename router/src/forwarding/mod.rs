@@ -8,6 +8,7 @@
 //! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked.
 //! - [`policy`] says what routers, peers and clients are to each other, as data.
 //! - [`key_tree`] finds declarations by intersection of key expressions.
+//! - [`Notice`]s are what it tells listeners of the session: who is alive, and whether anybody matches.
 //! - [`limits`] bounds what one neighbour may occupy.
 
 mod announce;
@@ -23,8 +24,11 @@ mod interest;
 pub mod key_tree;
 mod leave;
 pub mod limits;
+mod liveliness;
 mod local;
+mod matching;
 mod message;
+mod notice;
 pub mod policy;
 mod route;
 mod slots;
@@ -33,6 +37,8 @@ mod upstream;
 
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
 pub use limits::{FaceCounters, KeyOverLimit, Limits};
+pub use matching::Counterpart;
+pub use notice::Notice;
 pub use policy::Relation;
 pub use route::{Hop, Route};
 pub use table::ForwardingTable;

@@ -17,6 +17,8 @@ use super::interest::InterestRef;
 use super::key_tree::KeyTree;
 use super::leave::Leaving;
 use super::limits::{BadKey, FaceCounters, KeyOverLimit, Limits};
+use super::liveliness::TokenListeners;
+use super::matching::MatchingListeners;
 use super::policy::Relation;
 use super::slots::Slots;
 use super::upstream::{Want, WantKey};
@@ -58,6 +60,8 @@ pub struct ForwardingTable {
     /// Questions of served nodes for the tokens that exist, passed on to a gateway: (gateway, interest id) to
     /// (asker, its interest id).
     pub(super) relays: HashMap<(FaceId, u32), (FaceId, u32)>,
+    pub(super) token_listeners: TokenListeners,
+    pub(super) matching: MatchingListeners,
     pub(super) generation: u64,
     admin_key: KeyExpr<'static>,
     notes: Vec<String>,
@@ -93,6 +97,8 @@ impl ForwardingTable {
             publishers: HashMap::new(),
             unanswered: HashMap::new(),
             relays: HashMap::new(),
+            token_listeners: TokenListeners::default(),
+            matching: MatchingListeners::default(),
             generation: 0,
             admin_key,
             notes: Vec::new(),
@@ -140,6 +146,7 @@ impl ForwardingTable {
         if relation.conduct().ask {
             self.gateways.push(index);
             self.ask_everything(index, actions);
+            self.ask_held_questions(actions);
         }
         if relation.conduct().tell_unasked {
             self.tell_everything(index, actions);
@@ -169,6 +176,7 @@ impl ForwardingTable {
         self.forget_local(&gone, actions);
         self.forget_current(gone.id);
         self.forget_upstream(&gone, actions);
+        self.stop_waiting_for(gone.id, actions);
         self.leaving.push_back(Leaving::new(slot, gone));
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use zonda_codec::{Declaration, InterestMode, InterestOptions, KeyExpr, WhatAmI};
 
@@ -16,14 +16,11 @@ use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
 
-/// How long a gateway may take to answer an interest; afterwards it counts as answered.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// An interest this node has, whoever its gateways are. Those who wish the same share it.
 #[derive(Debug)]
 pub(super) struct Want {
     key: WantKey,
-    /// How many publishers of the session have it.
+    /// How many publishers and listeners of the session have it.
     publishers: usize,
     /// The interests of served nodes that have it.
     served: HashSet<InterestRef>,
@@ -50,12 +47,13 @@ pub enum Deadline {
 }
 
 impl ForwardingTable {
-    /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within 10 s
-    /// counts as having ended it. The 10 s of an interest begin with the first call after it was sent.
+    /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
+    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it. The time of an interest begins with the first call after it was sent.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        let limit = self.limits.answer_timeout;
         let mut overdue = Vec::new();
         for (asked, deadline) in &mut self.unanswered {
-            let deadline = deadline.get_or_insert(now + ANSWER_TIMEOUT);
+            let deadline = deadline.get_or_insert(now + limit);
             if *deadline <= now {
                 overdue.push(*asked);
             }
@@ -64,12 +62,14 @@ impl ForwardingTable {
         for (face, id) in overdue {
             self.finalise(face, id, actions);
         }
+        self.expire_questions(now, actions);
     }
 
     /// When [`expire`](Self::expire) has something to do; `None` if nothing is waited for.
     pub fn next_deadline(&self) -> Option<Deadline> {
-        let deadlines = self.unanswered.values();
+        let deadlines = self.unanswered.values().copied();
         deadlines
+            .chain(self.question_deadlines())
             .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At))
             .min()
     }
@@ -117,8 +117,9 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) -> bool {
         let mut asked = false;
+        let is_own = self.is_local(asker);
         for slot in self.gateways.clone() {
-            if self.relays.len() >= self.limits.interests_max {
+            if self.relays.len() >= self.limits.interests_max && !is_own {
                 break;
             }
             let what = (InterestMode::Current, InterestOptions::TOKENS);
@@ -141,7 +142,10 @@ impl ForwardingTable {
         let Some(&(asker, id)) = self.relays.get(&(gateway, interest_id)) else {
             return false;
         };
-        self.tell_token(asker, id, key.as_str(), actions);
+        match self.is_local(asker) {
+            true => self.answer_question(gateway, id, key, actions),
+            false => self.tell_token(asker, id, key.as_str(), actions),
+        }
         true
     }
 
@@ -159,12 +163,38 @@ impl ForwardingTable {
     ) {
         let options = InterestOptions::KEYEXPRS | InterestOptions::SUBSCRIBERS;
         let key = (InterestMode::CurrentFuture, options, Some(key));
+        let want = self.add_own_want(key, actions);
+        self.publishers.insert(publisher, want);
+        self.generation += 1;
+    }
+
+    /// Something the session wants to hear of from now on. It is to be given back with
+    /// [`release_own_want`](Self::release_own_want).
+    pub(super) fn add_own_want(&mut self, key: WantKey, actions: &mut Vec<Action>) -> u32 {
         let want = self.find_or_add_want(key, actions);
         if let Some(found) = self.wants.get_mut(want) {
             found.publishers += 1;
         }
-        self.publishers.insert(publisher, want);
-        self.generation += 1;
+        want
+    }
+
+    /// The session does not want this any more.
+    pub(super) fn release_own_want(&mut self, want: u32, actions: &mut Vec<Action>) {
+        if let Some(found) = self.wants.get_mut(want) {
+            found.publishers -= 1;
+        }
+        self.release_want(want, actions);
+    }
+
+    /// The interests under which gateways still have to answer a want.
+    pub(super) fn open_answers(&self, want: u32) -> Vec<(FaceId, u32)> {
+        let gateways = self.gateways.iter();
+        let open = gateways.filter_map(|slot| {
+            let gateway = self.faces.get(*slot)?;
+            let asked = gateway.asked.get(&want).filter(|asked| !asked.finalised)?;
+            Some((gateway.id, asked.id))
+        });
+        open.collect()
     }
 
     /// The end of a publisher.
@@ -173,10 +203,7 @@ impl ForwardingTable {
             return;
         };
         self.generation += 1;
-        if let Some(found) = self.wants.get_mut(want) {
-            found.publishers -= 1;
-        }
-        self.release_want(want, actions);
+        self.release_own_want(want, actions);
     }
 
     /// The end of a served node's interest.
@@ -195,6 +222,7 @@ impl ForwardingTable {
     /// The gateway `face` answered interest `id` in full.
     pub(super) fn finalise(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
         self.unanswered.remove(&(face, id));
+        self.end_quiet(face, Some(id));
         if let Some(question) = self.relays.remove(&(face, id)) {
             self.end_current(question, actions);
             return;
@@ -227,6 +255,8 @@ impl ForwardingTable {
             open
         });
         questions.sort_unstable();
+        self.end_quiet(gone.id, None);
+        self.hold_questions(&questions);
         for question in questions {
             self.end_current(question, actions);
         }
@@ -437,8 +467,12 @@ impl ForwardingTable {
     fn end_current(&mut self, question: (FaceId, u32), actions: &mut Vec<Action>) {
         let (asker, id) = question;
         let open = self.relays.values().any(|other| *other == question);
-        if !open && self.relation(asker) == Some(Relation::Served) {
-            message::declare(asker, Some(id), Declaration::Final, actions);
+        match self.relation(asker) {
+            Some(Relation::Served) if !open => {
+                message::declare(asker, Some(id), Declaration::Final, actions);
+            }
+            Some(Relation::Local) => self.settle_question(id, actions),
+            _ => {}
         }
     }
 }

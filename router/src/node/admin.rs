@@ -52,7 +52,7 @@ impl Shared {
         json!({
             "zid": self.zid.to_string(),
             "version": concat!("zonda ", env!("CARGO_PKG_VERSION")),
-            "metadata": {},
+            "metadata": serde_json::from_str(&self.config.metadata()).unwrap_or_else(|_| json!({})),
             "locators": locators,
             "sessions": sessions,
             "plugins": {},

@@ -56,6 +56,7 @@ impl Shared {
             lease: self.config.lease(),
             keep_alive_divisor: self.config.keep_alive_divisor(),
             message_size_max: self.config.max_message_size(),
+            options: self.options.clone(),
             ..LocalParameters::new(self.zid, self.role)
         }
     }
@@ -128,7 +129,9 @@ impl Shared {
             local,
             remote,
             sent,
+            priorities: Vec::new(),
             ignored,
+            options: established.options.clone(),
         };
         // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
         let direct = match DirectSocket::beside(&stream) {
@@ -140,7 +143,13 @@ impl Shared {
             }
         };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
-        let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
+        let queue_bytes_max = |priority| {
+            shared
+                .config
+                .queue_bytes(priority)
+                .unwrap_or(QUEUE_BYTES_MAX)
+        };
+        let outbox = Arc::new(Outbox::with_limits(&established, &queue_bytes_max, direct));
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
         let drive = Drive {
@@ -174,6 +183,9 @@ impl Shared {
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
             {
                 state.neighbours.remove(&face.status.zid);
+            }
+            if let Some(face) = &face {
+                state.ended.add(&face.outbox);
             }
             state.table.remove_face(id, &mut state.actions);
             (face, state.begin_sweep())

@@ -10,7 +10,7 @@ use std::{
 use zonda_codec::Endpoint;
 use zonda_runtime::with_runtime;
 use zonda_transport::{
-    dial::{Backoff, DialError, RetryPolicy, open_link},
+    dial::{Backoff, DialError, DialOptions, RetryPolicy, open_link_with},
     link::Link,
 };
 
@@ -56,9 +56,13 @@ impl Shared {
     }
 
     async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
-        let limit = self.config.open_timeout();
+        let options = DialOptions {
+            timeout: self.config.open_timeout(),
+            buffers: self.config.tcp_buffers(),
+            ..DialOptions::default()
+        };
         with_runtime!(&self.runtime, runtime => {
-            open_link(runtime, endpoint, &self.parameters(), limit).await
+            open_link_with(runtime, endpoint, &self.parameters(), &options).await
         })
     }
 

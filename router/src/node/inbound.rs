@@ -390,18 +390,22 @@ impl Incoming<'_> {
     #[inline]
     fn queue<E: Encode>(&self, hop: &Hop, message: &Outgoing<'_, E>, burst: &mut Burst) {
         let priority = self.push.qos.priority();
-        if self.push.qos.congestion_control() == CongestionControl::Block {
-            match hop.outbox.push_over(priority, message) {
-                Ok((_, true)) => {}
-                Ok((_, false)) => burst.congest(&hop.outbox, priority),
-                Err(_) => return,
-            }
-        } else {
-            match hop.outbox.push(priority, message) {
-                Ok(_) => {}
-                Err(Refused::Full) => return hop.outbox.count_dropped(),
-                Err(Refused::Closed | Refused::TooLong) => return,
-            }
+        let queued = match self.push.qos.congestion_control() {
+            CongestionControl::Drop => hop.outbox.push(priority, message),
+            CongestionControl::BlockFirst => hop.outbox.push_first(priority, message),
+            CongestionControl::Block => match hop.outbox.push_over(priority, message) {
+                Ok((pushed, true)) => Ok(pushed),
+                Ok((pushed, false)) => {
+                    burst.congest(&hop.outbox, priority);
+                    Ok(pushed)
+                }
+                Err(refused) => Err(refused),
+            },
+        };
+        match queued {
+            Ok(_) => {}
+            Err(Refused::Full) => return hop.outbox.count_dropped(priority),
+            Err(Refused::Closed | Refused::TooLong) => return,
         }
         burst.touch(&hop.outbox);
     }

@@ -85,6 +85,7 @@ impl Shared {
     fn start_listening(&self, endpoint: &Endpoint, door: Door) -> Result<Listening, ListenError> {
         let mut options = ListenOptions {
             accept_timeout: self.config.accept_timeout(),
+            buffers: self.config.tcp_buffers(),
             ..ListenOptions::default()
         };
         if let Some(pending_max) = self.config.accept_pending() {

@@ -11,7 +11,7 @@ use zonda_codec::{Endpoint, WhatAmI, ZenohId};
 use zonda_runtime::AnyRuntime;
 
 use crate::{
-    config::{Config, TimeLimit},
+    config::{Config, ConfigError, TimeLimit},
     forwarding::{Deadline, FaceId},
 };
 
@@ -37,9 +37,11 @@ impl Node {
     /// # Errors
     /// What of it is impossible; nothing is left running then.
     pub async fn open(config: Config) -> Result<Node, OpenError> {
-        config.validate().map_err(|error| OpenError::Config {
+        let refused = |error: ConfigError| OpenError::Config {
             reason: error.to_string(),
-        })?;
+        };
+        config.validate().map_err(refused)?;
+        let options = config.link_options().map_err(refused)?;
         let zid = match config.id() {
             Some(zid) => zid,
             None => random_id()?,
@@ -47,7 +49,7 @@ impl Node {
         let runtime = start_runtime(&config)?;
         let role = config.mode();
         let node = Node {
-            shared: Arc::new(Shared::new((zid, role), config, runtime)),
+            shared: Arc::new(Shared::new((zid, role), (config, options), runtime)),
         };
         let opened = node.start().await;
         if opened.is_err() {
@@ -98,9 +100,8 @@ impl Node {
             };
         }
         let (mut kept, began) = (Vec::new(), Instant::now());
-        for endpoint in endpoints {
-            let must = config.connect_must_succeed(&endpoint);
-            let group = vec![endpoint];
+        for group in config.connect_groups() {
+            let must = group.iter().any(|e| config.connect_must_succeed(e));
             if !must && config.connect_timeout() != TimeLimit::Once {
                 kept.push((group, None));
                 continue;

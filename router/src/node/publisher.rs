@@ -14,9 +14,15 @@ use std::{
 use arc_swap::ArcSwap;
 use zonda_codec::KeyExpr;
 
+use crate::forwarding::Counterpart;
+
 use super::{
-    DeclareError, Outcome, Passing, Plain, Publication, PublishError, Wait, plain::Heads,
-    route::Route, shared::Shared,
+    DeclareError, Listen, ListenerId, Outcome, Passed, Passing, Plain, Publication, PublishError,
+    PublisherCounts, Wait,
+    plain::Heads,
+    route::Route,
+    shared::Shared,
+    tally::{Tallies, Tally},
 };
 
 thread_local! {
@@ -32,6 +38,8 @@ const RECENT_MAX: usize = 8;
 struct Recent {
     serial: u64,
     route: Arc<Route>,
+    /// Where this thread counts.
+    tally: Arc<Tally>,
     /// The heads of its plain messages, once there was one.
     heads: Option<Heads>,
 }
@@ -45,6 +53,7 @@ pub struct PublisherFace {
     id: u32,
     serial: u64,
     route: ArcSwap<Route>,
+    tallies: Tallies,
 }
 
 impl std::fmt::Debug for PublisherFace {
@@ -72,6 +81,7 @@ impl PublisherFace {
             id,
             serial,
             route: ArcSwap::new(route),
+            tallies: Tallies::default(),
         })
     }
 
@@ -93,6 +103,12 @@ impl PublisherFace {
     ) -> Result<Outcome, PublishError> {
         let recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
         let result = self.shared.dispatch(&recent.route, publication, wait);
+        let bytes = publication.payload.as_slice().len();
+        match result {
+            Ok(Outcome::Sent) => recent.tally.count(Passed::Sent, bytes),
+            Ok(Outcome::Queued) => recent.tally.count(Passed::Queued, bytes),
+            _ => self.tallies.count(bytes, &result),
+        }
         self.keep_at_hand(recent);
         result
     }
@@ -114,6 +130,11 @@ impl PublisherFace {
             }
             _ => self.shared.dispatch_unusual(&recent.route, plain, wait),
         };
+        let bytes = plain.payload.as_slice().len();
+        match &result.unusual {
+            None => recent.tally.count(result.passed, bytes),
+            Some(unusual) => self.tallies.count(bytes, unusual),
+        }
         self.keep_at_hand(recent);
         result
     }
@@ -133,6 +154,7 @@ impl PublisherFace {
         Box::new(Recent {
             serial: self.serial,
             route: self.renewed(),
+            tally: self.tallies.take(),
             heads: None,
         })
     }
@@ -179,7 +201,7 @@ impl PublisherFace {
             .await
     }
 
-    /// As [`PublisherFace::publish_async`], waiting at most `limit` for each neighbour.
+    /// As [`PublisherFace::publish_async`], waiting at most `limit`.
     ///
     /// # Errors
     /// As [`PublisherFace::publish`].
@@ -189,21 +211,37 @@ impl PublisherFace {
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
         let route = self.renewed();
-        self.shared.dispatch_async(&route, publication, limit).await
+        self.tallies.offer(publication.payload.as_slice().len());
+        let result = self.shared.dispatch_async(&route, publication, limit).await;
+        self.tallies.decide(&result);
+        result
+    }
+
+    /// What became of its messages so far.
+    #[must_use]
+    pub fn counters(&self) -> PublisherCounts {
+        self.tallies.counts()
     }
 
     /// Whether any subscriber is known that a message would reach.
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
-        if self.shared.is_forked() {
-            return false;
-        }
-        let state = self.shared.state.lock();
-        state.table.has_matching_subscribers(
-            self.shared.local,
-            &self.route.load().key,
-            Some(self.id),
-        )
+        let key = &self.route.load().key;
+        self.shared.has_counterpart(key, Counterpart::Subscribers)
+    }
+
+    /// Tells `listener` whether any subscriber is known that a message would reach: that there is one if there is, and
+    /// then of each change. It ends with the publisher.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_matching_listener(
+        &self,
+        listener: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        let key = &self.route.load().key;
+        let what = (key, Counterpart::Subscribers);
+        self.shared.declare_matching(self.id, what, listener)
     }
 
     /// The route for the table as it is now.

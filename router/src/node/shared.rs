@@ -22,20 +22,24 @@ use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
     outbox::Outbox,
-    protocol::tx::{Outgoing, Tail},
+    protocol::{
+        options::LocalOptions,
+        tx::{Outgoing, Tail},
+    },
     sync::{Mutex, MutexGuard},
 };
 
 use crate::{
     config::Config,
-    forwarding::{Action, FaceId, ForwardingTable},
+    forwarding::{Action, FaceId, ForwardingTable, Limits},
     hlc::Hlc,
 };
 
 use super::{
-    DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
+    DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
     dials::Dials,
     key_cache::KeyCache,
+    listeners::Listener,
     route::{Hop, Route},
 };
 
@@ -57,12 +61,16 @@ pub(super) struct State {
     /// Who is connected, or admitted and about to be (`None`).
     pub(super) neighbours: HashMap<ZenohId, Option<FaceId>>,
     pub(super) sinks: HashMap<u32, Sink>,
+    /// Those of the session that the table tells something.
+    pub(super) listeners: HashMap<u32, Arc<Listener>>,
     pub(super) undeclared: KeyCache,
     pub(super) actions: Vec<Action>,
     /// A task forgets what neighbours that are gone had declared.
     pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
     pub(super) dials: Dials,
+    /// What became of the messages for those who are gone.
+    pub(super) ended: EndedLinks,
 }
 
 /// The node itself.
@@ -70,6 +78,8 @@ pub(super) struct Shared {
     pub(super) zid: ZenohId,
     pub(super) role: WhatAmI,
     pub(super) config: Config,
+    /// What its links may have.
+    pub(super) options: LocalOptions,
     pub(super) runtime: AnyRuntime,
     /// The face of this node's own publishers and subscribers.
     pub(super) local: FaceId,
@@ -99,9 +109,17 @@ impl Encode for Encoded<'_> {
 }
 
 impl Shared {
-    pub(super) fn new(identity: (ZenohId, WhatAmI), config: Config, runtime: AnyRuntime) -> Self {
+    pub(super) fn new(
+        identity: (ZenohId, WhatAmI),
+        (config, options): (Config, LocalOptions),
+        runtime: AnyRuntime,
+    ) -> Self {
         let (zid, role) = identity;
-        let mut table = ForwardingTable::new(zid, role);
+        let limits = Limits {
+            answer_timeout: config.interests_timeout(),
+            ..Limits::default()
+        };
+        let mut table = ForwardingTable::with_limits(zid, role, limits);
         let mut actions = Vec::new();
         let info = crate::forwarding::FaceInfo {
             zid,
@@ -115,11 +133,13 @@ impl Shared {
             faces: HashMap::new(),
             neighbours: HashMap::new(),
             sinks: HashMap::new(),
+            listeners: HashMap::new(),
             undeclared: KeyCache::default(),
             actions,
             sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
+            ended: EndedLinks::default(),
         };
         Self {
             zid,
@@ -127,6 +147,7 @@ impl Shared {
             stamps: config.timestamping(),
             drops_future: config.drop_future_timestamp(),
             config,
+            options,
             runtime,
             local,
             clock: Hlc::new(zid),
@@ -181,23 +202,37 @@ impl Shared {
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock();
         let result = change(&mut state);
-        let touched = self.carry_out(&mut state);
+        let (touched, told) = self.carry_out(&mut state);
         let notes = state.table.take_notes();
         drop(state);
         for outbox in touched {
             outbox.flush();
         }
+        for listener in told {
+            listener.start_telling(&self.runtime);
+        }
         log(notes);
         result
     }
 
-    /// Queues the table's messages while the lock keeps them in order; they are written after it is gone.
-    fn carry_out(&self, state: &mut MutexGuard<'_, State>) -> Vec<Arc<Outbox>> {
+    /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
+    /// after it is gone.
+    fn carry_out(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+    ) -> (Vec<Arc<Outbox>>, Vec<Arc<Listener>>) {
         self.generation
             .store(state.table.generation(), Ordering::Release);
         let mut touched: Vec<Arc<Outbox>> = Vec::new();
+        let mut told = Vec::new();
         for action in std::mem::take(&mut state.actions) {
-            let Action::Send { face, bytes } = action;
+            let (face, bytes) = match action {
+                Action::Send { face, bytes } => (face, bytes),
+                Action::Tell { listener, notice } => {
+                    told.extend(state.queue_notice(listener, notice));
+                    continue;
+                }
+            };
             let Some(face) = state.faces.get(&face) else {
                 continue;
             };
@@ -213,7 +248,7 @@ impl Shared {
                 touched.push(Arc::clone(&face.outbox));
             }
         }
-        touched
+        (touched, told)
     }
 
     /// Whether a declaration of `key` is possible now.
@@ -382,9 +417,11 @@ impl Shared {
         let state = self.state.lock();
         let status = |(&id, face): (&FaceId, &Face)| {
             let sent = face.outbox.counters().snapshot();
+            let priorities = face.outbox.priorities();
             let ignored = state.table.counters(id).unwrap_or_default();
             LinkStatus {
                 sent,
+                priorities,
                 ignored,
                 ..face.status.clone()
             }

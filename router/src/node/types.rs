@@ -11,7 +11,10 @@ use zonda_codec::{
     Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
     Timestamp, WhatAmI, ZSlice, ZenohId,
 };
-use zonda_transport::outbox::OutboxCounts;
+use zonda_transport::{
+    outbox::{OutboxCounts, PriorityCounts},
+    protocol::options::LinkOptions,
+};
 
 use crate::forwarding::{FaceCounters, KeyOverLimit};
 
@@ -97,6 +100,12 @@ pub enum Outcome {
     /// Made by the session from [`PublishError::Dropped`], since a caller of plain `put` asked for dropping.
     Dropped {
         /// The slow peer.
+        peer: ZenohId,
+    },
+    /// The link to at least one peer ended before it had accepted the message: the peer does not get it, unless it came
+    /// back meanwhile by another link. Its subscribers are unknown from now on, until it is connected again.
+    LinkLost {
+        /// The peer whose link ended.
         peer: ZenohId,
     },
 }
@@ -297,6 +306,10 @@ pub struct LinkStatus {
     pub remote: Locator,
     /// What was sent to the peer, and what was not.
     pub sent: OutboxCounts,
+    /// The same for each priority, the most urgent first.
+    pub priorities: Vec<PriorityCounts>,
     /// What the peer declared or asked and this node ignored.
     pub ignored: FaceCounters,
+    /// What the link has beyond the plain protocol.
+    pub options: LinkOptions,
 }
