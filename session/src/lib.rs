@@ -77,15 +77,20 @@
 //! | `session.put(..).await?` is `()` | is an [`Outcome`] |
 //! | `session.declare_subscriber(..).callback(..)`, `.with(..)`, `.background()` | the same |
 //! | `FifoChannel`, `RingChannel`, `CallbackDrop` | the same in [`handlers`]; plus [`handlers::Overflow`] and counters |
+//! | `session.liveliness()`, `publisher.matching_listener()` | the same |
 //! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`] |
 //! | `session.close()` | the same; plus `.timeout(..)` |
 //! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |
-//! | `session.get`, queryables, liveliness, scouting | not yet |
+//! | `session.get`, queryables, scouting | not yet |
 
 pub mod bytes;
+mod connections;
 mod encoding;
 mod error;
 pub mod handlers;
+mod listening;
+pub mod liveliness;
+pub mod matching;
 mod publication;
 mod publisher;
 mod put;
@@ -97,7 +102,7 @@ mod wait;
 pub use config::Config;
 pub use error::*;
 pub use session::{Session, open};
-pub use wait::{Done, Wait};
+pub use wait::{Done, Listed, Wait};
 pub use zonda_router::node::Outcome;
 
 /// Configuration: roles, endpoints, limits, runtime.
@@ -120,9 +125,10 @@ pub mod key_expr {
 
 /// Publishers and subscribers.
 pub mod pubsub {
+    pub use crate::matching::MatchingStatus;
     pub use crate::publication::Publishing;
     pub use crate::publisher::{
-        MatchingStatus, Publisher, PublisherBuilder, PublisherDeleteBuilder, PublisherPutBuilder,
+        Publisher, PublisherBuilder, PublisherDeleteBuilder, PublisherPutBuilder,
     };
     pub use crate::put::{IntoAttachment, SessionDeleteBuilder, SessionPutBuilder};
     pub use crate::subscriber::{BackgroundSubscriberBuilder, Subscriber, SubscriberBuilder};

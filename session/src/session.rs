@@ -17,12 +17,19 @@ use zonda_router::node::{CloseError, LinkStatus, Node, OpenError};
 use crate::bytes::{Encoding, ZBytes};
 use crate::config::{Config, Locator};
 use crate::handlers::DefaultHandler;
+use crate::listening::Listeners;
+use crate::liveliness::Liveliness;
 use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
 use crate::subscriber::{Registry, SubscriberBuilder};
-use crate::wait::{Done, Pending, Wait};
+use crate::wait::{Done, Listed, Pending, Wait};
 
+pub use crate::connections::{
+    AboutConnections, BackgroundEventsListenerBuilder, ConnectionEvent, EndpointStatus,
+    EventsListener, EventsListenerBuilder, Link, LinkEvent, Loss, LossKind, Refusal, RefusalKind,
+    Transport, TransportEvent, TurnedAway,
+};
 pub use zonda_codec::{EntityGlobalId, ZenohId};
 pub use zonda_router::node::{EndedLinks, Unreached};
 
@@ -85,6 +92,7 @@ impl IntoFuture for OpenBuilder {
             let publish_limit = config.wait_before_close();
             let node = Node::open(config).await?;
             Ok(Session(Arc::new(Shared {
+                listeners: Listeners::new(node.clone()),
                 node,
                 publish_limit,
                 subscribers: Arc::default(),
@@ -106,6 +114,7 @@ struct Shared {
     /// How long a `Block` publication may wait, unless it says otherwise.
     publish_limit: Duration,
     subscribers: Arc<Registry>,
+    listeners: Arc<Listeners>,
 }
 
 impl Session {
@@ -170,6 +179,11 @@ impl Session {
             key: key.try_into().map_err(Into::into),
             handler: DefaultHandler::default(),
         }
+    }
+
+    /// Liveliness: to say that this session is alive, and to see who else is.
+    pub fn liveliness(&self) -> Liveliness<'_> {
+        Liveliness { session: self }
     }
 
     /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared publishers take
@@ -241,6 +255,16 @@ impl Session {
         &self.0.subscribers
     }
 
+    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
+        &self.0.listeners
+    }
+
+    /// Ends everything that calls back.
+    fn end_all(&self) {
+        self.0.subscribers.end_all();
+        self.0.listeners.end_all();
+    }
+
     pub(crate) fn publish_limit(&self) -> Duration {
         self.0.publish_limit
     }
@@ -263,6 +287,7 @@ impl Drop for Shared {
             return;
         }
         self.subscribers.end_all();
+        self.listeners.end_all();
         if self.node.is_closed() {
             return;
         }
@@ -304,10 +329,10 @@ impl Wait for CloseBuilder<'_> {
     fn wait(self) -> Self::To {
         let CloseBuilder { session, limit } = self;
         session.may_close()?;
-        session.subscribers().end_all();
+        session.end_all();
         let closed = session.node().close_blocking(limit);
         // Those that were being declared meanwhile.
-        session.subscribers().end_all();
+        session.end_all();
         closed
     }
 }
@@ -320,10 +345,10 @@ impl<'a> IntoFuture for CloseBuilder<'a> {
         Box::pin(async move {
             let CloseBuilder { session, limit } = self;
             session.may_close()?;
-            session.subscribers().end_all();
+            session.end_all();
             let closed = session.node().close(limit).await;
             // Those that were being declared meanwhile.
-            session.subscribers().end_all();
+            session.end_all();
             closed
         })
     }
@@ -335,7 +360,11 @@ pub struct SessionInfo<'a> {
     session: &'a Session,
 }
 
-impl SessionInfo<'_> {
+impl<'a> SessionInfo<'a> {
+    pub(crate) fn session(&self) -> &'a Session {
+        self.session
+    }
+
     /// The id of this session's node.
     pub fn zid(&self) -> Done<ZenohId> {
         Done(self.session.zid())
@@ -362,9 +391,9 @@ impl SessionInfo<'_> {
         Done(self.zids(WhatAmI::Peer))
     }
 
-    /// Every live link.
-    pub fn links(&self) -> Vec<LinkStatus> {
-        self.session.node().links()
+    /// Every live link. Used as it is, or awaited as in programs for the reference.
+    pub fn links(&self) -> Listed<LinkStatus> {
+        Listed(self.session.node().links())
     }
 
     /// What was sent and what was lost on the links that have ended.

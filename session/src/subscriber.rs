@@ -17,6 +17,7 @@ use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Delivery, Node, Opened, Receive, Sink, SubscriberId};
 
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::listening::Listening;
 use crate::sample::Sample;
 use crate::session::Session;
 use crate::wait::{Done, Wait};
@@ -83,6 +84,7 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
             calls,
             background: false,
         };
+        let entry = Kept::Data(entry);
         Ok(Subscriber { entry, handler })
     }
 }
@@ -106,8 +108,7 @@ impl Wait for BackgroundSubscriberBuilder<'_, '_> {
 
     /// Declares the subscriber; does not block.
     fn wait(self) -> Self::To {
-        let mut subscriber = self.0.wait()?;
-        subscriber.entry.background = true;
+        self.0.wait()?.detach();
         Ok(())
     }
 }
@@ -140,14 +141,39 @@ impl IntoFuture for BackgroundSubscriberBuilder<'_, '_> {
 ///
 /// A subscriber does not keep its session open: samples end when the last clone of the session is gone.
 pub struct Subscriber<H = FifoChannelHandler<Sample>> {
-    entry: Entry,
+    entry: Kept,
     handler: H,
 }
 
+/// What a subscriber subscribes to.
+enum Kept {
+    /// What is published.
+    Data(Entry),
+    /// Who is alive.
+    Tokens(KeyExpr<'static>, Listening),
+}
+
 impl<H> Subscriber<H> {
+    /// A subscriber to liveliness tokens.
+    pub(crate) fn to_tokens(key: KeyExpr<'static>, listening: Listening, handler: H) -> Self {
+        let entry = Kept::Tokens(key, listening);
+        Subscriber { entry, handler }
+    }
+
+    /// Lets the declaration live as long as the session.
+    pub(crate) fn detach(mut self) {
+        match &mut self.entry {
+            Kept::Data(entry) => entry.background = true,
+            Kept::Tokens(_, listening) => listening.detach(),
+        }
+    }
+
     /// The key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
-        &self.entry.key
+        match &self.entry {
+            Kept::Data(entry) => &entry.key,
+            Kept::Tokens(key, _) => key,
+        }
     }
 
     /// Its handler.
@@ -162,7 +188,19 @@ impl<H> Subscriber<H> {
 
     /// How many samples were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
-        self.entry.calls.tally.panics.load(Ordering::Relaxed)
+        match &self.entry {
+            Kept::Data(entry) => entry.calls.tally.panics.load(Ordering::Relaxed),
+            Kept::Tokens(_, listening) => listening.panics(),
+        }
+    }
+
+    /// Of a [liveliness subscriber](crate::liveliness): how many changes were not told because others took them back while
+    /// the callback was busy with older ones. 0 as long as no more than 16384 wait for it, and for all other subscribers.
+    pub fn cancelled(&self) -> u64 {
+        match &self.entry {
+            Kept::Data(_) => 0,
+            Kept::Tokens(_, listening) => listening.cancelled(),
+        }
     }
 
     /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
@@ -190,7 +228,7 @@ impl<H> DerefMut for Subscriber<H> {
 impl<H> fmt::Debug for Subscriber<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscriber")
-            .field("key", &self.entry.key)
+            .field("key", self.key_expr())
             .finish_non_exhaustive()
     }
 }

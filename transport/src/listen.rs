@@ -50,6 +50,12 @@ pub trait Admission: Send + Sync + 'static {
     fn failed(&self, remote: Option<SocketAddr>, error: HandshakeError) {
         let _ = (remote, error);
     }
+
+    /// The same with the endpoint it came in by, as it was given to [`listen`]; what the listener calls.
+    fn failed_at(&self, listener: &Endpoint, remote: Option<SocketAddr>, error: HandshakeError) {
+        let _ = listener;
+        self.failed(remote, error);
+    }
 }
 
 /// Why nothing listens. Each text is one line that names the endpoint and what to try.

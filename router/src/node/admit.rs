@@ -12,6 +12,7 @@ use zonda_transport::{
     listen::Admission,
     outbox::{DirectSocket, Outbox},
     protocol::{
+        handshake::HandshakeError,
         parameters::{Established, LocalParameters},
         rx::Receiver,
         timers::Timers,
@@ -43,6 +44,10 @@ impl Admission for Door {
 
     fn withdrawn(&self, established: &Established) {
         self.0.release(established.zid);
+    }
+
+    fn failed_at(&self, listener: &Endpoint, remote: Option<SocketAddr>, error: HandshakeError) {
+        self.0.note_refused(listener, remote, &error);
     }
 }
 
@@ -128,6 +133,9 @@ impl Shared {
             whatami,
             local,
             remote,
+            dialed,
+            batch_size: established.batch_size,
+            is_qos: established.qos,
             sent,
             priorities: Vec::new(),
             ignored,
@@ -164,7 +172,9 @@ impl Shared {
             ),
             outbox: Arc::clone(&outbox),
         };
+        let told = status.clone();
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
+        shared.tell_connected(face, &told);
         let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox));
         with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
         // Closing says goodbye to the faces that it finds; one that comes later is on its own.
@@ -193,6 +203,7 @@ impl Shared {
         if sweeps {
             Self::start_sweeping(self);
         }
+        self.tell_lost(id, ended);
         if let Some(face) = removed {
             tracing::info!(
                 "link to {} {} ended: {ended}",

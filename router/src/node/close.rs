@@ -43,7 +43,9 @@ impl Node {
 
     async fn all_gone(&self, at: Instant) -> bool {
         self.shared
-            .wait_until(at, |state| state.faces.is_empty())
+            .wait_until(at, |state| {
+                state.faces.is_empty() && self.shared.has_told_all()
+            })
             .await
     }
 
@@ -77,6 +79,7 @@ impl Node {
     /// Cuts what did not end by itself.
     fn finish(&self, all_gone: bool, after: Duration) -> Result<(), CloseError> {
         if all_gone {
+            self.shared.end_listeners();
             return Ok(());
         }
         let state = self.shared.state.lock();

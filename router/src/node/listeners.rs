@@ -9,11 +9,14 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
 };
 
 use event_listener::Event;
@@ -34,9 +37,12 @@ const TURN: usize = 64;
 /// Something of the session that is told of changes.
 pub trait Listen: Send + Sync {
     /// Takes a notice. Calls do not overlap and keep the order of the changes; [`Notice::End`] is the last. No lock is
-    /// held. A panic is logged, and costs that notice.
-    fn notice(&self, notice: Notice);
+    /// held. A panic is logged, and costs that notice. If something is given back, the next notice waits for it.
+    fn notice(&self, notice: Notice) -> Option<Taken>;
 }
+
+/// Waits until a notice is taken.
+pub type Taken = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Names a listener of a node, until it is undeclared or has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,6 +55,8 @@ pub(super) struct Listener {
     cancelled: AtomicU64,
     /// Told when nothing more will be queued.
     pub(super) over: Event,
+    /// Told when nothing more will be told.
+    ended: Event,
 }
 
 /// What a listener will be told.
@@ -64,6 +72,8 @@ struct Queue {
     telling: bool,
     /// Nothing is queued any more.
     over: bool,
+    /// Nothing is told any more.
+    ended: bool,
 }
 
 impl Queue {
@@ -126,6 +136,7 @@ impl Listener {
             queue: Mutex::new(Queue::default()),
             cancelled: AtomicU64::new(0),
             over: Event::new(),
+            ended: Event::new(),
         })
     }
 
@@ -148,11 +159,12 @@ impl Listener {
     /// Nothing more is told, not even what is queued. A call that is under way may still end.
     pub(super) fn end(&self) {
         let mut queue = self.queue.lock();
-        queue.over = true;
+        (queue.over, queue.ended) = (true, true);
         let dropped = std::mem::take(&mut queue.notices);
         drop(queue);
         drop(dropped);
         self.over.notify(usize::MAX);
+        self.ended.notify(usize::MAX);
     }
 
     /// Whether nothing more will be queued.
@@ -164,26 +176,46 @@ impl Listener {
     pub(super) fn start_telling(self: &Arc<Self>, runtime: &AnyRuntime) {
         let (listener, yields) = (Arc::clone(self), runtime.clone());
         runtime.spawn("zonda-notices", move || async move {
-            while listener.tell_some() {
+            while listener.tell_some().await {
                 with_runtime!(&yields, runtime => runtime.yield_now().await);
             }
         });
     }
 
     /// Tells a few; true if there are more.
-    fn tell_some(&self) -> bool {
+    async fn tell_some(&self) -> bool {
         for _ in 0..TURN {
-            let mut queue = self.queue.lock();
-            let Some(notice) = queue.pop() else {
-                queue.telling = false;
+            let Some(notice) = self.next() else {
                 return false;
             };
-            drop(queue);
-            if catch_unwind(AssertUnwindSafe(|| self.listen.notice(notice))).is_err() {
-                tracing::error!("a listener panicked; the notice is lost for it");
+            match catch_unwind(AssertUnwindSafe(|| self.listen.notice(notice))) {
+                Ok(None) => {}
+                Ok(Some(taken)) => self.wait_for(taken).await,
+                Err(_) => tracing::error!("a listener panicked; the notice is lost for it"),
             }
         }
         true
+    }
+
+    /// What is to be told next; after `None` another task has to be started for what comes.
+    fn next(&self) -> Option<Notice> {
+        let mut queue = self.queue.lock();
+        let notice = queue.pop();
+        queue.telling = notice.is_some();
+        notice
+    }
+
+    /// Waits until a notice is taken or need not be taken any more.
+    async fn wait_for(&self, mut taken: Taken) {
+        let mut ended = self.ended.listen();
+        if self.queue.lock().ended {
+            return;
+        }
+        poll_fn(|context| match taken.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => Pin::new(&mut ended).poll(context),
+        })
+        .await;
     }
 }
 

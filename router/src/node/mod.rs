@@ -10,7 +10,8 @@
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
 //! - `publish`: what a publishing thread does; `tally` counts it, `ended` what is lost with a link;
 //! - `listeners`: what the table tells the session, `liveliness` and `matching`: about what;
-//! - `open`, `listen`, `connect`, `dials`, `admit`, `close`: the life of the node and of its connections.
+//! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, told and counted;
+//! - `open`, `listen`, `connect`, `admit`, `close`: the life of the node and of its connections.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's or that of a
 //! listener's queue, then nothing.
@@ -23,6 +24,7 @@ mod close;
 mod connect;
 mod dials;
 mod ended;
+mod events;
 mod inbound;
 mod key_cache;
 mod listen;
@@ -35,6 +37,8 @@ mod plain;
 mod probe;
 mod publish;
 mod publisher;
+mod reasons;
+mod refusals;
 mod route;
 mod run;
 mod shared;
@@ -47,14 +51,17 @@ use std::{sync::Arc, time::Duration};
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use asking::*;
-pub use dials::Unreached;
+pub use dials::{EndpointStatus, Unreached};
 pub use ended::EndedLinks;
-pub use listeners::{Listen, ListenerId};
+pub use events::{ConnectionEvent, EVENTS_MAX, Tell, Told};
+pub use listeners::{Listen, ListenerId, Taken};
 pub use liveliness::TokenId;
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
 pub use probe::End;
 pub use publisher::PublisherFace;
+pub use reasons::{Loss, LossKind, Refusal, RefusalKind};
+pub use refusals::TurnedAway;
 pub use tally::PublisherCounts;
 pub use types::*;
 

@@ -137,8 +137,10 @@ impl Node {
                 .connect_timeout()
                 .allows(began.elapsed() + wait)
             {
+                shared.note_retry(endpoints, None);
                 return Err(connect_error(endpoints, failure));
             }
+            shared.note_retry(endpoints, Some(wait));
             if !std::mem::replace(&mut told, true) {
                 let error = connect_error(endpoints, failure);
                 tracing::warn!("{error}; waiting for it (connect/timeout_ms)");

@@ -38,8 +38,10 @@ use crate::{
 use super::{
     DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
     dials::Dials,
+    events::Events,
     key_cache::KeyCache,
     listeners::Listener,
+    refusals::Refusals,
     route::{Hop, Route},
 };
 
@@ -97,6 +99,9 @@ pub(super) struct Shared {
     next_id: AtomicU32,
     /// Told whenever a connection comes or goes, and on close.
     pub(super) changed: Event,
+    /// Those who listen to what happens to connections. Nothing is locked under its lock.
+    pub(super) events: Events,
+    pub(super) refusals: Refusals,
 }
 
 /// Bytes that are an encoded message already.
@@ -157,6 +162,8 @@ impl Shared {
             origin: Origin::here(),
             next_id: AtomicU32::new(1),
             changed: Event::new(),
+            events: Events::default(),
+            refusals: Refusals::default(),
         }
     }
 

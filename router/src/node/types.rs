@@ -304,6 +304,12 @@ pub struct LinkStatus {
     pub local: Locator,
     /// The peer's end.
     pub remote: Locator,
+    /// Whether this node opened it.
+    pub dialed: bool,
+    /// Bytes of a batch at most, as agreed.
+    pub batch_size: u16,
+    /// Whether messages have priorities on it.
+    pub is_qos: bool,
     /// What was sent to the peer, and what was not.
     pub sent: OutboxCounts,
     /// The same for each priority, the most urgent first.
@@ -312,4 +318,37 @@ pub struct LinkStatus {
     pub ignored: FaceCounters,
     /// What the link has beyond the plain protocol.
     pub options: LinkOptions,
+}
+
+/// The reference's names for the parts of a link.
+impl LinkStatus {
+    /// The peer's id.
+    pub fn zid(&self) -> &ZenohId {
+        &self.zid
+    }
+
+    /// Our end.
+    pub fn src(&self) -> &Locator {
+        &self.local
+    }
+
+    /// The peer's end.
+    pub fn dst(&self) -> &Locator {
+        &self.remote
+    }
+
+    /// Bytes of a batch at most, as agreed.
+    pub fn mtu(&self) -> u16 {
+        self.batch_size
+    }
+
+    /// Whether it is a stream of bytes, as TCP is.
+    pub fn is_streamed(&self) -> bool {
+        true
+    }
+
+    /// The reliability of the link itself; `None` where messages have no priorities.
+    pub fn reliability(&self) -> Option<Reliability> {
+        self.is_qos.then_some(Reliability::Reliable)
+    }
 }

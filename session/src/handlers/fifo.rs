@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use zonda_runtime::Origin;
 
-use super::{Callback, IntoHandler, RecvError, Stored};
+use super::{Callback, IntoHandler, Patient, RecvError, Stored, Taken};
 
 /// A bounded queue in order of arrival: the default handler.
 ///
@@ -91,6 +91,43 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for FifoChannel {
             }
         });
         (callback, handler)
+    }
+
+    fn into_patient(self) -> (Patient<T>, Self::Handler) {
+        if self.overflow == Overflow::Wait {
+            return self.patient();
+        }
+        let (callback, handler) = self.into_handler();
+        (callback.into(), handler)
+    }
+}
+
+impl FifoChannel {
+    /// A queue that is filled by a task which waits without holding its thread.
+    fn patient<T: Send + 'static>(self) -> (Patient<T>, FifoChannelHandler<T>) {
+        let (sender, receiver) = flume::bounded(self.capacity);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let handler = FifoChannelHandler {
+            receiver,
+            dropped: dropped.clone(),
+            origin: Origin::here(),
+        };
+        let patient = Patient::new(move |value| match sender.try_send(value) {
+            Ok(()) => None,
+            Err(flume::TrySendError::Disconnected(_)) => {
+                dropped.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+            Err(flume::TrySendError::Full(value)) => {
+                let (taken, dropped) = (sender.clone().into_send_async(value), dropped.clone());
+                Some(Box::pin(async move {
+                    if taken.await.is_err() {
+                        dropped.fetch_add(1, Ordering::Relaxed);
+                    }
+                }) as Taken)
+            }
+        });
+        (patient, handler)
     }
 }
 

@@ -9,17 +9,22 @@
 //! | [`FifoChannel`] | your thread or task | waits, so the link is not read (back-pressure); or drops the newest and counts |
 //! | [`RingChannel`] | your thread or task | drops the oldest and counts |
 //!
+//! What liveliness subscribers, questions for tokens and matching listeners are told comes from a task of the session's runtime
+//! instead; a full queue makes that task wait and nobody else.
+//!
 //! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
 //! runs, nor while it is dropped. A panic in it is logged and costs that one message.
 
 mod callback;
 mod fifo;
+mod patient;
 mod ring;
 #[cfg(test)]
 mod tests;
 
 pub use callback::{Callback, CallbackDrop};
 pub use fifo::{FifoChannel, FifoChannelHandler, Overflow};
+pub use patient::{Patient, Taken};
 pub use ring::{RingChannel, RingChannelHandler};
 
 /// The handler of a subscriber that names none.
@@ -36,6 +41,17 @@ pub trait IntoHandler<T> {
 
     /// Makes the two sides.
     fn into_handler(self) -> (Callback<T>, Self::Handler);
+
+    /// The same for what is told by a task of its own, such as changes of liveliness: where the other side would hold its
+    /// thread until there is room, this one waits without.
+    fn into_patient(self) -> (Patient<T>, Self::Handler)
+    where
+        Self: Sized,
+        T: 'static,
+    {
+        let (callback, handler) = self.into_handler();
+        (callback.into(), handler)
+    }
 }
 
 /// A value that can be prepared for being kept for a while.
@@ -75,6 +91,18 @@ where
             let _ = sender.send(value);
         });
         (callback, receiver)
+    }
+
+    fn into_patient(self) -> (Patient<T>, Self::Handler) {
+        let (sender, receiver) = self;
+        let patient = Patient::new(move |value| match sender.try_send(value) {
+            Err(flume::TrySendError::Full(value)) => {
+                let taken = sender.clone().into_send_async(value);
+                Some(Box::pin(async move { drop(taken.await) }) as Taken)
+            }
+            _ => None,
+        });
+        (patient, receiver)
     }
 }
 

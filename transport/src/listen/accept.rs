@@ -239,7 +239,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         } else {
             tracing::debug!("{}: no link from {remote}: {error}", self.endpoint);
         }
-        self.admission.failed(Some(remote), error);
+        self.admission
+            .failed_at(&self.endpoint, Some(remote), error);
     }
 }
 

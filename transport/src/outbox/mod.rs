@@ -250,7 +250,7 @@ impl Outbox {
         let mut lane = self.lanes[index].lock();
         if lane.queued_bytes_small() > self.overrun_bytes {
             drop(lane);
-            self.abort();
+            self.give_up();
             return Err(Refused::Closed);
         }
         let Ok(pushed) = lane.push(message) else {
@@ -357,6 +357,13 @@ impl Outbox {
     /// Ends the connection now, without another word to the peer. What is queued is lost.
     pub fn abort(&self) {
         self.end(Ended::Local);
+        self.signals.raise(signal::ABORT);
+    }
+
+    /// Ends the connection to a peer that is too far behind.
+    #[cold]
+    fn give_up(&self) {
+        self.end(Ended::TooSlow);
         self.signals.raise(signal::ABORT);
     }
 

@@ -158,7 +158,7 @@ impl Outbox {
             .refused_too_long
             .fetch_add(too_long, Ordering::Relaxed);
         if overrun {
-            self.abort();
+            self.give_up();
         }
     }
 }
