@@ -92,3 +92,8 @@ fn their_router_lets_our_users_in() {
         }
     }
 }
+
+crate::environment::against_older! {
+    our_router_lets_their_users_in
+    their_router_lets_our_users_in
+}

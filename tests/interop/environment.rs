@@ -233,3 +233,28 @@ fn target() -> &'static Path {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
     own.parent().expect("it lies in the build folder")
 }
+
+/// Runs a module's tests, which are against the newest release, against the older ones too: `module::release::test`.
+macro_rules! against_older {
+    ($($test:ident)+) => {
+        mod v1_8 {
+            $(#[test]
+            fn $test() {
+                use crate::environment::{Extent, Release, against};
+
+                against(Release::V1_8, Extent::Long, super::$test);
+            })+
+        }
+
+        mod v1_9 {
+            $(#[test]
+            fn $test() {
+                use crate::environment::{Extent, Release, against};
+
+                against(Release::V1_9, Extent::Long, super::$test);
+            })+
+        }
+    };
+}
+
+pub(crate) use against_older;

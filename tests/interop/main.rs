@@ -4,6 +4,7 @@
 //! The reference is installed on first use, see [`environment`]; where there is no Python, every test here is skipped
 //! and says so.
 
+mod answers;
 mod auth;
 mod cases;
 mod closing;
@@ -11,16 +12,22 @@ mod configuration;
 mod environment;
 mod identity;
 mod ids;
+mod listening;
+mod live_cases;
+mod matching_cases;
 mod message;
 mod others;
 mod party;
 mod proxy;
+mod query_cases;
+mod questions;
 mod reference;
 mod restart;
 mod router;
 mod runtimes;
 mod scene;
 mod stamping;
+mod tokens;
 mod transport;
 mod wait;
 
@@ -67,35 +74,84 @@ macro_rules! against_releases {
     };
     (@scenes $extent:ident $($scene:ident)+) => {
         $(against_releases!(@tests $scene $extent
-            every_field_arrives
-            every_service_arrives
-            wildcards_match_alike
-            payloads_of_all_sizes_arrive_whole
-            ten_thousand_arrive_in_order
-            subscribers_come_and_go
+            cases {
+                every_field_arrives
+                every_service_arrives
+                wildcards_match_alike
+                payloads_of_all_sizes_arrive_whole
+                ten_thousand_arrive_in_order
+                subscribers_come_and_go
+            }
+            query_cases {
+                queries_are_answered
+                queries_are_answered_one_by_one
+                query_fields_arrive
+                reply_fields_arrive
+                replies_have_the_service_of_the_query
+                errors_and_deletes_arrive
+                targets_choose_queryables
+                consolidation_keeps_what_it_should
+                replies_may_have_any_key_if_asked
+                queries_time_out
+                a_thousand_queries_wait_at_once
+                queries_and_replies_of_all_sizes_arrive
+                queryables_come_and_go
+                a_lost_link_ends_the_query
+                queries_are_cancelled
+                queriers_ask
+            }
+            live_cases {
+                tokens_are_found
+                tokens_are_nothing_else
+                coming_and_going_is_seen
+                history_comes_first
+                tokens_of_one_key_are_one
+                a_crash_ends_liveliness
+            }
+            matching_cases {
+                publishers_know_whether_anybody_listens
+                publishers_know_of_a_crash
+                queriers_know_whether_anybody_answers
+                queriers_of_complete_queryables_wait_for_them
+            }
         );)+
     };
     (@roles $($scene:ident)+) => {
         $(against_releases!(@tests $scene of_newest
-            every_field_arrives
-            every_service_arrives
-            wildcards_match_alike
-            payloads_of_all_sizes_arrive_whole
-            ten_thousand_arrive_in_order
-            subscribers_come_and_go
+            cases {
+                every_field_arrives
+                every_service_arrives
+                wildcards_match_alike
+                payloads_of_all_sizes_arrive_whole
+                ten_thousand_arrive_in_order
+                subscribers_come_and_go
+            }
+            query_cases {
+                queries_are_answered
+                queryables_come_and_go
+                targets_choose_queryables
+            }
+            live_cases {
+                history_comes_first
+                a_crash_ends_liveliness
+            }
+            matching_cases {
+                publishers_know_whether_anybody_listens
+                queriers_know_whether_anybody_answers
+            }
         );)+
     };
-    (@tests $scene:ident $extent:ident $($case:ident)+) => {
+    (@tests $scene:ident $extent:ident $($file:ident { $($case:ident)+ })+) => {
         mod $scene {
-            $(#[test]
+            $($(#[test]
             fn $case() {
                 use crate::environment::{Extent, against};
 
                 let release = super::release();
                 against(release, Extent::$extent(release), || {
-                    crate::scene::arrangement::$scene().play(crate::cases::$case);
+                    crate::scene::arrangement::$scene().play(crate::$file::$case);
                 });
-            })+
+            })+)+
         }
     };
 }
