@@ -174,14 +174,18 @@ impl fmt::Debug for Publisher<'_> {
     }
 }
 
-/// Whether a publisher has subscribers.
+/// Whether a publisher has subscribers, or a querier queryables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchingStatus {
     matching: bool,
 }
 
 impl MatchingStatus {
-    /// Whether there is at least one subscriber.
+    pub(crate) fn new(matching: bool) -> MatchingStatus {
+        MatchingStatus { matching }
+    }
+
+    /// Whether there is at least one.
     pub fn matching(&self) -> bool {
         self.matching
     }
