@@ -325,6 +325,11 @@ impl Config {
         Duration::from_micros(self.whole(path).unwrap_or(5_000_000))
     }
 
+    /// How long a query waits for its answers where nothing else is said. Default: 10 s.
+    pub fn query_timeout(&self) -> Duration {
+        Duration::from_millis(self.whole("queries_default_timeout").unwrap_or(10_000))
+    }
+
     /// Whether the node answers for its admin space. Default: no.
     pub fn adminspace_enabled(&self) -> bool {
         self.flag("adminspace/enabled")

@@ -216,6 +216,7 @@ impl ForwardingTable {
             (Relation::PeerToPeer, Some(0)) => {
                 source.final_zero = true;
                 self.generation += 1;
+                self.stir_held();
             }
             (Relation::Upstream, Some(id)) => self.finalise(face, id, actions),
             _ => source.counters.misplaced += 1,

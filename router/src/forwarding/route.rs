@@ -120,7 +120,7 @@ impl ForwardingTable {
     }
 
     /// Whether messages from `source` may go to `face` at all.
-    fn reaches(&self, source: &Face, face: &Face) -> bool {
+    pub(super) fn reaches(&self, source: &Face, face: &Face) -> bool {
         let relayed = source.relation == Relation::Served && face.relation == Relation::Served;
         source.relation.flows_to(face.relation)
             && (source.id != face.id || face.info.kind == FaceKind::Local)
@@ -137,7 +137,9 @@ impl ForwardingTable {
     ) -> bool {
         match face.relation {
             Relation::PeerToPeer => !face.final_zero,
-            Relation::Upstream => !self.upstream_knows(source, face, key, publisher),
+            Relation::Upstream => {
+                !self.upstream_knows(source, face, (Kind::Subscriber, key), publisher)
+            }
             _ => false,
         }
     }

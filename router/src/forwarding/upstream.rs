@@ -51,7 +51,8 @@ pub enum Deadline {
 
 impl ForwardingTable {
     /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within 10 s
-    /// counts as having ended it. The 10 s of an interest begin with the first call after it was sent.
+    /// counts as having ended it. The 10 s of an interest begin with the first call after it was sent. Ends questions whose
+    /// time is over; if there are many, some are left to the next call.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let mut overdue = Vec::new();
         for (asked, deadline) in &mut self.unanswered {
@@ -64,13 +65,17 @@ impl ForwardingTable {
         for (face, id) in overdue {
             self.finalise(face, id, actions);
         }
+        self.expire_absent(now);
+        self.expire_questions(now);
     }
 
     /// When [`expire`](Self::expire) has something to do; `None` if nothing is waited for.
     pub fn next_deadline(&self) -> Option<Deadline> {
-        let deadlines = self.unanswered.values();
-        deadlines
-            .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At))
+        let answers = self.unanswered.values();
+        let answers = answers.map(|deadline| deadline.map_or(Deadline::Now, Deadline::At));
+        let questions = [self.question_deadline(), self.absence_deadline()];
+        answers
+            .chain(questions.into_iter().flatten().map(Deadline::At))
             .min()
     }
 
@@ -150,14 +155,14 @@ impl ForwardingTable {
         self.relays.retain(|_, (other, _)| *other != asker);
     }
 
-    /// A publisher of the session: from now on the gateways say whether anybody subscribes.
+    /// A publisher or querier of the session: from now on the gateways say whether anybody subscribes, or answers.
     pub(super) fn add_publisher(
         &mut self,
         publisher: (FaceId, u32),
-        key: Arc<str>,
+        (kind, key): (Kind, Arc<str>),
         actions: &mut Vec<Action>,
     ) {
-        let options = InterestOptions::KEYEXPRS | InterestOptions::SUBSCRIBERS;
+        let options = InterestOptions::KEYEXPRS | kind.option();
         let key = (InterestMode::CurrentFuture, options, Some(key));
         let want = self.find_or_add_want(key, actions);
         if let Some(found) = self.wants.get_mut(want) {
@@ -209,6 +214,7 @@ impl ForwardingTable {
             asked.finalised = true;
         }
         self.generation += 1;
+        self.stir_held();
         self.answer_waiting(want, actions);
     }
 
@@ -248,12 +254,13 @@ impl ForwardingTable {
             || self.wants_tree.any(key, &mut |want| wants(want))
     }
 
-    /// Whether the subscribers behind gateway `face` that a message on `key` would reach are known.
+    /// Whether the subscribers, or queryables, behind gateway `face` that a message on `key` would reach are known.
+    /// `publisher` is the session's publisher, or querier, that it comes from.
     pub(super) fn upstream_knows(
         &self,
         source: &Face,
         face: &Face,
-        key: &str,
+        (kind, key): (Kind, &str),
         publisher: Option<u32>,
     ) -> bool {
         let finalised = |want: &u32| {
@@ -271,7 +278,7 @@ impl ForwardingTable {
             finalised(want)
                 && found.is_some_and(|found| {
                     found.key.0 == InterestMode::CurrentFuture
-                        && found.key.1.contains(InterestOptions::SUBSCRIBERS)
+                        && found.key.1.contains(kind.option())
                 })
         })
     }

@@ -62,9 +62,11 @@ impl Node {
         let listening = std::mem::take(&mut state.listening);
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
+        let queries = std::mem::take(&mut state.queries);
         drop(state);
         // Users' closures may go with these, so no lock is held.
         drop((listening, sinks, undeclared));
+        queries.close();
         for outbox in outboxes {
             outbox.close(reason::GENERIC);
         }

@@ -7,7 +7,7 @@ use std::{
     future::{Future, poll_fn},
     pin::pin,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
@@ -34,6 +34,7 @@ use crate::{
 
 use super::{
     DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
+    asking::{After, Queries},
     dials::Dials,
     key_cache::KeyCache,
     route::{Hop, Route},
@@ -57,6 +58,7 @@ pub(super) struct State {
     /// Who is connected, or admitted and about to be (`None`).
     pub(super) neighbours: HashMap<ZenohId, Option<FaceId>>,
     pub(super) sinks: HashMap<u32, Sink>,
+    pub(super) queries: Queries,
     pub(super) undeclared: KeyCache,
     pub(super) actions: Vec<Action>,
     /// A task forgets what neighbours that are gone had declared.
@@ -87,6 +89,10 @@ pub(super) struct Shared {
     next_id: AtomicU32,
     /// Told whenever a connection comes or goes, and on close.
     pub(super) changed: Event,
+    /// Wakes the task that looks after what is overdue, earlier than it meant to.
+    pub(super) hurry: Arc<Event>,
+    /// The node itself, for what outlives the call that makes it.
+    pub(super) this: Weak<Shared>,
 }
 
 /// Bytes that are an encoded message already.
@@ -99,7 +105,12 @@ impl Encode for Encoded<'_> {
 }
 
 impl Shared {
-    pub(super) fn new(identity: (ZenohId, WhatAmI), config: Config, runtime: AnyRuntime) -> Self {
+    pub(super) fn new(
+        identity: (ZenohId, WhatAmI),
+        config: Config,
+        runtime: AnyRuntime,
+        this: Weak<Shared>,
+    ) -> Self {
         let (zid, role) = identity;
         let mut table = ForwardingTable::new(zid, role);
         let mut actions = Vec::new();
@@ -109,12 +120,16 @@ impl Shared {
             kind: crate::forwarding::FaceKind::Local,
         };
         let local = table.add_face(info, &mut actions);
+        if role != WhatAmI::Router && config.adminspace_enabled() {
+            table.add_admin_space();
+        }
         let generation = AtomicU64::new(table.generation());
         let state = State {
             table,
             faces: HashMap::new(),
             neighbours: HashMap::new(),
             sinks: HashMap::new(),
+            queries: Queries::default(),
             undeclared: KeyCache::default(),
             actions,
             sweeping: false,
@@ -136,6 +151,8 @@ impl Shared {
             origin: Origin::here(),
             next_id: AtomicU32::new(1),
             changed: Event::new(),
+            hurry: Arc::new(Event::new()),
+            this,
         }
     }
 
@@ -179,16 +196,21 @@ impl Shared {
 
     /// Changes the table and carries out what it asks for, in the order it asks.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut result = None;
+        let after = self.change(|state, _| result = Some(change(state)));
+        after.finish();
+        result.expect("a change is made once")
+    }
+
+    /// The same, leaving what is to be done without the lock to the caller.
+    pub(super) fn change(&self, change: impl FnOnce(&mut State, &mut After)) -> After {
+        let mut after = After::default();
         let mut state = self.state.lock();
-        let result = change(&mut state);
-        let touched = self.carry_out(&mut state);
-        let notes = state.table.take_notes();
-        drop(state);
-        for outbox in touched {
-            outbox.flush();
-        }
-        log(notes);
-        result
+        change(&mut state, &mut after);
+        after.touched.extend(self.carry_out(&mut state));
+        self.settle_questions(&mut state, &mut after);
+        after.notes = state.table.take_notes();
+        after
     }
 
     /// Queues the table's messages while the lock keeps them in order; they are written after it is gone.
