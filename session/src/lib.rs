@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #![forbid(unsafe_code)]
 
-//! Publish/subscribe over the Zenoh 1.x protocol, on the runtime you already have.
+//! Publish/subscribe and queries over the Zenoh 1.x protocol, on the runtime you already have.
 //!
 //! A [`Session`] is a node: it listens, connects to peers and routers (this project's or the reference's), publishes
-//! values on keys such as `building/3/temperature`, and receives what others publish.
+//! values on keys such as `building/3/temperature`, receives what others publish, asks them and [answers](query).
 //!
 //! # The smallest program
 //! ```
@@ -93,8 +93,12 @@
 //! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`] |
 //! | `session.close()` | the same; plus `.timeout(..)` |
 //! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |
+//! | `session.get(..)`, `.declare_queryable(..)`, `.declare_querier(..)`, `query.reply(..)` | the same; plus [`on_end`](query::SessionGetBuilder::on_end), and an error reply for a link that is lost |
+//! | `allowed_destination`, `allowed_origin`, `callback_mut` | not yet |
 
 pub mod bytes;
+mod calls;
+pub mod cancellation;
 mod connections;
 mod encoding;
 mod error;
@@ -105,6 +109,7 @@ pub mod matching;
 mod publication;
 mod publisher;
 mod put;
+pub mod query;
 pub mod sample;
 pub mod scouting;
 pub mod session;

@@ -355,6 +355,11 @@ impl Config {
         self.value("metadata").to_string()
     }
 
+    /// How long a query waits for its answers where nothing else is said. Default: 10 s.
+    pub fn query_timeout(&self) -> Duration {
+        Duration::from_millis(self.whole("queries_default_timeout").unwrap_or(10_000))
+    }
+
     /// Whether the node answers for its admin space. Default: no.
     pub fn adminspace_enabled(&self) -> bool {
         self.flag("adminspace/enabled")

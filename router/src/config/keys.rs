@@ -254,12 +254,7 @@ pub const ROWS: &[Key] = &[
         Full,
     ),
     key("timestamping/drop_future_timestamp", Bool, "false", Full),
-    key(
-        "queries_default_timeout",
-        COUNT,
-        "10000",
-        Not("queries are not supported yet"),
-    ),
+    key("queries_default_timeout", COUNT, "10000", Full),
     // Routing.
     key(
         "routing/router/peers_failover_brokering",

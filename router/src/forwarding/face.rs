@@ -15,6 +15,7 @@ use super::interest::{Group, Kept};
 use super::key_tree::KeyTree;
 use super::limits::{BadKey, FaceCounters, Limits};
 use super::policy::Relation;
+use super::query::FaceQuestions;
 use super::upstream::Asked;
 use super::{FaceId, FaceInfo};
 
@@ -58,9 +59,13 @@ pub(super) struct Face {
     pub(super) neighbours: HashSet<ZenohId>,
     /// Bytes of the keys it declared.
     pub(super) key_bytes: usize,
+    /// The open questions that it asked, and is asked.
+    pub(super) questions: FaceQuestions,
     pub(super) counters: FaceCounters,
     /// There was a note that one of its keys cannot be used.
     noted_bad_key: bool,
+    /// There was a note that it asks too much.
+    noted_refused: bool,
 }
 
 /// What a face knows of an entity.
@@ -93,8 +98,10 @@ impl Face {
             known_nodes: HashMap::new(),
             neighbours: HashSet::new(),
             key_bytes: 0,
+            questions: FaceQuestions::default(),
             counters: FaceCounters::default(),
             noted_bad_key: false,
+            noted_refused: false,
         }
     }
 
@@ -131,6 +138,18 @@ impl Face {
         let first = !std::mem::replace(&mut self.noted_bad_key, true);
         first.then(|| {
             format!("what {zid} sends on a key is ignored: {bad}; more of this is only counted")
+        })
+    }
+
+    /// What whoever runs this node should read of the first question of this neighbour that is one too many; the others
+    /// are only counted.
+    pub(super) fn note_of_refused_question(&mut self, limit: usize) -> Option<String> {
+        let zid = self.info.zid;
+        let first = !std::mem::replace(&mut self.noted_refused, true);
+        first.then(|| {
+            format!(
+                "{zid} has {limit} open questions (questions_max): more end at once without an answer, and are only counted"
+            )
         })
     }
 

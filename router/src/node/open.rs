@@ -3,7 +3,10 @@
 //! Opening a node: runtime, listeners, first connections.
 
 use std::{
+    future::{Future, poll_fn},
+    pin::pin,
     sync::Arc,
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -48,7 +51,9 @@ impl Node {
         let runtime = start_runtime(&config)?;
         let role = config.mode();
         let node = Node {
-            shared: Arc::new(Shared::new((zid, role), (config, options), runtime)),
+            shared: Arc::new_cyclic(|this| {
+                Shared::new((zid, role), (config, options), runtime, this.clone())
+            }),
         };
         let opened = node.start().await;
         if opened.is_err() {
@@ -62,13 +67,14 @@ impl Node {
         self.listen().await?;
         let shared = &self.shared;
         let node = Arc::downgrade(shared);
-        let ticks = shared.runtime.clone();
+        let (ticks, hurry) = (shared.runtime.clone(), Arc::clone(&shared.hurry));
         shared.runtime.spawn("zonda-clock", move || async move {
             while let Some(shared) = node.upgrade().filter(|shared| !shared.is_closed()) {
-                shared.expire();
+                let hurried = hurry.listen();
+                let next = shared.expire();
                 Shared::discover_on(&shared);
                 drop(shared);
-                ticks.sleep_until(Instant::now() + LOOK_AFTER).await;
+                first(ticks.sleep_until(next), hurried).await;
             }
         });
         Shared::start_scouting(shared);
@@ -165,8 +171,8 @@ impl Node {
 }
 
 impl Shared {
-    /// Gives up on answers that are overdue.
-    fn expire(&self) {
+    /// Gives up on answers that are overdue; tells when to do so again.
+    fn expire(&self) -> Instant {
         let now = Instant::now();
         let due = |deadline| match deadline {
             Deadline::Now => true,
@@ -176,8 +182,19 @@ impl Shared {
             if state.table.next_deadline().is_some_and(due) {
                 state.table.expire(now, &mut state.actions);
             }
-        });
+            state.queries.set_alarm(now + LOOK_AFTER, &state.table)
+        })
     }
+}
+
+/// Waits for whichever comes first.
+async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| match one.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => other.as_mut().poll(context),
+    })
+    .await;
 }
 
 fn start_runtime(config: &Config) -> Result<AnyRuntime, OpenError> {
