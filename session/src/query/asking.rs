@@ -8,8 +8,8 @@ use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use parking_lot::Mutex;
-use zonda_codec::{KeyExpr, ZenohId};
-use zonda_router::node::{Answer, AnswerBody, Answers, QuestionEnd};
+use zonda_codec::ZenohId;
+use zonda_router::node::{Answer, Answers, QuestionEnd};
 
 use super::consolidation::{ConsolidationMode, Merging};
 use super::manner::OnEnd;
@@ -73,8 +73,6 @@ impl GetEnd {
 /// A get under way.
 pub(super) struct Asking {
     state: Mutex<State>,
-    /// Replies on other keys are turned away, unless `None`.
-    key: Option<KeyExpr<'static>>,
     /// Replies outlive the call of the handler.
     stores: bool,
     /// Replies are held back.
@@ -109,8 +107,6 @@ pub(super) struct Terms {
     pub callback: Callback<Reply>,
     pub stores: bool,
     pub consolidation: ConsolidationMode,
-    /// Replies on other keys are turned away, unless `None`.
-    pub key: Option<KeyExpr<'static>>,
     pub deadline: Instant,
     pub on_end: Option<OnEnd>,
 }
@@ -130,7 +126,6 @@ impl Asking {
                 ended: None,
                 asker: None,
             }),
-            key: terms.key,
             stores: terms.stores,
             holds: terms.consolidation == ConsolidationMode::Latest,
             deadline: terms.deadline,
@@ -164,22 +159,13 @@ impl Asking {
         self.state.lock().live.is_none()
     }
 
-    /// The reply, if it is one that was asked for.
-    fn read(&self, answer: &Answer<'_>) -> Option<Reply> {
-        let is_sample = matches!(answer.body, AnswerBody::Sample(_));
-        if let Some(key) = &self.key
-            && is_sample
-            && key.as_str() != answer.key.as_str()
-            && !key.intersects(answer.key)
-        {
-            tracing::debug!(key = %answer.key, query = %key, "a reply on a key that was not asked for");
-            return None;
-        }
+    /// The node has seen to it that its key was asked for.
+    fn read(&self, answer: &Answer<'_>) -> Reply {
         let reply = Reply::new(answer);
-        Some(match self.stores || self.holds {
+        match self.stores || self.holds {
             true => reply.before_storing(),
             false => reply,
-        })
+        }
     }
 
     /// Gives the handler a reply. No lock is held; a panic costs this reply only.
@@ -228,9 +214,7 @@ impl Asking {
 
 impl Answers for Asking {
     fn reply(&self, answer: &Answer<'_>) {
-        let Some(reply) = self.read(answer) else {
-            return;
-        };
+        let reply = self.read(answer);
         let mut state = self.state.lock();
         if state.ended.is_some() {
             return;

@@ -11,8 +11,8 @@ use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{Answers, Node, QuerierFace, Question, QuestionEnd, QuestionId};
 
 use super::asking::{Asking, Terms};
-use super::manner::{Manner, Matter, ReplyKeyExpr, manner_setters, matter_setters};
-use super::parameters::{ANY_KEY, Parameters, TIME};
+use super::manner::{Manner, Matter, manner_setters, matter_setters};
+use super::parameters::{Parameters, TIME};
 use super::reply::Reply;
 use super::selector::Selector;
 use crate::bytes::ZBytes;
@@ -177,14 +177,11 @@ impl Inquiry<'_> {
 
     fn begin(&mut self, callback: Callback<Reply>, stores: bool) -> Arc<Asking> {
         self.parameters = self.manner.parameters(std::mem::take(&mut self.parameters));
-        let any_key =
-            self.manner.accept == ReplyKeyExpr::Any || self.parameters.contains_key(ANY_KEY);
         let asks_for_time = self.parameters.contains_key(TIME);
         Arc::new(Asking::new(Terms {
             callback,
             stores,
             consolidation: self.manner.consolidation.resolved(asks_for_time),
-            key: (!any_key).then(|| self.key.clone().into_owned()),
             deadline: Instant::now() + self.timeout(),
             on_end: self.matter.on_end.take(),
         }))

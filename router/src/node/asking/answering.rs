@@ -65,6 +65,8 @@ struct Query {
     consolidation: Consolidation,
     qos: Qos,
     any_key: bool,
+    /// Until when the asker waits.
+    deadline: Instant,
 }
 
 impl Drop for Query {
@@ -88,6 +90,13 @@ impl std::fmt::Debug for IncomingQuery {
     }
 }
 
+/// So much later; a day if that cannot be said.
+fn after(timeout: Duration) -> Instant {
+    let now = Instant::now();
+    let day = || now + Duration::from_secs(86_400);
+    now.checked_add(timeout).unwrap_or_else(day)
+}
+
 impl IncomingQuery {
     /// A question of this node's own session.
     pub(super) fn of_session(
@@ -109,6 +118,7 @@ impl IncomingQuery {
             consolidation: question.consolidation,
             qos: question.qos,
             any_key: accepts_any_key(question.parameters),
+            deadline: after(question.timeout),
         };
         IncomingQuery {
             query: Arc::new(query),
@@ -123,6 +133,9 @@ impl IncomingQuery {
         block: &ZSlice,
     ) -> Self {
         let asked = &request.body;
+        let timeout = request
+            .timeout
+            .unwrap_or_else(|| node.config.query_timeout());
         let query = Query {
             node,
             branch,
@@ -137,6 +150,7 @@ impl IncomingQuery {
             consolidation: asked.consolidation,
             qos: request.qos,
             any_key: accepts_any_key(asked.parameters),
+            deadline: after(timeout),
         };
         IncomingQuery {
             query: Arc::new(query),
@@ -178,6 +192,12 @@ impl IncomingQuery {
     #[must_use]
     pub fn source_info(&self) -> Option<SourceInfo> {
         self.query.source_info
+    }
+
+    /// Until when the asker waits for answers.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.query.deadline
     }
 
     /// Which queryables are asked.
