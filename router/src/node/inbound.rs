@@ -28,7 +28,7 @@ use crate::{forwarding::FaceId, hlc::Hlc};
 
 use super::{
     Delivery, Opened,
-    asking::{After, Call, OpenQuestion},
+    asking::{After, OpenQuestion},
     publish::call,
     route::{Hop, Route, RouteCache},
     run::Alike,
