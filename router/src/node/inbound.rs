@@ -496,7 +496,7 @@ impl Inbound {
                 tracing::warn!(
                     "a peer took nothing for {limit:?} while messages that must not be dropped wait for it: closing its link"
                 );
-                outbox.abort();
+                outbox.give_up();
                 return;
             }
         }
