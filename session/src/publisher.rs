@@ -8,7 +8,9 @@ use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
 use std::time::Duration;
 
-use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, Reliability};
+use zonda_codec::{
+    CongestionControl, EntityGlobalId, KeyExpr, KeyExprError, Priority, Reliability,
+};
 use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherFace};
 
 use crate::bytes::{Encoding, ZBytes};
@@ -123,6 +125,22 @@ impl<'a> Publisher<'a> {
     pub async fn put_async(&self, payload: impl Into<ZBytes>) -> Result<Outcome, PublishError> {
         let put = self.put(payload);
         put.await
+    }
+
+    /// Its id, as [`SourceInfo`](crate::sample::SourceInfo) names it.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// use zonda::sample::SourceInfo;
+    ///
+    /// let publisher = session.declare_publisher("demo/key").wait()?;
+    /// let number = 1; // counted by whoever publishes
+    /// publisher.put("value").source_info(SourceInfo::new(publisher.id(), number)).wait()?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn id(&self) -> EntityGlobalId {
+        self.face.id()
     }
 
     /// The key.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
-use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Delivery, Node, Opened, Receive, Sink, SubscriberId};
 
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
@@ -145,6 +145,14 @@ pub struct Subscriber<H = FifoChannelHandler<Sample>> {
 }
 
 impl<H> Subscriber<H> {
+    /// Its id.
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.entry.node.zid(),
+            eid: self.entry.id.0,
+        }
+    }
+
     /// The key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         &self.entry.key

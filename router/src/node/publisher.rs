@@ -12,7 +12,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use zonda_codec::KeyExpr;
+use zonda_codec::{EntityGlobalId, KeyExpr};
 
 use super::{
     DeclareError, Outcome, Passing, Plain, Publication, PublishError, Wait, plain::Heads,
@@ -190,6 +190,15 @@ impl PublisherFace {
     ) -> Result<Outcome, PublishError> {
         let route = self.renewed();
         self.shared.dispatch_async(&route, publication, limit).await
+    }
+
+    /// Its id among all entities.
+    #[must_use]
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.shared.zid,
+            eid: self.id,
+        }
     }
 
     /// Whether any subscriber is known that a message would reach.
