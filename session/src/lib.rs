@@ -86,6 +86,7 @@ mod connections;
 mod encoding;
 mod error;
 pub mod handlers;
+mod namespace;
 mod publication;
 mod publisher;
 mod put;

@@ -47,7 +47,10 @@ impl<'b> Wait for PublisherBuilder<'_, 'b> {
     fn wait(self) -> Self::To {
         let key = self.key?;
         Ok(Publisher {
-            face: self.session.node().declare_publisher(&key)?,
+            face: self
+                .session
+                .node()
+                .declare_publisher(&self.session.outgoing(&key)?)?,
             key,
             encoding: self.encoding,
             service: self.service,

@@ -17,6 +17,7 @@ use zonda_router::node::{CloseError, LinkStatus, Node, OpenError};
 use crate::bytes::{Encoding, ZBytes};
 use crate::config::{Config, Locator};
 use crate::handlers::DefaultHandler;
+use crate::namespace::Namespace;
 use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
@@ -88,10 +89,12 @@ impl IntoFuture for OpenBuilder {
                 tracing::warn!("configuration: {warning}");
             }
             let publish_limit = config.wait_before_close();
+            let namespace = config.namespace().map(|key| Arc::new(Namespace::new(key)));
             let node = Node::open(config).await?;
             Ok(Session(Arc::new(Shared {
                 node,
                 publish_limit,
+                namespace,
                 subscribers: Arc::default(),
             })))
         })
@@ -110,6 +113,7 @@ struct Shared {
     node: Node,
     /// How long a `Block` publication may wait, unless it says otherwise.
     publish_limit: Duration,
+    namespace: Option<Arc<Namespace>>,
     subscribers: Arc<Registry>,
 }
 
@@ -244,6 +248,10 @@ impl Session {
 
     pub(crate) fn subscribers(&self) -> &Arc<Registry> {
         &self.0.subscribers
+    }
+
+    pub(crate) fn namespace(&self) -> Option<&Arc<Namespace>> {
+        self.0.namespace.as_ref()
     }
 
     pub(crate) fn publish_limit(&self) -> Duration {

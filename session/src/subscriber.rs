@@ -17,6 +17,7 @@ use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Delivery, Node, Opened, Receive, Sink, SubscriberId};
 
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::namespace::Namespace;
 use crate::sample::Sample;
 use crate::session::Session;
 use crate::wait::{Done, Wait};
@@ -67,9 +68,13 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
         let node = self.session.node().clone();
         let registry = self.session.subscribers().clone();
         let (callback, handler) = self.handler.into_handler();
+        let callback = match self.session.namespace() {
+            None => callback,
+            Some(namespace) => below(Arc::clone(namespace), callback),
+        };
         let calls = Calls::new(callback, H::STORES);
         let sink: Sink = calls.clone();
-        let id = node.declare_subscriber(&key, sink)?;
+        let id = node.declare_subscriber(&self.session.outgoing(&key)?, sink)?;
         registry.insert(id, &calls);
         if node.is_closed() {
             // The close may have looked at the registry before this subscriber was in it.
@@ -222,6 +227,15 @@ impl Drop for Entry {
             self.node.undeclare_subscriber(self.id);
         }
     }
+}
+
+/// The callback, given samples with their keys below the namespace.
+fn below(namespace: Arc<Namespace>, callback: Callback<Sample>) -> Callback<Sample> {
+    Callback::new(move |sample: Sample| {
+        if let Some(key) = namespace.incoming(sample.key_expr()) {
+            callback.call(sample.renamed(key));
+        }
+    })
 }
 
 /// What a subscriber and the node share: the callback, until the end.
