@@ -50,7 +50,7 @@ impl<'b> Wait for PublisherBuilder<'_, 'b> {
             face: self
                 .session
                 .node()
-                .declare_publisher(&self.session.outgoing(&key)?)?,
+                .declare_publisher(&*self.session.outgoing(&key)?)?,
             key,
             encoding: self.encoding,
             service: self.service,

@@ -44,7 +44,7 @@ impl SessionPutBuilder<'_, '_> {
         let (session, key) = (self.session, self.key?);
         session
             .node()
-            .publish(&session.outgoing(&key)?, &self.message.view()?, limit)
+            .publish(&*session.outgoing(&key)?, &self.message.view()?, limit)
     }
 }
 
@@ -80,7 +80,7 @@ impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
             let key = key?;
             let publishing = session
                 .node()
-                .publish_async(&session.outgoing(&key)?, &message.view()?, message.limit)
+                .publish_async(&*session.outgoing(&key)?, &message.view()?, message.limit)
                 .await;
             forgive_drop(publishing)
         })

@@ -74,7 +74,7 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
         };
         let calls = Calls::new(callback, H::STORES);
         let sink: Sink = calls.clone();
-        let id = node.declare_subscriber(&self.session.outgoing(&key)?, sink)?;
+        let id = node.declare_subscriber(&*self.session.outgoing(&key)?, sink)?;
         registry.insert(id, &calls);
         if node.is_closed() {
             // The close may have looked at the registry before this subscriber was in it.

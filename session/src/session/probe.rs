@@ -16,6 +16,7 @@ impl Session {
         Session(Arc::new(Shared {
             node,
             publish_limit: Duration::from_secs(5),
+            namespace: None,
             subscribers: Arc::default(),
         }))
     }
