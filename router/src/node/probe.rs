@@ -56,6 +56,7 @@ impl Node {
             local: place(socket.local_addr()?)?,
             remote: place(socket.peer_addr()?)?,
             sent: Default::default(),
+            priorities: Vec::new(),
             ignored: Default::default(),
         };
         let direct = DirectSocket::beside(socket)?;

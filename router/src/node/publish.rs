@@ -14,7 +14,7 @@ use zonda_codec::{
 };
 use zonda_transport::{
     outbox::Refused,
-    protocol::tx::{Outgoing, Tail},
+    protocol::tx::{Outgoing, Pushed, Tail},
 };
 
 use super::{
@@ -99,11 +99,28 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        let pushed = match qos.congestion_control() {
-            CongestionControl::BlockFirst => hop.outbox.push_first(qos.priority(), &message)?,
-            _ => hop.outbox.push(qos.priority(), &message)?,
+        let pushed = match hop.outbox.push(qos.priority(), &message) {
+            Ok(pushed) => pushed,
+            Err(refused) => self.second_chance(hop, refused, &message)?,
         };
         Ok(hop.outbox.settle(pushed, qos.is_express()))
+    }
+
+    /// Under `BlockFirst` one message is queued although the queue is full.
+    #[cold]
+    fn second_chance(
+        &self,
+        hop: &Hop,
+        refused: Refused,
+        message: &Outgoing<'_, Head<'_>>,
+    ) -> Result<Pushed, Refused> {
+        let qos = self.publication.qos;
+        match (refused, qos.congestion_control()) {
+            (Refused::Full, CongestionControl::BlockFirst) => {
+                hop.outbox.push_first(qos.priority(), message)
+            }
+            _ => Err(refused),
+        }
     }
 
     /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
