@@ -149,6 +149,10 @@ impl Outbox {
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
     ) -> bool {
         loop {
+            // Nothing is written behind the end, so that what was lost by it can be counted.
+            if self.is_closed() {
+                return false;
+            }
             let all = self.gather(transmit, free);
             if transmit.is_empty() {
                 return true;

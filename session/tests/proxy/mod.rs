@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A way between two sessions that can be held up and cut.
+
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+/// Whether the way to the listening session is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gate {
+    Open,
+    Held,
+    Cut,
+}
+
+/// Passes one connection on.
+pub struct Proxy {
+    address: SocketAddr,
+    gate: Arc<(Mutex<Gate>, Condvar)>,
+    ends: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Proxy {
+    /// A proxy before `target`, for one connection.
+    pub fn before(target: &str) -> Proxy {
+        let target = target.trim_start_matches("tcp/").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let proxy = Proxy {
+            address: listener.local_addr().unwrap(),
+            gate: Arc::new((Mutex::new(Gate::Open), Condvar::new())),
+            ends: Arc::default(),
+        };
+        let (gate, ends) = (proxy.gate.clone(), proxy.ends.clone());
+        thread::spawn(move || {
+            let (near, _) = listener.accept().unwrap();
+            let far = TcpStream::connect(target).unwrap();
+            for end in [&near, &far] {
+                end.set_nodelay(true).unwrap();
+                ends.lock().unwrap().push(end.try_clone().unwrap());
+            }
+            let back = (far.try_clone().unwrap(), near.try_clone().unwrap());
+            thread::spawn(move || pass(back.0, back.1, || true));
+            pass(near, far, || {
+                let (state, changed) = &*gate;
+                let held = |gate: &mut Gate| *gate == Gate::Held;
+                let state = changed.wait_while(state.lock().unwrap(), held).unwrap();
+                *state == Gate::Open
+            });
+        });
+        proxy
+    }
+
+    /// Where to connect to.
+    pub fn endpoint(&self) -> String {
+        format!("tcp/{}", self.address)
+    }
+
+    /// Lets nothing more through to the listening session, which goes on to be heard.
+    pub fn hold(&self) {
+        self.set(Gate::Held);
+    }
+
+    /// Lets through what was held up, and what comes.
+    pub fn release(&self) {
+        self.set(Gate::Open);
+    }
+
+    /// Cuts the connection.
+    pub fn cut(&self) {
+        self.set(Gate::Cut);
+        for end in self.ends.lock().unwrap().drain(..) {
+            // one that is gone already needs no cut
+            let _ = end.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn set(&self, gate: Gate) {
+        *self.gate.0.lock().unwrap() = gate;
+        self.gate.1.notify_all();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.cut();
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn() -> bool) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        if !may_pass() || to.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+    let _ = from.shutdown(Shutdown::Both);
+}
