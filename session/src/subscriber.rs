@@ -258,7 +258,13 @@ impl Calls {
     /// No call begins any more. The closure is dropped here, or when the burst is over that uses it now.
     fn end(&self) {
         self.tally.ended.store(true, Ordering::Release);
-        drop(self.opened.swap(None));
+        let opened = self.opened.swap(None);
+        // A panic here is the user's. It must not keep others from being ended, or a session from being closed.
+        if catch_unwind(AssertUnwindSafe(|| drop(opened))).is_err() {
+            tracing::error!(
+                "what belonged to a subscriber's callback panicked while it was dropped"
+            );
+        }
     }
 }
 

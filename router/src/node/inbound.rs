@@ -28,7 +28,7 @@ use crate::{forwarding::FaceId, hlc::Hlc};
 
 use super::{
     Delivery, Opened,
-    publish::call,
+    publish::{call, let_go},
     route::{Hop, Route, RouteCache},
     run::Alike,
     shared::{Shared, State, log, ntp64_now},
@@ -100,7 +100,7 @@ impl Burst {
 
     /// Lets go of the subscribers. Also needed before a route may be dropped: another could get its address.
     fn close(&mut self) {
-        self.opened.clear();
+        let_go(&mut self.opened);
         self.opened_for = 0;
     }
 

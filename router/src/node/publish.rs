@@ -408,7 +408,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
         ts_stack: None,
         body,
     };
-    let opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
+    let mut opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
     call(
         &opened,
         &Delivery {
@@ -418,6 +418,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
             reliability: publication.reliability,
         },
     );
+    let_go(&mut opened);
 }
 
 /// Calls every subscriber; one that panics ends neither the others nor the caller.
@@ -430,5 +431,12 @@ pub(super) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
                 delivery.key
             );
         }
+    }
+}
+
+/// Lets go of subscribers. What belongs to a user may be dropped with them; if that panics, it harms nobody else.
+pub(super) fn let_go(subscribers: &mut Vec<Opened>) {
+    if catch_unwind(AssertUnwindSafe(|| subscribers.clear())).is_err() {
+        tracing::error!("what belonged to a subscriber's callback panicked while it was dropped");
     }
 }
