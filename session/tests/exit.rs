@@ -177,7 +177,7 @@ fn a_session_is_used_and_closed_while_a_thread_ends() {
 /// A session with full queues before a peer that takes nothing.
 fn before_a_black_hole(kind: RuntimeKind) -> (Session, Session, Proxy) {
     let peer = alone();
-    let proxy = Proxy::before(&peer.info().locators().remove(0).to_string());
+    let proxy = Proxy::before(peer.info().locators().remove(0).as_ref());
     let config = Config::peer().with_runtime(kind).listen([] as [&str; 0]);
     let session = zonda::open(config.connect([&proxy.endpoint()]))
         .wait()

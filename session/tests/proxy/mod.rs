@@ -22,7 +22,12 @@ pub struct Proxy {
     address: SocketAddr,
     gate: Arc<(Mutex<Gate>, Condvar)>,
     ends: Arc<Mutex<Vec<TcpStream>>>,
+    /// What came for the listening session, up to [`SEEN_BYTES_MAX`].
+    seen: Arc<Mutex<Vec<u8>>>,
 }
+
+/// How much of a stream is kept to be looked at.
+const SEEN_BYTES_MAX: usize = 1 << 20;
 
 impl Proxy {
     /// A proxy before `target`, for one connection.
@@ -33,8 +38,9 @@ impl Proxy {
             address: listener.local_addr().unwrap(),
             gate: Arc::new((Mutex::new(Gate::Open), Condvar::new())),
             ends: Arc::default(),
+            seen: Arc::default(),
         };
-        let (gate, ends) = (proxy.gate.clone(), proxy.ends.clone());
+        let (gate, ends, seen) = (proxy.gate.clone(), proxy.ends.clone(), proxy.seen.clone());
         thread::spawn(move || {
             let (near, _) = listener.accept().unwrap();
             let far = TcpStream::connect(target).unwrap();
@@ -43,8 +49,13 @@ impl Proxy {
                 ends.lock().unwrap().push(end.try_clone().unwrap());
             }
             let back = (far.try_clone().unwrap(), near.try_clone().unwrap());
-            thread::spawn(move || pass(back.0, back.1, || true));
-            pass(near, far, || {
+            thread::spawn(move || pass(back.0, back.1, |_| true));
+            pass(near, far, |bytes| {
+                let mut seen = seen.lock().unwrap();
+                if seen.len() + bytes.len() <= SEEN_BYTES_MAX {
+                    seen.extend_from_slice(bytes);
+                }
+                drop(seen);
                 let (state, changed) = &*gate;
                 let held = |gate: &mut Gate| *gate == Gate::Held;
                 let state = changed.wait_while(state.lock().unwrap(), held).unwrap();
@@ -57,6 +68,22 @@ impl Proxy {
     /// Where to connect to.
     pub fn endpoint(&self) -> String {
         format!("tcp/{}", self.address)
+    }
+
+    /// The batches that came for the listening session, without their length prefixes.
+    pub fn batches(&self) -> Vec<Vec<u8>> {
+        let seen = self.seen.lock().unwrap();
+        let mut batches = Vec::new();
+        let mut left = &seen[..];
+        while let Some((prefix, rest)) = left.split_first_chunk::<2>() {
+            let length = usize::from(u16::from_le_bytes(*prefix));
+            let Some((batch, rest)) = rest.split_at_checked(length) else {
+                break;
+            };
+            batches.push(batch.to_vec());
+            left = rest;
+        }
+        batches
     }
 
     /// Lets nothing more through to the listening session, which goes on to be heard.
@@ -90,10 +117,10 @@ impl Drop for Proxy {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn() -> bool) {
+fn pass(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(&[u8]) -> bool) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
-        if !may_pass() || to.write_all(&buffer[..count]).is_err() {
+        if !may_pass(&buffer[..count]) || to.write_all(&buffer[..count]).is_err() {
             break;
         }
     }
