@@ -7,9 +7,11 @@
 mod auth;
 mod cases;
 mod closing;
+mod compression;
 mod environment;
 mod identity;
 mod ids;
+mod lowlatency;
 mod message;
 mod others;
 mod party;

@@ -116,7 +116,7 @@ impl Sending<'_> {
             Ok(written) => verdict.sent(written),
             Err(Refused::Full) if self.waits() && wait != Wait::Never => slow.push(hop),
             Err(Refused::Full) => verdict.failed(self.refused(hop, None)),
-            Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
+            Err(Refused::TooLong) => verdict.failed(self.too_long(hop)),
             Err(Refused::Closed) => {}
         }
     }
@@ -145,7 +145,7 @@ impl Sending<'_> {
             match self.insist(hop, deadline) {
                 Ok(written) => verdict.sent(written),
                 Err(Refused::Full) => verdict.failed(self.refused(hop, Some(limit))),
-                Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
+                Err(Refused::TooLong) => verdict.failed(self.too_long(hop)),
                 Err(Refused::Closed) => {}
             }
         }
@@ -172,6 +172,22 @@ impl Sending<'_> {
                 hop.outbox.count_dropped();
                 PublishError::Dropped { peer }
             }
+        }
+    }
+
+    /// What it means that no batch can hold the message.
+    #[cold]
+    fn too_long(&self, hop: &Hop) -> PublishError {
+        let publication = self.publication;
+        let size =
+            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        match hop.outbox.message_bytes_max() {
+            Some(limit) => PublishError::TooLargeForLink {
+                peer: hop.zid,
+                size,
+                limit,
+            },
+            None => PublishError::FieldTooLong,
         }
     }
 
@@ -299,13 +315,13 @@ impl Shared {
                 Err(Refused::Full) if sending.waits() => {
                     match self.within(limit, sending.insist_async(hop)).await {
                         Some(Ok(written)) => verdict.sent(written),
-                        Some(Err(Refused::TooLong)) => verdict.failed(PublishError::FieldTooLong),
+                        Some(Err(Refused::TooLong)) => verdict.failed(sending.too_long(hop)),
                         Some(Err(_)) => {}
                         None => verdict.failed(sending.refused(hop, Some(limit))),
                     }
                 }
                 Err(Refused::Full) => verdict.failed(sending.refused(hop, None)),
-                Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
+                Err(Refused::TooLong) => verdict.failed(sending.too_long(hop)),
                 Err(Refused::Closed) => {}
             }
         }

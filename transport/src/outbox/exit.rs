@@ -14,7 +14,7 @@ use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
 use zonda_runtime::{LinkWrite, Runtime};
 
-use crate::driver::Ended;
+use crate::{driver::Ended, protocol::compression::Packer};
 
 use super::{
     MOMENT, Outbox, signal,
@@ -113,14 +113,27 @@ pub(super) struct Exit {
     direct: Option<DirectSocket>,
     transmit: Transmit,
     free: Vec<Box<[u8]>>,
+    /// Where batches may be compressed.
+    packer: Option<Box<Packer>>,
 }
 
 impl Exit {
-    pub(super) fn new(direct: Option<DirectSocket>) -> Self {
+    pub(super) fn new(direct: Option<DirectSocket>, packer: Option<Box<Packer>>) -> Self {
         Self {
             direct,
             transmit: Transmit::default(),
             free: Vec::with_capacity(FREE_MAX),
+            packer,
+        }
+    }
+
+    /// Compresses the batches from the `first` on, which have just come, if the link does that.
+    #[inline]
+    fn pack(&mut self, first: usize, buffer_bytes: usize) {
+        if let Some(packer) = &mut self.packer {
+            self.transmit.pack(first, |batch| {
+                packer.pack(batch, &mut self.free, buffer_bytes)
+            });
         }
     }
 }
@@ -131,7 +144,7 @@ impl Outbox {
     /// What others add meanwhile is not chased: they write themselves, demand it, or leave it to the next tick.
     pub(super) fn write_now(&self, exit: &mut Exit) -> bool {
         loop {
-            let all = self.gather(&mut exit.transmit, &mut exit.free);
+            let all = self.gather(exit);
             if exit.transmit.is_empty() {
                 return true;
             }
@@ -166,7 +179,14 @@ impl Outbox {
 
     /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes. False if there
     /// were more than go into one write.
-    fn gather(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
+    fn gather(&self, exit: &mut Exit) -> bool {
+        let first = exit.transmit.len();
+        let all = self.collect(&mut exit.transmit, &mut exit.free);
+        exit.pack(first, self.batch_bytes);
+        all
+    }
+
+    fn collect(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
         while !transmit.is_full() {
             let ready = self.ready.load(Ordering::SeqCst);
             let index = ready.trailing_zeros() as usize;
@@ -322,7 +342,7 @@ impl Outbox {
         let exit = &mut *exit;
         self.busy.store(true, Ordering::SeqCst);
         self.demand.store(false, Ordering::SeqCst);
-        self.gather(&mut exit.transmit, &mut exit.free);
+        self.gather(exit);
         if exit.transmit.is_empty() {
             self.busy.store(false, Ordering::SeqCst);
             return None;
@@ -334,6 +354,9 @@ impl Outbox {
     pub(crate) fn push_keep_alive(&self) {
         if let Some(mut exit) = self.exit.try_lock() {
             exit.free.clear();
+            if let Some(packer) = &mut exit.packer {
+                packer.trim();
+            }
         }
         for lane in &self.lanes {
             lane.lock().trim();

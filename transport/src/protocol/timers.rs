@@ -20,6 +20,8 @@ pub struct Timers {
     remote_lease: Duration,
     last_sent: Instant,
     last_received: Instant,
+    /// Keep-alives are due whatever else is sent.
+    is_steady: bool,
 }
 
 impl Timers {
@@ -35,7 +37,14 @@ impl Timers {
             remote_lease: lease_remote,
             last_sent: now,
             last_received: now,
+            is_steady: false,
         }
+    }
+
+    /// Makes keep-alives due at each interval, whatever else is sent: what links of bare messages do.
+    #[must_use]
+    pub fn steady(self, is_steady: bool) -> Self {
+        Timers { is_steady, ..self }
     }
 
     /// Bytes came from the peer: whatever they are, they refresh its lease.
@@ -47,7 +56,9 @@ impl Timers {
     /// A batch went out: no keep-alive is due for another interval.
     #[inline]
     pub fn on_sent(&mut self, now: Instant) {
-        self.last_sent = now;
+        if !self.is_steady {
+            self.last_sent = now;
+        }
     }
 
     /// When to call [`handle_timeout`](Timers::handle_timeout) at the latest.
