@@ -216,7 +216,7 @@ impl Connection {
     }
 
     /// The batch or bare message at the front of a stream's bytes and what follows it; `None` if it is not complete.
-    fn split<'b>(&self, bytes: &'b [u8]) -> Result<Option<(&'b [u8], &'b [u8])>, PeerMisbehaved> {
+    fn split<'b>(&self, bytes: &'b [u8]) -> Result<Option<Split<'b>>, PeerMisbehaved> {
         if !self.receiver.framing().is_bare() {
             return Ok(split_batch(bytes));
         }
@@ -261,8 +261,11 @@ impl Connection {
     }
 }
 
+/// What is at the front of a stream's bytes, and what follows it.
+type Split<'b> = (&'b [u8], &'b [u8]);
+
 /// The batch at the front of a stream's bytes and what follows it; `None` if it is not complete.
-fn split_batch(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_batch(bytes: &[u8]) -> Option<Split<'_>> {
     let (prefix, rest) = bytes.split_first_chunk::<2>()?;
     rest.split_at_checked(u16::from_le_bytes(*prefix).into())
 }

@@ -80,3 +80,6 @@ fn put<E: Encode + ?Sized>(
     batch.patch(start, &length.to_le_bytes());
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,3 +98,6 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(Flow::Open)
     }
 }
+
+#[cfg(test)]
+mod tests;
