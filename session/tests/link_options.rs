@@ -128,7 +128,7 @@ fn users_get_in_with_their_password_only() {
             "refused user \"carl\"",
         ),
     ] {
-        let error = client(&router, settings).err().expect("it is refused");
+        let error = client(&router, settings).expect_err("it is refused");
         assert!(error.contains(says) && !error.contains('\n'), "{error}");
         assert!(
             !error.contains("secret") && !error.contains("other"),
@@ -153,7 +153,7 @@ fn a_bad_list_of_users_is_refused_when_the_node_opens() {
         let dictionary = Dictionary::with(&format!("bad-{}", lines.len()), lines);
         let config = Config::peer().listen(["tcp/127.0.0.1:0"]);
         let opened = zonda::open(config.with(DICTIONARY, &dictionary.json())).wait();
-        let error = opened.err().expect("it is refused").to_string();
+        let error = opened.expect_err("it is refused").to_string();
         assert!(
             error.contains(says) && error.contains("dictionary_file"),
             "{error}"
@@ -244,11 +244,7 @@ fn what_does_not_fit_a_bare_message_is_refused_to_the_caller() {
 #[test]
 fn bare_messages_and_priorities_exclude_each_other() {
     let config = Config::peer().with("transport/unicast/lowlatency", "true");
-    let error = zonda::open(config)
-        .wait()
-        .err()
-        .expect("refused")
-        .to_string();
+    let error = zonda::open(config).wait().expect_err("refused").to_string();
     assert!(error.contains("transport/unicast/qos/enabled"), "{error}");
 }
 
