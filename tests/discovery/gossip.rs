@@ -2,6 +2,7 @@
 //! Gossip and autoconnect over loopback: nodes with a common neighbour find each other, and data still comes once.
 
 use zonda::config::Strategy;
+use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 
 use crate::scene::{Tally, are_linked, endpoint, linked, open, peer, router, told, until};
@@ -21,9 +22,17 @@ fn peers_of_one_router_find_each_other_and_data_comes_once() {
     let router = open(told(router()));
     let one = open(beside(&router));
     let tally_there = Tally::of(&one, "all");
+    let probe = open(told(Config::client([endpoint(&router)])));
+    let probing = probe.declare_publisher("all").wait().expect("it is open");
+    until("the router knows the subscriber", || {
+        let Ok(status) = probing.matching_status().wait();
+        status.matching()
+    });
     let other = open(beside(&router));
     let tally_here = Tally::of(&other, "all");
-    let publisher = other.declare_publisher("all").wait().expect("it is open");
+    let publisher = other.declare_publisher("all");
+    let publisher = publisher.congestion_control(CongestionControl::Block);
+    let publisher = publisher.wait().expect("it is open");
     // from before they are linked until after, without a pause
     let mut number = 0u64;
     until("the two are linked", || {
