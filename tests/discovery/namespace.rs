@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 const INSIDE: &str = "ZONDA_TEST_INSIDE";
 
 /// What there is inside.
+#[allow(dead_code, reason = "not every program that includes this needs each")]
 #[derive(Clone, Copy)]
 pub enum Network {
     /// Nothing that is up.

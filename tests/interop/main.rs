@@ -7,9 +7,14 @@
 mod cases;
 mod closing;
 mod environment;
+#[cfg(target_os = "linux")]
+mod gossip;
 mod identity;
 mod ids;
 mod message;
+#[cfg(target_os = "linux")]
+#[path = "../discovery/namespace.rs"]
+mod namespace;
 mod others;
 mod party;
 mod proxy;
@@ -18,6 +23,8 @@ mod restart;
 mod router;
 mod runtimes;
 mod scene;
+#[cfg(target_os = "linux")]
+mod scouting;
 mod stamping;
 mod transport;
 mod wait;

@@ -11,6 +11,7 @@ import hashlib
 import json
 import sys
 import threading
+import time
 
 import zenoh
 
@@ -230,6 +231,23 @@ def do_undeclare_others(command):
     sessions[command["session"]].undeclare(declared.pop())
     for entity in declared:
         entity.undeclare()
+
+
+def do_scout(command):
+    """Looks for nodes until one with the given id answers, with the default configuration; tells all that it heard."""
+    scout = zenoh.scout(what=command["what"])
+    heard, deadline = {}, time.monotonic() + command["seconds"]
+    while command["zid"] not in heard and time.monotonic() < deadline:
+        hello = scout.try_recv()
+        if hello is None:
+            time.sleep(0.005)
+        else:
+            heard[str(hello.zid)] = {
+                "role": str(hello.whatami),
+                "locators": [str(locator) for locator in hello.locators],
+            }
+    scout.stop()
+    return {"heard": heard}
 
 
 def do_hash(command):
