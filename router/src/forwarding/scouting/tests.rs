@@ -176,7 +176,7 @@ proptest! {
         prop_assume!(!host().is_here(elsewhere));
         let told = told(&elsewhere.to_string(), &listening);
         let is_local = |l: &&str| l.starts_with("tcp/127.") || l.starts_with("tcp/[::1]");
-        prop_assert_eq!(told.is_empty(), listening.iter().all(|l| is_local(&l)));
+        prop_assert_eq!(told.is_empty(), listening.iter().all(is_local));
         prop_assert!(told.iter().all(|l| !is_local(&l.as_str())));
         prop_assert!(told.len() <= LOCATORS_MAX);
         let distinct: HashSet<_> = told.iter().collect();
