@@ -11,6 +11,8 @@ mod closing;
 mod compression;
 mod configuration;
 mod environment;
+#[cfg(target_os = "linux")]
+mod gossip;
 mod identity;
 mod ids;
 mod listening;
@@ -18,6 +20,9 @@ mod live_cases;
 mod lowlatency;
 mod matching_cases;
 mod message;
+#[cfg(target_os = "linux")]
+#[path = "../discovery/namespace.rs"]
+mod namespace;
 mod others;
 mod party;
 mod proxy;
@@ -28,6 +33,8 @@ mod restart;
 mod router;
 mod runtimes;
 mod scene;
+#[cfg(target_os = "linux")]
+mod scouting;
 mod stamping;
 mod tokens;
 mod transport;

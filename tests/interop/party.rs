@@ -96,6 +96,7 @@ impl Setup {
             .with_mode(self.role)
             .listen(&self.listen)
             .connect(&self.connect)
+            .with("scouting/multicast/enabled", "false")
             .with("connect/retry/period_init_ms", "50")
             .with("connect/retry/period_max_ms", "200");
         for (key, json) in &self.options {

@@ -35,6 +35,9 @@ pub(super) struct Door(pub(super) Arc<Shared>);
 
 impl Admission for Door {
     fn admit(&self, established: &Established) -> Result<(), u8> {
+        if self.0.prefers_own_link(&established.zid) {
+            return Err(reason::MAX_LINKS);
+        }
         self.0.reserve(established.zid)
     }
 

@@ -81,11 +81,15 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// No pause is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// How long an attempt of one's own is more trusted than a link that is there.
+const PREFERENCE: Duration = Duration::from_millis(500);
+
 #[derive(Debug)]
 struct Candidate {
     whatami: WhatAmI,
     locators: Vec<Locator>,
     failures: u32,
+    /// When the next attempt may be made; of one under way, when it began.
     not_before: Instant,
     state: State,
 }
@@ -171,6 +175,7 @@ impl Candidates {
         for (_, _, zid) in ready {
             if let Some(node) = self.nodes.get_mut(&zid) {
                 node.state = State::UnderWay;
+                node.not_before = now;
                 self.under_way += 1;
                 self.counts.attempts += 1;
                 let locators = node.locators.clone();
@@ -178,6 +183,18 @@ impl Candidates {
             }
         }
         attempts
+    }
+
+    /// Whether a link that this node opens now is to stay rather than one of the same node that comes in: two nodes that
+    /// hear of each other connect to each other at the same time, and the link of the greater id is kept. Data on the
+    /// other one could get lost when it is closed, so it should not come up at all. One's own attempt counts for half a
+    /// second: it may lead nowhere.
+    pub fn prefers_own(&self, zid: &ZenohId, now: Instant) -> bool {
+        let own = self.nodes.get(zid).filter(|_| self.own > *zid);
+        own.is_some_and(|node| {
+            let age = now.saturating_duration_since(node.not_before);
+            node.state == State::UnderWay && age < PREFERENCE
+        })
     }
 
     /// How an attempt ended.
