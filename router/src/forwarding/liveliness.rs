@@ -414,7 +414,7 @@ impl ForwardingTable {
     }
 
     /// The token on exactly this key, if one is alive.
-    fn alive(&self, key: &str) -> Option<u32> {
+    pub(super) fn alive(&self, key: &str) -> Option<u32> {
         self.entities(Kind::Token).tree.get(key).first().copied()
     }
 
