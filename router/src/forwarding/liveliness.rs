@@ -304,8 +304,10 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let limit = self.limits.tokens_max;
-        let question = self.token_listeners.questions.get(&id);
-        if question.is_some_and(|question| question.told.len() >= limit) {
+        let Some(question) = self.token_listeners.questions.get(&id) else {
+            return;
+        };
+        if question.told.len() >= limit {
             if let Some(gateway) = self.face_mut(gateway) {
                 gateway.counters.over_limit += 1;
             }
