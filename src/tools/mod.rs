@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The everyday tools: publish, subscribe, put, delete, and what this node is. Each is a thin face on
+//! The everyday tools: publish, subscribe, put, delete, who is alive, and what this node is. Each is a thin face on
 //! the session API.
 
 mod info;
+mod live;
 mod publish;
 mod put;
 mod subscribe;
 
 pub use info::Info;
+pub use live::Live;
 pub use publish::Publish;
 pub use put::{Delete, Put};
 pub use subscribe::Subscribe;

@@ -6,6 +6,7 @@ mod compare;
 mod curves;
 mod examples;
 mod lat;
+mod live;
 mod perf;
 mod program;
 mod reach;
