@@ -32,21 +32,11 @@ const PEERS_LIMIT: Duration = Duration::from_secs(1);
 const SLICE_LOOKS: usize = 10_000;
 
 /// Those of the session that hear of tokens.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TokenListeners {
     by_id: HashMap<u32, TokenListener>,
     tree: KeyTree<u32>,
     questions: BTreeMap<u32, Question>,
-}
-
-impl Default for TokenListeners {
-    fn default() -> Self {
-        TokenListeners {
-            by_id: HashMap::new(),
-            tree: KeyTree::new(),
-            questions: BTreeMap::new(),
-        }
-    }
 }
 
 #[derive(Debug)]
