@@ -44,6 +44,8 @@ enum Command {
     Delete(tools::Delete),
     /// Show which liveliness tokens come and go, or be alive
     Live(tools::Live),
+    /// Look for routers and peers by multicast
+    Scout(tools::Scout),
     /// Show what this program is and, with -e or -l, whom its node is connected to
     Info(tools::Info),
     /// Measure this machine: throughput, latency, CPU time per message
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Put(put) => put.run(),
         Command::Delete(delete) => delete.run(),
         Command::Live(live) => live.run(),
+        Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
     };
     arguments::finish(result)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags by which a program says how its node connects, the same for every program here.
 
-use std::io;
 use std::path::PathBuf;
+use std::{io, process};
 
 use clap::Args;
 use tracing_subscriber::EnvFilter;
-use zonda::config::{RuntimeKind, WhatAmI};
+use zonda::config::{Flag, RuntimeKind, Sources, WhatAmI};
 use zonda::{Config, OpenError, Session, Wait};
 
-use super::{Failure, values::endpoint};
+use super::{Failure, print, values::endpoint};
 
 /// The help of `--runtime`, with the names that this program knows.
 fn runtime_help() -> String {
@@ -33,12 +33,18 @@ pub struct Connection {
     /// Neither look for others by multicast nor answer those who do
     #[arg(long)]
     pub no_multicast_scouting: bool,
-    /// Configuration file (JSON5); other flags win over it
+    /// Configuration file (JSON5) [default: the one that ZENOH_CONFIG names]; ZONDA_CFG and other flags win over it
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// One configuration value, key/path:json5 (repeatable); wins over everything else
     #[arg(long, value_name = "KEY:VALUE")]
     pub cfg: Vec<String>,
+    /// Tell everything that is wrong with the configuration or has no effect, and exit: 0 if nothing is wrong, else 2
+    #[arg(long)]
+    pub check_config: bool,
+    /// Print each value that takes effect and where it comes from, and exit
+    #[arg(long)]
+    pub print_config: bool,
     /// What the node's tasks run on
     #[arg(long, value_name = "NAME", help = runtime_help())]
     pub runtime: Option<String>,
@@ -58,49 +64,57 @@ impl Connection {
         })
     }
 
-    /// The configuration: the file first, then the flags, then `--cfg`.
+    /// The configuration that results from the file, the environment and the flags. With `--check-config` or
+    /// `--print-config` the program ends here.
     pub fn to_config(&self) -> Result<Config, Failure> {
-        let mut config = match &self.config {
-            Some(file) => Config::from_file(file).map_err(|e| usage("--config", e))?,
-            None => Config::default(),
-        };
-        if let Some(mode) = self.mode {
-            config.set_mode(mode);
+        let sources = self.sources();
+        if self.check_config {
+            let examined = sources.examine();
+            let lines = examined.lines(&[], self.json);
+            lines.iter().for_each(|line| print(format_args!("{line}")));
+            process::exit(if examined.problems.is_empty() { 0 } else { 2 });
         }
-        for (flag, key, endpoints) in [
+        let config = sources.load().map_err(|p| Failure::Usage(p.to_string()))?;
+        if self.print_config {
+            for value in config.effective() {
+                match self.json {
+                    true => print(format_args!("{}", value.to_json())),
+                    false => print(format_args!("{value}")),
+                }
+            }
+            process::exit(0);
+        }
+        Ok(config)
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        let mut flags = Vec::new();
+        if let Some(mode) = self.mode {
+            flags.push(Flag::text("--mode", "mode", mode));
+        }
+        for (name, key, endpoints) in [
             ("--connect", "connect/endpoints", &self.connect),
             ("--listen", "listen/endpoints", &self.listen),
         ] {
             if !endpoints.is_empty() {
-                let list = serde_json::json!(endpoints).to_string();
-                config
-                    .insert_json5(key, &list)
-                    .map_err(|e| usage(flag, e))?;
+                flags.push(Flag::texts(name, key, endpoints));
             }
         }
         if self.no_multicast_scouting {
             let flag = "--no-multicast-scouting";
-            config
-                .insert_json5("scouting/multicast/enabled", "false")
-                .map_err(|e| usage(flag, e))?;
+            flags.push(Flag::new(flag, "scouting/multicast/enabled", "false"));
         }
         if let Some(runtime) = &self.runtime {
-            let name = serde_json::json!(runtime).to_string();
-            config
-                .insert_json5("runtime", &name)
-                .map_err(|e| usage("--runtime", e))?;
+            flags.push(Flag::text("--runtime", "runtime", runtime));
         }
-        for pair in &self.cfg {
-            config
-                .insert_argument(pair)
-                .map_err(|e| usage("--cfg", e))?;
+        Sources {
+            file: self.config.clone(),
+            flags,
+            arguments: &self.cfg,
+            ..Sources::default()
         }
-        Ok(config)
+        .with_environment()
     }
-}
-
-fn usage(flag: &str, error: impl std::fmt::Display) -> Failure {
-    Failure::Usage(format!("{flag}: {error}"))
 }
 
 /// Log lines go to standard error, by `RUST_LOG`.

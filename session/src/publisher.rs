@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, Reliability};
-use zonda_router::node::{DeclareError, Listen, ListenerId, Outcome, PublishError, PublisherFace};
+use zonda_router::node::{
+    DeclareError, Listen, ListenerId, Outcome, PublishError, PublisherCounts, PublisherFace,
+};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::listening::Listeners;
@@ -183,6 +185,22 @@ impl<'a> Publisher<'a> {
     /// ```
     pub fn matching_listener(&self) -> MatchingListenerBuilder<'_> {
         MatchingListenerBuilder::new(&self.face, &self.listeners)
+    }
+
+    /// What became of its messages so far. Messages that were queued for a peer and lost with its link are counted there:
+    /// [`SessionInfo::ended_links`](crate::session::SessionInfo::ended_links).
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let publisher = session.declare_publisher("demo/temperature").wait()?;
+    /// publisher.put("21.5").wait()?;
+    /// let counts = publisher.counters();
+    /// assert_eq!((counts.offered, counts.sent, counts.bytes), (1, 1, 4));
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn counters(&self) -> PublisherCounts {
+        self.face.counters()
     }
 
     /// Undeclares it. The same as dropping it; never blocks and never fails.

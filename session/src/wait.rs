@@ -3,6 +3,7 @@
 //! How operations are carried out: every builder is a future to `.await` and has a blocking [`Wait::wait`].
 
 use std::future::{Future, IntoFuture, Ready, ready};
+use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 
 /// Carries an operation out on the calling thread.
@@ -29,6 +30,65 @@ pub trait Wait {
 
 /// A future behind a pointer, as [`IntoFuture`] of builders needs a type that can be named.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A list that can be used as it is, or waited for as if it were not there yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed<T>(pub(crate) Vec<T>);
+
+impl<T> Deref for Listed<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Listed<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.0
+    }
+}
+
+impl<T> IntoIterator for Listed<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Listed<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl<T> From<Listed<T>> for Vec<T> {
+    fn from(listed: Listed<T>) -> Vec<T> {
+        listed.0
+    }
+}
+
+impl<T> Wait for Listed<T> {
+    type To = std::vec::IntoIter<T>;
+
+    fn wait(self) -> Self::To {
+        self.0.into_iter()
+    }
+}
+
+impl<T> IntoFuture for Listed<T> {
+    type Output = std::vec::IntoIter<T>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.0.into_iter())
+    }
+}
 
 /// The result of an operation that is done already and only looks like one that has to be waited for.
 #[derive(Debug)]

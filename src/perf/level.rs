@@ -90,7 +90,7 @@ impl Door {
     /// Every live link.
     pub fn links(&self) -> Vec<LinkStatus> {
         match self {
-            Door::Session(session) => session.info().links(),
+            Door::Session(session) => session.info().links().into(),
             Door::Node(node) => node.links(),
         }
     }

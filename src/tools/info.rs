@@ -47,6 +47,7 @@ impl Info {
                         "role": l.whatami.to_string(),
                         "local": l.local.to_string(),
                         "remote": l.remote.to_string(),
+                        "options": l.options.names(),
                     })
                 })
                 .collect();

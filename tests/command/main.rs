@@ -3,6 +3,7 @@
 //! what they print and how they end.
 
 mod compare;
+mod configuration;
 mod curves;
 mod examples;
 mod lat;

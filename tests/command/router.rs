@@ -130,26 +130,6 @@ fn the_references_flags_never_stop_it() {
 }
 
 #[test]
-fn the_configuration_can_be_looked_at() {
-    let arguments = [
-        "router",
-        "--check-config",
-        "-l",
-        "tcp/127.0.0.1:7999",
-        "--no-timestamp",
-    ];
-    let ended = run(&zonda(), &arguments);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    let shown: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
-    assert_eq!(shown["mode"], "router");
-    assert_eq!(
-        shown["listen"]["endpoints"],
-        serde_json::json!(["tcp/127.0.0.1:7999"])
-    );
-    assert_eq!(shown["timestamping"]["enabled"], false);
-}
-
-#[test]
 fn a_closed_pipe_ends_it_quietly() {
     let ended = run_unread(&zonda(), &["router", "-l", "tcp/127.0.0.1:0"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));

@@ -305,6 +305,14 @@ impl Party {
         }
     }
 
+    /// Ends it without any goodbye. Ours is of this process and can only close.
+    pub fn crash(&self) {
+        match self {
+            Party::Ours(session) => session.close().wait().expect("it closes"),
+            Party::Theirs(theirs) => theirs.process.kill(),
+        }
+    }
+
     /// Closes it in an orderly way.
     pub fn close(self) {
         match self {
@@ -351,7 +359,7 @@ impl Given {
     }
 }
 
-fn receipt(answer: &Value) -> Receipt {
+pub fn receipt(answer: &Value) -> Receipt {
     Receipt {
         timestamp: answer["timestamp"].as_str().map(str::to_owned),
         source: answer["source"].as_str().expect("a source").to_owned(),
@@ -559,7 +567,7 @@ pub fn linked(session: &Session) -> BTreeSet<String> {
 }
 
 /// Both objects' members in one.
-fn joined(mut one: Value, other: Value) -> Value {
+pub fn joined(mut one: Value, other: Value) -> Value {
     if let (Value::Object(one), Value::Object(other)) = (&mut one, other) {
         one.extend(other);
     }

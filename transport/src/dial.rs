@@ -14,7 +14,9 @@ use zonda_runtime::Runtime;
 pub use backoff::{Backoff, RetryPolicy};
 
 use crate::framing::Exchange;
-use crate::link::{EndpointProblem, HostPort, IoFailure, Link, Protocol, SocketOptions, tcp};
+use crate::link::{
+    EndpointProblem, HostPort, IoFailure, Link, Protocol, SocketBuffers, SocketOptions, tcp,
+};
 use crate::protocol::handshake::{HandshakeError, OpenStep, Opener};
 use crate::protocol::parameters::{Established, LocalParameters};
 
@@ -111,6 +113,8 @@ pub struct DialOptions {
     pub timeout: Duration,
     /// Only the node of this id will do. Default: any.
     pub expected: Option<ZenohId>,
+    /// Sizes of the socket's buffers where the endpoint says none. Default: the system's.
+    pub buffers: SocketBuffers,
 }
 
 impl Default for DialOptions {
@@ -118,6 +122,7 @@ impl Default for DialOptions {
         DialOptions {
             timeout: Duration::from_secs(10),
             expected: None,
+            buffers: SocketBuffers::default(),
         }
     }
 }
@@ -159,7 +164,7 @@ pub async fn open_link_with<R: Runtime>(
 ) -> Result<Link, DialError> {
     let deadline = Instant::now() + options.timeout;
     let connected = match Protocol::of(endpoint) {
-        Ok(Protocol::Tcp) => connect_tcp(runtime, endpoint, deadline, options.timeout).await?,
+        Ok(Protocol::Tcp) => connect_tcp(runtime, endpoint, deadline, options).await?,
         Err(problem) => {
             return Err(DialError::Endpoint {
                 endpoint: endpoint.clone(),
@@ -211,7 +216,7 @@ async fn connect_tcp<R: Runtime>(
     runtime: &R,
     endpoint: &Endpoint,
     deadline: Instant,
-    timeout: Duration,
+    dial: &DialOptions,
 ) -> Result<Connected, DialError> {
     let invalid = |problem| DialError::Endpoint {
         endpoint: endpoint.clone(),
@@ -219,9 +224,11 @@ async fn connect_tcp<R: Runtime>(
     };
     let expired = || DialError::Timeout {
         endpoint: endpoint.clone(),
-        after: timeout,
+        after: dial.timeout,
     };
-    let options = SocketOptions::of(endpoint).map_err(invalid)?;
+    let options = SocketOptions::of(endpoint)
+        .map_err(invalid)?
+        .or(dial.buffers);
     let HostPort { host, port } = HostPort::of(endpoint).map_err(invalid)?;
     let found = runtime
         .timeout_at(deadline, runtime.resolve(host.clone(), port))

@@ -22,7 +22,9 @@ pub use counters::ListenCounts;
 use self::accept::Reception;
 use self::counters::Counters;
 use self::pending::Pending;
-use crate::link::{EndpointProblem, HostPort, IoFailure, Link, Protocol, SocketOptions, tcp};
+use crate::link::{
+    EndpointProblem, HostPort, IoFailure, Link, Protocol, SocketBuffers, SocketOptions, tcp,
+};
 use crate::protocol::handshake::{CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
 
@@ -47,6 +49,12 @@ pub trait Admission: Send + Sync + 'static {
     /// An introduction failed; it is counted and logged already.
     fn failed(&self, remote: Option<SocketAddr>, error: HandshakeError) {
         let _ = (remote, error);
+    }
+
+    /// The same with the endpoint it came in by, as it was given to [`listen`]; what the listener calls.
+    fn failed_at(&self, listener: &Endpoint, remote: Option<SocketAddr>, error: HandshakeError) {
+        let _ = listener;
+        self.failed(remote, error);
     }
 }
 
@@ -119,6 +127,8 @@ pub struct ListenOptions {
     pub pending_max: usize,
     /// How long an introduction may take in all. Default 10 s.
     pub accept_timeout: Duration,
+    /// Sizes of the sockets' buffers where the endpoint says none. Default: the system's.
+    pub buffers: SocketBuffers,
 }
 
 impl Default for ListenOptions {
@@ -126,6 +136,7 @@ impl Default for ListenOptions {
         ListenOptions {
             pending_max: 1024,
             accept_timeout: Duration::from_secs(10),
+            buffers: SocketBuffers::default(),
         }
     }
 }
@@ -234,7 +245,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
     options: ListenOptions,
 ) -> Result<Listening, ListenError> {
     let sockets = match Protocol::of(endpoint) {
-        Ok(Protocol::Tcp) => bind_tcp(runtime, endpoint)?,
+        Ok(Protocol::Tcp) => bind_tcp(runtime, endpoint, options.buffers)?,
         Err(problem) => {
             return Err(ListenError::Endpoint {
                 endpoint: endpoint.clone(),
@@ -314,12 +325,13 @@ fn start<R: Runtime, A: Admission>(
 fn bind_tcp<R: Runtime>(
     runtime: &R,
     endpoint: &Endpoint,
+    buffers: SocketBuffers,
 ) -> Result<Vec<(SocketAddr, TcpListener)>, ListenError> {
     let invalid = |problem| ListenError::Endpoint {
         endpoint: endpoint.clone(),
         problem,
     };
-    let options = SocketOptions::of(endpoint).map_err(invalid)?;
+    let options = SocketOptions::of(endpoint).map_err(invalid)?.or(buffers);
     let host = HostPort::of(endpoint).map_err(invalid)?;
     let addresses = match host.socket_address() {
         Some(address) => vec![address],

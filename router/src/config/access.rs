@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
-use zonda_codec::{Endpoint, Resolution, WhatAmI, ZenohId};
+use zonda_codec::{Endpoint, Priority, Resolution, WhatAmI, ZenohId};
 use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions};
+use zonda_transport::link::SocketBuffers;
 
 use super::json5::{Located, Value};
 use super::{Config, Setting, default_of, keys, value};
@@ -325,6 +326,40 @@ impl Config {
         Duration::from_micros(self.whole(path).unwrap_or(5_000_000))
     }
 
+    /// How many bytes may wait for a peer in this priority, if the number of batches was set.
+    pub fn queue_bytes(&self, priority: Priority) -> Option<usize> {
+        let path = format!("transport/link/tx/queue/size/{}", queue_name(priority));
+        self.is_set(&path)
+            .then(|| self.count(&path) * usize::from(self.batch_size()))
+    }
+
+    /// Sizes of the buffers of TCP sockets. Default: the system's.
+    pub fn tcp_buffers(&self) -> SocketBuffers {
+        let bytes = |name: &str| {
+            let path = format!("transport/link/tcp/{name}");
+            self.whole(&path).and_then(|n| usize::try_from(n).ok())
+        };
+        SocketBuffers {
+            send_bytes: bytes("so_sndbuf"),
+            receive_bytes: bytes("so_rcvbuf"),
+        }
+    }
+
+    /// How long a gateway may take to answer what it was asked to tell. Default: 10 s.
+    pub fn interests_timeout(&self) -> Duration {
+        self.millis("routing/interests/timeout")
+    }
+
+    /// What is said about the node, as JSON. Default: `null`.
+    pub fn metadata(&self) -> String {
+        self.value("metadata").to_string()
+    }
+
+    /// How long a query waits for its answers where nothing else is said. Default: 10 s.
+    pub fn query_timeout(&self) -> Duration {
+        Duration::from_millis(self.whole("queries_default_timeout").unwrap_or(10_000))
+    }
+
     /// Whether the node answers for its admin space. Default: no.
     pub fn adminspace_enabled(&self) -> bool {
         self.flag("adminspace/enabled")
@@ -333,6 +368,16 @@ impl Config {
     /// Whether the admin space may be read. Default: yes.
     pub fn adminspace_readable(&self) -> bool {
         self.flag("adminspace/permissions/read")
+    }
+
+    /// Endpoints to connect to, in groups: each endpoint is its own, except that of a group `oneOf` one will do. A client
+    /// needs one of all.
+    pub fn connect_groups(&self) -> Vec<Vec<Endpoint>> {
+        let groups = value::groups(&self.value("connect/endpoints")).unwrap_or_default();
+        match self.mode() {
+            WhatAmI::Client => vec![groups.into_iter().flatten().collect()],
+            _ => groups,
+        }
     }
 
     pub(super) fn endpoints(&self, path: &str) -> Vec<Endpoint> {
@@ -347,29 +392,29 @@ impl Config {
         }
     }
 
-    fn millis(&self, path: &str) -> Duration {
+    pub(super) fn millis(&self, path: &str) -> Duration {
         Duration::from_millis(self.whole(path).unwrap_or(0))
     }
 
-    fn count(&self, path: &str) -> usize {
+    pub(super) fn count(&self, path: &str) -> usize {
         self.whole(path)
             .unwrap_or(0)
             .try_into()
             .unwrap_or(usize::MAX)
     }
 
-    fn flag(&self, path: &str) -> bool {
+    pub(super) fn flag(&self, path: &str) -> bool {
         self.value(path) == Value::Bool(true)
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    pub(super) fn text(&self, path: &str) -> Option<String> {
         match self.value(path) {
             Value::Text(t) => Some(t),
             _ => None,
         }
     }
 
-    fn whole(&self, path: &str) -> Option<u64> {
+    pub(super) fn whole(&self, path: &str) -> Option<u64> {
         match self.value(path) {
             Value::Number(n) if n >= 0.0 => Some(n as u64),
             _ => None,
@@ -378,7 +423,7 @@ impl Config {
 
     /// The value in force for this role: what was set, else the default. A list of endpoints given for other
     /// roles only is empty for this one; any other value is then the default.
-    fn value(&self, path: &str) -> Value {
+    pub(super) fn value(&self, path: &str) -> Value {
         let Some(key) = keys::find(path) else {
             return Value::Null;
         };
@@ -400,6 +445,20 @@ impl Config {
             },
             None => for_role(&default_of(key)),
         }
+    }
+}
+
+/// The name of a priority in the keys of queues.
+fn queue_name(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Control => "control",
+        Priority::RealTime => "real_time",
+        Priority::InteractiveHigh => "interactive_high",
+        Priority::InteractiveLow => "interactive_low",
+        Priority::DataHigh => "data_high",
+        Priority::Data => "data",
+        Priority::DataLow => "data_low",
+        Priority::Background => "background",
     }
 }
 

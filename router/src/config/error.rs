@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::json5::SyntaxError;
+use super::{Origin, json5::SyntaxError};
 
 /// Why a configuration was refused. One line: where, what, what to try.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +58,12 @@ pub enum ConfigError {
         /// What is wrong in it.
         error: Box<ConfigError>,
     },
+    /// Keys that are fine by themselves do not go together, or what one of them names cannot be used.
+    #[error("{reason}")]
+    Combination {
+        /// The keys, what is wrong, and what to try.
+        reason: String,
+    },
     /// A `--cfg` argument is not of the form `key/path:value`.
     #[error("{argument:?} is not of the form key/path:value, for example connect/timeout_ms:1000")]
     Argument {
@@ -81,6 +87,8 @@ impl From<SyntaxError> for ConfigError {
 pub struct Warning {
     /// The key with its path.
     pub key: String,
+    /// Where it was set.
+    pub origin: Origin,
     /// Its line, when it came from a file.
     pub line: Option<u32>,
     /// What was asked, and what happens instead.
@@ -89,6 +97,9 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.origin != Origin::Program {
+            write!(f, "{}: ", self.origin)?;
+        }
         write!(f, "{}`{}`: {}", Line(self.line), self.key, self.text)
     }
 }

@@ -64,6 +64,22 @@ pub fn parse(text: &str) -> Result<Located, SyntaxError> {
     }
 }
 
+/// Reads one JSON5 value from the front of a text; gives the rest as well, without blanks before it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_front(text: &str) -> Result<(Located, &str), SyntaxError> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        depth: 0,
+    };
+    parser.skip_blank()?;
+    let value = parser.value()?;
+    parser.skip_blank()?;
+    Ok((value, text.get(parser.at..).unwrap_or("")))
+}
+
 impl Value {
     /// What kind of value this is, for messages.
     pub fn kind(&self) -> &'static str {

@@ -146,20 +146,10 @@ const U32: Kind = Whole {
     max: u32::MAX as i64,
 };
 
-const NO_SCOUTING: Support = Only(
-    "false",
-    "scouting is not supported yet; set connect/endpoints",
-);
-const NO_GOSSIP: Support = Only(
-    "false",
-    "gossip is not supported yet; set connect/endpoints",
-);
-const SCOUT: Support = Not("scouting is not supported yet");
-const QUEUES: Support = Not("not supported yet; queues are bounded by bytes");
 const MULTICAST: Support = Not("multicast transports are not supported yet");
 const TLS: Support = Not("TLS is not supported yet");
 const SHM: Support = Not("shared memory is not supported yet");
-const AUTH: Support = Not("authentication is not supported yet");
+const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
 const ACL: Support = Not("access control is not supported yet: nothing is denied");
 const ROUTING: Support = Not("routing between routers is not supported yet");
 const PLUGINS: Support = Not("plugins are not supported");
@@ -175,7 +165,7 @@ pub const ROWS: &[Key] = &[
         Full,
     ),
     key("id", Id, "null", Full),
-    key("metadata", Tree, "null", Not("not shown anywhere yet")),
+    key("metadata", Tree, "null", Full),
     key(
         "namespace",
         KeyText,
@@ -219,58 +209,43 @@ pub const ROWS: &[Key] = &[
     by_role("listen/retry/period_init_ms", COUNT, "1000", Full),
     by_role("listen/retry/period_max_ms", COUNT, "4000", Full),
     by_role("listen/retry/period_increase_factor", Factor, "2", Full),
-    key(
-        "open/return_conditions/connect_scouted",
-        Bool,
-        "true",
-        SCOUT,
-    ),
-    key(
-        "open/return_conditions/declares",
-        Bool,
-        "true",
-        Only("false", "open does not wait for declarations yet"),
-    ),
+    key("open/return_conditions/connect_scouted", Bool, "true", Full),
+    key("open/return_conditions/declares", Bool, "true", Full),
     // Discovery.
-    key("scouting/timeout", COUNT, "3000", SCOUT),
-    key("scouting/delay", COUNT, "500", SCOUT),
-    key("scouting/multicast/enabled", Bool, "true", NO_SCOUTING),
+    key("scouting/timeout", COUNT, "3000", Full),
+    key("scouting/delay", COUNT, "500", Full),
+    key("scouting/multicast/enabled", Bool, "true", Full),
     key(
         "scouting/multicast/address",
         Text,
         "'224.0.0.224:7446'",
-        SCOUT,
+        Full,
     ),
-    key("scouting/multicast/interface", Text, "'auto'", SCOUT),
-    key("scouting/multicast/ttl", U32, "1", SCOUT),
-    by_role("scouting/multicast/autoconnect", Roles, AUTOCONNECT, SCOUT),
+    key("scouting/multicast/interface", Text, "'auto'", Full),
+    key("scouting/multicast/ttl", U32, "1", Full),
+    by_role("scouting/multicast/autoconnect", Roles, AUTOCONNECT, Full),
     key(
         "scouting/multicast/autoconnect_strategy",
         Tree,
         STRATEGY,
-        SCOUT,
+        Full,
     ),
     by_role(
         "scouting/multicast/listen",
         Bool,
         "{router: true, peer: true, client: true}",
-        SCOUT,
+        Full,
     ),
-    key("scouting/gossip/enabled", Bool, "true", NO_GOSSIP),
-    key("scouting/gossip/multihop", Bool, "false", SCOUT),
+    key("scouting/gossip/enabled", Bool, "true", Full),
+    key("scouting/gossip/multihop", Bool, "false", Full),
     by_role(
         "scouting/gossip/target",
         Roles,
         "{router: ['router', 'peer'], peer: ['router', 'peer']}",
-        SCOUT,
+        Full,
     ),
-    by_role("scouting/gossip/autoconnect", Roles, AUTOCONNECT, SCOUT),
-    key(
-        "scouting/gossip/autoconnect_strategy",
-        Tree,
-        STRATEGY,
-        SCOUT,
-    ),
+    by_role("scouting/gossip/autoconnect", Roles, AUTOCONNECT, Full),
+    key("scouting/gossip/autoconnect_strategy", Tree, STRATEGY, Full),
     // Time.
     by_role(
         "timestamping/enabled",
@@ -279,12 +254,7 @@ pub const ROWS: &[Key] = &[
         Full,
     ),
     key("timestamping/drop_future_timestamp", Bool, "false", Full),
-    key(
-        "queries_default_timeout",
-        COUNT,
-        "10000",
-        Not("queries are not supported yet"),
-    ),
+    key("queries_default_timeout", COUNT, "10000", Full),
     // Routing.
     key(
         "routing/router/peers_failover_brokering",
@@ -299,12 +269,7 @@ pub const ROWS: &[Key] = &[
         ROUTING,
     ),
     key("routing/peer", Tree, "null", Gone),
-    key(
-        "routing/interests/timeout",
-        COUNT,
-        "10000",
-        Not("not supported yet; 10 s is used"),
-    ),
+    key("routing/interests/timeout", COUNT, "10000", Full),
     key(
         "aggregation/subscribers",
         Texts,
@@ -395,29 +360,24 @@ pub const ROWS: &[Key] = &[
         "65535",
         Full,
     ),
-    key("transport/link/tx/queue/size/control", QUEUE, "2", QUEUES),
-    key("transport/link/tx/queue/size/real_time", QUEUE, "2", QUEUES),
+    key("transport/link/tx/queue/size/control", QUEUE, "2", Full),
+    key("transport/link/tx/queue/size/real_time", QUEUE, "2", Full),
     key(
         "transport/link/tx/queue/size/interactive_high",
         QUEUE,
         "2",
-        QUEUES,
+        Full,
     ),
     key(
         "transport/link/tx/queue/size/interactive_low",
         QUEUE,
         "2",
-        QUEUES,
+        Full,
     ),
-    key("transport/link/tx/queue/size/data_high", QUEUE, "2", QUEUES),
-    key("transport/link/tx/queue/size/data", QUEUE, "2", QUEUES),
-    key("transport/link/tx/queue/size/data_low", QUEUE, "2", QUEUES),
-    key(
-        "transport/link/tx/queue/size/background",
-        QUEUE,
-        "2",
-        QUEUES,
-    ),
+    key("transport/link/tx/queue/size/data_high", QUEUE, "2", Full),
+    key("transport/link/tx/queue/size/data", QUEUE, "2", Full),
+    key("transport/link/tx/queue/size/data_low", QUEUE, "2", Full),
+    key("transport/link/tx/queue/size/background", QUEUE, "2", Full),
     key(
         "transport/link/tx/queue/congestion_control/drop/wait_before_drop",
         COUNT,
@@ -440,25 +400,27 @@ pub const ROWS: &[Key] = &[
         "transport/link/tx/queue/batching/enabled",
         Bool,
         "true",
-        Not("not supported yet; use express publications"),
+        Not(
+            "messages share a batch only while a link is busy; publish with `express` to send each at once",
+        ),
     ),
     key(
         "transport/link/tx/queue/batching/time_limit",
         COUNT,
         "1",
-        Not("nothing is held back for batching"),
+        Not("no message waits for company for more than 0.2 ms"),
     ),
     key(
         "transport/link/tx/queue/allocation/mode",
         Choice(&["init", "lazy"]),
         "'lazy'",
-        Not("buffers are made when needed"),
+        Not("buffers are made when they are needed, and given back"),
     ),
     key(
         "transport/link/tx/threads",
         POSITIVE,
         "null",
-        Not("set runtime_threads"),
+        Not("messages are written by those who send them; set runtime_threads for the rest"),
     ),
     key(
         "transport/link/rx/buffer_size",
@@ -467,7 +429,7 @@ pub const ROWS: &[Key] = &[
             max: 1 << 30,
         },
         "65535",
-        Not("not supported yet"),
+        Not("buffers grow and shrink with what arrives: 4 to 256 KiB"),
     ),
     key(
         "transport/link/rx/max_message_size",
@@ -475,18 +437,8 @@ pub const ROWS: &[Key] = &[
         "1073741824",
         Full,
     ),
-    key(
-        "transport/link/tcp/so_sndbuf",
-        U32,
-        "null",
-        Not("not supported yet; the kernel's default is used"),
-    ),
-    key(
-        "transport/link/tcp/so_rcvbuf",
-        U32,
-        "null",
-        Not("not supported yet; the kernel's default is used"),
-    ),
+    key("transport/link/tcp/so_sndbuf", U32, "null", Full),
+    key("transport/link/tcp/so_rcvbuf", U32, "null", Full),
     key(
         "transport/link/unixpipe/file_access_mask",
         U32,
@@ -584,9 +536,9 @@ pub const ROWS: &[Key] = &[
         SHM,
     ),
     // Authentication.
-    key("transport/auth/usrpwd/user", Text, "null", AUTH),
-    key("transport/auth/usrpwd/password", Text, "null", AUTH),
-    key("transport/auth/usrpwd/dictionary_file", Text, "null", AUTH),
+    key("transport/auth/usrpwd/user", Text, "null", Full),
+    key("transport/auth/usrpwd/password", Text, "null", Full),
+    key("transport/auth/usrpwd/dictionary_file", Text, "null", Full),
     key("transport/auth/pubkey/public_key_pem", Text, "null", AUTH),
     key("transport/auth/pubkey/private_key_pem", Text, "null", AUTH),
     key("transport/auth/pubkey/public_key_file", Text, "null", AUTH),

@@ -5,11 +5,20 @@
 //! The table of keys is in `keys`; typed reading is in `access`.
 
 mod access;
+mod discovery;
+mod effective;
 mod error;
 mod json5;
 mod keys;
 #[cfg(test)]
+mod meaning;
+mod origin;
+mod sources;
+#[cfg(test)]
+mod table;
+#[cfg(test)]
 mod tests;
+mod transport;
 mod value;
 
 use std::collections::BTreeMap;
@@ -19,7 +28,11 @@ use std::path::Path;
 use zonda_runtime::AnyRuntime;
 
 pub use access::{Retry, TimeLimit};
+pub use discovery::{GossipConfig, ScoutingConfig};
+pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};
+pub use origin::Origin;
+pub use sources::{Examined, Flag, Problem, Sources, VALUES};
 pub use value::parse_endpoint;
 
 use json5::{Located, Value};
@@ -50,12 +63,15 @@ pub struct Config {
     runtime: Option<AnyRuntime>,
     /// The first thing a builder method could not accept.
     refused: Option<ConfigError>,
+    /// Where what is set now comes from.
+    source: Origin,
 }
 
 #[derive(Clone, PartialEq)]
 struct Setting {
     value: Value,
     line: Option<u32>,
+    origin: Origin,
 }
 
 impl Config {
@@ -77,15 +93,11 @@ impl Config {
     /// # Blocking
     /// Reads the file.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Config, ConfigError> {
-        let file = path.as_ref().display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| ConfigError::Read {
-            file: file.clone(),
-            reason: e.to_string(),
-        })?;
-        Config::from_json5(&text).map_err(|error| ConfigError::File {
-            file,
-            error: Box::new(error),
-        })
+        let mut config = Config::default();
+        match config.read(path.as_ref()).into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(config),
+        }
     }
 
     /// Reads the file that the environment variable `ZENOH_CONFIG` names.
@@ -130,7 +142,8 @@ impl Config {
         self.merge(key.trim_matches('/'), &parsed, value.contains('\n'))
     }
 
-    /// Applies one `--cfg` argument of the form `key/path:value`, the value being JSON5.
+    /// Applies one `--cfg` argument of the form `key/path:value`, the value being JSON5; `:{..}` without a key sets every
+    /// key of the object.
     ///
     /// # Errors
     /// As [`Config::insert_json5`], or the argument has no `:`.
@@ -138,6 +151,9 @@ impl Config {
         match argument.split_once(':') {
             Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
                 self.insert_json5(key.trim(), value)
+            }
+            Some((key, value)) if key.trim().is_empty() && value.trim().starts_with('{') => {
+                self.insert_json5("", value)
             }
             _ => Err(ConfigError::Argument {
                 argument: argument.to_owned(),
@@ -173,6 +189,7 @@ impl Config {
             if let Some(text) = complaint(key, path, &setting.value) {
                 warnings.push(Warning {
                     key: path.clone(),
+                    origin: setting.origin.clone(),
                     line: setting.line,
                     text,
                 });
@@ -181,7 +198,7 @@ impl Config {
         warnings
     }
 
-    /// Reports what a builder method could not accept, and endpoints whose protocol `transport/link/protocols`
+    /// Reports what a builder method could not accept, options of links that do not go together, and endpoints whose protocol `transport/link/protocols`
     /// does not allow.
     ///
     /// # Errors
@@ -190,6 +207,8 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
+        self.check_options()?;
+        self.check_discovery()?;
         let Some(allowed) = self.protocols() else {
             return Ok(());
         };
@@ -215,10 +234,26 @@ impl Config {
 
     /// Applies `tree` at `path` to a copy first, so that an error changes nothing.
     fn merge(&mut self, path: &str, tree: &Located, lines: bool) -> Result<(), ConfigError> {
-        let mut copy = self.settings.clone();
-        apply(&mut copy, path, tree, lines)?;
-        self.settings = copy;
-        Ok(())
+        let mut copy = self.clone();
+        match copy.merge_all(path, tree, lines).into_iter().next() {
+            Some(error) => Err(error),
+            None => {
+                self.settings = copy.settings;
+                Ok(())
+            }
+        }
+    }
+
+    /// Applies what is right of `tree` at `path`; gives what is wrong.
+    fn merge_all(&mut self, path: &str, tree: &Located, lines: bool) -> Vec<ConfigError> {
+        let mut merge = Merge {
+            settings: &mut self.settings,
+            origin: &self.source,
+            lines,
+            errors: Vec::new(),
+        };
+        merge.apply(path, tree);
+        merge.errors
     }
 
     /// Sets a key from a builder method.
@@ -298,76 +333,71 @@ const SECRETS: &[&str] = &[
     "transport/link/tls/connect_private_key_base64",
 ];
 
-fn apply(
-    settings: &mut BTreeMap<String, Setting>,
-    path: &str,
-    tree: &Located,
+/// Values on their way into a configuration.
+struct Merge<'a> {
+    settings: &'a mut BTreeMap<String, Setting>,
+    origin: &'a Origin,
+    /// Lines mean something.
     lines: bool,
-) -> Result<(), ConfigError> {
-    let line = lines.then_some(tree.line);
-    if let Some(key) = keys::find(path) {
-        value::check(key.kind, key.by_role, &tree.value).map_err(|(found, expected)| {
-            ConfigError::Value {
-                key: path.to_owned(),
-                line,
-                found,
-                expected,
-            }
-        })?;
-    } else if keys::subtree_of(path).is_none() {
-        return descend(settings, path, tree, lines);
-    }
-    if tree.value == Value::Null {
-        settings.remove(path);
-    } else {
-        settings.insert(
-            path.to_owned(),
-            Setting {
-                value: tree.value.clone(),
-                line,
-            },
-        );
-    }
-    Ok(())
+    errors: Vec<ConfigError>,
 }
 
-fn descend(
-    settings: &mut BTreeMap<String, Setting>,
-    path: &str,
-    tree: &Located,
-    lines: bool,
-) -> Result<(), ConfigError> {
-    let line = lines.then_some(tree.line);
-    if !keys::is_section(path) {
-        return Err(unknown(path, line));
-    }
-    let Value::Object(members) = &tree.value else {
-        let found = match &tree.value {
-            Value::Null => return Ok(()),
-            other => other.kind().to_owned(),
-        };
-        let key = if path.is_empty() {
-            "the configuration"
+impl Merge<'_> {
+    fn apply(&mut self, path: &str, tree: &Located) {
+        let line = self.lines.then_some(tree.line);
+        if let Some(key) = keys::find(path) {
+            if let Err((found, expected)) = value::check(key.kind, key.by_role, &tree.value) {
+                let is_secret = SECRETS.contains(&path);
+                return self.errors.push(ConfigError::Value {
+                    key: path.to_owned(),
+                    line,
+                    found: if is_secret { "not right".into() } else { found },
+                    expected,
+                });
+            }
+        } else if keys::subtree_of(path).is_none() {
+            return self.descend(path, tree);
+        }
+        if tree.value == Value::Null {
+            self.settings.remove(path);
         } else {
-            path
-        };
-        let expected = "an object with keys".to_owned();
-        return Err(ConfigError::Value {
-            key: key.to_owned(),
-            line,
-            found,
-            expected,
-        });
-    };
-    for (name, member) in members {
-        let below = if path.is_empty() {
-            name.clone()
-        } else {
-            format!("{path}/{name}")
-        };
-        apply(settings, &below, member, lines)?;
+            let setting = Setting {
+                value: tree.value.clone(),
+                line,
+                origin: self.origin.clone(),
+            };
+            self.settings.insert(path.to_owned(), setting);
+        }
     }
-    Ok(())
+
+    fn descend(&mut self, path: &str, tree: &Located) {
+        let line = self.lines.then_some(tree.line);
+        if !keys::is_section(path) {
+            return self.errors.push(unknown(path, line));
+        }
+        let members = match &tree.value {
+            Value::Object(members) => members,
+            Value::Null => return,
+            other => {
+                let name = match path.is_empty() {
+                    true => "the configuration",
+                    false => path,
+                };
+                return self.errors.push(ConfigError::Value {
+                    key: name.to_owned(),
+                    line,
+                    found: other.kind().to_owned(),
+                    expected: "an object with keys".to_owned(),
+                });
+            }
+        };
+        for (name, member) in members {
+            match path.is_empty() {
+                true => self.apply(name, member),
+                false => self.apply(&format!("{path}/{name}"), member),
+            }
+        }
+    }
 }
 
 fn unknown(path: &str, line: Option<u32>) -> ConfigError {
@@ -392,22 +422,12 @@ fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
         value.to_string()
     };
     let text = match key.support {
-        Support::Full => return grouped(key, value),
         Support::Only(honoured, instead) if shown != honoured => instead,
         Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
         Support::Gone => "has no effect any more, in the reference either; remove it",
-        Support::Only(..) | Support::Not(_) => return None,
+        Support::Full | Support::Only(..) | Support::Not(_) => return None,
     };
     Some(format!("{shown} has no effect: {text}"))
-}
-
-/// Groups of endpoints are accepted, but their strategy is not.
-fn grouped(key: &Key, value: &Value) -> Option<String> {
-    let has_group =
-        key.kind == value::Kind::Endpoints && value.to_string().contains("\"strategy\"");
-    has_group.then(|| {
-        "groups of endpoints are not supported yet: each locator is connected to".to_owned()
-    })
 }
 
 /// Equality that does not look at lines.

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::json5::{self, Value};
 use super::{Config, ConfigError, TimeLimit, keys};
-use zonda_codec::WhatAmI;
+use zonda_codec::{Priority, WhatAmI};
 use zonda_runtime::{RuntimeKind, RuntimeOptions, Scheduling};
+use zonda_transport::link::SocketBuffers;
 
 /// Every key of the reference's default configuration with its value there, tab-separated.
 const REFERENCE: &str = include_str!("reference_keys.txt");
@@ -106,9 +107,6 @@ fn the_reference_s_whole_default_configuration_is_accepted() {
     }
     let warned: Vec<String> = config.warnings().into_iter().map(|w| w.key).collect();
     let expected = [
-        "open/return_conditions/declares",
-        "scouting/gossip/enabled",
-        "scouting/multicast/enabled",
         "transport/shared_memory/enabled",
         "transport/shared_memory/transport_optimization/enabled",
     ];
@@ -383,7 +381,7 @@ fn malformed_endpoints_are_refused_with_their_key() {
             for value in [
                 format!("['{bad}']"),
                 format!("{{ peer: ['tcp/h:1', '{bad}'] }}"),
-                format!("[{{ strategy: 'anyOf', locators: ['{bad}'] }}]"),
+                format!("[{{ strategy: 'oneOf', locators: ['{bad}'] }}]"),
             ] {
                 let error = Config::default().insert_json5(key, &value).unwrap_err();
                 let text = error.to_string();
@@ -394,6 +392,55 @@ fn malformed_endpoints_are_refused_with_their_key() {
     }
     // Of a kind of link that is not here: whoever opens the node says so.
     assert!(super::parse_endpoint("quic/somewhere").is_ok());
+}
+
+#[test]
+fn of_a_group_one_or_all_are_connected_to() {
+    let groups = |mode: &str| -> Vec<usize> {
+        let list = "['tcp/a:1', {strategy: 'allOf', locators: ['tcp/b:1', 'tcp/c:1']}, \
+                    {strategy: 'oneOf', locators: ['tcp/d:1', 'tcp/e:1']}]";
+        let config = Config::default()
+            .with("mode", mode)
+            .with("connect/endpoints", list);
+        config.validate().unwrap();
+        assert!(config.warnings().is_empty());
+        assert_eq!(config.connect_endpoints().len(), 5);
+        config.connect_groups().iter().map(Vec::len).collect()
+    };
+    assert_eq!(groups("'peer'"), [1, 1, 1, 2]);
+    assert_eq!(groups("'client'"), [5]);
+    for bad in [
+        "[{strategy: 'anyOf', locators: []}]",
+        "[{locators: ['tcp/a:1']}]",
+        "[{strategy: 'oneOf', locators: [{}]}]",
+    ] {
+        let error = Config::default().insert_json5("connect/endpoints", bad);
+        assert!(error.is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn queues_sockets_and_patience_are_as_they_were_set() {
+    let config = Config::default();
+    assert_eq!(config.queue_bytes(Priority::Data), None);
+    assert_eq!(config.tcp_buffers(), SocketBuffers::default());
+    assert_eq!(config.interests_timeout(), Duration::from_secs(10));
+    assert_eq!(config.metadata(), "null");
+    let config = config
+        .with("transport/link/tx/queue/size", "{ data: 3, real_time: 1 }")
+        .with("transport/link/tx/batch_size", "1000")
+        .with("transport/link/tcp", "{ so_sndbuf: 5000 }")
+        .with("routing/interests/timeout", "70")
+        .with("metadata", "{ name: 'x' }");
+    config.validate().unwrap();
+    assert_eq!(config.queue_bytes(Priority::Data), Some(3000));
+    assert_eq!(config.queue_bytes(Priority::RealTime), Some(1000));
+    assert_eq!(config.queue_bytes(Priority::DataLow), None);
+    assert_eq!(config.tcp_buffers().send_bytes, Some(5000));
+    assert_eq!(config.tcp_buffers().receive_bytes, None);
+    assert_eq!(config.interests_timeout(), Duration::from_millis(70));
+    assert_eq!(config.metadata(), "{\"name\":\"x\"}");
+    assert!(config.warnings().is_empty());
 }
 
 #[test]
@@ -466,7 +513,9 @@ fn builders_remember_what_they_could_not_accept() {
 
 #[test]
 fn secrets_are_never_shown() {
-    let config = Config::default().with("transport/auth/usrpwd/password", "'hunter2'");
+    let config = Config::default()
+        .with("transport/auth/usrpwd/user", "'bob'")
+        .with("transport/auth/usrpwd/password", "'hunter2'");
     config.validate().unwrap();
     let warnings: String = config.warnings().iter().map(ToString::to_string).collect();
     for shown in [config.to_string(), format!("{config:?}"), warnings] {

@@ -112,7 +112,8 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
     })
 }
 
-fn in_words(kind: Kind) -> String {
+/// What values of a kind look like.
+pub fn in_words(kind: Kind) -> String {
     match kind {
         Kind::Bool => "true or false".into(),
         Kind::Whole { min: -1, .. } => "a whole number from 0, or -1 for no limit".into(),
@@ -166,37 +167,57 @@ pub fn as_text(value: &Value) -> Option<&str> {
     }
 }
 
-/// The endpoints of a list; groups of alternatives (`{strategy, locators}`) are flattened.
+/// The endpoints of a list, also those of groups.
 ///
 /// # Errors
 /// One line about the first element that is not an endpoint.
 pub fn endpoints(value: &Value) -> Result<Vec<Endpoint>, String> {
+    Ok(groups(value)?.into_iter().flatten().collect())
+}
+
+/// The endpoints of a list, in groups of which one will do: each is its own group, except those of an element
+/// `{strategy: "oneOf", locators: [..]}`.
+///
+/// # Errors
+/// As [`endpoints`].
+pub fn groups(value: &Value) -> Result<Vec<Vec<Endpoint>>, String> {
     let Value::List(items) = value else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for item in items {
         match &item.value {
-            Value::Text(t) => {
-                found.push(parse_endpoint(t).map_err(|e| format!("endpoints (in {t:?}: {e})"))?);
-            }
-            Value::Object(members) => {
-                for (name, member) in members {
-                    match (name.as_str(), &member.value) {
-                        ("strategy", Value::Text(_)) => {}
-                        ("locators", Value::List(_)) => found.extend(endpoints(&member.value)?),
-                        _ => {
-                            return Err(
-                                "groups of the form {strategy: \"anyOf\", locators: [..]}".into()
-                            );
-                        }
-                    }
-                }
-            }
+            Value::Text(text) => found.push(vec![
+                parse_endpoint(text).map_err(|e| format!("endpoints (in {text:?}: {e})"))?,
+            ]),
+            Value::Object(_) => match group(&item.value)? {
+                (true, of_group) => found.push(of_group),
+                (false, of_group) => found.extend(of_group.into_iter().map(|e| vec![e])),
+            },
             other => return Err(format!("endpoints as texts (found {})", other.kind())),
         }
     }
     Ok(found)
+}
+
+/// The endpoints of a group, and whether one of them will do.
+fn group(value: &Value) -> Result<(bool, Vec<Endpoint>), String> {
+    let expected = "groups of the form {strategy: \"allOf\" or \"oneOf\", locators: [..]}";
+    let (mut one, mut found) = (None, None);
+    let Value::Object(members) = value else {
+        return Err(expected.into());
+    };
+    for (name, member) in members {
+        match (name.as_str(), &member.value) {
+            ("strategy", Value::Text(text)) if text == "oneOf" => one = Some(true),
+            ("strategy", Value::Text(text)) if text == "allOf" => one = Some(false),
+            ("locators", Value::List(items)) if texts(items).is_some() => {
+                found = Some(endpoints(&member.value)?);
+            }
+            _ => return Err(expected.into()),
+        }
+    }
+    one.zip(found).ok_or_else(|| expected.into())
 }
 
 /// One endpoint: of a kind of link that this node has, with an address and options that can be; of another kind, only

@@ -50,15 +50,18 @@ pub struct DaemonArgs {
     #[arg(long, help_heading = "Connection")]
     pub no_multicast_scouting: bool,
 
-    /// Configuration file (JSON5); other flags win over it
+    /// Configuration file (JSON5) [default: the one that ZENOH_CONFIG names]; ZONDA_CFG and other flags win over it
     #[arg(short, long, value_name = "FILE", help_heading = "Configuration")]
     pub config: Option<PathBuf>,
     /// One configuration value, key/path:json5 (repeatable); wins over everything else
     #[arg(long, value_name = "KEY:VALUE", help_heading = "Configuration")]
     pub cfg: Vec<String>,
-    /// Print the configuration that results, with all defaults, and exit
+    /// Tell everything that is wrong with the configuration or has no effect, and exit: 0 if nothing is wrong, else 2
     #[arg(long, help_heading = "Configuration")]
     pub check_config: bool,
+    /// Print each value that takes effect and where it comes from, and exit
+    #[arg(long, help_heading = "Configuration")]
+    pub print_config: bool,
     /// Do not stamp messages that come without a timestamp
     #[arg(long, help_heading = "Configuration")]
     pub no_timestamp: bool,
@@ -74,7 +77,7 @@ pub struct DaemonArgs {
     /// What the node's tasks run on
     #[arg(long, value_name = "NAME", help = runtime_help(), help_heading = "Runtime and output")]
     pub runtime: Option<RuntimeKind>,
-    /// Print the start line as one JSON object
+    /// Print one JSON object per line instead of text
     #[arg(long, help_heading = "Runtime and output")]
     pub json: bool,
 

@@ -2,10 +2,8 @@
 
 //! Why the daemon did not start or did not end well, in one line.
 
-use std::fmt;
 use std::process::ExitCode;
 
-use crate::config::ConfigError;
 use crate::node::OpenError;
 
 /// Why the daemon ends without having done its work.
@@ -21,11 +19,6 @@ pub enum DaemonError {
 }
 
 impl DaemonError {
-    /// A configuration value is wrong; `flag` says where it came from.
-    pub(super) fn config(flag: impl fmt::Display, error: &ConfigError) -> Self {
-        DaemonError::Usage(format!("{flag}: {error}"))
-    }
-
     /// What a shell sees.
     pub fn exit_code(&self) -> ExitCode {
         match self {

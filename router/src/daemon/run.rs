@@ -25,6 +25,9 @@ const LOG_DEFAULT: &str = "warn";
 /// # Blocking
 /// For as long as the daemon runs. Takes over the two signals and the process's log.
 pub fn run(args: &DaemonArgs) -> ExitCode {
+    if args.check_config {
+        return check(args);
+    }
     match serve(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -36,15 +39,17 @@ pub fn run(args: &DaemonArgs) -> ExitCode {
 
 fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     let config = args.to_config()?;
+    if args.print_config {
+        for value in config.effective() {
+            match args.json {
+                true => say(format_args!("{}", value.to_json())),
+                false => say(format_args!("{value}")),
+            }
+        }
+        return Ok(());
+    }
     for warning in args.warnings(&config) {
         complain(format_args!("warning: {warning}"));
-    }
-    if args.check_config {
-        let all = config
-            .to_json("")
-            .map_err(|e| DaemonError::config("--check-config", &e))?;
-        say(format_args!("{all}"));
-        return Ok(());
     }
     log();
     let node = zonda_runtime::block_on(Node::open(config))?;
@@ -54,6 +59,18 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     announce(node.zid(), &node.locators(), args.json);
     shutdown.wait();
     zonda_runtime::block_on(node.close(DRAIN)).map_err(|e| DaemonError::Run(e.to_string()))
+}
+
+/// Tells everything that is wrong with the configuration or has no effect.
+fn check(args: &DaemonArgs) -> ExitCode {
+    let examined = args.sources().examine();
+    for line in examined.lines(&args.flags_without_effect(), args.json) {
+        say(format_args!("{line}"));
+    }
+    match examined.problems.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(2),
+    }
 }
 
 fn log() {

@@ -1,80 +1,96 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! From flags to a configuration: the file first, then the flags, then `--cfg`.
-
-use zonda_codec::WhatAmI;
+//! From flags to a configuration: what the daemon is told, in the order in which the later wins.
 
 use super::arguments::DaemonArgs;
 use super::failure::DaemonError;
 use crate::Config;
+use crate::config::{Flag, Sources};
+
+/// What the daemon does that another node does not, unless it is told otherwise.
+const DEFAULTS: &[(&str, &str)] = &[("mode", "'router'"), ("adminspace/enabled", "true")];
 
 impl DaemonArgs {
     /// The configuration these flags ask for.
     ///
     /// # Errors
-    /// The file cannot be read, or a value in it or behind `--cfg` is refused.
+    /// The file cannot be read, or a value of any source is refused.
     ///
     /// # Blocking
     /// Reads the file.
     pub fn to_config(&self) -> Result<Config, DaemonError> {
-        let mut config = match &self.config {
-            Some(file) => {
-                Config::from_file(file).map_err(|e| DaemonError::config("--config", &e))?
-            }
-            None => Config::default(),
-        };
-        match self.mode {
-            Some(mode) => config.set_mode(mode),
-            None if !config.is_set("mode") => config.set_mode(WhatAmI::Router),
-            None => {}
+        self.sources()
+            .load()
+            .map_err(|problem| DaemonError::Usage(problem.to_string()))
+    }
+
+    /// Everything that these flags and the environment say.
+    pub(super) fn sources(&self) -> Sources<'_> {
+        Sources {
+            defaults: DEFAULTS,
+            file: self.config.clone(),
+            flags: self.flags(),
+            arguments: &self.cfg,
+            ..Sources::default()
+        }
+        .with_environment()
+    }
+
+    fn flags(&self) -> Vec<Flag> {
+        let mut flags = Vec::new();
+        if let Some(mode) = self.mode {
+            flags.push(Flag::text("--mode", "mode", mode));
         }
         if let Some(id) = self.id {
-            config.set_id(Some(id));
+            flags.push(Flag::text("--id", "id", id));
         }
-        if !self.listen.is_empty() {
-            config = config.listen(self.listen.iter().map(ToString::to_string));
-        }
-        if !self.connect.is_empty() {
-            config = config.connect(self.connect.iter().map(ToString::to_string));
+        for (name, key, endpoints) in [
+            ("--listen", "listen/endpoints", &self.listen),
+            ("--connect", "connect/endpoints", &self.connect),
+        ] {
+            if !endpoints.is_empty() {
+                flags.push(Flag::texts(name, key, endpoints));
+            }
         }
         if let Some(runtime) = self.runtime {
-            config = config.with_runtime(runtime);
+            flags.push(Flag::text("--runtime", "runtime", runtime));
         }
-        for (key, value) in self.switches() {
-            config
-                .insert_json5(key, value)
-                .map_err(|e| DaemonError::config(key, &e))?;
-        }
-        for argument in &self.cfg {
-            config
-                .insert_argument(argument)
-                .map_err(|e| DaemonError::config("--cfg", &e))?;
-        }
-        config
-            .validate()
-            .map_err(|e| DaemonError::config("configuration", &e))?;
-        Ok(config)
+        flags.extend(self.switches());
+        flags
     }
 
     /// What the flags without a value of their own mean in the configuration.
-    fn switches(&self) -> Vec<(&'static str, &'static str)> {
-        let truth = |yes: bool| if yes { "true" } else { "false" };
+    fn switches(&self) -> Vec<Flag> {
         let mut switches = Vec::new();
         if self.no_multicast_scouting {
-            switches.push(("scouting/multicast/enabled", "false"));
+            let flag = "--no-multicast-scouting";
+            switches.push(Flag::new(flag, "scouting/multicast/enabled", "false"));
         }
         if self.no_timestamp {
-            switches.push(("timestamping/enabled", "false"));
+            let flag = "--no-timestamp";
+            switches.push(Flag::new(flag, "timestamping/enabled", "false"));
         }
         if let Some(rights) = self.adminspace_permissions {
-            switches.push(("adminspace/permissions/read", truth(rights.read())));
-            switches.push(("adminspace/permissions/write", truth(rights.write())));
+            for (key, allowed) in [
+                ("adminspace/permissions/read", rights.read()),
+                ("adminspace/permissions/write", rights.write()),
+            ] {
+                let flag = "--adminspace-permissions";
+                switches.push(Flag::new(flag, key, allowed.to_string()));
+            }
         }
         switches
     }
 
     /// One line for each flag that has no effect yet, and for each configuration value of that kind.
     pub fn warnings(&self, config: &Config) -> Vec<String> {
+        let mut lines = self.flags_without_effect();
+        lines.extend(config.warnings().iter().map(ToString::to_string));
+        lines
+    }
+
+    /// One line for each flag that has no effect yet.
+    pub(super) fn flags_without_effect(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut unsupported = |flag: String, why: &str| lines.push(format!("{flag}: {why}"));
         if let Some(port) = &self.rest_http_port {
@@ -96,7 +112,6 @@ impl DaemonArgs {
         if self.stats {
             unsupported("--stats".into(), "counters are not published yet");
         }
-        lines.extend(config.warnings().iter().map(ToString::to_string));
         lines
     }
 }
@@ -104,6 +119,7 @@ impl DaemonArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use zonda_codec::WhatAmI;
 
     use super::*;
 

@@ -12,6 +12,7 @@ use zonda_transport::{
     listen::Admission,
     outbox::{DirectSocket, Outbox},
     protocol::{
+        handshake::HandshakeError,
         parameters::{Established, LocalParameters},
         rx::Receiver,
         timers::Timers,
@@ -44,6 +45,10 @@ impl Admission for Door {
     fn withdrawn(&self, established: &Established) {
         self.0.release(established.zid);
     }
+
+    fn failed_at(&self, listener: &Endpoint, remote: Option<SocketAddr>, error: HandshakeError) {
+        self.0.note_refused(listener, remote, &error);
+    }
 }
 
 impl Shared {
@@ -56,6 +61,7 @@ impl Shared {
             lease: self.config.lease(),
             keep_alive_divisor: self.config.keep_alive_divisor(),
             message_size_max: self.config.max_message_size(),
+            options: self.options.clone(),
             ..LocalParameters::new(self.zid, self.role)
         }
     }
@@ -127,8 +133,13 @@ impl Shared {
             whatami,
             local,
             remote,
+            dialed,
+            batch_size: established.batch_size,
+            is_qos: established.qos,
             sent,
+            priorities: Vec::new(),
             ignored,
+            options: established.options.clone(),
         };
         // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
         let direct = match DirectSocket::beside(&stream) {
@@ -140,7 +151,13 @@ impl Shared {
             }
         };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
-        let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
+        let queue_bytes_max = |priority| {
+            shared
+                .config
+                .queue_bytes(priority)
+                .unwrap_or(QUEUE_BYTES_MAX)
+        };
+        let outbox = Arc::new(Outbox::with_limits(&established, &queue_bytes_max, direct));
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
         let drive = Drive {
@@ -155,7 +172,9 @@ impl Shared {
             ),
             outbox: Arc::clone(&outbox),
         };
+        let told = status.clone();
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
+        shared.tell_connected(face, &told);
         let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox));
         with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
         // Closing says goodbye to the faces that it finds; one that comes later is on its own.
@@ -168,19 +187,35 @@ impl Shared {
 
     /// Forgets a connection and everything it declared, the latter a little later if it is much.
     pub(super) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
-        let (removed, sweeps) = self.update(|state| {
+        let (removed, sweeps, is_alone) = self.update(|state| {
             let face = state.faces.remove(&id);
+            if let Some(face) = &face
+                && face.dialed
+                && !self.is_closed()
+                && *ended != Ended::Local
+            {
+                state.table.expect_back(face.status.zid, Instant::now());
+            }
             if let Some(face) = &face
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
             {
                 state.neighbours.remove(&face.status.zid);
             }
+            if let Some(face) = &face {
+                state.ended.add(&face.outbox);
+            }
             state.table.remove_face(id, &mut state.actions);
-            (face, state.begin_sweep())
+            let zid = face.as_ref().map(|face| face.status.zid);
+            let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
+            (face, state.begin_sweep(), is_alone)
         });
+        if is_alone {
+            self.ask_again();
+        }
         if sweeps {
             Self::start_sweeping(self);
         }
+        self.tell_lost(id, ended);
         if let Some(face) = removed {
             tracing::info!(
                 "link to {} {} ended: {ended}",
@@ -204,7 +239,9 @@ impl State {
             whatami: status.whatami,
             kind: FaceKind::Remote,
         };
+        let declarations = self.actions.len();
         let face = self.table.add_face(info, &mut self.actions);
+        self.gossip_first(face, &status, declarations);
         self.neighbours.insert(status.zid, Some(face));
         self.faces.insert(
             face,

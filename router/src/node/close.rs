@@ -43,7 +43,9 @@ impl Node {
 
     async fn all_gone(&self, at: Instant) -> bool {
         self.shared
-            .wait_until(at, |state| state.faces.is_empty())
+            .wait_until(at, |state| {
+                state.faces.is_empty() && self.shared.has_told_all()
+            })
             .await
     }
 
@@ -63,10 +65,13 @@ impl Node {
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
         let listeners = std::mem::take(&mut state.listeners);
+        let scouting = state.discovery.service.take();
+        let queries = std::mem::take(&mut state.queries);
         drop(state);
         listeners.values().for_each(|listener| listener.end());
         // Users' closures may go with these, so no lock is held.
-        drop((listening, sinks, undeclared, listeners));
+        drop((listening, sinks, undeclared, listeners, scouting));
+        queries.close();
         for outbox in outboxes {
             outbox.close(reason::GENERIC);
         }
@@ -77,6 +82,7 @@ impl Node {
     /// Cuts what did not end by itself.
     fn finish(&self, all_gone: bool, after: Duration) -> Result<(), CloseError> {
         if all_gone {
+            self.shared.end_listeners();
             return Ok(());
         }
         let state = self.shared.state.lock();
@@ -86,10 +92,7 @@ impl Node {
             .map(|face| Arc::clone(&face.outbox))
             .collect();
         drop(state);
-        let late = left
-            .iter()
-            .filter(|outbox| outbox.queued_bytes() > 0)
-            .count();
+        let late = left.iter().filter(|outbox| outbox.has_unsent()).count();
         for outbox in &left {
             outbox.abort();
         }

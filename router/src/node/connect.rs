@@ -7,10 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::Endpoint;
+use zonda_codec::{Endpoint, WhatAmI};
 use zonda_runtime::with_runtime;
 use zonda_transport::{
-    dial::{Backoff, DialError, RetryPolicy, open_link},
+    dial::{Backoff, DialError, DialOptions, RetryPolicy, open_link_with},
     link::Link,
 };
 
@@ -39,6 +39,7 @@ pub(super) enum Attempt {
 impl Shared {
     /// One attempt to connect to one endpoint.
     async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<FaceId, Attempt> {
+        shared.note_begin(endpoint);
         let result = Self::attempt_untold(shared, endpoint).await;
         shared.note_attempt(endpoint, &result);
         result
@@ -56,9 +57,13 @@ impl Shared {
     }
 
     async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
-        let limit = self.config.open_timeout();
+        let options = DialOptions {
+            timeout: self.config.open_timeout(),
+            buffers: self.config.tcp_buffers(),
+            ..DialOptions::default()
+        };
         with_runtime!(&self.runtime, runtime => {
-            open_link(runtime, endpoint, &self.parameters(), limit).await
+            open_link_with(runtime, endpoint, &self.parameters(), &options).await
         })
     }
 
@@ -70,7 +75,13 @@ impl Shared {
         let mut last = None;
         for endpoint in endpoints {
             match Self::attempt(shared, endpoint).await {
-                Ok(face) => return Ok(face),
+                Ok(face) => {
+                    shared.note_reached(endpoints);
+                    return Ok(face);
+                }
+                Err(known @ Attempt::Known(_)) if shared.role != WhatAmI::Client => {
+                    return Err(Some(known));
+                }
                 Err(failure) => last = Some(failure),
             }
         }
@@ -104,7 +115,9 @@ impl Shared {
                 Err(Some(failure)) => tracing::info!("{failure}"),
                 Err(None) => return,
             }
-            shared.pause(backoff.next_wait()).await;
+            let wait = backoff.next_wait();
+            shared.note_retry(&endpoints, Some(wait));
+            shared.pause(wait).await;
         }
     }
 

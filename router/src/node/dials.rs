@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What has become of the endpoints that the configuration wants connected.
+//! What has become of the endpoints that the configuration wants connected: how often each was tried, why the last
+//! attempt failed, when the next one is.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use zonda_codec::{Endpoint, WhatAmI};
 
-use super::{Node, connect::Attempt, shared::Shared};
+use crate::forwarding::FaceId;
+
+use super::{
+    ConnectionEvent, Node,
+    connect::Attempt,
+    reasons::{Refusal, RefusalKind},
+    shared::Shared,
+};
 
 /// A configured endpoint that was never reached since the node was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,44 +34,127 @@ impl fmt::Display for Unreached {
     }
 }
 
-/// Those of the configured endpoints that were never reached. Not larger than the configuration.
+/// A configured endpoint and what has become of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EndpointStatus {
+    /// The endpoint as configured.
+    pub endpoint: Endpoint,
+    /// Whether the link that was opened by it stands.
+    pub connected: bool,
+    /// Whether it was reached since the node was opened.
+    pub reached: bool,
+    /// Attempts since the node was opened or it was connected last, the one under way included.
+    pub attempts: u64,
+    /// Why the last attempt failed; `None` if it did not, or none has ended.
+    pub last_failure: Option<Refusal>,
+    /// When the next attempt is made; `None` while it is connected or being tried, or when it is given up.
+    pub next_retry: Option<Duration>,
+}
+
+/// One of the configured endpoints.
+#[derive(Debug)]
+struct Dial {
+    endpoint: Endpoint,
+    /// The link that it opened last.
+    face: Option<FaceId>,
+    reached: bool,
+    attempts: u64,
+    last: Option<Refusal>,
+    /// The failure was not told yet.
+    fresh: bool,
+    next: Option<Instant>,
+}
+
+/// The configured endpoints. Not larger than the configuration.
 #[derive(Debug, Default)]
-pub(super) struct Dials(Vec<Unreached>);
+pub(super) struct Dials(Vec<Dial>);
 
 impl Dials {
     pub(super) fn new(endpoints: Vec<Endpoint>) -> Self {
-        let unreached = |endpoint| Unreached {
+        let dial = |endpoint| Dial {
             endpoint,
-            reason: None,
+            face: None,
+            reached: false,
+            attempts: 0,
+            last: None,
+            fresh: false,
+            next: None,
         };
-        Dials(endpoints.into_iter().map(unreached).collect())
+        Dials(endpoints.into_iter().map(dial).collect())
     }
 
-    /// Whether every endpoint was reached once.
-    pub(super) fn are_done(&self) -> bool {
-        self.0.is_empty()
+    fn of<'a>(&'a mut self, endpoints: &'a [Endpoint]) -> impl Iterator<Item = &'a mut Dial> {
+        let wanted = |dial: &&mut Dial| endpoints.contains(&dial.endpoint);
+        self.0.iter_mut().filter(wanted)
     }
 }
 
 impl Shared {
-    /// Writes down how an attempt ended. A client needs no other endpoint once it has reached one.
-    pub(super) fn note_attempt<T>(&self, endpoint: &Endpoint, result: &Result<T, Attempt>) {
+    /// Writes down that an attempt begins.
+    pub(super) fn note_begin(&self, endpoint: &Endpoint) {
+        for dial in self.state.lock().dials.of(std::slice::from_ref(endpoint)) {
+            dial.attempts += 1;
+            dial.next = None;
+        }
+    }
+
+    /// Writes down how an attempt ended.
+    pub(super) fn note_attempt(&self, endpoint: &Endpoint, result: &Result<FaceId, Attempt>) {
         let mut state = self.state.lock();
-        let Dials(unreached) = &mut state.dials;
-        match result {
-            Ok(_) | Err(Attempt::Known(_)) if self.role == WhatAmI::Client => unreached.clear(),
-            Ok(_) | Err(Attempt::Known(_)) => unreached.retain(|dial| dial.endpoint != *endpoint),
-            Err(Attempt::Closed) => return,
-            Err(Attempt::Dial(failure)) => {
-                let text = failure.to_string();
-                let reason = text.strip_prefix(&format!("cannot connect to {endpoint}: "));
-                for dial in unreached.iter_mut().filter(|d| d.endpoint == *endpoint) {
-                    dial.reason = Some(reason.unwrap_or(&text).to_owned());
+        for dial in state.dials.of(std::slice::from_ref(endpoint)) {
+            match result {
+                Ok(face) => {
+                    dial.face = Some(*face);
+                    dial.reached = true;
+                    dial.attempts = 0;
+                    dial.last = None;
+                }
+                Err(Attempt::Known(_)) => {
+                    dial.reached = true;
+                    dial.last = Some(Refusal {
+                        kind: RefusalKind::MaxLinks,
+                        text: "the node there is connected already".to_owned(),
+                    });
+                }
+                Err(Attempt::Closed) => {}
+                Err(Attempt::Dial(failure)) => {
+                    dial.last = Some(failure.into());
+                    dial.fresh = true;
                 }
             }
         }
         drop(state);
         self.changed.notify(usize::MAX);
+    }
+
+    /// Writes down that one of `endpoints` was reached: the others will not be tried.
+    pub(super) fn note_reached(&self, endpoints: &[Endpoint]) {
+        for dial in self.state.lock().dials.of(endpoints) {
+            dial.reached = true;
+        }
+        self.note_retry(endpoints, None);
+        self.changed.notify(usize::MAX);
+    }
+
+    /// Writes down when the next attempt at `endpoints` is made, and tells of those that failed just now.
+    pub(super) fn note_retry(&self, endpoints: &[Endpoint], wait: Option<Duration>) {
+        let next = wait.map(|wait| Instant::now() + wait);
+        let mut failed = Vec::new();
+        for dial in self.state.lock().dials.of(endpoints) {
+            dial.next = next;
+            if let (true, Some(reason)) = (std::mem::take(&mut dial.fresh), &dial.last) {
+                failed.push(ConnectionEvent::Failed {
+                    endpoint: dial.endpoint.clone(),
+                    reason: reason.clone(),
+                    attempts: dial.attempts,
+                    next_retry: wait,
+                });
+            }
+        }
+        for event in failed {
+            self.tell(|| event);
+        }
     }
 }
 
@@ -74,6 +166,38 @@ impl Node {
         if self.is_forked() {
             return Vec::new();
         }
-        self.shared.state.lock().dials.0.clone()
+        let state = self.shared.state.lock();
+        let is_client = self.shared.role == WhatAmI::Client;
+        if is_client && state.dials.0.iter().any(|dial| dial.reached) {
+            return Vec::new();
+        }
+        let unreached = state.dials.0.iter().filter(|dial| !dial.reached);
+        unreached
+            .map(|dial| Unreached {
+                endpoint: dial.endpoint.clone(),
+                reason: dial.last.as_ref().map(ToString::to_string),
+            })
+            .collect()
+    }
+
+    /// The configured endpoints to connect to, and what has become of each.
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<EndpointStatus> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let now = Instant::now();
+        let state = self.shared.state.lock();
+        let status = |dial: &Dial| EndpointStatus {
+            endpoint: dial.endpoint.clone(),
+            connected: dial
+                .face
+                .is_some_and(|face| state.faces.contains_key(&face)),
+            reached: dial.reached,
+            attempts: dial.attempts,
+            last_failure: dial.last.clone(),
+            next_retry: dial.next.map(|next| next.saturating_duration_since(now)),
+        };
+        state.dials.0.iter().map(status).collect()
     }
 }

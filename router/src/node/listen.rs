@@ -78,6 +78,9 @@ impl Shared {
             }
         };
         drop(state);
+        if late.is_none() {
+            shared.tell_own();
+        }
         drop(late);
         Ok(())
     }
@@ -85,6 +88,7 @@ impl Shared {
     fn start_listening(&self, endpoint: &Endpoint, door: Door) -> Result<Listening, ListenError> {
         let mut options = ListenOptions {
             accept_timeout: self.config.accept_timeout(),
+            buffers: self.config.tcp_buffers(),
             ..ListenOptions::default()
         };
         if let Some(pending_max) = self.config.accept_pending() {

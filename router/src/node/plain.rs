@@ -4,7 +4,9 @@
 //! head differs from the last one's in the payload's length only, so it is encoded once for each neighbour and copied
 //! from then on.
 
-use zonda_codec::{Encode, EncodeError, Encoding, Qos, Reliability, WireExpr, Writer};
+use zonda_codec::{
+    CongestionControl, Encode, EncodeError, Encoding, Qos, Reliability, WireExpr, Writer,
+};
 use zonda_transport::{
     outbox::Refused,
     protocol::tx::{Outgoing, Tail},
@@ -147,7 +149,8 @@ pub(super) struct Heads {
 impl Heads {
     /// Prepares the heads for messages like `plain`. A route that has no short way gets heads that fit no message.
     pub(super) fn new(shared: &Shared, route: &Route, plain: &Plain<'_>) -> Heads {
-        let short = !shared.stamps && route.local.is_empty();
+        let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
+        let short = simple && !shared.stamps && route.local.is_empty();
         let prepared: Option<Box<[Prepared]>> = route
             .remote
             .iter()
@@ -204,7 +207,6 @@ impl Shared {
             match offered {
                 Ok(true) => {}
                 Ok(false) => passed = Passed::Queued,
-                Err(Refused::Closed) => {}
                 Err(refused) => {
                     let rest = route.remote.get(index..).unwrap_or_default();
                     return self.dispatch_refused((rest, refused), plain, wait, passed);

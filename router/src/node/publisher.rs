@@ -17,8 +17,12 @@ use zonda_codec::KeyExpr;
 use crate::forwarding::Counterpart;
 
 use super::{
-    DeclareError, Listen, ListenerId, Outcome, Passing, Plain, Publication, PublishError, Wait,
-    plain::Heads, route::Route, shared::Shared,
+    DeclareError, Listen, ListenerId, Outcome, Passed, Passing, Plain, Publication, PublishError,
+    PublisherCounts, Wait,
+    plain::Heads,
+    route::Route,
+    shared::Shared,
+    tally::{Tallies, Tally},
 };
 
 thread_local! {
@@ -34,6 +38,8 @@ const RECENT_MAX: usize = 8;
 struct Recent {
     serial: u64,
     route: Arc<Route>,
+    /// Where this thread counts.
+    tally: Arc<Tally>,
     /// The heads of its plain messages, once there was one.
     heads: Option<Heads>,
 }
@@ -47,6 +53,7 @@ pub struct PublisherFace {
     id: u32,
     serial: u64,
     route: ArcSwap<Route>,
+    tallies: Tallies,
 }
 
 impl std::fmt::Debug for PublisherFace {
@@ -74,6 +81,7 @@ impl PublisherFace {
             id,
             serial,
             route: ArcSwap::new(route),
+            tallies: Tallies::default(),
         })
     }
 
@@ -95,6 +103,12 @@ impl PublisherFace {
     ) -> Result<Outcome, PublishError> {
         let recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
         let result = self.shared.dispatch(&recent.route, publication, wait);
+        let bytes = publication.payload.as_slice().len();
+        match result {
+            Ok(Outcome::Sent) => recent.tally.count(Passed::Sent, bytes),
+            Ok(Outcome::Queued) => recent.tally.count(Passed::Queued, bytes),
+            _ => self.tallies.count(bytes, &result),
+        }
         self.keep_at_hand(recent);
         result
     }
@@ -116,6 +130,11 @@ impl PublisherFace {
             }
             _ => self.shared.dispatch_unusual(&recent.route, plain, wait),
         };
+        let bytes = plain.payload.as_slice().len();
+        match &result.unusual {
+            None => recent.tally.count(result.passed, bytes),
+            Some(unusual) => self.tallies.count(bytes, unusual),
+        }
         self.keep_at_hand(recent);
         result
     }
@@ -135,6 +154,7 @@ impl PublisherFace {
         Box::new(Recent {
             serial: self.serial,
             route: self.renewed(),
+            tally: self.tallies.take(),
             heads: None,
         })
     }
@@ -181,7 +201,7 @@ impl PublisherFace {
             .await
     }
 
-    /// As [`PublisherFace::publish_async`], waiting at most `limit` for each neighbour.
+    /// As [`PublisherFace::publish_async`], waiting at most `limit`.
     ///
     /// # Errors
     /// As [`PublisherFace::publish`].
@@ -191,7 +211,16 @@ impl PublisherFace {
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
         let route = self.renewed();
-        self.shared.dispatch_async(&route, publication, limit).await
+        self.tallies.offer(publication.payload.as_slice().len());
+        let result = self.shared.dispatch_async(&route, publication, limit).await;
+        self.tallies.decide(&result);
+        result
+    }
+
+    /// What became of its messages so far.
+    #[must_use]
+    pub fn counters(&self) -> PublisherCounts {
+        self.tallies.counts()
     }
 
     /// Whether any subscriber is known that a message would reach.

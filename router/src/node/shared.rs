@@ -7,7 +7,7 @@ use std::{
     future::{Future, poll_fn},
     pin::pin,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
@@ -22,21 +22,28 @@ use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
     outbox::Outbox,
-    protocol::tx::{Outgoing, Tail},
+    protocol::{
+        options::LocalOptions,
+        tx::{Outgoing, Tail},
+    },
     sync::{Mutex, MutexGuard},
 };
 
 use crate::{
     config::Config,
-    forwarding::{Action, FaceId, ForwardingTable},
+    forwarding::{Action, FaceId, ForwardingTable, Limits},
     hlc::Hlc,
 };
 
 use super::{
-    DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
+    DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
+    asking::{After, Queries},
     dials::Dials,
+    discovery::Discovery,
+    events::Events,
     key_cache::KeyCache,
     listeners::Listener,
+    refusals::Refusals,
     route::{Hop, Route},
 };
 
@@ -60,12 +67,16 @@ pub(super) struct State {
     pub(super) sinks: HashMap<u32, Sink>,
     /// Those of the session that the table tells something.
     pub(super) listeners: HashMap<u32, Arc<Listener>>,
+    pub(super) queries: Queries,
     pub(super) undeclared: KeyCache,
     pub(super) actions: Vec<Action>,
     /// A task forgets what neighbours that are gone had declared.
     pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
     pub(super) dials: Dials,
+    /// What became of the messages for those who are gone.
+    pub(super) ended: EndedLinks,
+    pub(super) discovery: Discovery,
 }
 
 /// The node itself.
@@ -73,6 +84,8 @@ pub(super) struct Shared {
     pub(super) zid: ZenohId,
     pub(super) role: WhatAmI,
     pub(super) config: Config,
+    /// What its links may have.
+    pub(super) options: LocalOptions,
     pub(super) runtime: AnyRuntime,
     /// The face of this node's own publishers and subscribers.
     pub(super) local: FaceId,
@@ -90,6 +103,13 @@ pub(super) struct Shared {
     next_id: AtomicU32,
     /// Told whenever a connection comes or goes, and on close.
     pub(super) changed: Event,
+    /// Those who listen to what happens to connections. Nothing is locked under its lock.
+    pub(super) events: Events,
+    pub(super) refusals: Refusals,
+    /// Wakes the task that looks after what is overdue, earlier than it meant to.
+    pub(super) hurry: Arc<Event>,
+    /// The node itself, for what outlives the call that makes it.
+    pub(super) this: Weak<Shared>,
 }
 
 /// Bytes that are an encoded message already.
@@ -102,9 +122,18 @@ impl Encode for Encoded<'_> {
 }
 
 impl Shared {
-    pub(super) fn new(identity: (ZenohId, WhatAmI), config: Config, runtime: AnyRuntime) -> Self {
+    pub(super) fn new(
+        identity: (ZenohId, WhatAmI),
+        (config, options): (Config, LocalOptions),
+        runtime: AnyRuntime,
+        this: Weak<Shared>,
+    ) -> Self {
         let (zid, role) = identity;
-        let mut table = ForwardingTable::new(zid, role);
+        let limits = Limits {
+            answer_timeout: config.interests_timeout(),
+            ..Limits::default()
+        };
+        let mut table = ForwardingTable::with_limits(zid, role, limits);
         let mut actions = Vec::new();
         let info = crate::forwarding::FaceInfo {
             zid,
@@ -112,6 +141,9 @@ impl Shared {
             kind: crate::forwarding::FaceKind::Local,
         };
         let local = table.add_face(info, &mut actions);
+        if role != WhatAmI::Router && config.adminspace_enabled() {
+            table.add_admin_space();
+        }
         let generation = AtomicU64::new(table.generation());
         let state = State {
             table,
@@ -119,11 +151,14 @@ impl Shared {
             neighbours: HashMap::new(),
             sinks: HashMap::new(),
             listeners: HashMap::new(),
+            queries: Queries::default(),
             undeclared: KeyCache::default(),
             actions,
             sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
+            ended: EndedLinks::default(),
+            discovery: Discovery::new((zid, role), &config),
         };
         Self {
             zid,
@@ -131,6 +166,7 @@ impl Shared {
             stamps: config.timestamping(),
             drops_future: config.drop_future_timestamp(),
             config,
+            options,
             runtime,
             local,
             clock: Hlc::new(zid),
@@ -140,6 +176,10 @@ impl Shared {
             origin: Origin::here(),
             next_id: AtomicU32::new(1),
             changed: Event::new(),
+            events: Events::default(),
+            refusals: Refusals::default(),
+            hurry: Arc::new(Event::new()),
+            this,
         }
     }
 
@@ -183,19 +223,23 @@ impl Shared {
 
     /// Changes the table and carries out what it asks for, in the order it asks.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut result = None;
+        let after = self.change(|state, _| result = Some(change(state)));
+        after.finish();
+        result.expect("a change is made once")
+    }
+
+    /// The same, leaving what is to be done without the lock to the caller.
+    pub(super) fn change(&self, change: impl FnOnce(&mut State, &mut After)) -> After {
+        let mut after = After::default();
         let mut state = self.state.lock();
-        let result = change(&mut state);
+        change(&mut state, &mut after);
         let (touched, told) = self.carry_out(&mut state);
-        let notes = state.table.take_notes();
-        drop(state);
-        for outbox in touched {
-            outbox.flush();
-        }
-        for listener in told {
-            listener.start_telling(&self.runtime);
-        }
-        log(notes);
-        result
+        after.touched.extend(touched);
+        after.tell(&self.runtime, told);
+        self.settle_questions(&mut state, &mut after);
+        after.notes = state.table.take_notes();
+        after
     }
 
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
@@ -400,9 +444,11 @@ impl Shared {
         let state = self.state.lock();
         let status = |(&id, face): (&FaceId, &Face)| {
             let sent = face.outbox.counters().snapshot();
+            let priorities = face.outbox.priorities();
             let ignored = state.table.counters(id).unwrap_or_default();
             LinkStatus {
                 sent,
+                priorities,
                 ignored,
                 ..face.status.clone()
             }

@@ -11,7 +11,10 @@ use zonda_codec::{
     Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
     Timestamp, WhatAmI, ZSlice, ZenohId,
 };
-use zonda_transport::outbox::OutboxCounts;
+use zonda_transport::{
+    outbox::{OutboxCounts, PriorityCounts},
+    protocol::options::LinkOptions,
+};
 
 use crate::forwarding::{FaceCounters, KeyOverLimit};
 
@@ -97,6 +100,12 @@ pub enum Outcome {
     /// Made by the session from [`PublishError::Dropped`], since a caller of plain `put` asked for dropping.
     Dropped {
         /// The slow peer.
+        peer: ZenohId,
+    },
+    /// The link to at least one peer ended before it had accepted the message: the peer does not get it, unless it came
+    /// back meanwhile by another link. Its subscribers are unknown from now on, until it is connected again.
+    LinkLost {
+        /// The peer whose link ended.
         peer: ZenohId,
     },
 }
@@ -210,11 +219,23 @@ pub enum OpenError {
         /// What the operating system said.
         reason: String,
     },
-    /// A client needs at least one endpoint to connect to.
+    /// A client needs at least one endpoint to connect to, or to scout for one.
     #[error(
-        "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447)"
+        "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447) or scouting/multicast/enabled"
     )]
     NoEndpoint,
+    /// A client without endpoints found nobody to connect to.
+    #[error(
+        "no {roles} found within {after:?}: {tried}; set connect/endpoints, or see zonda scout --explain"
+    )]
+    NobodyFound {
+        /// Who was looked for.
+        roles: String,
+        /// For how long (`scouting/timeout`).
+        after: Duration,
+        /// On which interfaces, and what went wrong.
+        tried: String,
+    },
     /// An endpoint cannot be listened on.
     #[error("cannot listen on {endpoint}: {reason}")]
     Listen {
@@ -295,8 +316,51 @@ pub struct LinkStatus {
     pub local: Locator,
     /// The peer's end.
     pub remote: Locator,
+    /// Whether this node opened it.
+    pub dialed: bool,
+    /// Bytes of a batch at most, as agreed.
+    pub batch_size: u16,
+    /// Whether messages have priorities on it.
+    pub is_qos: bool,
     /// What was sent to the peer, and what was not.
     pub sent: OutboxCounts,
+    /// The same for each priority, the most urgent first.
+    pub priorities: Vec<PriorityCounts>,
     /// What the peer declared or asked and this node ignored.
     pub ignored: FaceCounters,
+    /// What the link has beyond the plain protocol.
+    pub options: LinkOptions,
+}
+
+/// The reference's names for the parts of a link.
+impl LinkStatus {
+    /// The peer's id.
+    pub fn zid(&self) -> &ZenohId {
+        &self.zid
+    }
+
+    /// Our end.
+    pub fn src(&self) -> &Locator {
+        &self.local
+    }
+
+    /// The peer's end.
+    pub fn dst(&self) -> &Locator {
+        &self.remote
+    }
+
+    /// Bytes of a batch at most, as agreed.
+    pub fn mtu(&self) -> u16 {
+        self.batch_size
+    }
+
+    /// Whether it is a stream of bytes, as TCP is.
+    pub fn is_streamed(&self) -> bool {
+        true
+    }
+
+    /// The reliability of the link itself; `None` where messages have no priorities.
+    pub fn reliability(&self) -> Option<Reliability> {
+        self.is_qos.then_some(Reliability::Reliable)
+    }
 }

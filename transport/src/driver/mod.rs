@@ -44,6 +44,9 @@ pub enum Ended {
     /// The peer sent what the protocol does not allow.
     #[error("the peer broke the protocol: {0}")]
     Misbehaved(String),
+    /// The peer took so little that what waited for it grew beyond its bound.
+    #[error("the peer took too little for too long")]
+    TooSlow,
     /// The socket failed.
     #[error("the socket failed: {0}")]
     Io(std::io::ErrorKind),

@@ -16,8 +16,8 @@ use zonda_codec::Endpoint;
 
 pub use address::HostPort;
 pub use failure::IoFailure;
-pub use options::SocketOptions;
 pub(crate) use options::option;
+pub use options::{SocketBuffers, SocketOptions};
 
 use crate::protocol::parameters::Established;
 

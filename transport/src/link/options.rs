@@ -22,7 +22,26 @@ pub struct SocketOptions {
     pub interface: Option<String>,
 }
 
+/// The sizes of a socket's buffers where its endpoint does not say them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SocketBuffers {
+    /// Bytes of the send buffer; the system's default without it.
+    pub send_bytes: Option<usize>,
+    /// Bytes of the receive buffer; the system's default without it.
+    pub receive_bytes: Option<usize>,
+}
+
 impl SocketOptions {
+    /// With these sizes of buffers where the endpoint says none.
+    #[must_use]
+    pub fn or(self, buffers: SocketBuffers) -> SocketOptions {
+        SocketOptions {
+            send_buffer_bytes: self.send_buffer_bytes.or(buffers.send_bytes),
+            receive_buffer_bytes: self.receive_buffer_bytes.or(buffers.receive_bytes),
+            ..self
+        }
+    }
+
     /// Reads the options `so_sndbuf`, `so_rcvbuf`, `bind` and `iface`; others are not for sockets and left alone.
     ///
     /// # Errors

@@ -122,3 +122,15 @@ fn failures_read_as_clauses() {
     );
     assert_eq!(IoFailure::from(io::Error::other("")).to_string(), "");
 }
+
+#[test]
+fn what_an_endpoint_says_of_its_buffers_wins() {
+    let endpoint: zonda_codec::Endpoint = "tcp/127.0.0.1:1#so_sndbuf=3".parse().expect("valid");
+    let options = super::SocketOptions::of(&endpoint).expect("valid");
+    let options = options.or(super::SocketBuffers {
+        send_bytes: Some(1),
+        receive_bytes: Some(2),
+    });
+    assert_eq!(options.send_buffer_bytes, Some(3));
+    assert_eq!(options.receive_buffer_bytes, Some(2));
+}

@@ -130,19 +130,34 @@ impl Outbox {
     ///
     /// What others add meanwhile is not chased: they write themselves, demand it, or leave it to the next tick.
     pub(super) fn write_now(&self, exit: &mut Exit) -> bool {
+        let Exit {
+            direct,
+            transmit,
+            free,
+        } = exit;
+        match direct {
+            Some(direct) => self.write_by(transmit, free, |transmit| direct.send(transmit)),
+            None => false,
+        }
+    }
+
+    /// The same by any way to `send`, which tells how many bytes it took.
+    fn write_by(
+        &self,
+        transmit: &mut Transmit,
+        free: &mut Vec<Box<[u8]>>,
+        mut send: impl FnMut(&Transmit) -> io::Result<usize>,
+    ) -> bool {
         loop {
-            let all = self.gather(&mut exit.transmit, &mut exit.free);
-            if exit.transmit.is_empty() {
+            let all = self.gather(transmit, free);
+            if transmit.is_empty() {
                 return true;
             }
-            let Some(direct) = &exit.direct else {
-                return false;
-            };
-            match direct.send(&exit.transmit) {
+            match send(transmit) {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
-                    exit.transmit.advance(count, &mut exit.free, FREE_MAX);
-                    match exit.transmit.is_empty() {
+                    transmit.advance(count, free, FREE_MAX, &self.tallies);
+                    match transmit.is_empty() {
                         true if all => return true,
                         true => continue,
                         false => {}
@@ -156,6 +171,7 @@ impl Outbox {
                     return false;
                 }
             }
+            self.put_back(transmit);
             self.busy.store(true, Ordering::SeqCst);
             if !self.attendance.driver_will_look() {
                 self.signals.raise(signal::HANDOVER);
@@ -165,7 +181,7 @@ impl Outbox {
     }
 
     /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes. False if there
-    /// were more than go into one write.
+    /// may be more than go into this write.
     fn gather(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
         while !transmit.is_full() {
             let ready = self.ready.load(Ordering::SeqCst);
@@ -173,10 +189,17 @@ impl Outbox {
             let Some(lane) = self.lanes.get(index) else {
                 return true;
             };
-            let mut lane = lane.lock();
+            // What is at hand does not wait for somebody who is still filling a lane behind it.
+            let mut lane = match transmit.is_empty() {
+                true => lane.lock(),
+                false => match lane.try_lock() {
+                    Some(lane) => lane,
+                    None => return false,
+                },
+            };
             while !transmit.is_full() {
                 let Some(batch) = lane.pop(free) else { break };
-                transmit.push(batch);
+                transmit.push(index, batch);
             }
             if lane.is_empty() {
                 self.ready.fetch_and(!(1 << index), Ordering::SeqCst);
@@ -188,6 +211,22 @@ impl Outbox {
             }
         }
         false
+    }
+
+    /// The socket is full: what it has seen no byte of goes back to the front of its lane, so that a more urgent message that
+    /// comes before there is room again waits for one batch at most.
+    fn put_back(&self, transmit: &mut Transmit) {
+        let mut next = transmit.take_unwritten();
+        while let Some((index, batch)) = next {
+            let mut lane = self.lanes[index].lock();
+            lane.put_back(batch);
+            next = transmit.take_unwritten();
+            while let Some((_, batch)) = next.take_if(|(other, _)| *other == index) {
+                lane.put_back(batch);
+                next = transmit.take_unwritten();
+            }
+            self.mark_ready(index);
+        }
     }
 
     fn count_write(&self, bytes: usize, writes: &std::sync::atomic::AtomicU64) {
@@ -304,7 +343,7 @@ impl Outbox {
             result?;
             self.count_write(bytes, &self.counters.writes_driver);
             let mut exit = self.exit.lock();
-            transmit.finish(&mut exit.free, FREE_MAX);
+            transmit.advance(bytes, &mut exit.free, FREE_MAX, &self.tallies);
             exit.transmit = transmit;
             if !self.demand.load(Ordering::SeqCst) {
                 self.busy.store(false, Ordering::SeqCst);
@@ -426,3 +465,6 @@ impl Outbox {
 
 /// A hot link cools down after this many ticks without a message.
 const IDLE_TICKS_MAX: u32 = 10;
+
+#[cfg(test)]
+mod tests;

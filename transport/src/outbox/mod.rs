@@ -43,7 +43,8 @@ use crate::{
 };
 
 use attendance::Attendance;
-pub use counts::OutboxCounts;
+use counts::Tally;
+pub use counts::{OutboxCounts, PriorityCounts};
 pub use exit::DirectSocket;
 use exit::Exit;
 use pace::{Pace, Turn};
@@ -120,6 +121,8 @@ pub struct Outbox {
     attendance: Attendance,
     overrun_bytes: usize,
     counters: OutboxCounters,
+    /// One for each lane.
+    tallies: Box<[Tally]>,
 }
 
 impl std::fmt::Debug for Outbox {
@@ -140,6 +143,16 @@ impl Outbox {
         queue_bytes_max: usize,
         direct: Option<DirectSocket>,
     ) -> Self {
+        Self::with_limits(established, &|_| queue_bytes_max, direct)
+    }
+
+    /// As [`Outbox::new`], with a limit for each priority.
+    #[must_use]
+    pub fn with_limits(
+        established: &Established,
+        queue_bytes_max: &dyn Fn(Priority) -> usize,
+        direct: Option<DirectSocket>,
+    ) -> Self {
         let batch_size = direct.as_ref().map_or(established.batch_size, |direct| {
             direct.batch_size(established.batch_size)
         });
@@ -149,10 +162,10 @@ impl Outbox {
                 batch_size,
                 sn_mask: established.sn_mask,
                 initial_sn: established.initial_sn_tx,
-                queue_bytes_max,
+                queue_bytes_max: queue_bytes_max(priority),
             }))
         };
-        let lanes = if established.qos {
+        let lanes: Box<[_]> = if established.qos {
             Priority::ALL
                 .iter()
                 .map(|&priority| lane(priority))
@@ -161,6 +174,7 @@ impl Outbox {
             Box::from([lane(Priority::Data)])
         };
         Self {
+            tallies: lanes.iter().map(|_| Tally::default()).collect(),
             lanes,
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
@@ -178,7 +192,12 @@ impl Outbox {
             signals: Signals::default(),
             room: Event::new(),
             attendance: Attendance::default(),
-            overrun_bytes: queue_bytes_max.saturating_mul(OVERRUN_FACTOR),
+            overrun_bytes: Priority::ALL
+                .iter()
+                .map(|&priority| queue_bytes_max(priority))
+                .max()
+                .unwrap_or(0)
+                .saturating_mul(OVERRUN_FACTOR),
             counters: OutboxCounters::default(),
         }
     }
@@ -231,7 +250,7 @@ impl Outbox {
         let mut lane = self.lanes[index].lock();
         if lane.queued_bytes_small() > self.overrun_bytes {
             drop(lane);
-            self.abort();
+            self.give_up();
             return Err(Refused::Closed);
         }
         let Ok(pushed) = lane.push(message) else {
@@ -239,6 +258,38 @@ impl Outbox {
         };
         self.mark_ready(index);
         Ok((lane.weigh(pushed), lane.has_room()))
+    }
+
+    /// Queues a message under congestion control `BlockFirst`: as [`Outbox::push`], but the first one that finds no room
+    /// waits in the queue, beyond its limit. As long as it does, others are refused.
+    ///
+    /// # Errors
+    /// [`Refused`]; the message was not queued.
+    pub fn push_first<E: Encode + ?Sized>(
+        &self,
+        priority: Priority,
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, Refused> {
+        let index = self.lane_index(priority);
+        let mut lane = self.lanes[index].lock();
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Refused::Closed);
+        }
+        let queued = match (lane.has_room(), lane.has_guest()) {
+            (true, _) => lane.push(message),
+            (false, false) => lane.push_guest(message),
+            (false, true) => {
+                drop(lane);
+                return Err(self.refuse_full());
+            }
+        };
+        match queued {
+            Ok(pushed) => {
+                self.mark_ready(index);
+                Ok(lane.weigh(pushed))
+            }
+            Err(_) => Err(self.refuse_too_long()),
+        }
     }
 
     /// Decides who writes what [`Outbox::push`] has queued, and writes if it is the caller. Never blocks. Tells
@@ -309,6 +360,13 @@ impl Outbox {
         self.signals.raise(signal::ABORT);
     }
 
+    /// Ends the connection to a peer that is too far behind.
+    #[cold]
+    fn give_up(&self) {
+        self.end(Ended::TooSlow);
+        self.signals.raise(signal::ABORT);
+    }
+
     /// Ends a connection whose tasks are gone, with their runtime or by a panic: shuts the socket down, as nobody else
     /// will. What is queued is lost.
     pub fn abandon(&self) {
@@ -337,18 +395,19 @@ impl Outbox {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Counts a message that congestion control dropped.
-    pub fn count_dropped(&self) {
-        self.counters.dropped.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// What this outbox has done so far.
     #[must_use]
     pub fn counters(&self) -> &OutboxCounters {
         &self.counters
     }
 
-    /// Bytes that wait in all lanes.
+    /// True if something that was queued is not with the socket as a whole.
+    #[must_use]
+    pub fn has_unsent(&self) -> bool {
+        self.is_busy() || self.queued_bytes() > 0
+    }
+
+    /// Bytes that wait in all lanes. A batch that is being written does not count.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
         self.lanes

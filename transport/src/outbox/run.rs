@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use zonda_codec::{Encode, Priority};
+use zonda_codec::{Encode, EncodeError, Priority};
 
 use crate::{
     protocol::tx::{Lane, Outgoing, Pushed},
@@ -19,6 +19,8 @@ pub enum Overflow {
     Drop,
     /// They are queued all the same, as by [`Outbox::push_over`], and the source is to be paused.
     Keep,
+    /// The first one is queued, as by [`Outbox::push_first`]; the others are dropped and counted.
+    KeepFirst,
 }
 
 /// What became of a run.
@@ -53,28 +55,44 @@ impl Queue<'_> {
     /// the connection is closed or was given up.
     #[inline(always)]
     pub fn push<E: Encode>(&mut self, message: &Outgoing<'_, E>) -> bool {
-        if !self.lane.has_room() && !self.squeeze() {
-            return !self.overrun;
+        if !self.lane.has_room() {
+            return self.squeeze(message);
         }
-        match self.lane.push(message) {
+        let pushed = self.lane.push(message);
+        self.note(pushed);
+        true
+    }
+
+    #[inline(always)]
+    fn note(&mut self, pushed: Result<Pushed, EncodeError>) {
+        match pushed {
             Ok(pushed) => {
                 self.queued += 1;
                 self.sealed |= pushed == Pushed::Sealed;
             }
             Err(_) => self.too_long += 1,
         }
-        true
     }
 
-    /// Whether one more message is queued although the lane is full.
+    /// One more message although the lane is full.
     #[cold]
-    fn squeeze(&mut self) -> bool {
-        if self.overflow == Overflow::Drop {
-            self.dropped += 1;
-            return false;
-        }
-        self.overrun = self.lane.queued_bytes_small() > self.overrun_bytes;
-        !self.overrun
+    fn squeeze<E: Encode>(&mut self, message: &Outgoing<'_, E>) -> bool {
+        let pushed = match self.overflow {
+            Overflow::KeepFirst if !self.lane.has_guest() => self.lane.push_guest(message),
+            Overflow::KeepFirst | Overflow::Drop => {
+                self.dropped += 1;
+                return true;
+            }
+            Overflow::Keep => {
+                self.overrun = self.lane.queued_bytes_small() > self.overrun_bytes;
+                if self.overrun {
+                    return false;
+                }
+                self.lane.push(message)
+            }
+        };
+        self.note(pushed);
+        true
     }
 }
 
@@ -121,7 +139,7 @@ impl Outbox {
         let has_room = lane.has_room();
         drop(lane);
         if dropped + too_long > 0 || overrun {
-            self.account(dropped, too_long, overrun);
+            self.account(index, dropped, too_long, overrun);
         }
         match queued {
             0 => RunQueued::Nothing,
@@ -130,15 +148,17 @@ impl Outbox {
     }
 
     #[cold]
-    fn account(&self, dropped: u64, too_long: u64, overrun: bool) {
+    fn account(&self, lane: usize, dropped: u64, too_long: u64, overrun: bool) {
         let counters = &self.counters;
+        let tally = &self.tallies[lane];
+        tally.dropped.fetch_add(dropped, Ordering::Relaxed);
         counters.refused_full.fetch_add(dropped, Ordering::Relaxed);
         counters.dropped.fetch_add(dropped, Ordering::Relaxed);
         counters
             .refused_too_long
             .fetch_add(too_long, Ordering::Relaxed);
         if overrun {
-            self.abort();
+            self.give_up();
         }
     }
 }

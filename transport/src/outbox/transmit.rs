@@ -7,6 +7,8 @@ use zonda_runtime::Segments;
 
 use crate::protocol::tx::Batch;
 
+use super::counts::Tally;
+
 /// Most slices of one vectored write; two for each batch.
 pub(super) const SLICES_MAX: usize = 64;
 
@@ -16,13 +18,20 @@ const BATCHES_MAX: usize = SLICES_MAX / 2;
 /// Most bytes taken at once, for the same reason.
 const BYTES_MAX: usize = 256 * 1024;
 
-/// A few batches, oldest first, the first of them perhaps partly written.
+/// A few batches in the order in which they leave, the first of them perhaps partly written.
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
-    batches: VecDeque<Batch>,
+    batches: VecDeque<Leaving>,
     bytes: usize,
     /// Bytes of the first batch that the socket has taken already.
     written: usize,
+}
+
+/// A batch and the number of the lane that it comes from.
+#[derive(Debug)]
+struct Leaving {
+    lane: usize,
+    batch: Batch,
 }
 
 impl Transmit {
@@ -38,15 +47,38 @@ impl Transmit {
         self.bytes
     }
 
-    pub(crate) fn push(&mut self, batch: Batch) {
-        self.bytes += batch.wire_len();
-        self.batches.push_back(batch);
+    /// How many batches are under way.
+    #[cfg(test)]
+    pub(super) fn batches(&self) -> usize {
+        self.batches.len()
     }
 
-    /// The socket took `count` more bytes: drops the batches that are out, keeping their buffers in `free`.
-    pub(crate) fn advance(&mut self, mut count: usize, free: &mut Vec<Box<[u8]>>, free_max: usize) {
-        while let Some(first) = self.batches.front() {
-            let left = first.wire_len() - self.written;
+    pub(crate) fn push(&mut self, lane: usize, batch: Batch) {
+        self.bytes += batch.wire_len();
+        self.batches.push_back(Leaving { lane, batch });
+    }
+
+    /// Takes the last batch and the number of its lane, if the socket has seen no byte of it.
+    pub(super) fn take_unwritten(&mut self) -> Option<(usize, Batch)> {
+        if self.batches.len() == 1 && self.written > 0 {
+            return None;
+        }
+        let Leaving { lane, batch } = self.batches.pop_back()?;
+        self.bytes -= batch.wire_len();
+        Some((lane, batch))
+    }
+
+    /// The socket took `count` more bytes: drops the batches that are out, keeping their buffers in `free`, and notes in
+    /// `tallies` what was in them.
+    pub(super) fn advance(
+        &mut self,
+        mut count: usize,
+        free: &mut Vec<Box<[u8]>>,
+        free_max: usize,
+        tallies: &[Tally],
+    ) {
+        while let Some(Leaving { lane, batch }) = self.batches.front() {
+            let left = batch.wire_len() - self.written;
             if count < left {
                 self.written += count;
                 self.bytes -= count;
@@ -55,19 +87,16 @@ impl Transmit {
             count -= left;
             self.bytes -= left;
             self.written = 0;
-            if let Some(batch) = self.batches.pop_front() {
+            if let Some(tally) = tallies.get(*lane) {
+                tally.departed(batch);
+            }
+            if let Some(Leaving { batch, .. }) = self.batches.pop_front() {
                 let buffer = batch.into_buffer();
                 if free.len() < free_max && buffer.len() > BUFFER_BYTES_MIN {
                     free.push(buffer);
                 }
             }
         }
-    }
-
-    /// Drops everything that was written as a whole by the driver.
-    pub(crate) fn finish(&mut self, free: &mut Vec<Box<[u8]>>, free_max: usize) {
-        let all = self.bytes;
-        self.advance(all, free, free_max);
     }
 
     /// The unwritten bytes as slices for one vectored write; tells how many there are.
@@ -82,7 +111,9 @@ impl Transmit {
     /// The unwritten bytes if they are one piece.
     pub(crate) fn single(&self) -> Option<&[u8]> {
         match (self.batches.len(), self.batches.front()) {
-            (1, Some(batch)) if batch.tail().is_none() => batch.head().get(self.written..),
+            (1, Some(Leaving { batch, .. })) if batch.tail().is_none() => {
+                batch.head().get(self.written..)
+            }
             _ => None,
         }
     }
@@ -97,7 +128,7 @@ impl Segments for Transmit {
     }
 
     fn segment(&self, index: usize) -> &[u8] {
-        let Some(batch) = self.batches.get(index / 2) else {
+        let Some(Leaving { batch, .. }) = self.batches.get(index / 2) else {
             return &[];
         };
         let skip = if index < 2 { self.written } else { 0 };

@@ -15,6 +15,8 @@ pub struct Batch {
     tail: Option<ZSlice>,
     /// It holds a piece of a message that fits in no batch.
     is_fragment: bool,
+    /// The number of the last message that ends in it, counted by its lane from 1; known once it is sealed.
+    last_message: u64,
 }
 
 impl Batch {
@@ -30,6 +32,7 @@ impl Batch {
             len: PREFIX_BYTES,
             tail: None,
             is_fragment: false,
+            last_message: 0,
         }
     }
 
@@ -92,8 +95,14 @@ impl Batch {
         self.tail = Some(tail);
     }
 
+    /// How many messages of its lane are out once this batch is, all before it included.
+    pub(crate) fn last_message(&self) -> u64 {
+        self.last_message
+    }
+
     /// Writes the length prefix: from here on the batch is what goes out.
-    pub(super) fn seal(&mut self) {
+    pub(super) fn seal(&mut self, last_message: u64) {
+        self.last_message = last_message;
         let counted = self.wire_len() - PREFIX_BYTES;
         let prefix =
             u16::try_from(counted).expect("a batch is at most 65535 bytes, prefix included");

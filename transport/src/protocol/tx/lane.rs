@@ -72,6 +72,12 @@ pub struct Lane {
     fragment_bytes: usize,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
+    /// Messages that were queued so far.
+    accepted: u64,
+    /// Batches that were taken out so far.
+    popped: u64,
+    /// A message that was let in over the limit is out once so many batches are.
+    guest_until: u64,
 }
 
 impl Lane {
@@ -88,7 +94,38 @@ impl Lane {
             fragment_bytes: 0,
             spares: Vec::new(),
             next_sn: [first; 2],
+            accepted: 0,
+            popped: 0,
+            guest_until: 0,
         }
+    }
+
+    /// Messages that were queued so far.
+    #[must_use]
+    pub fn accepted(&self) -> u64 {
+        self.accepted
+    }
+
+    /// True while a message waits that [`Lane::push_guest`] has let in over the limit.
+    #[must_use]
+    pub fn has_guest(&self) -> bool {
+        self.popped < self.guest_until
+    }
+
+    /// As [`Lane::push`], for a message that finds no room and is the first of its kind to wait: until it is out,
+    /// [`Lane::has_guest`] is true.
+    ///
+    /// # Errors
+    /// As [`Lane::push`].
+    #[cold]
+    pub fn push_guest<E: Encode + ?Sized>(
+        &mut self,
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, EncodeError> {
+        let pushed = self.push(message)?;
+        let open = usize::from(self.open.is_some());
+        self.guest_until = self.popped + (self.sealed.len() + open) as u64;
+        Ok(pushed)
     }
 
     /// Bytes that wait to be written.
@@ -180,7 +217,18 @@ impl Lane {
         {
             self.spares.push(buffer);
         }
+        self.popped += 1;
         Some(batch)
+    }
+
+    /// Takes back the batch that was taken out last and did not leave. What came meanwhile goes behind it.
+    pub fn put_back(&mut self, batch: Batch) {
+        self.sealed_bytes += batch.wire_len();
+        if batch.is_fragment() {
+            self.fragment_bytes += batch.wire_len();
+        }
+        self.popped -= 1;
+        self.sealed.push_front(batch);
     }
 
     /// What a push has done, seen together with what waited before.
@@ -201,6 +249,7 @@ impl Lane {
 
     #[inline]
     fn appended(&mut self, reliability: Reliability, shared: bool) -> Pushed {
+        self.accepted += 1;
         if self.frame != Some(reliability) {
             self.frame = Some(reliability);
             self.advance(reliability);
@@ -255,6 +304,8 @@ impl Lane {
         let mut at = 0;
         while at < total {
             let end = total.min(at + room);
+            // It counts once its last piece is out.
+            self.accepted += u64::from(end == total);
             let header = Fragment {
                 reliability: message.reliability,
                 priority: self.config.priority,
@@ -296,7 +347,7 @@ impl Lane {
     }
 
     fn enqueue(&mut self, mut batch: Batch) {
-        batch.seal();
+        batch.seal(self.accepted);
         self.sealed_bytes += batch.wire_len();
         if batch.is_fragment() {
             self.fragment_bytes += batch.wire_len();

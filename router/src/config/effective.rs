@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The configuration as it takes effect: each key with the value for the node's role and where that comes from.
+//! What `--print-config` prints.
+
+use std::fmt;
+
+use super::{Config, Origin, SECRETS, keys, value::Kind};
+
+/// One key as it takes effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Effective {
+    /// The key's path.
+    pub key: String,
+    /// Its value for the node's role, as JSON; [`HIDDEN`] for a secret that is set.
+    pub value: String,
+    /// Where the value comes from.
+    pub origin: Origin,
+    /// Its line, when it came from a text of several lines.
+    pub line: Option<u32>,
+}
+
+/// What stands for the value of a secret.
+pub const HIDDEN: &str = "\"(hidden)\"";
+
+/// `key = value  # origin`, the origin with its line as in `node.json5:12`.
+impl fmt::Display for Effective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}  # {}", self.key, self.value, self.origin)?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+impl Effective {
+    /// The same as one JSON object.
+    pub fn to_json(&self) -> String {
+        let value = serde_json::from_str(&self.value).unwrap_or(serde_json::Value::Null);
+        serde_json::json!({
+            "key": self.key,
+            "value": value,
+            "origin": self.origin.kind(),
+            "from": self.origin.to_string(),
+            "line": self.line,
+        })
+        .to_string()
+    }
+}
+
+impl Config {
+    /// Every key with the value that takes effect for this role, in the order of the documentation's table. Secrets are
+    /// hidden.
+    ///
+    /// ```
+    /// let config = zonda_router::Config::client(["tcp/127.0.0.1:7447"]);
+    /// let all = config.effective();
+    /// let mode = all.iter().find(|e| e.key == "mode").unwrap();
+    /// assert_eq!(mode.to_string(), "mode = \"client\"  # program");
+    /// ```
+    pub fn effective(&self) -> Vec<Effective> {
+        let rows = keys::ROWS.iter().map(|key| {
+            let value = match self.value(key.path) {
+                super::Value::Null if key.kind == Kind::Endpoints => "[]".to_owned(),
+                value => value.to_string(),
+            };
+            self.shown(key.path, value)
+        });
+        let below = self
+            .settings
+            .iter()
+            .filter(|(path, _)| keys::find(path).is_none());
+        rows.chain(below.map(|(path, setting)| self.shown(path, setting.value.to_string())))
+            .collect()
+    }
+
+    /// Where the value of a key comes from; [`Origin::Default`] for a key that was not set or does not exist.
+    pub fn origin(&self, key: &str) -> Origin {
+        let setting = self.settings.get(key.trim_matches('/'));
+        setting.map_or(Origin::Default, |setting| setting.origin.clone())
+    }
+
+    /// What is set from now on is shown as coming from there. Default: [`Origin::Program`].
+    pub fn attribute_to(&mut self, origin: Origin) {
+        self.source = origin;
+    }
+
+    fn shown(&self, path: &str, value: String) -> Effective {
+        let is_secret = SECRETS.contains(&path) && self.is_set(path);
+        Effective {
+            key: path.to_owned(),
+            value: if is_secret { HIDDEN.to_owned() } else { value },
+            origin: self.origin(path),
+            line: self.settings.get(path).and_then(|setting| setting.line),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Why there is no link, and why there is none any more: a kind for programs and one line for people. The same for
+//! both sides of a connection.
+
+use std::fmt;
+use std::io::ErrorKind;
+
+use zonda_codec::transport::reason;
+use zonda_transport::{dial::DialError, driver::Ended, protocol::handshake::HandshakeError};
+
+/// Why a link did not come about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kind of reason, for programs.
+    pub kind: RefusalKind,
+    /// One line for people: what happened, and what to try.
+    pub text: String,
+}
+
+/// Kinds of reasons why a link did not come about. `Display` writes them as `max-sessions`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum RefusalKind {
+    /// The host name has no address.
+    NameNotResolved,
+    /// Nobody listens there.
+    ConnectionRefused,
+    /// No way leads there, or the system refused the socket.
+    Unreachable,
+    /// No answer in time.
+    TimedOut,
+    /// The endpoint is of a kind that this node has not.
+    Unsupported,
+    /// What listens or connects there is no node of this protocol.
+    NotZenoh,
+    /// The other side speaks another version of the protocol.
+    Version,
+    /// A name, a password or a key was missing or wrong.
+    Authentication,
+    /// This side or the other has as many neighbours as it may.
+    MaxSessions,
+    /// The two are connected already, by as many links as they may.
+    MaxLinks,
+    /// The link leads back to this node.
+    ConnectionToSelf,
+    /// Another node answered than the one that was wanted.
+    WrongNode,
+    /// The other side closed it and gave no reason.
+    ClosedByPeer,
+    /// The other side sent what a handshake does not allow.
+    Misbehaved,
+    /// The connection broke.
+    Broken,
+    /// This node is closing.
+    Closing,
+}
+
+impl RefusalKind {
+    /// Every kind.
+    pub const ALL: [RefusalKind; 16] = [
+        RefusalKind::NameNotResolved,
+        RefusalKind::ConnectionRefused,
+        RefusalKind::Unreachable,
+        RefusalKind::TimedOut,
+        RefusalKind::Unsupported,
+        RefusalKind::NotZenoh,
+        RefusalKind::Version,
+        RefusalKind::Authentication,
+        RefusalKind::MaxSessions,
+        RefusalKind::MaxLinks,
+        RefusalKind::ConnectionToSelf,
+        RefusalKind::WrongNode,
+        RefusalKind::ClosedByPeer,
+        RefusalKind::Misbehaved,
+        RefusalKind::Broken,
+        RefusalKind::Closing,
+    ];
+
+    /// Its name, such as `max-sessions`.
+    pub fn name(self) -> &'static str {
+        match self {
+            RefusalKind::NameNotResolved => "name-not-resolved",
+            RefusalKind::ConnectionRefused => "connection-refused",
+            RefusalKind::Unreachable => "unreachable",
+            RefusalKind::TimedOut => "timed-out",
+            RefusalKind::Unsupported => "unsupported",
+            RefusalKind::NotZenoh => "not-zenoh",
+            RefusalKind::Version => "version",
+            RefusalKind::Authentication => "authentication",
+            RefusalKind::MaxSessions => "max-sessions",
+            RefusalKind::MaxLinks => "max-links",
+            RefusalKind::ConnectionToSelf => "connection-to-self",
+            RefusalKind::WrongNode => "wrong-node",
+            RefusalKind::ClosedByPeer => "closed-by-peer",
+            RefusalKind::Misbehaved => "misbehaved",
+            RefusalKind::Broken => "broken",
+            RefusalKind::Closing => "closing",
+        }
+    }
+
+    /// What a close reason on the wire means during a handshake.
+    fn of_close(code: u8) -> RefusalKind {
+        match code {
+            reason::MAX_SESSIONS => RefusalKind::MaxSessions,
+            reason::MAX_LINKS => RefusalKind::MaxLinks,
+            reason::CONNECTION_TO_SELF => RefusalKind::ConnectionToSelf,
+            _ => RefusalKind::ClosedByPeer,
+        }
+    }
+}
+
+impl fmt::Display for RefusalKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<&HandshakeError> for Refusal {
+    fn from(error: &HandshakeError) -> Refusal {
+        use HandshakeError as E;
+        let kind = match error {
+            E::Version { .. } => RefusalKind::Version,
+            E::Refused { reason } => RefusalKind::of_close(*reason),
+            E::NotAdmitted { reason, .. } => match *reason {
+                reason::GENERIC => RefusalKind::Closing,
+                other => RefusalKind::of_close(other),
+            },
+            E::OwnId => RefusalKind::ConnectionToSelf,
+            E::SameId { .. } => RefusalKind::MaxLinks,
+            E::Timeout { .. } => RefusalKind::TimedOut,
+            E::WrongId { .. } => RefusalKind::WrongNode,
+            E::Undecodable { .. } => RefusalKind::NotZenoh,
+            E::Io(_) => RefusalKind::Broken,
+            _ => RefusalKind::Misbehaved,
+        };
+        let text = error.to_string();
+        Refusal { kind, text }
+    }
+}
+
+impl From<&DialError> for Refusal {
+    fn from(error: &DialError) -> Refusal {
+        let (kind, endpoint) = match error {
+            DialError::Endpoint { endpoint, .. } => (RefusalKind::Unsupported, endpoint),
+            DialError::Resolve { endpoint, .. } => (RefusalKind::NameNotResolved, endpoint),
+            DialError::Timeout { endpoint, .. } => (RefusalKind::TimedOut, endpoint),
+            DialError::Foreign { endpoint, .. } => (RefusalKind::NotZenoh, endpoint),
+            DialError::Handshake {
+                endpoint, source, ..
+            } => (Refusal::from(source).kind, endpoint),
+            DialError::Connect { endpoint, failures } => {
+                let all = |kind| failures.iter().all(|(_, failure)| failure.kind() == kind);
+                let kind = match () {
+                    () if all(ErrorKind::ConnectionRefused) => RefusalKind::ConnectionRefused,
+                    () if all(ErrorKind::TimedOut) => RefusalKind::TimedOut,
+                    () => RefusalKind::Unreachable,
+                };
+                (kind, endpoint)
+            }
+            _ => {
+                let text = error.to_string();
+                let kind = RefusalKind::Unreachable;
+                return Refusal { kind, text };
+            }
+        };
+        let text = error.to_string();
+        let front = format!("cannot connect to {endpoint}: ");
+        let text = text.strip_prefix(&front).unwrap_or(&text).to_owned();
+        Refusal { kind, text }
+    }
+}
+
+/// Why a link ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// The kind of reason, for programs.
+    pub kind: LossKind,
+    /// One line for people.
+    pub text: String,
+}
+
+/// Kinds of reasons why a link ended. `Display` writes them as `lease-expired`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum LossKind {
+    /// This node closed it.
+    ClosedHere,
+    /// The other side said Close, with this reason on the wire.
+    ClosedByPeer(u8),
+    /// The other side hung up without a Close.
+    HungUp,
+    /// The other side was silent for its whole lease.
+    LeaseExpired,
+    /// The other side sent what the protocol does not allow.
+    Misbehaved,
+    /// The other side took so little for so long that it was given up.
+    TooSlow,
+    /// The connection broke.
+    Broken,
+    /// The runtime that drove it was shut down.
+    Abandoned,
+}
+
+impl LossKind {
+    /// Its name, such as `lease-expired`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LossKind::ClosedHere => "closed-here",
+            LossKind::ClosedByPeer(_) => "closed-by-peer",
+            LossKind::HungUp => "hung-up",
+            LossKind::LeaseExpired => "lease-expired",
+            LossKind::Misbehaved => "misbehaved",
+            LossKind::TooSlow => "too-slow",
+            LossKind::Broken => "broken",
+            LossKind::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl fmt::Display for LossKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<&Ended> for Loss {
+    fn from(ended: &Ended) -> Loss {
+        let kind = match ended {
+            Ended::Local => LossKind::ClosedHere,
+            Ended::Remote(code) => LossKind::ClosedByPeer(*code),
+            Ended::HungUp => LossKind::HungUp,
+            Ended::Expired => LossKind::LeaseExpired,
+            Ended::Misbehaved(_) => LossKind::Misbehaved,
+            Ended::TooSlow => LossKind::TooSlow,
+            Ended::Abandoned => LossKind::Abandoned,
+            _ => LossKind::Broken,
+        };
+        let text = ended.to_string();
+        Loss { kind, text }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Whom this node has turned away at its door, by reason: how many, and who was the last.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use zonda_codec::Endpoint;
+use zonda_transport::protocol::handshake::HandshakeError;
+use zonda_transport::sync::Mutex;
+
+use super::{
+    ConnectionEvent, Node,
+    reasons::{Refusal, RefusalKind},
+    shared::Shared,
+};
+
+/// Those turned away for one kind of reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TurnedAway {
+    /// How many.
+    pub count: u64,
+    /// Where the last of them is, if that is known.
+    pub last: Option<SocketAddr>,
+    /// Why the last of them was turned away.
+    pub reason: Refusal,
+}
+
+/// By kind of reason, and so never larger than there are kinds.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(Mutex<BTreeMap<RefusalKind, TurnedAway>>);
+
+impl Shared {
+    /// Counts and tells of somebody who was turned away.
+    pub(super) fn note_refused(
+        &self,
+        listener: &Endpoint,
+        remote: Option<SocketAddr>,
+        error: &HandshakeError,
+    ) {
+        let reason = Refusal::from(error);
+        let mut refusals = self.refusals.0.lock();
+        let count = refusals.get(&reason.kind).map_or(0, |known| known.count);
+        let known = TurnedAway {
+            count: count + 1,
+            last: remote,
+            reason: reason.clone(),
+        };
+        refusals.insert(reason.kind, known);
+        drop(refusals);
+        self.tell(|| ConnectionEvent::Refused {
+            listener: listener.clone(),
+            remote,
+            reason,
+        });
+    }
+}
+
+impl Node {
+    /// Those who connected to this node and were turned away, one entry for each kind of reason that has occurred.
+    #[must_use]
+    pub fn turned_away(&self) -> Vec<TurnedAway> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        self.shared.refusals.0.lock().values().cloned().collect()
+    }
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a session is connected to and what becomes of it: transports, links, configured endpoints, those turned away,
+//! and listeners to all of that.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{IntoFuture, Ready, ready};
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use zonda_codec::{WhatAmI, ZenohId};
+use zonda_router::node::{DeclareError, EVENTS_MAX, LinkStatus, Node, SampleKind, Tell, Told};
+
+use crate::handlers::{Callback, FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored};
+use crate::session::{Session, SessionInfo};
+use crate::wait::{Done, Wait};
+
+pub use zonda_router::node::{
+    ConnectionEvent, EndpointStatus, LinkStatus as Link, Loss, LossKind, Refusal, RefusalKind,
+    TurnedAway,
+};
+
+/// A connection to another node, whatever links it is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transport {
+    zid: ZenohId,
+    whatami: WhatAmI,
+    is_qos: bool,
+}
+
+impl Transport {
+    fn of(link: &LinkStatus) -> Transport {
+        Transport {
+            zid: link.zid,
+            whatami: link.whatami,
+            is_qos: link.is_qos,
+        }
+    }
+
+    /// The id of the other node.
+    pub fn zid(&self) -> &ZenohId {
+        &self.zid
+    }
+
+    /// The role of the other node.
+    pub fn whatami(&self) -> WhatAmI {
+        self.whatami
+    }
+
+    /// Whether messages have priorities on it.
+    pub fn is_qos(&self) -> bool {
+        self.is_qos
+    }
+
+    /// Whether it is a multicast group: never, so far.
+    pub fn is_multicast(&self) -> bool {
+        false
+    }
+}
+
+/// A connection came or went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransportEvent {
+    kind: SampleKind,
+    transport: Transport,
+}
+
+impl TransportEvent {
+    /// `Put` for one that came, `Delete` for one that went.
+    pub fn kind(&self) -> SampleKind {
+        self.kind
+    }
+
+    /// The connection.
+    pub fn transport(&self) -> &Transport {
+        &self.transport
+    }
+}
+
+/// A link came or went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkEvent {
+    kind: SampleKind,
+    link: Link,
+    reason: Option<Loss>,
+}
+
+impl LinkEvent {
+    /// `Put` for one that came, `Delete` for one that went.
+    pub fn kind(&self) -> SampleKind {
+        self.kind
+    }
+
+    /// The link.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Why it went; `None` for one that came.
+    pub fn reason(&self) -> Option<&Loss> {
+        self.reason.as_ref()
+    }
+}
+
+/// What a listener to connections can be given.
+pub trait AboutConnections: Stored + Send + 'static {
+    /// The part of an event that it is about, if it is about any.
+    fn of(event: ConnectionEvent) -> Option<Self>;
+}
+
+impl Stored for ConnectionEvent {}
+impl Stored for TransportEvent {}
+impl Stored for LinkEvent {}
+
+impl AboutConnections for ConnectionEvent {
+    fn of(event: ConnectionEvent) -> Option<Self> {
+        Some(event)
+    }
+}
+
+impl AboutConnections for LinkEvent {
+    fn of(event: ConnectionEvent) -> Option<Self> {
+        let (kind, link, reason) = match event {
+            ConnectionEvent::Connected(link) => (SampleKind::Put, link, None),
+            ConnectionEvent::Lost { link, reason } => (SampleKind::Delete, link, Some(reason)),
+            _ => return None,
+        };
+        Some(LinkEvent { kind, link, reason })
+    }
+}
+
+impl AboutConnections for TransportEvent {
+    fn of(event: ConnectionEvent) -> Option<Self> {
+        LinkEvent::of(event).map(|event| TransportEvent {
+            kind: event.kind,
+            transport: Transport::of(&event.link),
+        })
+    }
+}
+
+impl<'a> SessionInfo<'a> {
+    /// The nodes that this session is connected to.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// for transport in session.info().transports().wait() {
+    ///     println!("{} {}", transport.whatami(), transport.zid());
+    /// }
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn transports(&self) -> Done<std::vec::IntoIter<Transport>> {
+        let links = self.session().node().links();
+        let mut transports: Vec<Transport> = links.iter().map(Transport::of).collect();
+        transports.dedup_by_key(|transport| transport.zid);
+        Done(transports.into_iter())
+    }
+
+    /// The configured endpoints to connect to: how often each was tried, why the last attempt failed, when the next is.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// let config = Config::peer().listen(["tcp/127.0.0.1:0"]).connect(["tcp/127.0.0.1:9"]);
+    /// let session = zonda::open(config).wait()?;
+    /// for endpoint in session.info().endpoints() {
+    ///     if let Some(failure) = &endpoint.last_failure {
+    ///         println!("{}: {} ({failure})", endpoint.endpoint, failure.kind);
+    ///     }
+    /// }
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn endpoints(&self) -> Vec<EndpointStatus> {
+        self.session().node().endpoints()
+    }
+
+    /// Those who connected to this session and were turned away: how many for each kind of reason, and who was the last.
+    pub fn turned_away(&self) -> Vec<TurnedAway> {
+        self.session().node().turned_away()
+    }
+
+    /// Listens to everything that happens to connections, with typed reasons: links that come and go, attempts that
+    /// fail, others that are turned away.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let listener = session.info().events_listener().wait()?;
+    /// let peer = zonda::open(Config::client([&session.info().locators()[0]])).wait()?;
+    /// println!("{}", listener.recv()?); // connected to client ...
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn events_listener(&self) -> EventsListenerBuilder<'a, ConnectionEvent> {
+        EventsListenerBuilder::new(self.session())
+    }
+
+    /// Listens to connections that come and go. As [`events_listener`](Self::events_listener), with less.
+    pub fn transport_events_listener(&self) -> EventsListenerBuilder<'a, TransportEvent> {
+        EventsListenerBuilder::new(self.session())
+    }
+
+    /// Listens to links that come and go. As [`events_listener`](Self::events_listener), with less.
+    pub fn link_events_listener(&self) -> EventsListenerBuilder<'a, LinkEvent> {
+        EventsListenerBuilder::new(self.session())
+    }
+}
+
+/// A listener to connections under construction; made by [`SessionInfo::events_listener`] and the like.
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct EventsListenerBuilder<'a, E, H = FifoChannel> {
+    session: &'a Session,
+    history: bool,
+    handler: H,
+    of: PhantomData<fn(E)>,
+}
+
+impl<E, H> fmt::Debug for EventsListenerBuilder<'_, E, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventsListenerBuilder")
+            .field("history", &self.history)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, E: AboutConnections> EventsListenerBuilder<'a, E> {
+    /// The default handler is a queue of 1024 events; what does not fit is dropped and counted.
+    fn new(session: &'a Session) -> Self {
+        EventsListenerBuilder {
+            session,
+            history: false,
+            handler: FifoChannel::new(EVENTS_MAX).overflow(Overflow::DropNewest),
+            of: PhantomData,
+        }
+    }
+
+    /// Calls this function with every event, in their order and one at a time, on a thread of its own. It may call
+    /// anything of the session, and block.
+    pub fn callback<F>(self, callback: F) -> EventsListenerBuilder<'a, E, Callback<E>>
+    where
+        F: Fn(E) + Send + Sync + 'static,
+    {
+        self.with(Callback::new(callback))
+    }
+
+    /// Gives every event to this handler.
+    pub fn with<H: IntoHandler<E>>(self, handler: H) -> EventsListenerBuilder<'a, E, H> {
+        EventsListenerBuilder {
+            session: self.session,
+            history: self.history,
+            handler,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<'a, E: AboutConnections, H: IntoHandler<E>> EventsListenerBuilder<'a, E, H> {
+    /// Whether the links that are open already come first. Default: no.
+    pub fn history(mut self, history: bool) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// Makes a listener that lives as long as its session: nothing has to be kept.
+    pub fn background(self) -> BackgroundEventsListenerBuilder<'a, E, H> {
+        BackgroundEventsListenerBuilder(self)
+    }
+}
+
+impl<E: AboutConnections, H: IntoHandler<E>> Wait for EventsListenerBuilder<'_, E, H> {
+    type To = Result<EventsListener<H::Handler>, DeclareError>;
+
+    /// Begins to listen; does not block.
+    fn wait(self) -> Self::To {
+        let node = self.session.node().clone();
+        if node.is_closed() {
+            return Err(match node.is_forked() {
+                true => DeclareError::Forked,
+                false => DeclareError::Closed,
+            });
+        }
+        let (callback, handler) = self.handler.into_handler();
+        let tell: Tell = Box::new(move |event| {
+            if let Some(event) = E::of(event) {
+                callback.call(event);
+            }
+        });
+        let told = node.listen_to_connections(tell, self.history);
+        let ends = Listening {
+            node,
+            told,
+            background: false,
+        };
+        Ok(EventsListener { ends, handler })
+    }
+}
+
+impl<E: AboutConnections, H: IntoHandler<E>> IntoFuture for EventsListenerBuilder<'_, E, H> {
+    type Output = Result<EventsListener<H::Handler>, DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// A listener to connections under construction that will live as long as its session.
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct BackgroundEventsListenerBuilder<'a, E, H>(EventsListenerBuilder<'a, E, H>);
+
+impl<E: AboutConnections, H: IntoHandler<E>> Wait for BackgroundEventsListenerBuilder<'_, E, H> {
+    type To = Result<(), DeclareError>;
+
+    /// Begins to listen; does not block.
+    fn wait(self) -> Self::To {
+        self.0.wait()?.ends.background = true;
+        Ok(())
+    }
+}
+
+impl<E: AboutConnections, H: IntoHandler<E>> IntoFuture
+    for BackgroundEventsListenerBuilder<'_, E, H>
+{
+    type Output = Result<(), DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// Receives what happens to connections. Dropping it ends it, without blocking; the end of the session does as well, once
+/// everything was told. Dereferences to its handler.
+pub struct EventsListener<H = FifoChannelHandler<ConnectionEvent>> {
+    ends: Listening,
+    handler: H,
+}
+
+impl<H> EventsListener<H> {
+    /// Its handler.
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    /// How many events gave way because a function or a handler that waits did not keep up; at most 1024 wait.
+    pub fn missed(&self) -> u64 {
+        self.ends.told.dropped()
+    }
+
+    /// Ends it. The same as dropping it. Never blocks and never fails.
+    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+        drop(self);
+        Done(Ok(()))
+    }
+}
+
+impl<H> Deref for EventsListener<H> {
+    type Target = H;
+
+    fn deref(&self) -> &H {
+        &self.handler
+    }
+}
+
+impl<H> DerefMut for EventsListener<H> {
+    fn deref_mut(&mut self) -> &mut H {
+        &mut self.handler
+    }
+}
+
+impl<H> fmt::Debug for EventsListener<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventsListener")
+            .field("missed", &self.missed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The place of a listener; left when dropped.
+struct Listening {
+    node: Node,
+    told: Arc<Told>,
+    /// Outlives its [`EventsListener`].
+    background: bool,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if !self.background {
+            self.node.unlisten(&self.told);
+        }
+    }
+}
