@@ -7,6 +7,7 @@ mod configuration;
 mod curves;
 mod examples;
 mod lat;
+mod live;
 mod perf;
 mod program;
 mod reach;

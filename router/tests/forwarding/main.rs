@@ -7,5 +7,7 @@ mod captures;
 mod gateways;
 mod histories;
 mod interests;
+mod liveliness;
 mod model;
 mod routes;
+mod session;

@@ -269,6 +269,8 @@ pub struct Model {
     pub faces: BTreeMap<FaceId, Face>,
     pub local: FaceId,
     pub publishers: BTreeMap<u32, String>,
+    /// The keys on which the session listens to tokens.
+    pub listened: Vec<String>,
 }
 
 /// Who declared each thing, with what it promises.
@@ -376,8 +378,12 @@ impl Model {
         let options = InterestOptions::KEYEXPRS | InterestOptions::SUBSCRIBERS;
         let publishers = self.publishers.values();
         let own = publishers.map(|key| (InterestMode::CurrentFuture, options, Some(key.clone())));
+        let options = InterestOptions::KEYEXPRS | InterestOptions::TOKENS;
+        let listened = self.listened.iter();
+        let listened =
+            listened.map(|key| (InterestMode::CurrentFuture, options, Some(key.clone())));
         let served = self.faces.values().flat_map(|face| face.interests.values());
-        let all = own.chain(served.map(Asking::want));
+        let all = own.chain(listened).chain(served.map(Asking::want));
         match self.role {
             WhatAmI::Router => BTreeMap::new(),
             _ => all.map(|want| (format!("{want:?}"), want)).collect(),
