@@ -3,6 +3,8 @@
 //! Random histories of declarations, interests, connections and cuts, for each role: after every step the
 //! routes and what every neighbour believes are those of a model that knows only lists.
 
+mod questions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use zonda_codec::key_expr::intersects;
@@ -12,6 +14,8 @@ use zonda_codec::{
 use zonda_router::forwarding::{FaceId, Limits, Relation};
 
 use crate::bench::{Bench, encoded, key_expr, options};
+use questions::Asks;
+
 use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
 
 const SEEDS_PER_ROLE: u64 = 700;
@@ -83,6 +87,7 @@ fn run(role: WhatAmI) {
             history.now = format!("{role}, seed {seed}, step {step}: {what}");
             history.deliver();
             history.check();
+            history.check_questions();
         }
     }
 }
@@ -95,6 +100,7 @@ struct History {
     questions: Vec<((FaceId, u32), (FaceId, u32))>,
     next_question: u32,
     sweeps_at_once: bool,
+    asks: Asks,
     now: String,
 }
 
@@ -112,12 +118,14 @@ impl History {
                 faces: BTreeMap::from([(bench.local, local)]),
                 local: bench.local,
                 publishers: BTreeMap::new(),
+                queriers: BTreeMap::new(),
             },
             bench,
             random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ role.code() as u64),
             questions: Vec::new(),
             next_question: 1000,
             sweeps_at_once: true,
+            asks: Asks::default(),
             now: String::new(),
         }
     }
@@ -128,7 +136,8 @@ impl History {
             return self.connect();
         }
         let face = self.random.of(&remotes);
-        match self.random.below(24) {
+        let kinds = if self.sweeps_at_once { 34 } else { 24 };
+        match self.random.below(kinds) {
             0 => self.cut(face),
             1..=3 => self.local_subscriber(),
             4..=5 => self.local_publisher(),
@@ -138,6 +147,8 @@ impl History {
             15..=18 => self.interest(face),
             19 => self.end_interest(face),
             20 => self.question(face),
+            24..=32 => self.question_step(face),
+            33 => self.local_querier(),
             _ => self.finish(face),
         }
     }
@@ -158,9 +169,9 @@ impl History {
             ],
         };
         let role = self.random.of(roles);
-        let face = self
-            .bench
-            .connect(0xb0 + self.random.next() as u128 % 1000, role);
+        let number = 0xb0 + self.random.next() as u128 % 1000;
+        let face = self.bench.connect(number, role);
+        self.after_connect(face, number);
         let relation = self.bench.table.relation(face).expect("it is connected");
         let mut new = Face::new(relation, role);
         if relation == Relation::PeerToPeer {
@@ -172,6 +183,7 @@ impl History {
 
     fn cut(&mut self, face: FaceId) -> String {
         self.deliver();
+        self.before_cut(face);
         match self.sweeps_at_once {
             true => self.bench.cut(face),
             false => self.bench.lose(face),
