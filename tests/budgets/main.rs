@@ -6,5 +6,6 @@ mod allocations;
 mod counting;
 mod futures;
 mod holding;
+mod questions;
 mod scene;
 mod sending;

@@ -8,4 +8,5 @@ mod gateways;
 mod histories;
 mod interests;
 mod model;
+mod questions;
 mod routes;

@@ -244,7 +244,12 @@ impl History {
 
     /// Before a neighbour is cut: it may be expected back.
     pub fn before_cut(&mut self, face: FaceId) {
-        let Some(number) = self.asks.numbers.remove(&face).filter(|_| self.sweeps_at_once) else {
+        let Some(number) = self
+            .asks
+            .numbers
+            .remove(&face)
+            .filter(|_| self.sweeps_at_once)
+        else {
             return;
         };
         if self.random.one_in(2) {
