@@ -8,6 +8,7 @@ mod examples;
 mod lat;
 mod perf;
 mod program;
+mod queries;
 mod reach;
 mod router;
 mod rtt;
