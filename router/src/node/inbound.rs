@@ -28,7 +28,7 @@ use crate::{forwarding::FaceId, hlc::Hlc};
 
 use super::{
     Delivery, Opened,
-    asking::{After, Call, OpenQuestion},
+    asking::{After, OpenQuestion},
     publish::call,
     route::{Hop, Route, RouteCache},
     run::Alike,
@@ -126,8 +126,7 @@ impl Burst {
         for outbox in &after.touched {
             self.touch(outbox);
         }
-        log(after.notes);
-        after.calls.into_iter().for_each(Call::run);
+        after.run();
     }
 
     /// Counts messages handed on.

@@ -17,7 +17,7 @@ use crate::{
     forwarding::{Ask, Asker, Branches, Disposal, FaceId},
     node::{
         inbound::Burst,
-        shared::{Shared, State},
+        shared::{Shared, State, log},
     },
 };
 
@@ -115,10 +115,7 @@ impl Shared {
                 None => {
                     let notes = state.table.take_notes();
                     drop(state);
-                    return burst.follow(After {
-                        notes,
-                        ..After::default()
-                    });
+                    return log(notes);
                 }
             },
         };

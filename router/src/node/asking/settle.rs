@@ -22,6 +22,7 @@ use crate::node::shared::{Shared, State, log};
 
 use super::{
     AskedSink, IncomingQuery, QuestionEnd,
+    ask::HeldQuestion,
     heads::response,
     open::{Next, OpenQuestion, TIMEOUT_TEXT},
 };
@@ -34,6 +35,9 @@ pub(in crate::node) struct After {
     pub(in crate::node) touched: Vec<Arc<Outbox>>,
     pub(in crate::node) calls: Vec<Call>,
     pub(in crate::node) notes: Vec<String>,
+    /// What is not needed any more. Users' code may run when it goes, so it must not go with the lock held.
+    ended: Vec<(Arc<OpenQuestion>, Option<HeldQuestion>)>,
+    asked: Vec<HeldQuestion>,
 }
 
 /// Users' code to run.
@@ -48,9 +52,15 @@ impl After {
     /// Does it. Not to be called with a lock held.
     #[inline]
     pub(in crate::node) fn finish(self) {
-        for outbox in self.touched {
+        for outbox in &self.touched {
             outbox.flush();
         }
+        self.run();
+    }
+
+    /// The same, except that writing is left to the caller.
+    #[inline]
+    pub(in crate::node) fn run(self) {
         log(self.notes);
         if !self.calls.is_empty() {
             self.calls.into_iter().for_each(Call::run);
@@ -103,6 +113,7 @@ impl Shared {
         for (rid, branches) in state.table.release_held(Instant::now()) {
             if let Some(held) = state.queries.held.remove(&rid) {
                 held.lend(|question| self.spread(&branches, question, (state, after)));
+                after.asked.push(held);
             }
         }
     }
@@ -120,10 +131,10 @@ impl Shared {
                     Ending::LinkLost(peer) => (QuestionEnd::LinkLost { peer }, 0),
                     Ending::TimedOut(open) => (QuestionEnd::TimedOut, open),
                 };
-                drop(held);
                 if question.end(end, timeouts) == Next::Drain {
-                    after.calls.push(Call::Drain(question));
+                    after.calls.push(Call::Drain(Arc::clone(&question)));
                 }
+                after.ended.push((question, held));
             } else if let Some(face) = state.faces.get(&asker.face) {
                 if let Ending::TimedOut(open) = how {
                     for _ in 0..open {

@@ -279,7 +279,8 @@ impl History {
         assert!(released.is_empty(), "{released:?} after {}", self.now);
         let mut told: Vec<String> = lines(&self.bench.table.take_ended());
         let mut expected = lines(&std::mem::take(&mut self.asks.ended));
-        (told.sort(), expected.sort());
+        told.sort();
+        expected.sort();
         assert_eq!(told, expected, "after {}", self.now);
         let table = &self.bench.table;
         assert_eq!(table.open_questions(), self.asks.open.len());
