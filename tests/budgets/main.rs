@@ -3,6 +3,7 @@
 //! here. Counts of locks exist in debug builds only.
 
 mod allocations;
+mod asking;
 mod counting;
 mod futures;
 mod holding;
