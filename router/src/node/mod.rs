@@ -9,6 +9,7 @@
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
 //! - `publish`: what a publishing thread does;
+//! - `asking`: questions and answers, of the node's session and on their way through;
 //! - `open`, `listen`, `connect`, `dials`, `admit`, `close`: the life of the node and of its connections.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's, then nothing.

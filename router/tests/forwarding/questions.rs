@@ -92,7 +92,26 @@ fn the_session_is_nearest() {
         (other.hops.len(), &other.local[0].queryables[..]),
         (0, &[5, 6][..])
     );
-    // One less promises less.
+    // One less promises less, and whoever was told of the promise is told.
+    let interested = bench.connect(2, Client);
+    bench.interest(interested, 1, InterestMode::CurrentFuture, "Q", Some("k"));
+    assert_eq!(
+        bench.lines(interested),
+        ["@1 queryable 1 k complete", "@1 final"]
+    );
+    bench.declare(
+        client,
+        None,
+        Declaration::UndeclareQueryable { id: 1, key: None },
+    );
+    bench.lines(interested);
+    bench.act(|table, actions| {
+        table.undeclare_local_queryable(local, 5, actions);
+    });
+    assert_eq!(bench.lines(interested), ["queryable 1 k"]);
+    bench.act(|table, actions| table.local_queryable(local, 5, (&key, true), actions));
+    assert_eq!(bench.lines(interested), ["queryable 1 k complete"]);
+    bench.declare(client, None, queryable(1, "k", true, 0));
     bench.act(|table, actions| table.undeclare_local_queryable(local, 5, actions));
     let best = ask(&mut bench, local, (3, "k"), Target::BestMatching);
     assert_eq!((faces(&best), best.local.len()), (vec![client], 0));
@@ -299,6 +318,18 @@ fn a_client_without_a_gateway_holds() {
     assert_eq!(released.len(), 1);
     assert_eq!((released[0].0, faces(&released[0].1)), (1, vec![gateway]));
     assert!(!bench.table.may_release_held());
+    // One that is given up meanwhile is not asked, whatever comes in its place.
+    bench.cut(gateway);
+    assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(1)))]);
+    assert_eq!(
+        try_ask(&mut bench, local, (2, "k"), Target::All),
+        Disposal::Held
+    );
+    assert!(bench.table.forget_question(local, 2));
+    let gateway = bench.connect(1, Router);
+    ask(&mut bench, local, (1, "k"), Target::All);
+    assert_eq!(bench.table.release_held(Instant::now()), []);
+    assert_eq!(bench.table.open_questions(), 1);
     bench.cut(gateway);
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(1)))]);
     // What the session itself answers needs no gateway.
