@@ -193,16 +193,12 @@ impl Shared {
         let (removed, sweeps, is_alone) = self.update(|state| {
             let face = state.faces.remove(&id);
             if let Some(face) = &face
-                && face.dialed
-                && !self.is_closed()
-                && *ended != Ended::Local
-            {
-                state.table.expect_back(face.status.zid, Instant::now());
-            }
-            if let Some(face) = &face
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
             {
                 state.neighbours.remove(&face.status.zid);
+                if face.dialed && !self.is_closed() {
+                    state.table.expect_back(face.status.zid, Instant::now());
+                }
             }
             if let Some(face) = &face {
                 state.ended.add(&face.outbox);

@@ -51,7 +51,9 @@ fn host(own: &str) -> Host {
 
 /// What one action says, node by node: `psid:sn:zid:role[locators]>links`.
 fn lines(action: &Action) -> (FaceId, Vec<String>) {
-    let Action::Send { face, bytes } = action;
+    let Action::Send { face, bytes } = action else {
+        panic!("{action:?} is no gossip");
+    };
     let message = NetworkMessage::decode(&mut Reader::new(bytes)).expect("a message");
     let NetworkMessage::Oam(oam) = message else {
         panic!("{message:?} is no gossip");
@@ -406,8 +408,10 @@ impl World {
     }
 
     fn post(&mut self, actions: Vec<Action>) {
-        for Action::Send { face, bytes } in actions {
-            if let Some(&(to, there)) = self.ends.get(&face) {
+        for action in actions {
+            if let Action::Send { face, bytes } = action
+                && let Some(&(to, there)) = self.ends.get(&face)
+            {
                 self.messages += 1;
                 self.wire.push_back((to, there, bytes));
             }
