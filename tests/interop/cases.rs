@@ -5,6 +5,7 @@ use zonda::qos::{CongestionControl, Priority, Reliability};
 
 use crate::message::{Message, Pattern, Receipt, Seen, Service, hex};
 use crate::party::Party;
+pub use crate::scene::play;
 use crate::scene::Scene;
 use crate::wait::until;
 

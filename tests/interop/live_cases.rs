@@ -4,6 +4,7 @@
 use crate::message::Pattern;
 use crate::party::Subscription;
 use crate::router::Router;
+pub use crate::scene::play;
 use crate::scene::Scene;
 use crate::wait::{SOON, until_within};
 

@@ -8,8 +8,10 @@ mod answers;
 mod auth;
 mod cases;
 mod closing;
+mod config_cases;
 mod configuration;
 mod environment;
+mod filtering;
 mod identity;
 mod ids;
 mod listening;
@@ -114,6 +116,12 @@ macro_rules! against_releases {
                 queriers_know_whether_anybody_answers
                 queriers_of_complete_queryables_wait_for_them
             }
+            config_cases {
+                sessions_stamp_when_told_to
+                namespaces_hold_for_publications
+                namespaces_hold_for_queries
+                namespaces_hold_for_liveliness
+            }
         );)+
     };
     (@roles $($scene:ident)+) => {
@@ -149,7 +157,8 @@ macro_rules! against_releases {
 
                 let release = super::release();
                 against(release, Extent::$extent(release), || {
-                    crate::scene::arrangement::$scene().play(crate::$file::$case);
+                    let arrangement = crate::scene::arrangement::$scene();
+                    crate::$file::play(arrangement, crate::$file::$case);
                 });
             })+)+
         }

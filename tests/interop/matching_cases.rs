@@ -4,6 +4,7 @@
 use crate::listening::Listening;
 use crate::message::{Message, Pattern, Service};
 use crate::questions::{Conditions, Question, Target};
+pub use crate::scene::play;
 use crate::scene::Scene;
 use crate::wait::until;
 

@@ -327,14 +327,14 @@ impl Party {
 }
 
 /// What a message of ours is given.
-struct Given {
-    timestamp: Option<Timestamp>,
+pub struct Given {
+    pub timestamp: Option<Timestamp>,
     entity: EntityGlobalId,
     source: Option<SourceInfo>,
 }
 
 impl Given {
-    fn of(session: &Session, message: &Message) -> Given {
+    pub fn of(session: &Session, message: &Message) -> Given {
         let shifted = |seconds: f64| {
             let now = session.new_timestamp();
             let shift = (seconds * 2f64.powi(32)) as i64;
@@ -351,7 +351,7 @@ impl Given {
         }
     }
 
-    fn receipt(&self) -> Receipt {
+    pub fn receipt(&self) -> Receipt {
         Receipt {
             timestamp: self.timestamp.map(|t| t.to_string()),
             source: format!("{}:{}", self.entity.zid, self.entity.eid),

@@ -9,6 +9,7 @@ use crate::answers::{Answering, Asked};
 use crate::message::{Message, Pattern, Service, hex};
 use crate::party::Party;
 use crate::questions::{Asking, Conditions, Consolidation, Heard, Question, Replied, Target};
+pub use crate::scene::play;
 use crate::scene::Scene;
 use crate::wait::{LONG, SOON, until};
 

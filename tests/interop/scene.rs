@@ -120,13 +120,6 @@ impl Arrangement {
         self.open_with(NOTHING, NOTHING)
     }
 
-    /// Opens it, plays something in it, and hears whether anybody complains.
-    pub fn play(self, case: impl FnOnce(&Scene)) {
-        let scene = self.open();
-        case(&scene);
-        assert_eq!(scene.complaints(), [""; 0]);
-    }
-
     /// Opens it with something in the configurations of the one that publishes and of the one that subscribes.
     pub fn open_with(self, from: Options, to: Options) -> Scene {
         match self.between {
@@ -175,6 +168,13 @@ impl Arrangement {
             router: None,
         }
     }
+}
+
+/// Opens a scene, plays something in it, and hears whether anybody complains.
+pub fn play(arrangement: Arrangement, case: fn(&Scene)) {
+    let scene = arrangement.open();
+    case(&scene);
+    assert_eq!(scene.complaints(), [""; 0]);
 }
 
 /// A party that has a link to a router.
