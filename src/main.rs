@@ -42,6 +42,8 @@ enum Command {
     Put(tools::Put),
     /// Tell subscribers that a key has no value any more, and leave
     Delete(tools::Delete),
+    /// Look for routers and peers by multicast
+    Scout(tools::Scout),
     /// Show what this program is and, with -e or -l, whom its node is connected to
     Info(tools::Info),
     /// Measure this machine: throughput, latency, CPU time per message
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Pub(publish) => publish.run(),
         Command::Put(put) => put.run(),
         Command::Delete(delete) => delete.run(),
+        Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
     };
     arguments::finish(result)

@@ -15,6 +15,7 @@ use zonda_codec::{KeyExpr, KeyExprError, Timestamp, WhatAmI};
 use zonda_router::node::{CloseError, LinkStatus, Node, OpenError};
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::calls::Registry;
 use crate::config::{Config, Locator};
 use crate::handlers::DefaultHandler;
 use crate::listening::Listeners;
@@ -22,7 +23,8 @@ use crate::liveliness::Liveliness;
 use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
-use crate::subscriber::{Registry, SubscriberBuilder};
+use crate::query::{QuerierBuilder, QueryableBuilder, Selector};
+use crate::subscriber::SubscriberBuilder;
 use crate::wait::{Done, Listed, Pending, Wait};
 
 pub use crate::connections::{
@@ -30,8 +32,9 @@ pub use crate::connections::{
     EventsListener, EventsListenerBuilder, Link, LinkEvent, Loss, LossKind, Refusal, RefusalKind,
     Transport, TransportEvent, TurnedAway,
 };
+pub use crate::query::SessionGetBuilder;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
-pub use zonda_router::node::{EndedLinks, Unreached};
+pub use zonda_router::node::{DiscoveryStatus, EndedLinks, Unreached};
 
 /// Opens a session.
 ///
@@ -61,7 +64,9 @@ impl Wait for OpenBuilder {
     /// Opens the session.
     ///
     /// # Blocking
-    /// Until listening has begun and, for a client, the first endpoint has answered; `connect/timeout_ms` bounds it.
+    /// Until listening has begun and the first link can be used. A client without endpoints waits for one at most 3 s
+    /// (`scouting/timeout`), with endpoints as `connect/timeout_ms` says; others wait at most half a second
+    /// (`scouting/delay`), and only where they scout or have endpoints.
     /// On the only thread of a runtime that was handed over it would wait for itself, and is refused.
     fn wait(self) -> Self::To {
         if let Some(runtime) = self.config.runtime_handle()
@@ -186,6 +191,49 @@ impl Session {
         Liveliness { session: self }
     }
 
+    /// Asks whoever has a queryable on the keys of `selector`, such as `demo/*` or `demo/*?unit=celsius`. The replies
+    /// come to the handler that this gives, by default a queue. For many gets on one key, a
+    /// [declared querier](Session::declare_querier) knows whether anybody answers there.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let replies = session.get("demo/**?limit=3").timeout(Duration::from_secs(1)).wait()?;
+    /// while let Ok(reply) = replies.recv() {
+    ///     match reply.result() {
+    ///         Ok(sample) => println!("{}: {:?}", sample.key_expr(), sample.payload()),
+    ///         Err(error) => println!("error: {error}"),
+    ///     }
+    /// }
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn get<'a, 'b, S>(&'a self, selector: S) -> SessionGetBuilder<'a, 'b>
+    where
+        S: TryInto<Selector<'b>>,
+        S::Error: Into<KeyExprError>,
+    {
+        SessionGetBuilder::new(self, selector.try_into().map_err(Into::into))
+    }
+
+    /// Declares a queryable: it is given every query whose key intersects `key`, to reply.
+    pub fn declare_queryable<'a, 'b, K>(&'a self, key: K) -> QueryableBuilder<'a, 'b>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        QueryableBuilder::new(self, key.try_into().map_err(Into::into))
+    }
+
+    /// Declares a querier: asks on one key, again and again.
+    pub fn declare_querier<'a, 'b, K>(&'a self, key: K) -> QuerierBuilder<'a, 'b>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        QuerierBuilder::new(self, key.try_into().map_err(Into::into))
+    }
+
     /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared publishers take
     /// care of short keys on the wire.)
     pub fn declare_keyexpr<'b, K>(&self, key: K) -> Done<Result<KeyExpr<'static>, KeyExprError>>
@@ -196,7 +244,7 @@ impl Session {
         Done(key.try_into().map(KeyExpr::into_owned).map_err(Into::into))
     }
 
-    /// Undeclares a publisher or subscriber; the same as dropping it.
+    /// Undeclares a publisher, subscriber, querier or queryable; the same as dropping it.
     pub fn undeclare<T>(&self, declared: T) -> Done<Result<(), Infallible>> {
         drop(declared);
         Done(Ok(()))
@@ -418,6 +466,11 @@ impl<'a> SessionInfo<'a> {
     /// Where it listens, with the ports that were chosen for port 0.
     pub fn locators(&self) -> Vec<Locator> {
         self.session.node().locators()
+    }
+
+    /// What was done to find others and to be found: interfaces and datagrams, whom it heard of, what was gossiped.
+    pub fn discovery(&self) -> DiscoveryStatus {
+        self.session.node().discovery()
     }
 
     fn zids(&self, role: WhatAmI) -> std::vec::IntoIter<ZenohId> {

@@ -14,7 +14,7 @@ use zonda::config::RuntimeKind;
 use zonda::handlers::{RecvError, RingChannel};
 use zonda::pubsub::{Publisher, Subscriber};
 use zonda::qos::CongestionControl;
-use zonda::{CloseError, Config, DeclareError, PublishError, Session, Wait};
+use zonda::{CloseError, Config, DeclareError, GetError, PublishError, Session, Wait};
 
 const SAID: &str =
     "this process was forked off after the session was opened: open a session here, or fork before";
@@ -48,6 +48,18 @@ fn faults(
         matches!(declared, Err(DeclareError::Forked)),
         "declare_publisher",
     );
+    let declared = session.declare_queryable("demo/**").wait();
+    check(
+        matches!(declared, Err(DeclareError::Forked)),
+        "declare_queryable",
+    );
+    let declared = session.declare_querier("demo/key").wait();
+    check(
+        matches!(declared, Err(DeclareError::Forked)),
+        "declare_querier",
+    );
+    let asked = session.get("demo/key").wait();
+    check(matches!(asked, Err(GetError::Forked)), "get");
     check(subscriber.recv().err() == Some(RecvError::Forked), "recv");
     check(
         subscriber.try_recv().err() == Some(RecvError::Forked),

@@ -355,6 +355,11 @@ impl Config {
         self.value("metadata").to_string()
     }
 
+    /// How long a query waits for its answers where nothing else is said. Default: 10 s.
+    pub fn query_timeout(&self) -> Duration {
+        Duration::from_millis(self.whole("queries_default_timeout").unwrap_or(10_000))
+    }
+
     /// Whether the node answers for its admin space. Default: no.
     pub fn adminspace_enabled(&self) -> bool {
         self.flag("adminspace/enabled")
@@ -387,7 +392,7 @@ impl Config {
         }
     }
 
-    fn millis(&self, path: &str) -> Duration {
+    pub(super) fn millis(&self, path: &str) -> Duration {
         Duration::from_millis(self.whole(path).unwrap_or(0))
     }
 
@@ -409,7 +414,7 @@ impl Config {
         }
     }
 
-    fn whole(&self, path: &str) -> Option<u64> {
+    pub(super) fn whole(&self, path: &str) -> Option<u64> {
         match self.value(path) {
             Value::Number(n) if n >= 0.0 => Some(n as u64),
             _ => None,

@@ -5,6 +5,7 @@
 //! The table of keys is in `keys`; typed reading is in `access`.
 
 mod access;
+mod discovery;
 mod effective;
 mod error;
 mod json5;
@@ -27,6 +28,7 @@ use std::path::Path;
 use zonda_runtime::AnyRuntime;
 
 pub use access::{Retry, TimeLimit};
+pub use discovery::{GossipConfig, ScoutingConfig};
 pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};
 pub use origin::Origin;
@@ -206,6 +208,7 @@ impl Config {
             return Err(refused.clone());
         }
         self.check_options()?;
+        self.check_discovery()?;
         let Some(allowed) = self.protocols() else {
             return Ok(());
         };

@@ -107,9 +107,6 @@ fn the_reference_s_whole_default_configuration_is_accepted() {
     }
     let warned: Vec<String> = config.warnings().into_iter().map(|w| w.key).collect();
     let expected = [
-        "open/return_conditions/declares",
-        "scouting/gossip/enabled",
-        "scouting/multicast/enabled",
         "transport/shared_memory/enabled",
         "transport/shared_memory/transport_optimization/enabled",
     ];

@@ -38,6 +38,9 @@ impl ForwardingTable {
         if kind == Kind::Subscriber && change.is_some() {
             self.generation += 1;
         }
+        if kind == Kind::Queryable && change.is_some() {
+            self.stir_held();
+        }
         self.tell_of(kind, entity, change, actions);
     }
 

@@ -225,6 +225,7 @@ impl ForwardingTable {
                 source.final_zero = true;
                 self.generation += 1;
                 self.stop_waiting_for(face, actions);
+                self.stir_held();
             }
             (Relation::Upstream, Some(id)) => self.finalise(face, id, actions),
             _ => source.counters.misplaced += 1,

@@ -362,7 +362,7 @@ impl ForwardingTable {
     }
 
     /// Ends the wait for peers where it took long enough.
-    pub(super) fn expire_questions(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    pub(super) fn expire_token_questions(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let expire = |question: &mut Question| {
             if !question.peers.is_empty()
                 && *question.peers_until.get_or_insert(now + PEERS_LIMIT) <= now
@@ -374,7 +374,7 @@ impl ForwardingTable {
     }
 
     /// When the wait for peers ends, question by question.
-    pub(super) fn question_deadlines(&self) -> impl Iterator<Item = Option<Instant>> {
+    pub(super) fn token_question_deadlines(&self) -> impl Iterator<Item = Option<Instant>> {
         let questions = self.token_listeners.questions.values();
         let waiting = questions.filter(|question| !question.peers.is_empty());
         waiting.map(|question| question.peers_until)

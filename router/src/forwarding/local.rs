@@ -66,7 +66,8 @@ impl ForwardingTable {
         self.remove_publisher((face, id), actions);
         // Routers have no gateways, and fellow peers tell all they have unasked.
         if self.role != WhatAmI::Router {
-            self.add_publisher((face, id), Arc::from(key.clone()), actions);
+            let wanted = (Kind::Subscriber, Arc::from(key.clone()));
+            self.add_publisher((face, id), wanted, actions);
         }
     }
 
@@ -84,6 +85,12 @@ impl ForwardingTable {
         for (id, entity) in gone.declared.of(Kind::Subscriber).iter() {
             if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
                 self.local_subscribers.remove(&key, id);
+            }
+        }
+        for (id, entity) in gone.declared.of(Kind::Queryable).iter() {
+            self.complete_queryables.remove(&id);
+            if let Some(key) = self.entities(Kind::Queryable).key(entity) {
+                self.local_queryables.remove(&key, id);
             }
         }
         let publishers = self.publishers.keys().copied();

@@ -127,7 +127,9 @@ impl ForwardingTable {
     ) -> bool {
         match face.relation {
             Relation::PeerToPeer => !face.final_zero,
-            Relation::Upstream => !self.upstream_knows(source, face, key, publisher),
+            Relation::Upstream => {
+                !self.upstream_knows(source, face, (Kind::Subscriber, key), publisher)
+            }
             _ => false,
         }
     }

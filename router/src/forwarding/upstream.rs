@@ -48,7 +48,9 @@ pub enum Deadline {
 
 impl ForwardingTable {
     /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
-    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it. The time of an interest begins with the first call after it was sent.
+    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it. The time of an interest begins with
+    /// the first call after it was sent. Ends questions whose time is over; if there are many, some are left to the next
+    /// call.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let limit = self.limits.answer_timeout;
         let mut overdue = Vec::new();
@@ -62,15 +64,20 @@ impl ForwardingTable {
         for (face, id) in overdue {
             self.finalise(face, id, actions);
         }
-        self.expire_questions(now, actions);
+        self.expire_token_questions(now, actions);
+        self.expire_absent(now);
+        self.expire_questions(now);
     }
 
     /// When [`expire`](Self::expire) has something to do; `None` if nothing is waited for.
     pub fn next_deadline(&self) -> Option<Deadline> {
-        let deadlines = self.unanswered.values().copied();
-        deadlines
-            .chain(self.question_deadlines())
-            .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At))
+        let answers = self.unanswered.values().copied();
+        let answers = answers
+            .chain(self.token_question_deadlines())
+            .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At));
+        let questions = [self.question_deadline(), self.absence_deadline()];
+        answers
+            .chain(questions.into_iter().flatten().map(Deadline::At))
             .min()
     }
 
@@ -154,14 +161,14 @@ impl ForwardingTable {
         self.relays.retain(|_, (other, _)| *other != asker);
     }
 
-    /// A publisher of the session: from now on the gateways say whether anybody subscribes.
+    /// A publisher or querier of the session: from now on the gateways say whether anybody subscribes, or answers.
     pub(super) fn add_publisher(
         &mut self,
         publisher: (FaceId, u32),
-        key: Arc<str>,
+        (kind, key): (Kind, Arc<str>),
         actions: &mut Vec<Action>,
     ) {
-        let options = InterestOptions::KEYEXPRS | InterestOptions::SUBSCRIBERS;
+        let options = InterestOptions::KEYEXPRS | kind.option();
         let key = (InterestMode::CurrentFuture, options, Some(key));
         let want = self.add_own_want(key, actions);
         self.publishers.insert(publisher, want);
@@ -237,6 +244,7 @@ impl ForwardingTable {
             asked.finalised = true;
         }
         self.generation += 1;
+        self.stir_held();
         self.answer_waiting(want, actions);
     }
 
@@ -278,12 +286,13 @@ impl ForwardingTable {
             || self.wants_tree.any(key, &mut |want| wants(want))
     }
 
-    /// Whether the subscribers behind gateway `face` that a message on `key` would reach are known.
+    /// Whether the subscribers, or queryables, behind gateway `face` that a message on `key` would reach are known.
+    /// `publisher` is the session's publisher, or querier, that it comes from.
     pub(super) fn upstream_knows(
         &self,
         source: &Face,
         face: &Face,
-        key: &str,
+        (kind, key): (Kind, &str),
         publisher: Option<u32>,
     ) -> bool {
         let finalised = |want: &u32| {
@@ -301,7 +310,7 @@ impl ForwardingTable {
             finalised(want)
                 && found.is_some_and(|found| {
                     found.key.0 == InterestMode::CurrentFuture
-                        && found.key.1.contains(InterestOptions::SUBSCRIBERS)
+                        && found.key.1.contains(kind.option())
                 })
         })
     }

@@ -187,8 +187,15 @@ impl Shared {
 
     /// Forgets a connection and everything it declared, the latter a little later if it is much.
     pub(super) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
-        let (removed, sweeps) = self.update(|state| {
+        let (removed, sweeps, is_alone) = self.update(|state| {
             let face = state.faces.remove(&id);
+            if let Some(face) = &face
+                && face.dialed
+                && !self.is_closed()
+                && *ended != Ended::Local
+            {
+                state.table.expect_back(face.status.zid, Instant::now());
+            }
             if let Some(face) = &face
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
             {
@@ -198,8 +205,13 @@ impl Shared {
                 state.ended.add(&face.outbox);
             }
             state.table.remove_face(id, &mut state.actions);
-            (face, state.begin_sweep())
+            let zid = face.as_ref().map(|face| face.status.zid);
+            let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
+            (face, state.begin_sweep(), is_alone)
         });
+        if is_alone {
+            self.ask_again();
+        }
         if sweeps {
             Self::start_sweeping(self);
         }
@@ -227,7 +239,9 @@ impl State {
             whatami: status.whatami,
             kind: FaceKind::Remote,
         };
+        let declarations = self.actions.len();
         let face = self.table.add_face(info, &mut self.actions);
+        self.gossip_first(face, &status, declarations);
         self.neighbours.insert(status.zid, Some(face));
         self.faces.insert(
             face,

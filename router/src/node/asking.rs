@@ -4,10 +4,22 @@
 //! [`Answers`].
 
 mod answering;
+mod ask;
+mod copied;
 mod errors;
+mod heads;
+mod inbound;
+mod open;
+mod owned;
 mod querier;
+mod queries;
+mod reply;
+mod settle;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use zonda_codec::{
     Consolidation, Encoding, EntityGlobalId, KeyExpr, PushBody, Qos, SourceInfo, Target, ZSlice,
@@ -17,6 +29,12 @@ use zonda_codec::{
 pub use answering::{Asked, AskedSink, IncomingQuery, OpenedQueryable, QueryableId};
 pub use errors::{AskError, ReplyError};
 pub use querier::QuerierFace;
+
+pub(super) use open::OpenQuestion;
+pub(super) use queries::Queries;
+pub(super) use settle::{After, Call};
+
+use ask::{Failed, Full};
 
 use super::{DeclareError, Node, Value, Wait};
 
@@ -128,8 +146,21 @@ impl Node {
         answers: Arc<dyn Answers>,
         wait: Wait,
     ) -> Result<QuestionId, AskError> {
-        let _ = (question, querier, answers, wait);
-        Err(AskError::Closed)
+        let mut deadline = None;
+        loop {
+            let Full { outbox, error } = match self.shared.try_ask(question, querier, &answers) {
+                Ok(id) => return Ok(id),
+                Err(Failed::Error(error)) => return Err(error),
+                Err(Failed::Full(full)) => full,
+            };
+            let (AskError::WouldBlock { peer }, Wait::AtMost(after)) = (&error, wait) else {
+                return Err(error);
+            };
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + after);
+            if !outbox.wait_room(question.qos.priority(), deadline) {
+                return Err(AskError::Timeout { peer: *peer, after });
+            }
+        }
     }
 
     /// As [`Node::ask`], waiting by waker for neighbours whose queue is full, at most for the question's own timeout.
@@ -145,19 +176,43 @@ impl Node {
         querier: Option<&QuerierFace>,
         answers: Arc<dyn Answers>,
     ) -> Result<QuestionId, AskError> {
-        self.ask(question, querier, answers, Wait::Never)
+        let (shared, after) = (&self.shared, question.timeout);
+        let deadline = Instant::now() + after;
+        loop {
+            let Full { outbox, error } = match shared.try_ask(question, querier, &answers) {
+                Ok(id) => return Ok(id),
+                Err(Failed::Error(error)) => return Err(error),
+                Err(Failed::Full(full)) => full,
+            };
+            let AskError::WouldBlock { peer } = error else {
+                return Err(error);
+            };
+            let priority = question.qos.priority();
+            let room = async {
+                loop {
+                    let room = outbox.listen_room();
+                    if outbox.has_room(priority) {
+                        return;
+                    }
+                    room.await;
+                }
+            };
+            if shared.until(deadline, room).await.is_none() {
+                return Err(AskError::Timeout { peer, after });
+            }
+        }
     }
 
     /// Ends a question, with [`QuestionEnd::Cancelled`] if it had not ended: at once, or when a call of its
     /// [`Answers`] that is under way elsewhere has returned.
     pub fn cancel(&self, id: QuestionId) {
-        let _ = id;
+        self.shared.cancel_question(id);
     }
 
     /// How long a question waits for its answers where nothing else is said (`queries_default_timeout`).
     #[must_use]
     pub fn query_timeout(&self) -> Duration {
-        Duration::from_secs(10)
+        self.shared.config.query_timeout()
     }
 
     /// Calls `sink` with each query on a key that intersects `key`, from now on until it is undeclared. `complete`
@@ -171,14 +226,13 @@ impl Node {
         complete: bool,
         sink: AskedSink,
     ) -> Result<QueryableId, DeclareError> {
-        let _ = (key, complete, sink);
-        Err(DeclareError::Closed)
+        self.shared.declare_queryable(key, complete, sink)
     }
 
     /// Ends a queryable. A call of its sink that is under way on another thread may still finish; queries that it holds
     /// may still be answered.
     pub fn undeclare_queryable(&self, id: QueryableId) {
-        let _ = id;
+        self.shared.undeclare_queryable(id);
     }
 
     /// Declares a querier of `key`: from now on this node knows whether anybody would answer, and a question that

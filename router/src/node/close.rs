@@ -65,10 +65,13 @@ impl Node {
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
         let listeners = std::mem::take(&mut state.listeners);
+        let scouting = state.discovery.service.take();
+        let queries = std::mem::take(&mut state.queries);
         drop(state);
         listeners.values().for_each(|listener| listener.end());
         // Users' closures may go with these, so no lock is held.
-        drop((listening, sinks, undeclared, listeners));
+        drop((listening, sinks, undeclared, listeners, scouting));
+        queries.close();
         for outbox in outboxes {
             outbox.close(reason::GENERIC);
         }

@@ -11,6 +11,7 @@
 //! - `publish`: what a publishing thread does; `tally` counts it, `ended` what is lost with a link;
 //! - `listeners`: what the table tells the session, `liveliness` and `matching`: about what;
 //! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, told and counted;
+//! - `discovery`, `found`: how it finds others and is found;
 //! - `open`, `listen`, `connect`, `admit`, `close`: the life of the node and of its connections.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's or that of a
@@ -23,8 +24,10 @@ mod asking;
 mod close;
 mod connect;
 mod dials;
+mod discovery;
 mod ended;
 mod events;
+mod found;
 mod inbound;
 mod key_cache;
 mod listen;
@@ -52,6 +55,7 @@ use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use asking::*;
 pub use dials::{EndpointStatus, Unreached};
+pub use discovery::DiscoveryStatus;
 pub use ended::EndedLinks;
 pub use events::{ConnectionEvent, EVENTS_MAX, Tell, Told};
 pub use listeners::{Listen, ListenerId, Taken};

@@ -7,7 +7,7 @@ use std::{
     future::{Future, poll_fn},
     pin::pin,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
@@ -37,7 +37,9 @@ use crate::{
 
 use super::{
     DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
+    asking::{After, Queries},
     dials::Dials,
+    discovery::Discovery,
     events::Events,
     key_cache::KeyCache,
     listeners::Listener,
@@ -65,6 +67,7 @@ pub(super) struct State {
     pub(super) sinks: HashMap<u32, Sink>,
     /// Those of the session that the table tells something.
     pub(super) listeners: HashMap<u32, Arc<Listener>>,
+    pub(super) queries: Queries,
     pub(super) undeclared: KeyCache,
     pub(super) actions: Vec<Action>,
     /// A task forgets what neighbours that are gone had declared.
@@ -73,6 +76,7 @@ pub(super) struct State {
     pub(super) dials: Dials,
     /// What became of the messages for those who are gone.
     pub(super) ended: EndedLinks,
+    pub(super) discovery: Discovery,
 }
 
 /// The node itself.
@@ -102,6 +106,10 @@ pub(super) struct Shared {
     /// Those who listen to what happens to connections. Nothing is locked under its lock.
     pub(super) events: Events,
     pub(super) refusals: Refusals,
+    /// Wakes the task that looks after what is overdue, earlier than it meant to.
+    pub(super) hurry: Arc<Event>,
+    /// The node itself, for what outlives the call that makes it.
+    pub(super) this: Weak<Shared>,
 }
 
 /// Bytes that are an encoded message already.
@@ -118,6 +126,7 @@ impl Shared {
         identity: (ZenohId, WhatAmI),
         (config, options): (Config, LocalOptions),
         runtime: AnyRuntime,
+        this: Weak<Shared>,
     ) -> Self {
         let (zid, role) = identity;
         let limits = Limits {
@@ -132,6 +141,9 @@ impl Shared {
             kind: crate::forwarding::FaceKind::Local,
         };
         let local = table.add_face(info, &mut actions);
+        if role != WhatAmI::Router && config.adminspace_enabled() {
+            table.add_admin_space();
+        }
         let generation = AtomicU64::new(table.generation());
         let state = State {
             table,
@@ -139,12 +151,14 @@ impl Shared {
             neighbours: HashMap::new(),
             sinks: HashMap::new(),
             listeners: HashMap::new(),
+            queries: Queries::default(),
             undeclared: KeyCache::default(),
             actions,
             sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
             ended: EndedLinks::default(),
+            discovery: Discovery::new((zid, role), &config),
         };
         Self {
             zid,
@@ -164,6 +178,8 @@ impl Shared {
             changed: Event::new(),
             events: Events::default(),
             refusals: Refusals::default(),
+            hurry: Arc::new(Event::new()),
+            this,
         }
     }
 
@@ -207,19 +223,23 @@ impl Shared {
 
     /// Changes the table and carries out what it asks for, in the order it asks.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut result = None;
+        let after = self.change(|state, _| result = Some(change(state)));
+        after.finish();
+        result.expect("a change is made once")
+    }
+
+    /// The same, leaving what is to be done without the lock to the caller.
+    pub(super) fn change(&self, change: impl FnOnce(&mut State, &mut After)) -> After {
+        let mut after = After::default();
         let mut state = self.state.lock();
-        let result = change(&mut state);
+        change(&mut state, &mut after);
         let (touched, told) = self.carry_out(&mut state);
-        let notes = state.table.take_notes();
-        drop(state);
-        for outbox in touched {
-            outbox.flush();
-        }
-        for listener in told {
-            listener.start_telling(&self.runtime);
-        }
-        log(notes);
-        result
+        after.touched.extend(touched);
+        after.tell(&self.runtime, told);
+        self.settle_questions(&mut state, &mut after);
+        after.notes = state.table.take_notes();
+        after
     }
 
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,

@@ -219,11 +219,23 @@ pub enum OpenError {
         /// What the operating system said.
         reason: String,
     },
-    /// A client needs at least one endpoint to connect to.
+    /// A client needs at least one endpoint to connect to, or to scout for one.
     #[error(
-        "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447)"
+        "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447) or scouting/multicast/enabled"
     )]
     NoEndpoint,
+    /// A client without endpoints found nobody to connect to.
+    #[error(
+        "no {roles} found within {after:?}: {tried}; set connect/endpoints, or see zonda scout --explain"
+    )]
+    NobodyFound {
+        /// Who was looked for.
+        roles: String,
+        /// For how long (`scouting/timeout`).
+        after: Duration,
+        /// On which interfaces, and what went wrong.
+        tried: String,
+    },
     /// An endpoint cannot be listened on.
     #[error("cannot listen on {endpoint}: {reason}")]
     Listen {

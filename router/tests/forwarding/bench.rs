@@ -95,7 +95,6 @@ impl Bench {
                     table.handle_interest(face, interest, actions);
                     while table.answer_on(face, actions) {}
                 }
-                NetworkMessage::Request(request) => table.handle_request(face, request, actions),
                 NetworkMessage::Oam(oam) => table.handle_oam(face, oam, actions),
                 other => panic!("{other:?} is not for the table"),
             });
@@ -255,7 +254,6 @@ fn line(message: &NetworkMessage<'_>) -> String {
             );
             line.trim_end().to_owned()
         }
-        NetworkMessage::ResponseFinal(end) => format!("response-final {}", end.rid),
         other => panic!("{other:?} is not from the table"),
     }
 }

@@ -17,13 +17,16 @@
 
 mod callback;
 mod fifo;
+mod fifo_reading;
 mod patient;
 mod ring;
+pub(crate) mod room;
 #[cfg(test)]
 mod tests;
 
 pub use callback::{Callback, CallbackDrop};
 pub use fifo::{FifoChannel, FifoChannelHandler, Overflow};
+pub use fifo_reading::{FifoIter, FifoStream};
 pub use patient::{Patient, Taken};
 pub use ring::{RingChannel, RingChannelHandler};
 
@@ -61,16 +64,23 @@ pub trait Stored: Sized {
     fn before_storing(self) -> Self {
         self
     }
+
+    /// Whether it is a query or a reply: a full [`FifoChannel`] then waits no longer than the query lives.
+    const ASKS: bool = false;
+
+    /// Called instead of just dropping it when a queue has no room for it.
+    fn turn_away(self) {}
 }
 
 /// Why nothing was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecvError {
-    /// Nothing is left, and nothing will come: the subscriber is undeclared or its session closed.
-    #[error("the subscriber is closed")]
+    /// Nothing is left, and nothing will come: the get has ended, the subscriber or queryable is undeclared, or the
+    /// session is closed.
+    #[error("nothing will come any more: it has ended or is closed")]
     Closed,
-    /// This process was forked off after the subscriber was declared; nothing will come here.
+    /// This process was forked off after the session was opened; nothing will come here.
     #[error(
         "this process was forked off after the session was opened: open a session here, or fork before"
     )]

@@ -34,6 +34,12 @@ pub enum AskError {
         /// How long the call waited.
         after: Duration,
     },
+    /// Congestion control `Drop`: the queue of a neighbour that must be asked is full; nobody was asked, and it was counted.
+    #[error("dropped for peer {peer}, whose send queue is full")]
+    Dropped {
+        /// The slow peer.
+        peer: ZenohId,
+    },
     /// The question is larger than a peer may accept.
     #[error("a message of {size} bytes exceeds the limit of {limit} bytes")]
     TooLarge {
@@ -62,12 +68,6 @@ pub enum AskError {
     /// The key is more complex than a node accepts.
     #[error(transparent)]
     KeyOverLimit(#[from] KeyOverLimit),
-    /// Every question number of this node is in use.
-    #[error("{limit} questions are open already; wait for some to end")]
-    TooMany {
-        /// How many may be open at once.
-        limit: usize,
-    },
 }
 
 /// Why an answer was not given.
@@ -85,6 +85,9 @@ pub enum ReplyError {
     /// Whoever asked does not wait any more: the query timed out, was cancelled, or the asker is gone.
     #[error("whoever asked does not wait for answers any more")]
     Over,
+    /// The key of the reply is not a valid key expression.
+    #[error(transparent)]
+    Key(#[from] KeyExprError),
     /// The key of the reply does not intersect the query's, and the query does not accept others (`_anyke`).
     #[error(
         "the key {key} does not intersect {query}, the key of the query (`_anyke` would permit it)"

@@ -4,9 +4,12 @@
 
 use std::sync::Arc;
 
-use zonda_codec::KeyExpr;
+use zonda_codec::{KeyExpr, Target};
 
-use crate::node::{DeclareError, shared::Shared};
+use crate::node::{
+    DeclareError,
+    shared::{Shared, State},
+};
 
 /// Asks on one key. Dropping it undeclares it, without blocking.
 pub struct QuerierFace {
@@ -26,10 +29,16 @@ impl std::fmt::Debug for QuerierFace {
 impl QuerierFace {
     pub(super) fn declare(shared: &Arc<Shared>, key: &KeyExpr<'_>) -> Result<Self, DeclareError> {
         shared.may_declare(key)?;
+        let id = shared.next_id();
+        let key = key.clone().into_owned().into_cloneable();
+        shared.update(|state| {
+            let State { table, actions, .. } = state;
+            table.local_querier(shared.local, id, &key, actions);
+        });
         Ok(Self {
             shared: Arc::clone(shared),
-            id: shared.next_id(),
-            key: key.clone().into_owned(),
+            id,
+            key,
         })
     }
 
@@ -39,10 +48,34 @@ impl QuerierFace {
         &self.key
     }
 
+    /// The id of the querier in its node, unique among all its declarations.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Whether any queryable is known that a question for `target` would reach.
     #[must_use]
-    pub fn has_matching_queryables(&self, target: zonda_codec::Target) -> bool {
-        let _ = (target, self.id, &self.shared);
-        false
+    pub fn has_matching_queryables(&self, target: Target) -> bool {
+        if self.shared.is_forked() {
+            return false;
+        }
+        let state = self.shared.state.lock();
+        state
+            .table
+            .has_matching_queryables(self.shared.local, &self.key, target)
+    }
+}
+
+impl Drop for QuerierFace {
+    fn drop(&mut self) {
+        let shared = &self.shared;
+        if shared.is_forked() {
+            return;
+        }
+        shared.update(|state| {
+            let State { table, actions, .. } = state;
+            table.undeclare_local_querier(shared.local, self.id, actions);
+        });
     }
 }

@@ -62,6 +62,8 @@ pub struct Context<'a> {
     pub reliability: Reliability,
     /// The priority of the channel it came on.
     pub priority: Priority,
+    /// The whole of the message; empty for pushes, whose body is handed over beside them.
+    pub raw: &'a [u8],
 }
 
 /// How far a batch was read, and whether the link goes on.
@@ -371,6 +373,7 @@ impl<D: Deliver> Pass<'_, D> {
             block: self.block,
             reliability,
             priority,
+            raw: &[],
         };
         let (mut messages, mut pause) = (0, None);
         while let Some(byte) = r.peek().filter(|byte| NetworkMessage::starts(*byte)) {
@@ -383,8 +386,10 @@ impl<D: Deliver> Pass<'_, D> {
                     messages += self.run(&push, run, (r, &context));
                 }
             } else {
+                let start = *r;
                 let message = self.decoded(offset, NetworkMessage::decode(r))?;
-                self.deliver.message(message, &context);
+                let raw = r.since(start);
+                self.deliver.message(message, &Context { raw, ..context });
             }
             messages += 1;
             pause = self.pause((priority, reliability), r);
@@ -464,6 +469,7 @@ impl<D: Deliver> Pass<'_, D> {
                 block,
                 reliability,
                 priority,
+                raw: &[],
             },
             self.deliver,
         ) {
@@ -503,7 +509,8 @@ fn deliver_one<D: Deliver>(
     } else {
         let message = NetworkMessage::decode(&mut r)?;
         if r.is_empty() {
-            deliver.message(message, context);
+            let raw = bytes;
+            deliver.message(message, &Context { raw, ..*context });
         }
     }
     Ok(r.is_empty())
