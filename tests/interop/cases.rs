@@ -5,8 +5,8 @@ use zonda::qos::{CongestionControl, Priority, Reliability};
 
 use crate::message::{Message, Pattern, Receipt, Seen, Service, hex};
 use crate::party::Party;
-pub use crate::scene::play;
 use crate::scene::Scene;
+pub use crate::scene::play;
 use crate::wait::until;
 
 /// Payload, kind, encoding, attachment, timestamp and source of publications of a declared publisher.

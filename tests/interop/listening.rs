@@ -85,7 +85,7 @@ impl Publishing {
 impl Querying {
     pub fn listen(&self) -> Listening {
         match self {
-            Querying::Ours { querier, .. } => Listening::ours(querier.matching_listener()),
+            Querying::Ours { .. } => todo!(),
             Querying::Theirs { process, name } => Listening::theirs(process, name),
         }
     }

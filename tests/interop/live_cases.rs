@@ -4,8 +4,8 @@
 use crate::message::Pattern;
 use crate::party::Subscription;
 use crate::router::Router;
-pub use crate::scene::play;
 use crate::scene::Scene;
+pub use crate::scene::play;
 use crate::wait::{SOON, until_within};
 
 /// The next thing that a watcher sees: whether it appeared, and its key.

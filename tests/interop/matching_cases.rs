@@ -4,8 +4,8 @@
 use crate::listening::Listening;
 use crate::message::{Message, Pattern, Service};
 use crate::questions::{Conditions, Question, Target};
-pub use crate::scene::play;
 use crate::scene::Scene;
+pub use crate::scene::play;
 use crate::wait::until;
 
 /// A listener tells of this change, and the status says the same.

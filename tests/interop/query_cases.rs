@@ -9,8 +9,8 @@ use crate::answers::{Answering, Asked};
 use crate::message::{Message, Pattern, Service, hex};
 use crate::party::Party;
 use crate::questions::{Asking, Conditions, Consolidation, Heard, Question, Replied, Target};
-pub use crate::scene::play;
 use crate::scene::Scene;
+pub use crate::scene::play;
 use crate::wait::{LONG, SOON, until};
 
 /// What the reference logs when a query ends before its answers do.

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -266,11 +266,13 @@ impl Heard {
     }
 }
 
+/// What is heard next, within some time; it is disconnected after the last.
+type Hear = Box<dyn Fn(Duration) -> Result<Heard, RecvTimeoutError>>;
+
 /// A question that was asked.
 pub enum Asking {
     Ours {
-        /// Disconnected after the last.
-        replies: Receiver<Reply>,
+        hear: Hear,
         source: EntityGlobalId,
         token: Option<CancellationToken>,
         /// The end was heard.
@@ -285,13 +287,9 @@ pub enum Asking {
 }
 
 impl Asking {
-    fn ours(
-        session: &Session,
-        replies: Receiver<Reply>,
-        token: Option<CancellationToken>,
-    ) -> Asking {
+    fn ours(session: &Session, hear: Hear, token: Option<CancellationToken>) -> Asking {
         Asking::Ours {
-            replies,
+            hear,
             source: entity(session),
             token,
             over: Cell::new(false),
@@ -312,8 +310,8 @@ impl Asking {
     fn next_within(&self, limit: Duration) -> Option<Heard> {
         match self {
             Asking::Ours { over, .. } if over.get() => None,
-            Asking::Ours { replies, over, .. } => match replies.recv_timeout(limit) {
-                Ok(reply) => Some(Heard::ours(reply)),
+            Asking::Ours { hear, over, .. } => match hear(limit) {
+                Ok(heard) => Some(heard),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => {
                     over.set(true);
@@ -382,7 +380,8 @@ impl Asking {
     pub fn cancel(&self) {
         match self {
             Asking::Ours { token, .. } => {
-                token.as_ref().expect("it can be cancelled").cancel();
+                let token = token.as_ref().expect("it can be cancelled");
+                token.cancel().wait().expect("it was not before");
             }
             Asking::Theirs { process, name, .. } => {
                 process.call("cancel", json!({"name": name}));
@@ -416,7 +415,8 @@ impl Querying {
                     let _ = heard.send(reply);
                 });
                 asked.wait().expect("it is open");
-                Asking::ours(session, what, Some(token))
+                let hear = move |limit| what.recv_timeout(limit).map(Heard::ours);
+                Asking::ours(session, Box::new(hear), Some(token))
             }
             Querying::Theirs { process, name } => {
                 let asking = process.fresh("question");
@@ -459,7 +459,8 @@ impl Party {
                     let _ = heard.send(reply);
                 });
                 asked.wait().expect("it is open");
-                Asking::ours(session, what, Some(token))
+                let hear = move |limit| what.recv_timeout(limit).map(Heard::ours);
+                Asking::ours(session, Box::new(hear), Some(token))
             }
             Party::Theirs(party) => {
                 let name = party.process.fresh("question");
@@ -482,7 +483,21 @@ impl Party {
                     let _ = heard.send(reply);
                 });
                 asked.wait().expect("it is open");
-                Asking::ours(session, what, None)
+                let hear = move |limit| {
+                    let told = what.recv_timeout(limit)?;
+                    Ok(match told.into_result() {
+                        Ok(sample) => Heard::Reply(Replied {
+                            sample: Seen::ours(&sample),
+                            replier: None,
+                        }),
+                        Err(error) => Heard::Fault(Fault {
+                            content: Content::Bytes(error.payload().clone()),
+                            encoding: error.encoding().to_string(),
+                            replier: None,
+                        }),
+                    })
+                };
+                Asking::ours(session, Box::new(hear), None)
             }
             Party::Theirs(party) => {
                 let name = party.process.fresh("question");
