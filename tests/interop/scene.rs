@@ -14,6 +14,8 @@ pub struct Scene {
     pub from: Party,
     pub to: Party,
     pub router: Option<Router>,
+    /// What the one that subscribes is.
+    pub role: WhatAmI,
 }
 
 impl Scene {
@@ -35,14 +37,14 @@ impl Scene {
         assert_eq!(complaints, [""; 0]);
     }
 
-    /// One more client of the router, of the implementation that subscribes. There is none without a router.
+    /// One more like the one that subscribes. There is none without a router.
     pub fn another(&self) -> Option<Party> {
         let router = self.router.as_ref()?;
         let side = match self.to {
             Party::Ours(_) => Ours,
             Party::Theirs(_) => Theirs,
         };
-        Some(at_router(side, router, Client, NOTHING))
+        Some(at_router(side, router, self.role, NOTHING))
     }
 
     /// Waits until everything that `to` has said so far is known wherever `from` may ask for it.
@@ -135,6 +137,7 @@ impl Arrangement {
             from,
             to,
             router: Some(router),
+            role: self.to.1,
         }
     }
 
@@ -166,6 +169,7 @@ impl Arrangement {
             from,
             to,
             router: None,
+            role: self.to.1,
         }
     }
 }
