@@ -106,6 +106,7 @@ pub mod handlers;
 mod listening;
 pub mod liveliness;
 pub mod matching;
+mod namespace;
 mod publication;
 mod publisher;
 mod put;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
+use zonda_codec::EntityGlobalId;
 use zonda_router::forwarding::Notice;
 use zonda_router::node::{DeclareError, Listen, ListenerId, Node};
 
@@ -124,6 +125,14 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
+    /// Its id.
+    pub(crate) fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.calls.listeners.node.zid(),
+            eid: self.id.0,
+        }
+    }
+
     /// Lets it live as long as what it belongs to.
     pub(crate) fn detach(&mut self) {
         self.background = true;

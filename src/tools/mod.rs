@@ -2,6 +2,7 @@
 //! The everyday tools: publish, subscribe, put, delete, who is there, and what this node is. Each is a thin face on
 //! the session API.
 
+mod events;
 mod info;
 mod publish;
 mod put;

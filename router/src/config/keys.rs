@@ -166,12 +166,7 @@ pub const ROWS: &[Key] = &[
     ),
     key("id", Id, "null", Full),
     key("metadata", Tree, "null", Full),
-    key(
-        "namespace",
-        KeyText,
-        "null",
-        Not("not supported yet; keys are used as they are"),
-    ),
+    key("namespace", KeyText, "null", Full),
     key("region_name", Text, "null", ROUTING),
     key("gateway/south", Tree, "'auto'", ROUTING),
     // Ours.

@@ -32,7 +32,7 @@ pub use querier::QuerierFace;
 
 pub(super) use open::OpenQuestion;
 pub(super) use queries::Queries;
-pub(super) use settle::{After, Call};
+pub(super) use settle::After;
 
 use ask::{Failed, Full};
 

@@ -28,7 +28,7 @@ use crate::{forwarding::FaceId, hlc::Hlc};
 
 use super::{
     Delivery, Opened,
-    asking::{After, Call, OpenQuestion},
+    asking::{After, OpenQuestion},
     publish::call,
     route::{Hop, Route, RouteCache},
     run::Alike,
@@ -239,10 +239,16 @@ impl Deliver for Inbound {
             context,
         };
         self.burst.work += route.remote.len() + route.local.len();
-        if !route.remote.is_empty() {
-            message.forward(route, &self.shared, &mut self.burst);
-        }
-        if !route.local.is_empty() {
+        if route.local.is_empty() {
+            if !route.remote.is_empty() {
+                message.forward(route, &self.shared, &mut self.burst);
+            }
+        } else if self.shared.stamps {
+            message.hand_on_stamped(route, &self.shared, &mut self.burst);
+        } else {
+            if !route.remote.is_empty() {
+                message.forward(route, &self.shared, &mut self.burst);
+            }
             let delivery = Delivery {
                 key: &route.key,
                 push,
@@ -265,9 +271,9 @@ impl Deliver for Inbound {
         };
         match (route.remote.is_empty(), route.local.is_empty()) {
             (false, true) => alike.forward(route, run, &mut self.burst),
-            (true, false) => alike.deliver(route, run, &mut self.burst),
+            (true, false) if !self.shared.stamps => alike.deliver(route, run, &mut self.burst),
             (true, true) => run.by_ref().for_each(drop),
-            (false, false) => {}
+            (_, false) => {}
         }
     }
 
@@ -331,6 +337,11 @@ impl Incoming<'_> {
             Stamp::Give(stamp) => Some(stamp),
             Stamp::Refuse => return,
         };
+        self.forward_as(route, stamp, burst);
+    }
+
+    /// The same, with this node's timestamp if it gives one.
+    fn forward_as(&self, route: &Route, stamp: Option<Timestamp>, burst: &mut Burst) {
         let plain = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
         let replaces = stamp.is_some() && body_timestamp(self.push).is_some();
         for hop in &route.remote {
@@ -340,6 +351,28 @@ impl Incoming<'_> {
                 self.forward_whole(hop, stamp, burst);
             }
         }
+    }
+
+    /// Hands the message on to neighbours and to this node's own subscribers, with one timestamp for all of them.
+    #[cold]
+    fn hand_on_stamped(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
+        let stamp = match self.stamp(shared, burst) {
+            Stamp::Keep => None,
+            Stamp::Give(stamp) => Some(stamp),
+            Stamp::Refuse => return,
+        };
+        self.forward_as(route, stamp, burst);
+        let mut push = *self.push;
+        if let (PushBody::Put(put), Some(stamp)) = (&mut push.body, stamp) {
+            put.timestamp = Some(stamp);
+        }
+        let delivery = Delivery {
+            key: &route.key,
+            push: &push,
+            block: self.context.block,
+            reliability: self.context.reliability,
+        };
+        call(burst.open(route), &delivery);
     }
 
     /// Whether this node gives the message a timestamp: only to a PUT, only where there is none or an impossible one.
@@ -517,7 +550,7 @@ impl Inbound {
                 tracing::warn!(
                     "a peer took nothing for {limit:?} while messages that must not be dropped wait for it: closing its link"
                 );
-                outbox.abort();
+                outbox.give_up();
                 return;
             }
         }

@@ -347,9 +347,25 @@ impl Shared {
         }
         let timestamp = match publication.timestamp {
             None if self.stamps => Some(self.clock.new_timestamp(ntp64_now())),
+            Some(given) if self.stamps => Some(self.checked_stamp(publication.kind, given)?),
             given => given,
         };
         Ok(body(publication, timestamp))
+    }
+
+    /// The timestamp to publish with for one that the application gave: another one if it is too far in the future, as
+    /// every node that stamps would replace it. Deletions keep theirs.
+    #[cold]
+    fn checked_stamp(&self, kind: SampleKind, given: Timestamp) -> Result<Timestamp, PublishError> {
+        if kind == SampleKind::Delete {
+            return Ok(given);
+        }
+        let now = ntp64_now();
+        match self.clock.update(now, &given) {
+            Ok(()) => Ok(given),
+            Err(error) if self.drops_future => Err(PublishError::TooFarAhead(error)),
+            Err(_) => Ok(self.clock.new_timestamp(now)),
+        }
     }
 
     /// A node that is told to accept more than others do by default may send as much: its neighbours will have been

@@ -12,7 +12,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use zonda_codec::KeyExpr;
+use zonda_codec::{EntityGlobalId, KeyExpr};
 
 use crate::forwarding::Counterpart;
 
@@ -221,6 +221,15 @@ impl PublisherFace {
     #[must_use]
     pub fn counters(&self) -> PublisherCounts {
         self.tallies.counts()
+    }
+
+    /// Its id among all entities.
+    #[must_use]
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.shared.zid,
+            eid: self.id,
+        }
     }
 
     /// Whether any subscriber is known that a message would reach.

@@ -17,6 +17,7 @@ use zonda_transport::{
 };
 
 use crate::forwarding::{FaceCounters, KeyOverLimit};
+use crate::hlc::TooFarAhead;
 
 /// What a publication does to the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -162,6 +163,9 @@ pub enum PublishError {
     /// The key is more complex than a node accepts.
     #[error(transparent)]
     KeyOverLimit(#[from] KeyOverLimit),
+    /// The timestamp is too far in the future, and `timestamping/drop_future_timestamp` is set.
+    #[error("{0}, and timestamping/drop_future_timestamp is set")]
+    TooFarAhead(TooFarAhead),
     /// The node is closed.
     #[error("the session is closed")]
     Closed,

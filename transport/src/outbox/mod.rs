@@ -360,9 +360,9 @@ impl Outbox {
         self.signals.raise(signal::ABORT);
     }
 
-    /// Ends the connection to a peer that is too far behind.
+    /// Ends the connection to a peer that is too far behind, without another word to it. What is queued is lost.
     #[cold]
-    fn give_up(&self) {
+    pub fn give_up(&self) {
         self.end(Ended::TooSlow);
         self.signals.raise(signal::ABORT);
     }
