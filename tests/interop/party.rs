@@ -96,6 +96,8 @@ impl Setup {
             .with_mode(self.role)
             .listen(&self.listen)
             .connect(&self.connect)
+            // parties meet whom the test wants them to
+            .with("scouting/multicast/enabled", "false")
             .with("connect/retry/period_init_ms", "50")
             .with("connect/retry/period_max_ms", "200");
         for (key, json) in &self.options {
