@@ -29,7 +29,7 @@ use crate::{forwarding::FaceId, hlc::Hlc};
 use super::{
     Delivery, Opened,
     asking::{After, OpenQuestion},
-    publish::call,
+    publish::{call, let_go},
     route::{Hop, Route, RouteCache},
     run::Alike,
     shared::{Shared, State, log, ntp64_now},
@@ -106,7 +106,7 @@ impl Burst {
 
     /// Lets go of the subscribers. Also needed before a route may be dropped: another could get its address.
     fn close(&mut self) {
-        self.opened.clear();
+        let_go(&mut self.opened);
         self.opened_for = 0;
     }
 

@@ -14,7 +14,7 @@ use zonda_codec::{
 };
 use zonda_transport::{
     outbox::Refused,
-    protocol::tx::{Outgoing, Tail},
+    protocol::tx::{Outgoing, Pushed, Tail},
 };
 
 use super::{
@@ -99,11 +99,28 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        let pushed = match qos.congestion_control() {
-            CongestionControl::BlockFirst => hop.outbox.push_first(qos.priority(), &message)?,
-            _ => hop.outbox.push(qos.priority(), &message)?,
+        let pushed = match hop.outbox.push(qos.priority(), &message) {
+            Ok(pushed) => pushed,
+            Err(refused) => self.second_chance(hop, refused, &message)?,
         };
         Ok(hop.outbox.settle(pushed, qos.is_express()))
+    }
+
+    /// Under `BlockFirst` one message is queued although the queue is full.
+    #[cold]
+    fn second_chance(
+        &self,
+        hop: &Hop,
+        refused: Refused,
+        message: &Outgoing<'_, Head<'_>>,
+    ) -> Result<Pushed, Refused> {
+        let qos = self.publication.qos;
+        match (refused, qos.congestion_control()) {
+            (Refused::Full, CongestionControl::BlockFirst) => {
+                hop.outbox.push_first(qos.priority(), message)
+            }
+            _ => Err(refused),
+        }
     }
 
     /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
@@ -407,7 +424,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
         ts_stack: None,
         body,
     };
-    let opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
+    let mut opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
     call(
         &opened,
         &Delivery {
@@ -417,6 +434,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
             reliability: publication.reliability,
         },
     );
+    let_go(&mut opened);
 }
 
 /// Calls every subscriber; one that panics ends neither the others nor the caller.
@@ -429,5 +447,12 @@ pub(super) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
                 delivery.key
             );
         }
+    }
+}
+
+/// Lets go of subscribers. What belongs to a user may be dropped with them; if that panics, it harms nobody else.
+pub(super) fn let_go(subscribers: &mut Vec<Opened>) {
+    if catch_unwind(AssertUnwindSafe(|| subscribers.clear())).is_err() {
+        tracing::error!("what belonged to a subscriber's callback panicked while it was dropped");
     }
 }

@@ -149,6 +149,10 @@ impl Outbox {
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
     ) -> bool {
         loop {
+            // Nothing is written behind the end, so that what was lost by it can be counted.
+            if self.is_closed() {
+                return false;
+            }
             let all = self.gather(transmit, free);
             if transmit.is_empty() {
                 return true;
@@ -199,7 +203,7 @@ impl Outbox {
             };
             while !transmit.is_full() {
                 let Some(batch) = lane.pop(free) else { break };
-                transmit.push(index, batch);
+                transmit.push(batch);
             }
             if lane.is_empty() {
                 self.ready.fetch_and(!(1 << index), Ordering::SeqCst);
@@ -215,13 +219,17 @@ impl Outbox {
 
     /// The socket is full: what it has seen no byte of goes back to the front of its lane, so that a more urgent message that
     /// comes before there is room again waits for one batch at most.
+    #[cold]
+    #[inline(never)]
     fn put_back(&self, transmit: &mut Transmit) {
         let mut next = transmit.take_unwritten();
-        while let Some((index, batch)) = next {
+        while let Some(batch) = next {
+            let priority = batch.priority();
+            let index = self.lane_index(priority);
             let mut lane = self.lanes[index].lock();
             lane.put_back(batch);
             next = transmit.take_unwritten();
-            while let Some((_, batch)) = next.take_if(|(other, _)| *other == index) {
+            while let Some(batch) = next.take_if(|batch| batch.priority() == priority) {
                 lane.put_back(batch);
                 next = transmit.take_unwritten();
             }

@@ -275,14 +275,15 @@ impl Outbox {
         if self.closed.load(Ordering::Relaxed) {
             return Err(Refused::Closed);
         }
-        let queued = match (lane.has_room(), lane.has_guest()) {
-            (true, _) => lane.push(message),
-            (false, false) => lane.push_guest(message),
-            (false, true) => {
+        if !lane.has_room() {
+            if lane.has_guest() {
                 drop(lane);
                 return Err(self.refuse_full());
             }
-        };
+            lane.begin_guest();
+        }
+        let queued = lane.push(message);
+        lane.end_guest();
         match queued {
             Ok(pushed) => {
                 self.mark_ready(index);
@@ -418,11 +419,7 @@ impl Outbox {
 
     #[inline]
     fn lane_index(&self, priority: Priority) -> usize {
-        if self.lanes.len() == 1 {
-            0
-        } else {
-            priority as usize
-        }
+        lane_index(self.lanes.len(), priority)
     }
 
     #[inline]
@@ -469,5 +466,14 @@ impl Outbox {
 
     fn now_ns(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Which of so many lanes is that of a priority: there is one for all where the peer knows no priorities.
+#[inline]
+fn lane_index(lanes: usize, priority: Priority) -> usize {
+    match lanes {
+        1 => 0,
+        _ => priority as usize,
     }
 }

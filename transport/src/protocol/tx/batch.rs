@@ -2,7 +2,7 @@
 //! One write unit: a length prefix, the encoded messages, and at most one shared payload behind them.
 
 use zenoh_buffers::ZSlice;
-use zonda_codec::payload::shared_part;
+use zonda_codec::{Priority, payload::shared_part};
 
 /// Bytes of the length prefix that every batch of a streamed link starts with.
 pub(crate) const PREFIX_BYTES: usize = 2;
@@ -11,10 +11,13 @@ pub(crate) const PREFIX_BYTES: usize = 2;
 #[derive(Debug)]
 pub struct Batch {
     bytes: Box<[u8]>,
-    len: usize,
+    /// In a word with what follows: batches are moved often.
+    len: u32,
     tail: Option<ZSlice>,
     /// It holds a piece of a message that fits in no batch.
     is_fragment: bool,
+    /// That of its lane; known once it is sealed.
+    priority: Priority,
     /// The number of the last message that ends in it, counted by its lane from 1; known once it is sealed.
     last_message: u64,
 }
@@ -29,9 +32,10 @@ impl Batch {
         );
         Self {
             bytes,
-            len: PREFIX_BYTES,
+            len: PREFIX_BYTES as u32,
             tail: None,
             is_fragment: false,
+            priority: Priority::Data,
             last_message: 0,
         }
     }
@@ -39,19 +43,19 @@ impl Batch {
     /// True while the batch holds nothing but its prefix.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len == PREFIX_BYTES && self.tail.is_none()
+        self.len() == PREFIX_BYTES && self.tail.is_none()
     }
 
     /// The bytes that count on the wire, prefix included.
     #[must_use]
     pub fn wire_len(&self) -> usize {
-        self.len + self.tail.as_ref().map_or(0, ZSlice::len)
+        self.len() + self.tail.as_ref().map_or(0, ZSlice::len)
     }
 
     /// The prefix and the encoded messages.
     #[must_use]
     pub fn head(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes[..self.len()]
     }
 
     /// The shared payload that follows [`Batch::head`] on the wire, if there is one.
@@ -63,21 +67,27 @@ impl Batch {
     /// What one datagram would hold: the batch without its prefix. Only for batches without a tail.
     #[must_use]
     pub fn body(&self) -> &[u8] {
-        &self.bytes[PREFIX_BYTES..self.len]
+        &self.bytes[PREFIX_BYTES..self.len()]
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len as usize
     }
 
     pub(super) fn room(&self) -> usize {
-        self.bytes.len() - self.len
+        self.bytes.len() - self.len()
     }
 
     pub(super) fn spare(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.len..]
+        let len = self.len();
+        &mut self.bytes[len..]
     }
 
     pub(super) fn commit(&mut self, written: usize) {
-        self.len += written;
+        self.len += written as u32;
         debug_assert!(
-            self.len <= self.bytes.len(),
+            self.len() <= self.bytes.len(),
             "a batch never outgrows its buffer"
         );
     }
@@ -100,8 +110,14 @@ impl Batch {
         self.last_message
     }
 
+    /// The priority of its lane.
+    pub(crate) fn priority(&self) -> Priority {
+        self.priority
+    }
+
     /// Writes the length prefix: from here on the batch is what goes out.
-    pub(super) fn seal(&mut self, last_message: u64) {
+    pub(super) fn seal(&mut self, priority: Priority, last_message: u64) {
+        self.priority = priority;
         self.last_message = last_message;
         let counted = self.wire_len() - PREFIX_BYTES;
         let prefix =

@@ -106,26 +106,23 @@ impl Lane {
         self.accepted
     }
 
-    /// True while a message waits that [`Lane::push_guest`] has let in over the limit.
+    /// True while a message waits that was [let in](Lane::begin_guest) over the limit.
     #[must_use]
     pub fn has_guest(&self) -> bool {
         self.popped < self.guest_until
     }
 
-    /// As [`Lane::push`], for a message that finds no room and is the first of its kind to wait: until it is out,
-    /// [`Lane::has_guest`] is true.
-    ///
-    /// # Errors
-    /// As [`Lane::push`].
-    #[cold]
-    pub fn push_guest<E: Encode + ?Sized>(
-        &mut self,
-        message: &Outgoing<'_, E>,
-    ) -> Result<Pushed, EncodeError> {
-        let pushed = self.push(message)?;
-        let open = usize::from(self.open.is_some());
-        self.guest_until = self.popped + (self.sealed.len() + open) as u64;
-        Ok(pushed)
+    /// The next message is let in although there is no room: until it is out, [`Lane::has_guest`] is true.
+    pub fn begin_guest(&mut self) {
+        self.guest_until = u64::MAX;
+    }
+
+    /// The message that was let in, if there is one, is the last in the queue now.
+    pub fn end_guest(&mut self) {
+        if self.guest_until == u64::MAX {
+            let open = usize::from(self.open.is_some());
+            self.guest_until = self.popped + (self.sealed.len() + open) as u64;
+        }
     }
 
     /// Bytes that wait to be written.
@@ -203,6 +200,7 @@ impl Lane {
 
     /// Takes the batch that goes out next: the oldest sealed one, else the open one. `free` gives the lane a
     /// buffer for its next batch in the same visit.
+    #[inline(always)]
     pub fn pop(&mut self, free: &mut Vec<Box<[u8]>>) -> Option<Batch> {
         if self.sealed.is_empty() {
             self.seal_open();
@@ -347,7 +345,7 @@ impl Lane {
     }
 
     fn enqueue(&mut self, mut batch: Batch) {
-        batch.seal(self.accepted);
+        batch.seal(self.config.priority, self.accepted);
         self.sealed_bytes += batch.wire_len();
         if batch.is_fragment() {
             self.fragment_bytes += batch.wire_len();
