@@ -65,7 +65,7 @@ pub fn tokens_are_nothing_else(scene: &Scene) {
 /// A watcher without history sees what comes and goes from then on.
 pub fn coming_and_going_is_seen(scene: &Scene) {
     let watcher = scene.from.watch("live/**", false);
-    // whoever sees this token is known as a watcher wherever tokens are told of
+    scene.settles_back();
     let first = scene.to.token("live/1");
     assert_eq!(next(&watcher), appeared("live/1"));
     let second = scene.to.token("live/2/x");

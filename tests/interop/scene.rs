@@ -49,17 +49,26 @@ impl Scene {
 
     /// Waits until everything that `to` has said so far is known wherever `from` may ask for it.
     pub fn settles(&self) {
-        self.settles_with(&self.to);
+        settles(&self.to, &self.from);
     }
 
-    /// Waits until everything that a party has said so far is known wherever `from` may ask for it.
+    /// Waits until everything that this party has said so far is known wherever `from` may ask for it.
     pub fn settles_with(&self, party: &Party) {
-        // what is said on one link is heard in order, so whoever knows of this knows of everything before it
-        let key = format!("settled/{}", ROUND.fetch_add(1, Ordering::Relaxed));
-        let marker = party.subscribe(&key);
-        drop(self.from.matched_publisher(&key));
-        marker.undeclare();
+        settles(party, &self.from);
     }
+
+    /// Waits until everything that `from` has said so far is known wherever `to` may ask for it.
+    pub fn settles_back(&self) {
+        settles(&self.from, &self.to);
+    }
+}
+
+fn settles(speaker: &Party, hearer: &Party) {
+    // what is said on one link is heard in order, so whoever knows of this knows of everything before it
+    let key = format!("settled/{}", ROUND.fetch_add(1, Ordering::Relaxed));
+    let marker = speaker.subscribe(&key);
+    drop(hearer.matched_publisher(&key));
+    marker.undeclare();
 }
 
 /// How often something was waited for.
