@@ -143,7 +143,7 @@ impl Sending<'_> {
     fn judge(&self, hop: &Hop, refused: Refused, waited: Option<Duration>, verdict: &mut Verdict) {
         match refused {
             Refused::Full => verdict.failed(self.refused(hop, waited)),
-            Refused::TooLong => verdict.failed(PublishError::FieldTooLong),
+            Refused::TooLong => verdict.failed(self.too_long(hop)),
             Refused::Closed => verdict.lost(hop.zid),
         }
     }
@@ -202,6 +202,22 @@ impl Sending<'_> {
                 hop.outbox.count_dropped(priority);
                 PublishError::Dropped { peer }
             }
+        }
+    }
+
+    /// What it means that no batch can hold the message.
+    #[cold]
+    fn too_long(&self, hop: &Hop) -> PublishError {
+        let publication = self.publication;
+        let size =
+            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        match hop.outbox.message_bytes_max() {
+            Some(limit) => PublishError::TooLargeForLink {
+                peer: hop.zid,
+                size,
+                limit,
+            },
+            None => PublishError::FieldTooLong,
         }
     }
 

@@ -148,6 +148,19 @@ pub enum PublishError {
         /// The limit in bytes (`transport/link/rx/max_message_size`).
         limit: usize,
     },
+    /// The link to this peer has agreed on single messages without fragments (`transport/unicast/lowlatency`): nothing was
+    /// queued for it.
+    #[error(
+        "a message of {size} bytes does not fit the {limit} bytes that the lowlatency link to peer {peer} carries: publish less at once, or leave transport/unicast/lowlatency out"
+    )]
+    TooLargeForLink {
+        /// The peer.
+        peer: ZenohId,
+        /// Payload and attachment in bytes.
+        size: usize,
+        /// The most that an encoded message may have, in bytes.
+        limit: usize,
+    },
     /// The schema of the encoding is longer than the protocol can say.
     #[error("an encoding schema of {len} bytes exceeds the limit of 255 bytes")]
     SchemaTooLong {

@@ -36,6 +36,8 @@ use zonda_codec::{Encode, Priority};
 use crate::{
     driver::Ended,
     protocol::{
+        compression::Packer,
+        options::Framing,
         parameters::Established,
         tx::{Lane, LaneConfig, Outgoing, Pushed},
     },
@@ -103,6 +105,8 @@ pub struct Outbox {
     ready: AtomicU8,
     exit: Mutex<Exit>,
     has_direct: bool,
+    /// Bytes of a whole batch's buffer.
+    batch_bytes: usize,
     /// The socket is full, or the driver has the batches: nobody else writes. Changed only with the exit locked; who only
     /// wants to know need not wait for a writer.
     busy: AtomicBool,
@@ -153,9 +157,12 @@ impl Outbox {
         queue_bytes_max: &dyn Fn(Priority) -> usize,
         direct: Option<DirectSocket>,
     ) -> Self {
-        let batch_size = direct.as_ref().map_or(established.batch_size, |direct| {
-            direct.batch_size(established.batch_size)
-        });
+        let (max, framing) = (established.batch_size, established.options.framing());
+        let batch_size = match &direct {
+            Some(direct) if !framing.is_bare() => direct.batch_size(max),
+            // a bare message may be as long as a batch: there are no fragments
+            _ => max,
+        };
         let lane = |priority| {
             Mutex::new(Lane::new(LaneConfig {
                 priority,
@@ -163,6 +170,7 @@ impl Outbox {
                 sn_mask: established.sn_mask,
                 initial_sn: established.initial_sn_tx,
                 queue_bytes_max: queue_bytes_max(priority),
+                framing,
             }))
         };
         let lanes: Box<[_]> = if established.qos {
@@ -173,13 +181,18 @@ impl Outbox {
         } else {
             Box::from([lane(Priority::Data)])
         };
+        let packer = match framing {
+            Framing::Compressed => Packer::new(),
+            Framing::Plain | Framing::Bare => None,
+        };
         Self {
             tallies: lanes.iter().map(|_| Tally::default()).collect(),
             lanes,
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
             busy: AtomicBool::new(false),
-            exit: Mutex::new(Exit::new(direct)),
+            exit: Mutex::new(Exit::new(direct, packer)),
+            batch_bytes: batch_size.into(),
             demand: AtomicBool::new(false),
             pace: Pace::default(),
             sealed_since_tick: AtomicBool::new(false),
@@ -333,6 +346,12 @@ impl Outbox {
             }
         }
         true
+    }
+
+    /// Most bytes of an encoded message on this link; `None` where longer ones go out in fragments.
+    #[must_use]
+    pub fn message_bytes_max(&self) -> Option<usize> {
+        self.lanes[0].lock().message_bytes_max()
     }
 
     /// True while the lane of this priority takes messages without going over its limit.

@@ -32,6 +32,20 @@ impl Transmit {
         self.batches.is_empty()
     }
 
+    /// How many batches there are.
+    pub(crate) fn len(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Has each batch from the `first` on changed by `pack`. None of them is partly written.
+    pub(crate) fn pack(&mut self, first: usize, mut pack: impl FnMut(&mut Batch)) {
+        for batch in self.batches.iter_mut().skip(first) {
+            self.bytes -= batch.wire_len();
+            pack(batch);
+            self.bytes += batch.wire_len();
+        }
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.batches.len() >= BATCHES_MAX || self.bytes >= BYTES_MAX
     }

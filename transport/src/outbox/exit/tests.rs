@@ -72,8 +72,10 @@ fn push(outbox: &Outbox, (priority, reliability): Channel, payload: &ZSlice) {
 /// Writes to a socket that takes `room` bytes. True if it took everything.
 fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
     let mut exit = outbox.exit.lock();
-    let Exit { transmit, free, .. } = &mut *exit;
-    let done = outbox.write_by(transmit, free, |transmit| {
+    let Exit {
+        transmit, buffers, ..
+    } = &mut *exit;
+    let done = outbox.write_by(transmit, buffers, |transmit| {
         let before = wire.len();
         for index in 0..transmit.count() {
             let segment = transmit.segment(index);

@@ -4,6 +4,8 @@
 use zenoh_buffers::ZSlice;
 use zonda_codec::{Priority, payload::shared_part};
 
+use crate::protocol::options::Framing;
+
 /// Bytes of the length prefix that every batch of a streamed link starts with.
 pub(crate) const PREFIX_BYTES: usize = 2;
 
@@ -14,8 +16,12 @@ pub struct Batch {
     /// In a word with what follows: batches are moved often.
     len: u32,
     tail: Option<ZSlice>,
+    /// Where the messages begin.
+    start: u8,
     /// It holds a piece of a message that fits in no batch.
     is_fragment: bool,
+    /// Something shorter stands for what it held.
+    is_packed: bool,
     /// That of its lane; known once it is sealed.
     priority: Priority,
     /// The number of the last message that ends in it, counted by its lane from 1; known once it is sealed.
@@ -23,18 +29,24 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch over `bytes`, whose length is the most this batch may hold.
+    /// An empty batch of a plain link over `bytes`, whose length is the most this batch may hold.
     #[must_use]
     pub fn over(bytes: Box<[u8]>) -> Self {
-        debug_assert!(
-            bytes.len() > PREFIX_BYTES,
-            "a batch has room beyond its prefix"
-        );
+        Self::framed(bytes, Framing::Plain)
+    }
+
+    /// As [`Batch::over`], for any kind of link.
+    #[must_use]
+    pub fn framed(bytes: Box<[u8]>, framing: Framing) -> Self {
+        let start = framing.prefix_bytes();
+        debug_assert!(bytes.len() > start, "a batch has room beyond its prefix");
         Self {
             bytes,
-            len: PREFIX_BYTES as u32,
+            len: start as u32,
             tail: None,
+            start: start as u8,
             is_fragment: false,
+            is_packed: false,
             priority: Priority::Data,
             last_message: 0,
         }
@@ -43,7 +55,7 @@ impl Batch {
     /// True while the batch holds nothing but its prefix.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == PREFIX_BYTES && self.tail.is_none()
+        self.len() == self.start() && self.tail.is_none()
     }
 
     /// The bytes that count on the wire, prefix included.
@@ -64,15 +76,19 @@ impl Batch {
         self.tail.as_ref()
     }
 
-    /// What one datagram would hold: the batch without its prefix. Only for batches without a tail.
+    /// Its own bytes without what stands in front of the messages. What one datagram would hold, if there is no tail.
     #[must_use]
     pub fn body(&self) -> &[u8] {
-        &self.bytes[PREFIX_BYTES..self.len()]
+        &self.bytes[self.start()..self.len()]
     }
 
     #[inline]
     fn len(&self) -> usize {
         self.len as usize
+    }
+
+    fn start(&self) -> usize {
+        usize::from(self.start)
     }
 
     pub(super) fn room(&self) -> usize {
@@ -97,6 +113,12 @@ impl Batch {
         self.is_fragment
     }
 
+    /// Whether its content was [replaced](Batch::replace).
+    #[cfg_attr(not(feature = "compression"), allow(dead_code))]
+    pub(crate) fn is_packed(&self) -> bool {
+        self.is_packed
+    }
+
     pub(super) fn mark_fragment(&mut self) {
         self.is_fragment = true;
     }
@@ -119,10 +141,61 @@ impl Batch {
     pub(super) fn seal(&mut self, priority: Priority, last_message: u64) {
         self.priority = priority;
         self.last_message = last_message;
+        self.write_length();
+    }
+
+    /// Another message was put behind what is sealed.
+    pub(super) fn extended(&mut self, last_message: u64) {
+        self.last_message = last_message;
+    }
+
+    fn write_length(&mut self) {
+        let start = self.start();
+        if start < PREFIX_BYTES {
+            return;
+        }
         let counted = self.wire_len() - PREFIX_BYTES;
         let prefix =
             u16::try_from(counted).expect("a batch is at most 65535 bytes, prefix included");
         self.bytes[..PREFIX_BYTES].copy_from_slice(&prefix.to_le_bytes());
+        // no flags: the content is as it is
+        self.bytes[PREFIX_BYTES..start].fill(0);
+    }
+
+    /// Puts `content`, which is shorter than all the batch holds, in the place of that, under `flags`. The batch gets
+    /// another buffer of `buffer_bytes` if its own, of which a shared payload has no need, is too small.
+    #[cfg_attr(not(feature = "compression"), allow(dead_code))]
+    pub(crate) fn replace(
+        &mut self,
+        flags: u8,
+        content: &[u8],
+        free: &mut Vec<Box<[u8]>>,
+        buffer_bytes: usize,
+    ) {
+        let start = self.start();
+        let len = start + content.len();
+        if self.bytes.len() < len {
+            self.bytes = match free.pop() {
+                Some(buffer) if buffer.len() >= len => buffer,
+                _ => vec![0; buffer_bytes.max(len)].into_boxed_slice(),
+            };
+        }
+        self.tail = None;
+        self.len = len as u32;
+        self.bytes[start..len].copy_from_slice(content);
+        self.write_length();
+        self.bytes[PREFIX_BYTES..start].fill(flags);
+        self.is_packed = true;
+    }
+
+    /// Takes back what was written behind the first `len` bytes.
+    pub(super) fn rewind(&mut self, len: usize) {
+        self.len = len.max(self.start()) as u32;
+    }
+
+    /// Overwrites bytes that were written before.
+    pub(super) fn patch(&mut self, at: usize, bytes: &[u8]) {
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     /// Takes the buffer back for the next batch, dropping the tail.
