@@ -114,3 +114,9 @@ fn compressed_links_between_peers() {
         }
     }
 }
+
+crate::environment::against_older! {
+    compressed_links_to_our_router
+    compressed_links_to_their_router
+    compressed_links_between_peers
+}

@@ -123,3 +123,10 @@ fn quiet_bare_links_stay() {
         }
     }
 }
+
+crate::environment::against_older! {
+    bare_links_to_our_router
+    bare_links_to_their_router
+    bare_links_between_peers
+    quiet_bare_links_stay
+}
