@@ -169,6 +169,19 @@ fn a_client_looks_for_another_router_when_its_own_is_gone() {
 }
 
 #[test]
+fn a_group_of_ipv6_does_as_well() {
+    let name = "scouting::a_group_of_ipv6_does_as_well";
+    inside(name, Network::Usual, || {
+        let config = || {
+            let config = Config::peer().listen(["tcp/[::]:0"]);
+            config.with("scouting/multicast/address", "'[ff02::224]:7446'")
+        };
+        let (one, other) = (open(config()), open(config()));
+        until("both are linked", || are_linked(&one, &other));
+    });
+}
+
+#[test]
 fn no_network_keeps_nobody_from_opening() {
     let name = "scouting::no_network_keeps_nobody_from_opening";
     inside(name, Network::Nothing, || {

@@ -123,8 +123,9 @@ impl Candidates {
         }
     }
 
-    /// A node was heard of. What is known of it is brought up to date; a pause after a failure goes on.
-    pub fn hear(&mut self, found: Found, now: Instant) {
+    /// A node was heard of. What is known of it is brought up to date; a pause after a failure goes on. True if an attempt
+    /// at it may be [due](Candidates::due).
+    pub fn hear(&mut self, found: Found, now: Instant) -> bool {
         let Found {
             zid,
             whatami,
@@ -132,16 +133,16 @@ impl Candidates {
         } = found;
         locators.truncate(LOCATORS_MAX);
         if locators.is_empty() || zid == self.own {
-            return;
+            return false;
         }
         if let Some(known) = self.nodes.get_mut(&zid) {
             known.whatami = whatami;
             known.locators = locators;
-            return;
+            return known.state == State::Waiting && known.not_before <= now;
         }
         if self.nodes.len() >= self.limits.nodes_max {
             self.counts.over_limit += 1;
-            return;
+            return false;
         }
         let candidate = Candidate {
             whatami,
@@ -151,6 +152,7 @@ impl Candidates {
             state: State::Waiting,
         };
         self.nodes.insert(zid, candidate);
+        true
     }
 
     /// The attempts to make now. `link` tells whether there is a link already.

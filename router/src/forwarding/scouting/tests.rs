@@ -377,7 +377,9 @@ proptest! {
         let (mut now, mut under_way, mut up) = (Instant::now(), Vec::new(), HashMap::new());
         for step in steps {
             match step {
-                Step::Hear(number) => candidates.hear(found(number, WhatAmI::Peer), now),
+                Step::Hear(number) => {
+                    candidates.hear(found(number, WhatAmI::Peer), now);
+                }
                 Step::Due => {
                     let link = |node: &ZenohId| match up.contains_key(node) {
                         true => Link::Up,
