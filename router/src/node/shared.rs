@@ -103,7 +103,7 @@ pub(super) struct Shared {
     next_id: AtomicU32,
     /// Told whenever a connection comes or goes, and on close.
     pub(super) changed: Event,
-    /// Those who listen to what happens to connections. Nothing is locked under its lock.
+    /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
     pub(super) events: Events,
     pub(super) refusals: Refusals,
     /// Wakes the task that looks after what is overdue, earlier than it meant to.
