@@ -3,15 +3,12 @@
 //! Opening a node: runtime, listeners, first connections.
 
 use std::{
-    future::{Future, poll_fn},
-    pin::pin,
     sync::Arc,
-    task::Poll,
     time::{Duration, Instant},
 };
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
-use zonda_runtime::AnyRuntime;
+use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use crate::{
     config::{Config, TimeLimit},
@@ -21,7 +18,7 @@ use crate::{
 use super::{
     Node, OpenError,
     connect::{Attempt, Kept},
-    shared::Shared,
+    shared::{Shared, first},
 };
 
 /// How long a peer or router waits at most for its configured connections before it goes on without them.
@@ -71,6 +68,8 @@ impl Node {
                 let next = shared.expire();
                 drop(shared);
                 first(ticks.sleep_until(next), hurried).await;
+                // Much may be due at once, and sleeping until now is no pause.
+                with_runtime!(&ticks, runtime => runtime.yield_now().await);
             }
         });
         let kept = self.connect_first().await?;
@@ -174,16 +173,6 @@ impl Shared {
             state.queries.set_alarm(now + LOOK_AFTER, &state.table)
         })
     }
-}
-
-/// Waits for whichever comes first.
-async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
-    let (mut one, mut other) = (pin!(one), pin!(other));
-    poll_fn(|context| match one.as_mut().poll(context) {
-        Poll::Ready(()) => Poll::Ready(()),
-        Poll::Pending => other.as_mut().poll(context),
-    })
-    .await;
 }
 
 fn start_runtime(config: &Config) -> Result<AnyRuntime, OpenError> {
