@@ -51,7 +51,7 @@
 //! code of any other runtime.
 //!
 //! # Threads
-//! A session talks to its peers and **runs the callbacks** of subscribers on the threads of its runtime, which the crate
+//! A session talks to its peers and **runs the callbacks** of subscribers, queryables and gets on the threads of its runtime, which the crate
 //! `zonda-runtime` lists for each kind (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived
 //! thread (`zonda-close`) that says goodbye. No other thread is started, and dropping anything never blocks.
 //!
