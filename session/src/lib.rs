@@ -51,7 +51,8 @@
 //! code of any other runtime.
 //!
 //! # Threads
-//! A session talks to its peers and **runs the callbacks** of subscribers and listeners on the threads of its runtime, which the crate
+//! A session talks to its peers and **runs the callbacks** of subscribers, listeners, queryables and gets on the threads of
+//! its runtime, which the crate
 //! `zonda-runtime` lists for each kind (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived
 //! thread (`zonda-close`) that says goodbye. Scouting by multicast has a thread, `zonda-scout`, that sleeps until a datagram
 //! comes or is due. A listener to connections is called on a thread of its own (`zonda-events`), which lives while there is

@@ -460,6 +460,16 @@ impl Shared {
     }
 }
 
+/// Waits for whichever comes first.
+pub(super) async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| match one.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => other.as_mut().poll(context),
+    })
+    .await;
+}
+
 /// Passes on what the table notes. Not to be called with the state locked.
 pub(super) fn log(notes: Vec<String>) {
     for note in notes {
