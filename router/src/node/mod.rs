@@ -21,6 +21,7 @@ mod connect;
 mod dials;
 mod inbound;
 mod key_cache;
+mod links;
 mod listen;
 mod open;
 mod plain;

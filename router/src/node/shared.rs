@@ -39,6 +39,7 @@ use super::{
     DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
     dials::Dials,
     key_cache::KeyCache,
+    links::Links,
     route::{Hop, Route},
 };
 
@@ -51,6 +52,8 @@ pub(super) struct Face {
     pub(super) status: LinkStatus,
     /// This node opened it, rather than the peer.
     pub(super) dialed: bool,
+    /// Where there may be several links to it.
+    pub(super) links: Option<Links>,
 }
 
 /// Everything behind the node's lock.
@@ -393,13 +396,17 @@ impl Shared {
         let status = |(&id, face): (&FaceId, &Face)| {
             let sent = face.outbox.counters().snapshot();
             let ignored = state.table.counters(id).unwrap_or_default();
-            LinkStatus {
+            let status = face.status.clone();
+            let places = face.places().into_iter();
+            places.map(move |(local, remote)| LinkStatus {
+                local,
+                remote,
                 sent,
                 ignored,
-                ..face.status.clone()
-            }
+                ..status.clone()
+            })
         };
-        let mut links: Vec<_> = state.faces.iter().map(status).collect();
+        let mut links: Vec<_> = state.faces.iter().flat_map(status).collect();
         drop(state);
         links.sort_by_key(|link| link.zid);
         links

@@ -17,6 +17,7 @@
 mod attendance;
 mod counts;
 mod exit;
+mod failover;
 mod pace;
 mod run;
 mod signals;
@@ -121,6 +122,10 @@ pub struct Outbox {
     ended: OnceLock<Ended>,
     signals: Signals,
     room: Event,
+    over: Event,
+    framing: Framing,
+    /// Another link goes on when the one that is written to is lost.
+    fails_over: bool,
     attendance: Attendance,
     overrun_bytes: usize,
     counters: OutboxCounters,
@@ -190,6 +195,9 @@ impl Outbox {
             ended: OnceLock::new(),
             signals: Signals::default(),
             room: Event::new(),
+            over: Event::new(),
+            framing,
+            fails_over: established.options.multilink.is_some(),
             attendance: Attendance::default(),
             overrun_bytes: queue_bytes_max.saturating_mul(OVERRUN_FACTOR),
             counters: OutboxCounters::default(),
@@ -342,6 +350,7 @@ impl Outbox {
         let _ = self.ended.set(ended);
         self.closed.store(true, Ordering::SeqCst);
         self.room.notify(usize::MAX);
+        self.over.notify(usize::MAX);
     }
 
     /// How the connection ended, once it has.
