@@ -153,6 +153,12 @@ const COMPRESSION: Support = match zonda_transport::protocol::compression::AVAIL
     true => Full,
     false => Not("this build has no compression: build it with the feature `compression`"),
 };
+const MULTILINK: Support = match zonda_transport::protocol::multilink::AVAILABLE {
+    true => Full,
+    false => {
+        Not("this build has one link to each neighbour: build it with the feature `multilink`")
+    }
+};
 const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
 const ACL: Support = Not("access control is not supported yet: nothing is denied");
 const ROUTING: Support = Not("routing between routers is not supported yet");
@@ -301,12 +307,7 @@ pub const ROWS: &[Key] = &[
     key("transport/unicast/accept_timeout", POSITIVE, "10000", Full),
     key("transport/unicast/accept_pending", POSITIVE, "100", Full),
     key("transport/unicast/max_sessions", POSITIVE, "1000", Full),
-    key(
-        "transport/unicast/max_links",
-        POSITIVE,
-        "1",
-        Not("not supported yet; one link per peer"),
-    ),
+    key("transport/unicast/max_links", POSITIVE, "1", MULTILINK),
     key("transport/unicast/lowlatency", Bool, "false", Full),
     key("transport/unicast/qos/enabled", Bool, "true", Full),
     key(

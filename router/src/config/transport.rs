@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use zonda_transport::protocol::{
     auth::{Credentials, CredentialsError, Users},
     compression,
+    multilink::{self, NodeKey},
     options::LocalOptions,
 };
 
@@ -14,6 +15,7 @@ use super::{Config, ConfigError};
 
 const COMPRESSION: &str = "transport/unicast/compression/enabled";
 const LOW_LATENCY: &str = "transport/unicast/lowlatency";
+const MAX_LINKS: &str = "transport/unicast/max_links";
 const QOS: &str = "transport/unicast/qos/enabled";
 const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
@@ -33,6 +35,7 @@ impl Config {
             users: self.users()?,
             compression: self.flag(COMPRESSION) && compression::AVAILABLE,
             low_latency: self.flag(LOW_LATENCY),
+            multilink: self.node_key()?,
         })
     }
 
@@ -66,6 +69,23 @@ impl Config {
             };
             unusable(key, &error)
         })
+    }
+
+    /// How many links there may be to one neighbour. Default: 1.
+    pub fn max_links(&self) -> usize {
+        self.count(MAX_LINKS)
+    }
+
+    /// A key of this node's own, made anew, where there may be several links to a neighbour.
+    fn node_key(&self) -> Result<Option<NodeKey>, ConfigError> {
+        if self.max_links() < 2 || !multilink::AVAILABLE {
+            return Ok(None);
+        }
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| ConfigError::Combination {
+            reason: format!("the system gives no random bytes for {MAX_LINKS}: {error}"),
+        })?;
+        Ok(NodeKey::from_seed(seed))
     }
 
     fn users(&self) -> Result<Option<Users>, ConfigError> {

@@ -7,7 +7,7 @@ use std::{net::SocketAddr, sync::Arc, time::Instant};
 use zonda_codec::{Endpoint, Locator, ZenohId, transport::reason};
 use zonda_runtime::with_runtime;
 use zonda_transport::{
-    driver::{self, Drive, Ended},
+    driver::{self, Bundle, Drive, Ended, Joining},
     link::Link,
     listen::Admission,
     outbox::{DirectSocket, Outbox},
@@ -24,6 +24,7 @@ use crate::forwarding::{FaceId, FaceInfo, FaceKind};
 use super::{
     LinkStatus,
     inbound::Inbound,
+    links::{Links, Placed, Standing},
     shared::{Face, Shared, State},
 };
 
@@ -35,14 +36,15 @@ pub(super) struct Door(pub(super) Arc<Shared>);
 
 impl Admission for Door {
     fn admit(&self, established: &Established) -> Result<(), u8> {
-        if self.0.prefers_own_link(&established.zid) {
+        let is_single = established.options.multilink.is_none();
+        if is_single && self.0.prefers_own_link(&established.zid) {
             return Err(reason::MAX_LINKS);
         }
-        self.0.reserve(established.zid)
+        self.0.reserve(established)
     }
 
     fn accepted(&self, link: Link, _listener: &Endpoint) {
-        Shared::adopt(&self.0, link, false);
+        Shared::settle(&self.0, link, false);
     }
 
     fn withdrawn(&self, established: &Established) {
@@ -70,7 +72,8 @@ impl Shared {
     }
 
     /// Keeps a place for a peer that is about to be connected, or gives the close reason that turns it away.
-    fn reserve(&self, zid: ZenohId) -> Result<(), u8> {
+    fn reserve(&self, established: &Established) -> Result<(), u8> {
+        let zid = established.zid;
         if self.is_closed() {
             return Err(reason::GENERIC);
         }
@@ -79,7 +82,7 @@ impl Shared {
         }
         let mut state = self.state.lock();
         if state.neighbours.contains_key(&zid) {
-            return Err(reason::MAX_LINKS);
+            return state.reserve_link(established, self.config.max_links());
         }
         if state.neighbours.len() >= self.config.max_sessions() {
             return Err(reason::MAX_SESSIONS);
@@ -92,13 +95,16 @@ impl Shared {
         let mut state = self.state.lock();
         if let Some(None) = state.neighbours.get(&zid) {
             state.neighbours.remove(&zid);
+        } else {
+            state.release_link(zid);
         }
     }
 
     /// Makes room for a connection that this node opened. When both sides connect to each other at once there are
     /// two; the one that the node of the greater id opened stays, on both sides.
-    pub(super) fn reserve_dialed(&self, zid: ZenohId) -> Result<(), u8> {
-        let Err(refusal) = self.reserve(zid) else {
+    pub(super) fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
+        let zid = established.zid;
+        let Err(refusal) = self.reserve(established) else {
             return Ok(());
         };
         let mut state = self.state.lock();
@@ -115,8 +121,16 @@ impl Shared {
         Ok(())
     }
 
+    /// Makes an open link whose place was reserved part of its connection, or a connection of its own.
+    pub(super) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
+        match Self::join(shared, link) {
+            Ok(joined) => joined,
+            Err(first) => Self::adopt(shared, first, dialed),
+        }
+    }
+
     /// Makes a face of an open link whose place was reserved, and starts its tasks.
-    pub(super) fn adopt(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<FaceId> {
+    fn adopt(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
         let Link {
             stream,
             established,
@@ -160,7 +174,8 @@ impl Shared {
                 .queue_bytes(priority)
                 .unwrap_or(QUEUE_BYTES_MAX)
         };
-        let outbox = Arc::new(Outbox::with_limits(&established, &queue_bytes_max, direct));
+        let outbox = Outbox::with_limits(&established, &queue_bytes_max, direct.clone());
+        let outbox = Arc::new(outbox);
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
         let drive = Drive {
@@ -179,13 +194,60 @@ impl Shared {
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
         shared.tell_connected(face, &told);
         let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox));
-        with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
+        let standing = match established.options.multilink {
+            None => {
+                with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
+                Some(Standing { face, link: None })
+            }
+            Some(_) => Self::begin_bundle(shared, (face, inbound), (drive, direct), established),
+        };
         // Closing says goodbye to the faces that it finds; one that comes later is on its own.
         if shared.is_closed() {
             outbox.close(reason::GENERIC);
         }
         shared.changed.notify(usize::MAX);
-        Some(face)
+        standing
+    }
+
+    /// Starts the first of perhaps several links.
+    fn begin_bundle(
+        shared: &Arc<Self>,
+        (face, inbound): (FaceId, Inbound),
+        (drive, direct): (Drive, Option<DirectSocket>),
+        established: Established,
+    ) -> Option<Standing> {
+        let Drive {
+            stream,
+            unread,
+            receiver,
+            timers,
+            outbox,
+        } = drive;
+        let node = Arc::downgrade(shared);
+        let told = move || {
+            if let Some(node) = node.upgrade() {
+                node.changed.notify(usize::MAX);
+            }
+        };
+        let bundle = Bundle::new(outbox, (receiver, inbound), told);
+        let mut state = shared.state.lock();
+        let (local, remote) = state.faces.get_mut(&face).map(|face| {
+            face.links = Some(Links::new(&bundle, established));
+            (face.status.local.clone(), face.status.remote.clone())
+        })?;
+        drop(state);
+        let joining = Joining {
+            stream,
+            unread,
+            timers,
+            direct,
+        };
+        let placed = Placed {
+            joining,
+            local,
+            remote,
+        };
+        shared.place(face, &bundle, placed)
     }
 
     /// Forgets a connection and everything it declared, the latter a little later if it is much.
@@ -248,12 +310,13 @@ impl State {
                 outbox,
                 status,
                 dialed,
+                links: None,
             },
         );
         face
     }
 }
 
-fn locator(address: SocketAddr) -> Option<Locator> {
+pub(super) fn locator(address: SocketAddr) -> Option<Locator> {
     format!("tcp/{address}").parse().ok()
 }

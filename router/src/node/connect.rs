@@ -14,15 +14,15 @@ use zonda_transport::{
     link::Link,
 };
 
-use crate::{config::Retry, forwarding::FaceId};
+use crate::config::Retry;
 
-use super::shared::Shared;
+use super::{links::Standing, shared::Shared};
 
 /// How long after losing a connection that had lasted the first attempt to restore it is made: at once.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// A connection to keep: to one of these endpoints, and the one that stands already, if one does.
-pub(super) type Kept = (Vec<Endpoint>, Option<FaceId>);
+pub(super) type Kept = (Vec<Endpoint>, Option<Standing>);
 
 /// Why an attempt did not end in a connection.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -38,22 +38,22 @@ pub(super) enum Attempt {
 
 impl Shared {
     /// One attempt to connect to one endpoint.
-    async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<FaceId, Attempt> {
+    async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
         shared.note_begin(endpoint);
         let result = Self::attempt_untold(shared, endpoint).await;
         shared.note_attempt(endpoint, &result);
         result
     }
 
-    async fn attempt_untold(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<FaceId, Attempt> {
+    async fn attempt_untold(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
         if shared.is_closed() {
             return Err(Attempt::Closed);
         }
         let link = shared.dial(endpoint).await?;
-        if shared.reserve_dialed(link.established.zid).is_err() {
+        if shared.reserve_dialed(&link.established).is_err() {
             return Err(Attempt::Known(endpoint.clone()));
         }
-        Self::adopt(shared, link, true).ok_or(Attempt::Closed)
+        Self::settle(shared, link, true).ok_or(Attempt::Closed)
     }
 
     async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
@@ -71,7 +71,7 @@ impl Shared {
     pub(super) async fn attempt_any(
         shared: &Arc<Self>,
         endpoints: &[Endpoint],
-    ) -> Result<FaceId, Option<Attempt>> {
+    ) -> Result<Standing, Option<Attempt>> {
         let mut last = None;
         for endpoint in endpoints {
             match Self::attempt(shared, endpoint).await {
@@ -93,7 +93,7 @@ impl Shared {
     pub(super) async fn keep_connected(
         shared: Arc<Self>,
         endpoints: Vec<Endpoint>,
-        mut face: Option<FaceId>,
+        mut face: Option<Standing>,
     ) {
         let mut backoff = shared.backoff_any(&endpoints);
         while !shared.is_closed() {
@@ -135,10 +135,10 @@ impl Shared {
         Backoff::new(policy.with_endpoint(endpoint).unwrap_or(policy))
     }
 
-    async fn wait_until_gone(&self, face: FaceId) {
+    async fn wait_until_gone(&self, standing: Standing) {
         loop {
             let changed = self.changed.listen();
-            if self.is_closed() || !self.state.lock().faces.contains_key(&face) {
+            if self.is_closed() || !self.state.lock().stands(standing) {
                 return;
             }
             changed.await;

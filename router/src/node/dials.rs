@@ -13,6 +13,7 @@ use crate::forwarding::FaceId;
 use super::{
     ConnectionEvent, Node,
     connect::Attempt,
+    links::Standing,
     reasons::{Refusal, RefusalKind},
     shared::Shared,
 };
@@ -100,12 +101,12 @@ impl Shared {
     }
 
     /// Writes down how an attempt ended.
-    pub(super) fn note_attempt(&self, endpoint: &Endpoint, result: &Result<FaceId, Attempt>) {
+    pub(super) fn note_attempt(&self, endpoint: &Endpoint, result: &Result<Standing, Attempt>) {
         let mut state = self.state.lock();
         for dial in state.dials.of(std::slice::from_ref(endpoint)) {
             match result {
-                Ok(face) => {
-                    dial.face = Some(*face);
+                Ok(standing) => {
+                    dial.face = Some(standing.face);
                     dial.reached = true;
                     dial.attempts = 0;
                     dial.last = None;

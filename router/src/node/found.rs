@@ -74,10 +74,10 @@ impl Shared {
         let link = with_runtime!(&shared.runtime, runtime => {
             open_link_with(runtime, endpoint, &parameters, &options).await
         })?;
-        if shared.reserve_dialed(link.established.zid).is_err() {
+        if shared.reserve_dialed(&link.established).is_err() {
             return Err(Attempt::Known(endpoint.clone()));
         }
-        Self::adopt(shared, link, true)
+        Self::settle(shared, link, true)
             .map(drop)
             .ok_or(Attempt::Closed)
     }

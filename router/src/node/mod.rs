@@ -31,6 +31,7 @@ mod events;
 mod found;
 mod inbound;
 mod key_cache;
+mod links;
 mod listen;
 mod listeners;
 mod liveliness;

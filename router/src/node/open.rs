@@ -12,12 +12,13 @@ use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use crate::{
     config::{Config, ConfigError, TimeLimit},
-    forwarding::{Deadline, FaceId},
+    forwarding::Deadline,
 };
 
 use super::{
     Node, OpenError,
     connect::{Attempt, Kept},
+    links::Standing,
     shared::{Shared, first},
 };
 
@@ -129,7 +130,7 @@ impl Node {
         &self,
         endpoints: &[Endpoint],
         began: Instant,
-    ) -> Result<Option<FaceId>, OpenError> {
+    ) -> Result<Option<Standing>, OpenError> {
         let shared = &self.shared;
         let mut backoff = shared.backoff_any(endpoints);
         let mut told = false;

@@ -42,6 +42,7 @@ use super::{
     discovery::Discovery,
     events::Events,
     key_cache::KeyCache,
+    links::Links,
     listeners::Listener,
     refusals::Refusals,
     route::{Hop, Route},
@@ -56,6 +57,8 @@ pub(super) struct Face {
     pub(super) status: LinkStatus,
     /// This node opened it, rather than the peer.
     pub(super) dialed: bool,
+    /// Where there may be several links to it.
+    pub(super) links: Option<Links>,
 }
 
 /// Everything behind the node's lock.
@@ -446,14 +449,18 @@ impl Shared {
             let sent = face.outbox.counters().snapshot();
             let priorities = face.outbox.priorities();
             let ignored = state.table.counters(id).unwrap_or_default();
-            LinkStatus {
+            let status = face.status.clone();
+            let places = face.places().into_iter();
+            places.map(move |(local, remote)| LinkStatus {
+                local,
+                remote,
                 sent,
-                priorities,
+                priorities: priorities.clone(),
                 ignored,
-                ..face.status.clone()
-            }
+                ..status.clone()
+            })
         };
-        let mut links: Vec<_> = state.faces.iter().map(status).collect();
+        let mut links: Vec<_> = state.faces.iter().flat_map(status).collect();
         drop(state);
         links.sort_by_key(|link| link.zid);
         links

@@ -321,7 +321,7 @@ pub type Sink = Arc<dyn Receive>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriberId(pub u32);
 
-/// One live link, for display.
+/// One live link, for display. Where there are several to one peer, what was sent and ignored is that of all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkStatus {

@@ -5,6 +5,7 @@
 //! runtime runs it, holding no lock. The writing task wakes only for what needs waiting: a full socket, the ticks of
 //! a dense stream, keep-alives, the lease, the end. Both end together.
 
+mod bundle;
 mod read;
 mod write;
 
@@ -20,6 +21,7 @@ use crate::{
     },
 };
 
+pub use bundle::{Bundle, Joining};
 pub use read::SharedBlock;
 
 /// Why a connection ended, as told to [`Handler::closed`].

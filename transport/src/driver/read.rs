@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reading task: one read brings many batches, their messages are delivered in place.
 
+pub(super) mod bundled;
 mod framed;
 mod landing;
 

@@ -17,6 +17,8 @@ use crate::{
     protocol::timers::{TimerEvent, Timers},
 };
 
+pub(super) mod standing;
+
 use super::Ended;
 
 /// How long a closing link may take to write what is queued. The session's own deadline may be shorter.
@@ -24,9 +26,9 @@ const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// State of the writing task.
 pub(super) struct Writing<R> {
-    runtime: R,
+    pub(super) runtime: R,
     outbox: Arc<Outbox>,
-    timers: Timers,
+    pub(super) timers: Timers,
 }
 
 /// What a wait of the writing task ended with.
@@ -72,7 +74,7 @@ impl<R: Runtime> Writing<R> {
     }
 
     /// Gives the peer a moment to hang up in turn, so that nothing it sends meanwhile resets the socket.
-    async fn wait_for_reader(&self) {
+    pub(super) async fn wait_for_reader(&self) {
         let mut grace = pin!(self.runtime.sleep_until(Instant::now() + CLOSE_GRACE));
         poll_fn(|context| match self.outbox.poll_signals(context) {
             Poll::Ready(signals) if signals & signal::ABORT != 0 => Poll::Ready(()),
@@ -85,7 +87,7 @@ impl<R: Runtime> Writing<R> {
         .await;
     }
 
-    async fn serve<W: LinkWrite>(&mut self, link: &mut W) -> Ended {
+    pub(super) async fn serve<W: LinkWrite>(&mut self, link: &mut W) -> Ended {
         loop {
             let event = self.next_event().await;
             let mut signals = match event {
@@ -103,6 +105,9 @@ impl<R: Runtime> Writing<R> {
             }
             if signals & signal::ABORT != 0 {
                 return Ended::Local;
+            }
+            if signals & signal::LOST != 0 {
+                return Ended::HungUp;
             }
             if signals & signal::CLOSE != 0 {
                 self.say_close(link).await;
@@ -176,6 +181,7 @@ impl<R: Runtime> Writing<R> {
                 Step::Drained(Ok(())) => return Ok(meanwhile),
                 Step::Drained(Err(error)) => return Err(Ended::Io(error.kind())),
                 Step::Signals(signals) if signals & signal::ABORT != 0 => return Err(Ended::Local),
+                Step::Signals(signals) if signals & signal::LOST != 0 => return Err(Ended::HungUp),
                 Step::Signals(signals) => {
                     meanwhile |= signals & (signal::CLOSE | signal::HOT);
                     if signals & signal::CLOSE != 0 && close_by.is_none() {

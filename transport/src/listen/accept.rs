@@ -164,9 +164,11 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         u32::try_from(self.started.elapsed().as_secs() / EPOCH.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// What a stranger has to prove its user with: a random number. Nobody needs one where no users are asked for.
+    /// What a stranger has to prove its user with: a random number. Nobody needs one where no users are asked for and
+    /// one link is all.
     fn nonce(&self) -> Option<u64> {
-        if self.local.options.users.is_none() {
+        let options = &self.local.options;
+        if options.users.is_none() && options.multilink.is_none() {
             return Some(0);
         }
         getrandom::u64().ok()

@@ -28,8 +28,8 @@ const FREE_MAX: usize = 4;
 #[cfg(target_os = "linux")]
 const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
 
-/// A second handle to a link's socket, for writing from the sender's own thread without waiting.
-#[derive(Debug)]
+/// A second handle to a link's socket, for writing from the sender's own thread without waiting. Clones share it.
+#[derive(Debug, Clone)]
 pub struct DirectSocket(Arc<std::net::TcpStream>);
 
 impl DirectSocket {
@@ -75,8 +75,10 @@ impl DirectSocket {
         socket.send_vectored_with_flags(&slices[..count], SEND_FLAGS)
     }
 
-    fn clone_handle(&self) -> Self {
-        Self(Arc::clone(&self.0))
+    /// Shuts both directions of the socket down.
+    pub(crate) fn shutdown(&self) {
+        // It may be gone already; then there is nothing left to shut down.
+        let _ = self.0.shutdown(Shutdown::Both);
     }
 
     /// Blocks until the socket takes bytes, is closed, or the time is over (false).
@@ -135,11 +137,16 @@ impl Exit {
             },
         }
     }
+
+    /// Goes on with another socket.
+    pub(super) fn replace(&mut self, direct: Option<DirectSocket>) {
+        self.direct = direct;
+        self.transmit.rewind();
+    }
 }
 
 impl Buffers {
-    /// Compresses the batches from the `first` on, which have just come, if the link does that.
-    #[inline]
+    /// Compresses the batches from the `first` on, which have just come.
     fn pack(&mut self, (transmit, first): (&mut Transmit, usize), buffer_bytes: usize) {
         if let Some(packer) = &mut self.packer {
             transmit.pack(first, |batch| {
@@ -193,6 +200,11 @@ impl Outbox {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) if self.fails_over => {
+                    self.busy.store(true, Ordering::SeqCst);
+                    self.signals.raise(signal::LOST);
+                    return false;
+                }
                 Err(error) => {
                     self.end(Ended::Io(error.kind()));
                     self.signals.raise(signal::ABORT);
@@ -210,7 +222,17 @@ impl Outbox {
 
     /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes. False if there
     /// may be more than go into this write.
+    #[inline]
     fn gather(&self, transmit: &mut Transmit, buffers: &mut Buffers) -> bool {
+        if buffers.packer.is_some() {
+            return self.gather_packed(transmit, buffers);
+        }
+        self.collect(transmit, &mut buffers.free)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn gather_packed(&self, transmit: &mut Transmit, buffers: &mut Buffers) -> bool {
         let first = transmit.len();
         let all = self.collect(transmit, &mut buffers.free);
         buffers.pack((transmit, first), self.batch_bytes);
@@ -353,13 +375,7 @@ impl Outbox {
 
     /// Waits for the socket on the sender's thread and writes as soon as it takes something.
     fn wait_writable(&self, left: Duration) {
-        let Some(socket) = self
-            .exit
-            .lock()
-            .direct
-            .as_ref()
-            .map(DirectSocket::clone_handle)
-        else {
+        let Some(socket) = self.exit.lock().direct.as_ref().cloned() else {
             return;
         };
         if socket.wait_writable(left) {
@@ -482,14 +498,16 @@ impl Outbox {
     /// Shuts both directions of the socket down, which also ends the reading task.
     pub(crate) fn shutdown(&self) {
         if let Some(direct) = &self.exit.lock().direct {
-            // The socket may be gone already; then there is nothing left to shut down.
-            let _ = direct.0.shutdown(Shutdown::Both);
+            direct.shutdown();
         }
     }
 
     /// True if the end of the connection waits for the driver.
     pub(crate) fn wants_end(&self) -> bool {
-        self.is_closed() || self.signals.has(signal::CLOSE | signal::ABORT)
+        self.is_closed()
+            || self
+                .signals
+                .has(signal::CLOSE | signal::ABORT | signal::LOST)
     }
 
     /// True if the socket did not take everything and the driver must wait for it.

@@ -17,6 +17,7 @@
 mod attendance;
 mod counts;
 mod exit;
+mod failover;
 mod pace;
 mod run;
 mod signals;
@@ -122,6 +123,10 @@ pub struct Outbox {
     ended: OnceLock<Ended>,
     signals: Signals,
     room: Event,
+    over: Event,
+    framing: Framing,
+    /// Another link goes on when the one that is written to is lost.
+    fails_over: bool,
     attendance: Attendance,
     overrun_bytes: usize,
     counters: OutboxCounters,
@@ -204,6 +209,9 @@ impl Outbox {
             ended: OnceLock::new(),
             signals: Signals::default(),
             room: Event::new(),
+            over: Event::new(),
+            framing,
+            fails_over: established.options.multilink.is_some(),
             attendance: Attendance::default(),
             overrun_bytes: Priority::ALL
                 .iter()
@@ -401,6 +409,7 @@ impl Outbox {
         let _ = self.ended.set(ended);
         self.closed.store(true, Ordering::SeqCst);
         self.room.notify(usize::MAX);
+        self.over.notify(usize::MAX);
     }
 
     /// How the connection ended, once it has.

@@ -20,6 +20,8 @@ pub(crate) mod signal {
     pub(crate) const CLOSE: u8 = 8;
     /// End at once.
     pub(crate) const ABORT: u8 = 16;
+    /// The link is lost; another one may go on.
+    pub(crate) const LOST: u8 = 32;
 }
 
 /// The flags that wait for the driver. Any number of senders, one driver.
@@ -35,6 +37,11 @@ impl Signals {
         if self.raised.fetch_or(flag, Ordering::SeqCst) & flag == 0 {
             self.driver.wake();
         }
+    }
+
+    /// Takes flags back that were raised.
+    pub(crate) fn lower(&self, flags: u8) {
+        self.raised.fetch_and(!flags, Ordering::SeqCst);
     }
 
     pub(crate) fn has(&self, flags: u8) -> bool {

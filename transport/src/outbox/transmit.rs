@@ -32,6 +32,12 @@ impl Transmit {
         self.batches.is_empty()
     }
 
+    /// Writes all of the first batch again: the socket that took a part of it is gone.
+    pub(crate) fn rewind(&mut self) {
+        self.bytes += self.written;
+        self.written = 0;
+    }
+
     /// How many batches there are.
     pub(crate) fn len(&self) -> usize {
         self.batches.len()

@@ -12,6 +12,7 @@ pub mod auth;
 pub mod compression;
 pub mod connection;
 pub mod handshake;
+pub mod multilink;
 pub mod options;
 pub mod parameters;
 pub mod rx;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::auth::{Credentials, Users};
+use super::multilink::{NodeKey, PeerKey};
 
 /// What a node is willing to have on its links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +18,8 @@ pub struct LocalOptions {
     pub compression: bool,
     /// Whether bare messages are offered and agreed to; not together with priorities. Default: no.
     pub low_latency: bool,
+    /// Shown to prove that further links come from this node; one link to each node where there is none. Default: none.
+    pub multilink: Option<NodeKey>,
 }
 
 /// What the two sides of a link agreed on.
@@ -28,18 +31,21 @@ pub struct LinkOptions {
     pub compression: bool,
     /// Bare messages: no priorities, no fragments.
     pub low_latency: bool,
+    /// The peer's key, where there may be several links to it.
+    pub multilink: Option<PeerKey>,
 }
 
 /// What stands in front of the messages on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Framing {
     /// Batches: a length of 16 bits.
     #[default]
-    Plain,
+    Plain = 2,
     /// Batches that may be compressed: a length of 16 bits and a byte of flags.
-    Compressed,
+    Compressed = 3,
     /// Single messages: each has a length of 32 bits.
-    Bare,
+    Bare = 0,
 }
 
 impl Framing {
@@ -49,12 +55,9 @@ impl Framing {
     }
 
     /// Bytes in front of the first message of what is written at once; a bare message brings its own.
+    #[inline]
     pub(crate) fn prefix_bytes(self) -> usize {
-        match self {
-            Framing::Plain => 2,
-            Framing::Compressed => 3,
-            Framing::Bare => 0,
-        }
+        usize::from(self as u8)
     }
 }
 
@@ -74,6 +77,7 @@ impl LinkOptions {
         let named = [
             (self.compression, "compression"),
             (self.low_latency, "lowlatency"),
+            (self.multilink.is_some(), "multilink"),
         ];
         let named = named.iter().filter(|(is_set, _)| *is_set);
         user.into_iter()

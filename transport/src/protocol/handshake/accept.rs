@@ -11,6 +11,7 @@ use zonda_codec::{
 
 use super::cookie::{Agreement, CookieKey, seal, unseal};
 use super::{AuthProblem, HandshakeError, Step, answer, decode, name, password, put, write_close};
+use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{
     BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn,
@@ -26,6 +27,14 @@ pub enum AcceptStep {
     Admit(Established),
 }
 
+/// What is said to a peer once it is admitted.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    initial_sn: u32,
+    /// There may be several links to it.
+    multilink: bool,
+}
+
 /// The accepting side of one handshake.
 #[derive(Clone, Debug)]
 pub struct Acceptor {
@@ -36,7 +45,7 @@ pub struct Acceptor {
     /// What the peer has to prove its user with, where users are asked for.
     nonce: u64,
     /// This side's first sequence number, set once the peer waits to be admitted.
-    waiting: Option<u32>,
+    waiting: Option<Waiting>,
 }
 
 impl Acceptor {
@@ -64,7 +73,8 @@ impl Acceptor {
     }
 
     /// Sets what the peer has to prove its user with: a number from a secure random source, another one for each
-    /// connection. Where [users](crate::protocol::options::LocalOptions::users) are asked for it must be set.
+    /// connection. Where [users](crate::protocol::options::LocalOptions::users) are asked for, or several links agreed to, it
+    /// must be set.
     pub fn set_nonce(&mut self, nonce: u64) {
         self.nonce = nonce;
     }
@@ -93,13 +103,18 @@ impl Acceptor {
     /// [`Admit`](AcceptStep::Admit) before, `out` stays empty.
     pub fn admit(&mut self, out: &mut Vec<u8>) {
         out.clear();
-        if let Some(initial_sn) = self.waiting.take() {
+        if let Some(Waiting {
+            initial_sn,
+            multilink,
+        }) = self.waiting.take()
+        {
             put(
                 &OpenAck {
                     lease: self.local.lease,
                     initial_sn,
                     ext: OpenExt {
                         auth: self.asks().then_some(password::UNIT),
+                        multilink: multilink.then_some(&[]),
                         ..OpenExt::default()
                     },
                 },
@@ -127,7 +142,10 @@ impl Acceptor {
             }
             (Step::OpenSyn, TransportMessage::OpenSyn(syn)) => {
                 let established = self.recognise(&syn)?;
-                self.waiting = Some(established.initial_sn_tx);
+                self.waiting = Some(Waiting {
+                    initial_sn: established.initial_sn_tx,
+                    multilink: established.options.multilink.is_some(),
+                });
                 self.step = Step::Finished;
                 Ok(AcceptStep::Admit(established))
             }
@@ -159,16 +177,19 @@ impl Acceptor {
         let range = check_priorities(&syn.ext)?.filter(|_| self.local.qos);
         let options = &self.local.options;
         let qos = self.local.qos && (syn.ext.qos || range.is_some());
+        let low_latency = options.low_latency && !self.local.qos && syn.ext.low_latency && !qos;
+        let (multilink, keys) = self.meet(syn, low_latency)?.unzip();
         let agreement = Agreement {
             zid: syn.zid,
             whatami: syn.whatami,
             resolution: syn.resolution.min(self.local.resolution),
             batch_size,
             qos,
-            low_latency: options.low_latency && !self.local.qos && syn.ext.low_latency && !qos,
+            low_latency,
             compression: options.compression && syn.ext.compression,
             patch: syn.ext.patch.min(self.local.patch),
-            nonce: self.asks().then_some(self.nonce),
+            nonce: (self.asks() || multilink.is_some()).then_some(self.nonce),
+            multilink,
         };
         let challenge = self.challenge(syn)?;
         let ack = InitAck {
@@ -183,6 +204,7 @@ impl Acceptor {
                 qos_link: range,
                 patch: agreement.patch,
                 auth: challenge.as_deref(),
+                multilink: keys.as_deref(),
                 low_latency: agreement.low_latency,
                 compression: agreement.compression,
                 ..InitExt::default()
@@ -209,6 +231,55 @@ impl Acceptor {
         };
         let zid = syn.zid;
         Err(HandshakeError::Unauthenticated { zid, problem })
+    }
+
+    /// The key of an opener that wants several links, and what InitAck says to it. Bare messages come by one.
+    fn meet(
+        &self,
+        syn: &InitSyn<'_>,
+        low_latency: bool,
+    ) -> Result<Option<(PeerKey, Vec<u8>)>, HandshakeError> {
+        let (Some(own), Some(body)) = (&self.local.options.multilink, syn.ext.multilink) else {
+            return Ok(None);
+        };
+        if low_latency {
+            return Ok(None);
+        }
+        let peer = multilink::read_init_syn(body);
+        let answer = peer.and_then(|peer| {
+            let encrypted = own.encrypt(&peer, self.key.challenge(self.nonce))?;
+            let mut answer = Vec::new();
+            own.public().write(&mut answer);
+            multilink::put_bytes(&encrypted, &mut answer);
+            Some((peer, answer))
+        });
+        answer.map(Some).ok_or(HandshakeError::Feature {
+            step: Step::InitSyn,
+            what: "the key of several links",
+        })
+    }
+
+    /// The key of an opener that has shown to be its owner.
+    fn meet_again(
+        &self,
+        agreed: &Agreement,
+        syn: &OpenSyn<'_>,
+    ) -> Result<Option<PeerKey>, HandshakeError> {
+        let (Some(own), Some(peer)) = (&self.local.options.multilink, &agreed.multilink) else {
+            return Ok(None);
+        };
+        if agreed.nonce != Some(self.nonce) {
+            return Err(HandshakeError::Cookie);
+        }
+        let shown = syn.ext.multilink.and_then(multilink::read_open_syn);
+        let shown = shown.and_then(|encrypted| own.decrypt(encrypted));
+        match shown == Some(self.key.challenge(self.nonce)) {
+            true => Ok(Some(peer.clone())),
+            false => Err(HandshakeError::Feature {
+                step: Step::OpenSyn,
+                what: "the proof of several links",
+            }),
+        }
     }
 
     /// The user that the opener has proved to be. A cookie of another connection, and the proof that went with it, are
@@ -239,6 +310,7 @@ impl Acceptor {
         let mask = agreed.resolution.frame_sn_mask();
         super::check_open(Step::OpenSyn, syn.lease, syn.initial_sn, mask)?;
         let user = self.identify(&agreed, syn)?;
+        let multilink = self.meet_again(&agreed, syn)?;
         Ok(Established {
             zid: agreed.zid,
             whatami: agreed.whatami,
@@ -253,6 +325,7 @@ impl Acceptor {
                 user,
                 compression: agreed.compression,
                 low_latency: agreed.low_latency,
+                multilink,
             },
         })
     }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! epoch u32le | zid length u8, zid | whatami u8 | resolution u8 | batch u16le | features u8 | patch u8
-//!   | nonce u64le, if the features say so | mac 16 bytes
+//!   | nonce u64le, if the features say so | key of the peer, if they say so | mac 16 bytes
 //! ```
 //! The opener returns it verbatim. A changed byte, a foreign key or an old epoch makes it worthless.
 
@@ -13,6 +13,8 @@ use std::fmt;
 use sha3::{Digest, Sha3_256};
 use zonda_codec::{Reader, Resolution, WhatAmI, ZenohId};
 
+use crate::protocol::multilink::PeerKey;
+
 /// Bytes of the authentication code at the end of a cookie.
 const MAC_BYTES: usize = 16;
 /// Bits of the features.
@@ -20,6 +22,7 @@ const QOS: u8 = 1;
 const NONCE: u8 = 2;
 const LOW_LATENCY: u8 = 4;
 const COMPRESSION: u8 = 8;
+const MULTILINK: u8 = 16;
 /// Keeps these codes apart from any other use of the same key.
 const DOMAIN: &[u8] = b"zonda handshake cookie 1";
 
@@ -33,6 +36,14 @@ impl CookieKey {
     /// A key from 32 bytes, which the caller takes from a secure random source.
     pub fn new(secret: [u8; 32]) -> Self {
         CookieKey { secret }
+    }
+
+    /// The challenge of several links that belongs to a connection's nonce: a number that only this node can know.
+    pub(super) fn challenge(&self, nonce: u64) -> u64 {
+        let mac = self.mac(&[&b"multilink"[..], &nonce.to_le_bytes()].concat());
+        let mut first = [0; 8];
+        first.copy_from_slice(&mac[..8]);
+        u64::from_le_bytes(first)
     }
 
     /// SHA3 is not open to length extension, so hashing the key in front is a sound code.
@@ -53,7 +64,7 @@ impl fmt::Debug for CookieKey {
 }
 
 /// What an acceptor has to remember of a peer until it comes back with OpenSyn.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Agreement {
     pub(super) zid: ZenohId,
     pub(super) whatami: WhatAmI,
@@ -65,6 +76,8 @@ pub(super) struct Agreement {
     pub(super) patch: u8,
     /// What the peer has to prove its user with, if it has to.
     pub(super) nonce: Option<u64>,
+    /// The peer's key, if several links were agreed on.
+    pub(super) multilink: Option<PeerKey>,
 }
 
 /// Writes `agreement` as a cookie of `epoch`.
@@ -82,12 +95,16 @@ pub(super) fn seal(key: &CookieKey, epoch: u32, agreement: &Agreement) -> Vec<u8
         (agreement.nonce.is_some(), NONCE),
         (agreement.low_latency, LOW_LATENCY),
         (agreement.compression, COMPRESSION),
+        (agreement.multilink.is_some(), MULTILINK),
     ];
     let set = features.iter().filter(|(is_set, _)| *is_set);
     cookie.push(set.fold(0, |all, (_, bit)| all | bit));
     cookie.push(agreement.patch);
     if let Some(nonce) = agreement.nonce {
         cookie.extend_from_slice(&nonce.to_le_bytes());
+    }
+    if let Some(peer) = &agreement.multilink {
+        peer.write(&mut cookie);
     }
     let mac = key.mac(&cookie);
     cookie.extend_from_slice(&mac[..MAC_BYTES]);
@@ -117,6 +134,10 @@ pub(super) fn unseal(key: &CookieKey, epoch: u32, cookie: &[u8]) -> Option<Agree
         0 => None,
         _ => Some(u64::from_le_bytes(r.take(8).ok()?.try_into().ok()?)),
     };
+    let multilink = match features & MULTILINK {
+        0 => None,
+        _ => Some(PeerKey::read(&mut r)?),
+    };
     r.is_empty().then_some(Agreement {
         zid,
         whatami,
@@ -127,6 +148,7 @@ pub(super) fn unseal(key: &CookieKey, epoch: u32, cookie: &[u8]) -> Option<Agree
         compression: features & COMPRESSION != 0,
         patch,
         nonce,
+        multilink,
     })
 }
 

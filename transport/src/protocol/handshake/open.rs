@@ -8,6 +8,7 @@ use zonda_codec::{
 
 use super::{HandshakeError, Step, answer, decode, name, password, put};
 use crate::protocol::auth::Credentials;
+use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{
     BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn, is_within,
@@ -32,6 +33,8 @@ pub struct Opener {
     agreed: Option<Established>,
     /// What the acceptor asked this node to prove its user with.
     nonce: Option<u64>,
+    /// The acceptor's key, once several links are agreed on.
+    peer: Option<PeerKey>,
 }
 
 impl Opener {
@@ -43,6 +46,7 @@ impl Opener {
             step: Step::InitAck,
             agreed: None,
             nonce: None,
+            peer: None,
         }
     }
 
@@ -53,6 +57,10 @@ impl Opener {
 
     /// Replaces `out` by the first batch to send.
     pub fn start(&mut self, out: &mut Vec<u8>) {
+        let mut key = Vec::new();
+        if let Some(own) = &self.local.options.multilink {
+            own.public().write(&mut key);
+        }
         let syn = InitSyn {
             version: PROTOCOL_VERSION,
             whatami: self.local.whatami,
@@ -62,6 +70,7 @@ impl Opener {
             ext: InitExt {
                 qos: self.local.qos,
                 patch: self.local.patch,
+                multilink: self.local.options.multilink.is_some().then_some(&key),
                 low_latency: self.offers_low_latency(),
                 compression: self.local.options.compression,
                 auth: self
@@ -103,12 +112,14 @@ impl Opener {
             (Step::InitAck, TransportMessage::InitAck(ack), _) => {
                 let agreed = self.check(&ack)?;
                 let proof = self.prove(&ack)?;
+                let shown = self.show(&ack)?;
                 let syn = OpenSyn {
                     lease: self.local.lease,
                     initial_sn: agreed.initial_sn_tx,
                     cookie: ack.cookie,
                     ext: OpenExt {
                         auth: proof.as_deref(),
+                        multilink: shown.as_deref(),
                         ..OpenExt::default()
                     },
                 };
@@ -179,6 +190,7 @@ impl Opener {
             options: LinkOptions {
                 compression: ack.ext.compression,
                 low_latency: ack.ext.low_latency,
+                multilink: None,
                 user: None,
             },
         })
@@ -193,6 +205,25 @@ impl Opener {
         self.nonce =
             password::nonce(ack.ext.auth).map_err(|_| HandshakeError::Confirmation { step })?;
         Ok(self.nonce.map(|nonce| password::answer(credentials, nonce)))
+    }
+
+    /// The acceptor's challenge, read and encrypted for it, if it agrees to several links.
+    fn show(&mut self, ack: &InitAck<'_>) -> Result<Option<Vec<u8>>, HandshakeError> {
+        let (Some(own), Some(body)) = (&self.local.options.multilink, ack.ext.multilink) else {
+            return Ok(None);
+        };
+        let shown = multilink::read_init_ack(body).and_then(|(peer, encrypted)| {
+            let shown = own.encrypt(&peer, own.decrypt(encrypted)?)?;
+            Some((peer, shown))
+        });
+        let (peer, shown) = shown.ok_or(HandshakeError::Feature {
+            step: Step::InitAck,
+            what: "the challenge of several links",
+        })?;
+        self.peer = Some(peer);
+        let mut body = Vec::new();
+        multilink::put_bytes(&shown, &mut body);
+        Ok(Some(body))
     }
 
     fn complete(
@@ -212,6 +243,7 @@ impl Opener {
             initial_sn_rx: ack.initial_sn,
             options: LinkOptions {
                 user: user.map(Credentials::shared_user),
+                multilink: self.peer.clone().filter(|_| ack.ext.multilink.is_some()),
                 ..agreed.options
             },
             ..agreed

@@ -138,6 +138,7 @@ impl Batch {
     }
 
     /// Writes the length prefix: from here on the batch is what goes out.
+    #[inline]
     pub(super) fn seal(&mut self, priority: Priority, last_message: u64) {
         self.priority = priority;
         self.last_message = last_message;
@@ -149,17 +150,31 @@ impl Batch {
         self.last_message = last_message;
     }
 
+    #[inline]
     fn write_length(&mut self) {
-        let start = self.start();
-        if start < PREFIX_BYTES {
-            return;
+        if self.start() != PREFIX_BYTES {
+            return self.seal_framed();
         }
+        self.put_prefix();
+    }
+
+    #[inline]
+    fn put_prefix(&mut self) {
         let counted = self.wire_len() - PREFIX_BYTES;
         let prefix =
             u16::try_from(counted).expect("a batch is at most 65535 bytes, prefix included");
         self.bytes[..PREFIX_BYTES].copy_from_slice(&prefix.to_le_bytes());
-        // no flags: the content is as it is
-        self.bytes[PREFIX_BYTES..start].fill(0);
+    }
+
+    /// On other links than plain ones: no flags, as the content is as it is; and nothing in front of bare messages.
+    #[cold]
+    #[inline(never)]
+    fn seal_framed(&mut self) {
+        let start = self.start();
+        if start > PREFIX_BYTES {
+            self.put_prefix();
+            self.bytes[PREFIX_BYTES..start].fill(0);
+        }
     }
 
     /// Puts `content`, which is shorter than all the batch holds, in the place of that, under `flags`. The batch gets

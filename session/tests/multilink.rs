@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Several links between two sessions: what is sent while one of them breaks, and what is left when all have.
+
+#![cfg(feature = "multilink")]
+
+mod pair;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use zonda::qos::CongestionControl;
+use zonda::{Config, Session, Wait};
+
+use pair::{LONG, until, until_matched};
+
+/// Carries connections on to another endpoint until it is told to cut them.
+struct Relay {
+    endpoint: String,
+    sockets: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Relay {
+    fn to(target: &str) -> Relay {
+        let target = target.strip_prefix("tcp/").expect("tcp").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let endpoint = format!("tcp/{}", listener.local_addr().expect("bound"));
+        let sockets: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let kept = Arc::clone(&sockets);
+        thread::spawn(move || {
+            for incoming in listener.incoming() {
+                let Ok(near) = incoming else { return };
+                let Ok(far) = TcpStream::connect(&target) else {
+                    continue;
+                };
+                for (from, to) in [(&near, &far), (&far, &near)] {
+                    let mut from = from.try_clone().expect("a descriptor");
+                    let mut to = to.try_clone().expect("a descriptor");
+                    thread::spawn(move || {
+                        let mut block = vec![0; 65_536];
+                        while let Ok(count @ 1..) = from.read(&mut block) {
+                            if to.write_all(&block[..count]).is_err() {
+                                break;
+                            }
+                        }
+                        // the other direction may have done so already
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+                kept.lock().expect("no panic").extend([near, far]);
+            }
+        });
+        Relay { endpoint, sockets }
+    }
+
+    fn cut(&self) {
+        for socket in self.sockets.lock().expect("no panic").drain(..) {
+            // it may be gone already
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn peer(settings: &[(&str, &str)]) -> Config {
+    let quick = Config::peer()
+        .with("connect/retry/period_init_ms", "50")
+        .with("connect/retry/period_max_ms", "100");
+    settings
+        .iter()
+        .fold(quick, |config, (key, json)| config.with(key, json))
+}
+
+const SEVERAL: &[(&str, &str)] = &[("transport/unicast/max_links", "3")];
+
+fn listener(settings: &[(&str, &str)]) -> Session {
+    zonda::open(peer(settings).listen(["tcp/127.0.0.1:0"]))
+        .wait()
+        .expect("a listening peer opens")
+}
+
+/// A peer that connects to the other one through each relay.
+fn through(relays: &[&Relay], settings: &[(&str, &str)]) -> Session {
+    let endpoints: Vec<&str> = relays.iter().map(|relay| &*relay.endpoint).collect();
+    let config = peer(settings).listen([] as [&str; 0]).connect(endpoints);
+    zonda::open(config).wait().expect("it opens")
+}
+
+fn count(session: &Session) -> usize {
+    session.info().links().len()
+}
+
+/// The two ends of each link.
+fn places(session: &Session) -> Vec<(String, String)> {
+    let links = session.info().links();
+    links
+        .iter()
+        .map(|link| (link.local.to_string(), link.remote.to_string()))
+        .collect()
+}
+
+fn relays(session: &Session, count: usize) -> Vec<Relay> {
+    let address = session.info().locators().remove(0).to_string();
+    (0..count).map(|_| Relay::to(&address)).collect()
+}
+
+/// Numbers that arrive.
+fn numbers(session: &Session, key: &'static str) -> (zonda::pubsub::Subscriber<()>, Receiver<u64>) {
+    let (sent, arrived) = channel();
+    let subscriber = session
+        .declare_subscriber(key)
+        .callback(move |sample| {
+            let bytes = sample.payload().to_bytes();
+            let number = bytes.first_chunk().map(|first| u64::from_le_bytes(*first));
+            // an error means that the test has failed already
+            let _ = sent.send(number.expect("eight bytes"));
+        })
+        .wait()
+        .expect("it is open");
+    (subscriber, arrived)
+}
+
+#[test]
+fn a_connection_outlives_each_link_but_the_last() {
+    let far = listener(SEVERAL);
+    let relays = relays(&far, 3);
+    let near = through(&[&relays[0], &relays[1]], SEVERAL);
+    until("two links", || count(&near) == 2 && count(&far) == 2);
+    let links = near.info().links();
+    assert!(links.iter().all(|link| link.zid == far.zid()));
+    assert!(
+        links
+            .iter()
+            .all(|link| link.options.names() == ["multilink"])
+    );
+    let (_there, at_far) = numbers(&far, "multi/there");
+    let (_back, at_near) = numbers(&near, "multi/back");
+    let there = near.declare_publisher("multi/there").wait().expect("open");
+    let back = far.declare_publisher("multi/back").wait().expect("open");
+    until_matched(&there);
+    until_matched(&back);
+    let mut next = 0_u64;
+    let mut exchange = |what: &str| {
+        for _ in 0..100 {
+            there.put(next.to_le_bytes()).wait().expect("taken");
+            back.put(next.to_le_bytes()).wait().expect("taken");
+            assert_eq!(at_far.recv_timeout(LONG), Ok(next), "{what}");
+            assert_eq!(at_near.recv_timeout(LONG), Ok(next), "{what}");
+            next += 1;
+        }
+    };
+    exchange("on two links");
+    for round in 0..6 {
+        let relay = &relays[round % 2];
+        let before = [places(&near), places(&far)];
+        relay.cut();
+        // what one side sends before it has noticed is lost with the link
+        until("both have lost the link", || {
+            let now = [places(&near), places(&far)];
+            let mut sides = now.iter().zip(&before);
+            sides.all(|(now, before)| now.len() < 2 || now.iter().any(|p| !before.contains(p)))
+        });
+        exchange("after a cut");
+        until("there are two again", || {
+            count(&near) == 2 && count(&far) == 2
+        });
+        exchange("restored");
+    }
+}
+
+#[test]
+fn the_last_link_takes_the_connection_along() {
+    let far = listener(SEVERAL);
+    let relays = relays(&far, 2);
+    let near = through(&[&relays[0], &relays[1]], SEVERAL);
+    until("two links", || count(&near) == 2 && count(&far) == 2);
+    near.close().wait().expect("it closes");
+    until("nobody is connected", || count(&far) == 0);
+    let near = through(&[&relays[0], &relays[1]], SEVERAL);
+    until("two links", || count(&near) == 2 && count(&far) == 2);
+    far.close().wait().expect("it closes");
+    until("nobody is connected", || count(&near) == 0);
+}
+
+#[test]
+fn links_are_limited() {
+    let far = listener(&[("transport/unicast/max_links", "2")]);
+    let relays = relays(&far, 3);
+    let near = through(&[&relays[0], &relays[1], &relays[2]], SEVERAL);
+    until("two links", || count(&near) == 2 && count(&far) == 2);
+    let until_tried = std::time::Instant::now() + Duration::from_millis(300);
+    until("a third was tried a few times", || {
+        assert!(count(&far) <= 2 && count(&near) <= 2);
+        std::time::Instant::now() > until_tried
+    });
+    let alone = listener(&[]);
+    let relays = self::relays(&alone, 2);
+    let near = through(&[&relays[0], &relays[1]], SEVERAL);
+    until("one link", || count(&near) == 1 && count(&alone) == 1);
+    assert_eq!(near.info().links()[0].options.names(), [""; 0]);
+}
+
+#[test]
+fn what_waits_is_sent_on_the_next_link() {
+    let far = listener(SEVERAL);
+    let relays = relays(&far, 2);
+    let near = through(&[&relays[0], &relays[1]], SEVERAL);
+    until("two links", || count(&near) == 2 && count(&far) == 2);
+    let (_there, at_far) = numbers(&far, "multi/flood");
+    let there = near.declare_publisher("multi/flood").wait().expect("open");
+    until_matched(&there);
+    let flood = thread::spawn({
+        let near = near.clone();
+        move || {
+            let publisher = near.declare_publisher("multi/flood");
+            let publisher = publisher.congestion_control(CongestionControl::Block);
+            let publisher = publisher.wait().expect("open");
+            for number in 0..20_000_u64 {
+                let mut payload = number.to_le_bytes().to_vec();
+                payload.resize(1000, 7);
+                let put = publisher.put(payload);
+                put.wait().expect("there is always a link");
+            }
+        }
+    });
+    let mut last = None;
+    let mut lost = 0;
+    let mut seen = 0;
+    while last != Some(19_999) {
+        let number = at_far.recv_timeout(LONG).expect("the flood goes on");
+        assert!(
+            last < Some(number),
+            "once and in order: {number} after {last:?}"
+        );
+        lost += number - last.map_or(0, |last| last + 1);
+        last = Some(number);
+        seen += 1;
+        if seen == 3000 {
+            relays[0].cut();
+        }
+    }
+    flood.join().expect("every put was taken");
+    assert!(lost < 10_000, "{lost} of 20000 were lost with the link");
+}

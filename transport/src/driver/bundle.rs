@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several links that are one connection: one outbox, one receiver, one handler.
+//!
+//! Everything is sent on the oldest link; the others stand by with keep-alives. When the oldest is lost the next one takes
+//! over, beginning with the batch that the socket had not taken as a whole: what the lost link had taken and not
+//! delivered is lost, as it is with any link. Batches are received from every link. Who has one takes the [`Seat`] of
+//! the receiver and the handler, delivers with no lock held, and puts it back: one link delivers at a time, and the
+//! sequence numbers say what is new. The connection ends with its last link.
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use event_listener::{Event, EventListener};
+use zonda_runtime::Runtime;
+
+use crate::{
+    outbox::{DirectSocket, Outbox},
+    protocol::{rx::Receiver, timers::Timers},
+    sync::Mutex,
+};
+
+use super::{Ended, Handler, read::bundled, write::standing};
+
+/// What a link needs to become part of a connection.
+#[derive(Debug)]
+pub struct Joining {
+    /// The connected socket.
+    pub stream: std::net::TcpStream,
+    /// Bytes that were read behind the handshake.
+    pub unread: Vec<u8>,
+    /// Lease and keep-alive of this link.
+    pub timers: Timers,
+    /// The way to write to the socket without waiting, where the platform has one.
+    pub direct: Option<DirectSocket>,
+}
+
+/// What delivers: taken by whoever has something to deliver.
+pub(super) struct Seat<H> {
+    pub(super) receiver: Receiver,
+    pub(super) handler: H,
+}
+
+/// One link of a connection.
+pub(super) struct Member {
+    id: u64,
+    direct: Option<DirectSocket>,
+    since: Instant,
+    last_received_ns: AtomicU64,
+    /// Its reading has ended.
+    is_over: AtomicBool,
+    ended: OnceLock<Ended>,
+}
+
+impl Member {
+    pub(super) fn note_received(&self) {
+        let at = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.last_received_ns.store(at, Ordering::Relaxed);
+    }
+
+    pub(super) fn last_received(&self) -> Instant {
+        self.since + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
+    }
+
+    /// How its reading ended, once it has.
+    pub(super) fn ended(&self) -> Option<Ended> {
+        let is_over = self.is_over.load(Ordering::SeqCst);
+        is_over.then(|| self.ended.get().cloned().unwrap_or(Ended::HungUp))
+    }
+
+    /// Shuts both directions of its socket down, which also ends its reading.
+    pub(super) fn shutdown(&self) {
+        if let Some(direct) = &self.direct {
+            direct.shutdown();
+        }
+    }
+}
+
+struct State<H> {
+    /// Away while somebody delivers.
+    seat: Option<Seat<H>>,
+    /// Oldest first: that one sends.
+    members: Vec<Arc<Member>>,
+    next_id: u64,
+    /// Tasks at work, two for each link.
+    tasks: usize,
+}
+
+/// What is called, with no lock held, whenever a link comes or goes.
+type Told = Box<dyn Fn() + Send + Sync>;
+
+/// A connection of several links.
+pub struct Bundle<H> {
+    outbox: Arc<Outbox>,
+    state: Mutex<State<H>>,
+    changed: Event,
+    told: Told,
+}
+
+impl<H> std::fmt::Debug for Bundle<H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bundle")
+            .field("links", &self.links())
+            .finish()
+    }
+}
+
+impl<H> Bundle<H> {
+    /// The ids of the links there are, oldest first.
+    #[must_use]
+    pub fn links(&self) -> Vec<u64> {
+        let state = self.state.lock();
+        state.members.iter().map(|member| member.id).collect()
+    }
+
+    pub(super) fn outbox(&self) -> &Arc<Outbox> {
+        &self.outbox
+    }
+
+    /// Whether everything is sent on this link.
+    pub(super) fn is_first(&self, member: &Member) -> bool {
+        let state = self.state.lock();
+        state
+            .members
+            .first()
+            .is_some_and(|first| first.id == member.id)
+    }
+
+    /// Wakes when a link has come or gone, or the seat is free.
+    pub(super) fn listen(&self) -> EventListener {
+        self.changed.listen()
+    }
+
+    /// Waits for the seat; `None` once the connection is closed.
+    pub(super) async fn take_seat(&self) -> Option<Seat<H>> {
+        loop {
+            let changed = self.changed.listen();
+            if let Some(seat) = self.state.lock().seat.take() {
+                return Some(seat);
+            }
+            if self.outbox.is_closed() {
+                return None;
+            }
+            changed.await;
+        }
+    }
+
+    pub(super) fn put_back(&self, seat: Seat<H>) {
+        self.state.lock().seat = Some(seat);
+        self.changed.notify(usize::MAX);
+    }
+
+    /// The reading of a link has ended; its writing task does what follows from that.
+    pub(super) fn reading_is_over(&self, member: &Member, ended: Ended) {
+        // whoever comes first knows the cause
+        let _ = member.ended.set(ended);
+        member.is_over.store(true, Ordering::SeqCst);
+        let state = self.state.lock();
+        let is_first = state.members.first().is_some_and(|m| m.id == member.id);
+        if is_first {
+            self.outbox.raise_lost();
+        }
+        drop(state);
+        self.changed.notify(usize::MAX);
+    }
+
+    /// Takes a link out. The next one sends from now on, or the connection is over if there is none.
+    pub(super) fn lose(&self, member: &Member, ended: Ended) {
+        // whoever comes first knows the cause
+        let _ = member.ended.set(ended);
+        let mut state = self.state.lock();
+        let was_first = state.members.first().is_some_and(|m| m.id == member.id);
+        state.members.retain(|other| other.id != member.id);
+        let next = state.members.first().map(Arc::clone);
+        if let (true, Some(next)) = (was_first && !self.outbox.is_closed(), &next) {
+            self.outbox.switch(next.direct.clone());
+        }
+        drop(state);
+        if next.is_none() {
+            let ended = member.ended.get().cloned();
+            self.outbox.end(ended.unwrap_or(Ended::HungUp));
+        }
+        self.changed.notify(usize::MAX);
+        (self.told)();
+    }
+}
+
+impl<H: Handler> Bundle<H> {
+    /// A connection without links yet; the first one [joins](Bundle::join) as the others do. `told` is called whenever a
+    /// link has come or gone.
+    pub fn new(
+        outbox: Arc<Outbox>,
+        (receiver, handler): (Receiver, H),
+        told: impl Fn() + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Bundle {
+            outbox,
+            state: Mutex::new(State {
+                seat: Some(Seat { receiver, handler }),
+                members: Vec::new(),
+                next_id: 0,
+                tasks: 0,
+            }),
+            changed: Event::new(),
+            told: Box::new(told),
+        })
+    }
+
+    /// Adds a link and starts its tasks; tells its id. `None` if the connection is over: the link is dropped then.
+    pub fn join<R: Runtime>(self: &Arc<Self>, runtime: &R, joining: Joining) -> Option<u64> {
+        let Joining {
+            stream,
+            unread,
+            timers,
+            direct,
+        } = joining;
+        let mut state = self.state.lock();
+        let had_links = state.next_id > 0;
+        if self.outbox.is_closed() || (had_links && state.members.is_empty()) {
+            return None;
+        }
+        let member = Arc::new(Member {
+            id: state.next_id,
+            direct,
+            since: Instant::now(),
+            last_received_ns: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+            ended: OnceLock::new(),
+        });
+        state.next_id += 1;
+        state.tasks += 2;
+        state.members.push(Arc::clone(&member));
+        drop(state);
+        if !had_links {
+            self.outbox.note_received(Instant::now());
+        }
+        let (id, bundle, tasks) = (member.id, Arc::clone(self), runtime.clone());
+        let timers = timers.steady(false);
+        runtime.spawn("zonda-rx", move || async move {
+            let (read, write) = match tasks.adopt_tcp(stream) {
+                Ok(halves) => halves,
+                Err(error) => {
+                    bundle.lose(&member, Ended::Io(error.kind()));
+                    bundle.finish_task();
+                    return bundle.finish_task();
+                }
+            };
+            let shared = (Arc::clone(&bundle), Arc::clone(&member));
+            let standing = standing::Standing::new(tasks.clone(), shared, timers);
+            tasks.spawn("zonda-tx", move || standing.run(write));
+            bundled::Reading::new(tasks, bundle, member)
+                .run(read, unread)
+                .await;
+        });
+        (self.told)();
+        Some(id)
+    }
+
+    /// A task of a link has ended. The last one tells the handler.
+    pub(super) fn finish_task(&self) {
+        let mut state = self.state.lock();
+        state.tasks -= 1;
+        let seat = match state.tasks {
+            0 => state.seat.take(),
+            _ => None,
+        };
+        drop(state);
+        if let Some(Seat { mut handler, .. }) = seat {
+            let ended = self.outbox.ended().cloned();
+            handler.closed(ended.unwrap_or(Ended::Local));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The reading task of a link that is one of several: as the plain one, but receiver and handler are borrowed for each
+//! read, and fragments are not read to their place.
+
+use std::{sync::Arc, time::Instant};
+
+use zenoh_buffers::ZSlice;
+use zonda_runtime::{LinkRead, Runtime, RxBuf};
+
+use crate::{
+    driver::{
+        Ended, Handler,
+        bundle::{Bundle, Member, Seat},
+    },
+    protocol::{
+        compression::{Content, Unpacker},
+        options::Framing,
+        rx::{Flow, Pause, PeerMisbehaved},
+    },
+};
+
+use super::{BLOCK_BYTES, SPARE_BYTES_MIN, SharedBlock, next_batch};
+
+/// State of the reading task.
+pub(in crate::driver) struct Reading<R, H> {
+    runtime: R,
+    bundle: Arc<Bundle<H>>,
+    member: Arc<Member>,
+    block: Arc<SharedBlock>,
+    consumed: usize,
+    unpacker: Unpacker,
+}
+
+impl<R: Runtime, H: Handler> Reading<R, H> {
+    pub(in crate::driver) fn new(runtime: R, bundle: Arc<Bundle<H>>, member: Arc<Member>) -> Self {
+        Self {
+            runtime,
+            bundle,
+            member,
+            block: Arc::default(),
+            consumed: 0,
+            unpacker: Unpacker::default(),
+        }
+    }
+
+    /// Reads until the link ends.
+    pub(in crate::driver) async fn run<L: LinkRead>(mut self, mut link: L, unread: Vec<u8>) {
+        let ended = self.read_all(&mut link, &unread).await;
+        let outbox = Arc::clone(self.bundle.outbox());
+        if let Ended::Misbehaved(_) = &ended {
+            // the others come from the same peer
+            outbox.end(ended.clone());
+            outbox.abort();
+        }
+        let lingers = ended == Ended::Local;
+        self.bundle.reading_is_over(&self.member, ended);
+        if lingers {
+            discard(&mut link).await;
+        }
+        if outbox.is_closed() {
+            // whoever has said Close waits for this
+            outbox.abort();
+        }
+        self.bundle.finish_task();
+    }
+
+    async fn read_all<L: LinkRead>(&mut self, link: &mut L, unread: &[u8]) -> Ended {
+        let mut buffer = RxBuf::new(BLOCK_BYTES);
+        let first = unread.len().min(buffer.spare_mut().len());
+        buffer.spare_mut()[..first].copy_from_slice(&unread[..first]);
+        buffer.advance(first);
+        self.block = Arc::new(SharedBlock(buffer));
+        loop {
+            if let Err(ended) = self.deliver().await {
+                return ended;
+            }
+            if self.bundle.outbox().is_closed() {
+                return self.why_closed();
+            }
+            let (result, buffer) = link.read(self.next_buffer()).await;
+            self.block = Arc::new(SharedBlock(buffer));
+            match result {
+                _ if self.bundle.outbox().is_closed() => return self.why_closed(),
+                Ok(0) => return Ended::HungUp,
+                Ok(_) => self.note_received(),
+                Err(error) => return Ended::Io(error.kind()),
+            }
+        }
+    }
+
+    fn why_closed(&self) -> Ended {
+        let ended = self.bundle.outbox().ended().cloned();
+        ended.unwrap_or(Ended::Local)
+    }
+
+    fn note_received(&self) {
+        self.member.note_received();
+        if self.bundle.is_first(&self.member) {
+            self.bundle.outbox().note_received(Instant::now());
+        }
+    }
+
+    /// What is left of the block, with room behind it.
+    fn next_buffer(&mut self) -> RxBuf {
+        let unshared = Arc::get_mut(&mut self.block).map(|block| block.0.take());
+        let buffer = match unshared {
+            Some(mut buffer) => {
+                buffer.discard_front(self.consumed);
+                buffer
+            }
+            None => {
+                let left = self.block.0.filled().get(self.consumed..).unwrap_or(&[]);
+                let mut fresh = RxBuf::new(BLOCK_BYTES);
+                fresh.spare_mut()[..left.len()].copy_from_slice(left);
+                fresh.advance(left.len());
+                fresh
+            }
+        };
+        self.consumed = 0;
+        buffer
+    }
+
+    /// Hands every whole batch of the block on.
+    async fn deliver(&mut self) -> Result<(), Ended> {
+        let buffer = Arc::clone(&self.block);
+        let filled = buffer.0.filled();
+        let Ok(block) = ZSlice::new(Arc::clone(&buffer) as _, 0, filled.len()) else {
+            return Ok(());
+        };
+        if next_batch(filled, self.consumed).is_none() {
+            return Ok(());
+        }
+        let Some(mut seat) = self.bundle.take_seat().await else {
+            return Err(self.why_closed());
+        };
+        let mut done = Ok(());
+        while let Some((batch, end)) = next_batch(filled, self.consumed) {
+            self.consumed = end;
+            done = self.take(&mut seat, batch, &block).await;
+            if done.is_err() {
+                break;
+            }
+        }
+        // also when a Close came right behind the data: what was forwarded must not stay where it is
+        seat.handler.burst_end().await;
+        self.bundle.put_back(seat);
+        done
+    }
+
+    /// Hands one batch on, with as many pauses as the handler wants.
+    async fn take(
+        &mut self,
+        seat: &mut Seat<H>,
+        batch: &[u8],
+        block: &ZSlice,
+    ) -> Result<(), Ended> {
+        let misbehaved = |error: PeerMisbehaved| Ended::Misbehaved(error.to_string());
+        let unpacked = match seat.receiver.framing() {
+            Framing::Compressed => {
+                let opened = self.unpacker.open(batch);
+                Some(opened.map_err(|error| misbehaved(error.into()))?)
+            }
+            Framing::Plain | Framing::Bare => None,
+        };
+        let (content, block) = match &unpacked {
+            None => (batch, block),
+            Some(Content::Plain) => (batch.get(1..).unwrap_or(&[]), block),
+            Some(Content::Unpacked(unpacked)) => (unpacked.as_slice(), unpacked),
+        };
+        let mut paused: Option<Pause> = None;
+        loop {
+            while seat.handler.wants_pause() {
+                seat.handler.burst_end().await;
+                self.note_received();
+                self.runtime.yield_now().await;
+            }
+            if self.bundle.outbox().is_closed() {
+                return Err(self.why_closed());
+            }
+            let Seat { receiver, handler } = &mut *seat;
+            let flow = match paused.take() {
+                None => receiver.handle_batch(content, block, handler),
+                Some(pause) => receiver.resume_batch(pause, content, block, handler),
+            };
+            match flow.map_err(misbehaved)? {
+                Flow::Open => return Ok(()),
+                Flow::Paused(pause) => paused = Some(pause),
+                Flow::Closed { reason } => return Err(Ended::Remote(reason)),
+            }
+        }
+    }
+}
+
+/// Reads on without looking until the peer hangs up.
+async fn discard<L: LinkRead>(link: &mut L) {
+    let mut buffer = RxBuf::new(SPARE_BYTES_MIN);
+    loop {
+        buffer.clear();
+        let (result, back) = link.read(buffer).await;
+        buffer = back;
+        if !matches!(result, Ok(count) if count > 0) {
+            return;
+        }
+    }
+}

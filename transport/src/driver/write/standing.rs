@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The writing task of a link that is one of several: it stands by with keep-alives until everything is sent on it, and is
+//! then as the plain one.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Instant,
+};
+
+use zonda_codec::{Close, Encode, TransportMessage};
+use zonda_runtime::{LinkWrite, Runtime, Segments};
+
+use crate::{
+    driver::{
+        Ended, Handler,
+        bundle::{Bundle, Member},
+    },
+    outbox::Outbox,
+    protocol::{
+        options::Framing,
+        timers::{TimerEvent, Timers},
+    },
+};
+
+use super::{CLOSE_GRACE, Writing};
+
+/// State of the writing task.
+pub(in crate::driver) struct Standing<R, H> {
+    bundle: Arc<Bundle<H>>,
+    member: Arc<Member>,
+    writing: Writing<R>,
+}
+
+/// What standing by ended with.
+enum Turn {
+    /// Everything is sent on this link from now on.
+    First,
+    Over(Ended),
+}
+
+/// One batch on its way out.
+struct Single(Vec<u8>);
+
+impl Segments for Single {
+    fn count(&self) -> usize {
+        1
+    }
+    fn segment(&self, _index: usize) -> &[u8] {
+        &self.0
+    }
+}
+
+impl<R: Runtime, H: Handler> Standing<R, H> {
+    pub(in crate::driver) fn new(
+        runtime: R,
+        (bundle, member): (Arc<Bundle<H>>, Arc<Member>),
+        timers: Timers,
+    ) -> Self {
+        let writing = Writing::new(runtime, Arc::clone(bundle.outbox()), timers);
+        Self {
+            bundle,
+            member,
+            writing,
+        }
+    }
+
+    /// Runs until the link ends.
+    pub(in crate::driver) async fn run<W: LinkWrite>(mut self, mut link: W) {
+        let ended = match self.stand_by(&mut link).await {
+            Turn::First => {
+                let outbox = self.outbox();
+                outbox.note_received(Instant::now());
+                outbox.flush();
+                self.writing.serve(&mut link).await
+            }
+            Turn::Over(ended) => ended,
+        };
+        let outbox = self.outbox();
+        let orderly = ended == Ended::Local && !outbox.is_closed();
+        if orderly {
+            outbox.end(Ended::Local);
+        }
+        self.bundle.lose(&self.member, ended);
+        // The peer may be gone already; the socket closes with the halves in any case.
+        let _ = link.shutdown().await;
+        if orderly {
+            self.writing.wait_for_reader().await;
+        }
+        self.member.shutdown();
+        self.bundle.finish_task();
+    }
+
+    fn outbox(&self) -> Arc<Outbox> {
+        Arc::clone(self.bundle.outbox())
+    }
+
+    async fn stand_by<W: LinkWrite>(&mut self, link: &mut W) -> Turn {
+        let outbox = self.outbox();
+        loop {
+            let mut changed = pin!(self.bundle.listen());
+            let mut over = pin!(outbox.listen_over());
+            if outbox.is_closed() {
+                let reason = outbox.close_reason();
+                let session = false;
+                self.say(link, &TransportMessage::Close(Close { reason, session }))
+                    .await;
+                return Turn::Over(outbox.ended().cloned().unwrap_or(Ended::Local));
+            }
+            if let Some(ended) = self.member.ended() {
+                return Turn::Over(ended);
+            }
+            if self.bundle.is_first(&self.member) {
+                return Turn::First;
+            }
+            let runtime = self.writing.runtime.clone();
+            let mut due = pin!(runtime.sleep_until(self.writing.timers.poll_timeout()));
+            let is_due = poll_fn(|context| {
+                let told = changed.as_mut().poll(context).is_ready();
+                if told || over.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(false);
+                }
+                due.as_mut().poll(context).map(|()| true)
+            })
+            .await;
+            if is_due && let Some(ended) = self.handle_timeout(link).await {
+                return Turn::Over(ended);
+            }
+        }
+    }
+
+    async fn handle_timeout<W: LinkWrite>(&mut self, link: &mut W) -> Option<Ended> {
+        let timers = &mut self.writing.timers;
+        timers.on_received(self.member.last_received());
+        match timers.handle_timeout(Instant::now())? {
+            TimerEvent::Expired => Some(Ended::Expired),
+            TimerEvent::SendKeepAlive => match self.say(link, &TransportMessage::KeepAlive).await {
+                true => None,
+                false => Some(Ended::Io(std::io::ErrorKind::BrokenPipe)),
+            },
+        }
+    }
+
+    /// Writes one message past the outbox, whose batches go another way; tells whether the socket took it in time.
+    async fn say<W: LinkWrite>(&self, link: &mut W, message: &TransportMessage<'_>) -> bool {
+        let Ok(mut content) = message.to_vec() else {
+            return false;
+        };
+        if self.outbox().framing() == Framing::Compressed {
+            content.insert(0, 0);
+        }
+        let mut framed = Vec::new();
+        crate::framing::frame(&content, &mut framed);
+        let runtime = &self.writing.runtime;
+        let written = runtime.timeout_at(Instant::now() + CLOSE_GRACE, async {
+            link.write_all(Single(framed)).await.0
+        });
+        matches!(written.await, Some(Ok(())))
+    }
+}
