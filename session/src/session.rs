@@ -228,6 +228,23 @@ impl Session {
     }
 
     /// Declares a queryable: it is given every query whose key intersects `key`, to reply.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// session
+    ///     .declare_queryable("demo/time")
+    ///     .callback(|query| {
+    ///         let now = format!("{:?}", std::time::SystemTime::now());
+    ///         if let Err(error) = query.reply("demo/time", now).wait() {
+    ///             eprintln!("{query} is not answered: {error}");
+    ///         }
+    ///     })
+    ///     .background()
+    ///     .wait()?;
+    /// assert!(session.get("demo/time").wait()?.recv()?.result().is_ok());
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
     pub fn declare_queryable<'a, 'b, K>(&'a self, key: K) -> QueryableBuilder<'a, 'b>
     where
         K: TryInto<KeyExpr<'b>>,
@@ -237,6 +254,16 @@ impl Session {
     }
 
     /// Declares a querier: asks on one key, again and again.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let querier = session.declare_querier("demo/**").timeout(Duration::from_secs(1)).wait()?;
+    /// assert!(!querier.matching_status().wait()?.matching(), "nobody would answer");
+    /// assert_eq!(querier.get().parameters("limit=3").wait()?.iter().count(), 0);
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
     pub fn declare_querier<'a, 'b, K>(&'a self, key: K) -> QuerierBuilder<'a, 'b>
     where
         K: TryInto<KeyExpr<'b>>,

@@ -439,6 +439,28 @@ fn after_a_close_nothing_is_asked_and_everything_has_ended() {
 }
 
 #[test]
+fn the_last_clone_ends_its_gets_and_nothing_here_keeps_a_session_open() {
+    let session = alone();
+    let querier = session.declare_querier("slow").wait().unwrap();
+    let queryable = session.declare_queryable("slow").wait().unwrap();
+    let token = CancellationToken::default();
+    let (tell, told) = channel();
+    let get = querier.get().cancellation_token(token.clone());
+    let get = get.on_end(move |end| tell.send(end.reason()).unwrap());
+    let replies = get.wait().unwrap();
+    let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
+    drop(session);
+    assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Closed));
+    assert_eq!(texts_of(replies).len(), 0);
+    assert_eq!(queryable.recv_timeout(LONG).err(), Some(RecvError::Closed));
+    until("it is closed", || {
+        querier.get().wait().err() == Some(GetError::Closed)
+    });
+    drop((query, queryable, querier));
+    token.cancel().wait().unwrap();
+}
+
+#[test]
 fn keys_and_encodings_are_checked() {
     let session = alone();
     assert!(matches!(

@@ -15,6 +15,25 @@ use crate::cancellation::CancellationToken;
 use crate::error::GetError;
 
 /// On which keys replies are accepted.
+///
+/// ```
+/// use zonda::query::ReplyKeyExpr;
+/// use zonda::{Config, Wait};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let _twin = session
+///     .declare_queryable("demo/twin")
+///     .callback(|query| {
+///         // Another key than the one asked for.
+///         let reply = query.reply("demo/other", "as good").wait();
+///         assert_eq!(reply.is_ok(), query.accepts_replies() == ReplyKeyExpr::Any);
+///     })
+///     .wait()?;
+/// let get = session.get("demo/twin").accept_replies(ReplyKeyExpr::Any);
+/// assert_eq!(get.wait()?.iter().count(), 1);
+/// assert_eq!(session.get("demo/twin").wait()?.iter().count(), 0);
+/// # Ok::<(), zonda::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReplyKeyExpr {
     /// On any key; whoever answers is told so by the parameter `_anyke`.

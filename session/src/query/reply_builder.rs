@@ -29,6 +29,23 @@ pub struct ReplyBuilderDelete;
 ///
 /// `.wait()` and `.await` tell whether the answer is on its way: whoever asked may not wait any more, or (if the query was
 /// sent with congestion control `Drop`) the answer was dropped for a slow peer.
+///
+/// ```
+/// use zonda::bytes::Encoding;
+/// use zonda::{Config, Wait};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let queryable = session.declare_queryable("demo/*").wait()?;
+/// let replies = session.get("demo/*").wait()?;
+///
+/// let query = queryable.recv()?;
+/// let now = session.new_timestamp();
+/// query.reply("demo/a", "{}").encoding(Encoding::APPLICATION_JSON).timestamp(now).wait()?;
+/// query.reply_del("demo/b").wait()?;
+/// drop(query);
+/// assert_eq!(replies.iter().count(), 2);
+/// # Ok::<(), zonda::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing is answered before .await or .wait()"]
 pub struct ReplyBuilder<'a, 'b, T> {
