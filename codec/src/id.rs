@@ -372,6 +372,24 @@ pub struct SourceInfo {
 }
 
 impl SourceInfo {
+    /// The message of this number from this entity. Whoever publishes keeps the count.
+    pub const fn new(source_id: EntityGlobalId, source_sn: u32) -> Self {
+        SourceInfo {
+            id: source_id,
+            sn: source_sn,
+        }
+    }
+
+    /// The entity that published.
+    pub const fn source_id(&self) -> &EntityGlobalId {
+        &self.id
+    }
+
+    /// Its sequence number.
+    pub const fn source_sn(&self) -> u32 {
+        self.sn
+    }
+
     #[inline]
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(SourceInfo {

@@ -44,7 +44,7 @@ impl<C> Calls<C> {
     /// No call begins any more. The closure is dropped here, or when the burst is over that uses it now.
     pub fn end(&self) {
         self.tally.ended.store(true, Ordering::Release);
-        drop(self.opened.swap(None));
+        let_go(self.opened.swap(None));
     }
 
     /// How many calls panicked.
@@ -64,6 +64,13 @@ impl Tally {
             self.panics.fetch_add(1, Ordering::Relaxed);
             report();
         }
+    }
+}
+
+/// Drops what may belong to a user. A panic in it must not keep others from being ended, or a session from being closed.
+pub(crate) fn let_go<T>(value: T) {
+    if catch_unwind(AssertUnwindSafe(|| drop(value))).is_err() {
+        tracing::error!("what belonged to a callback panicked while it was dropped");
     }
 }
 

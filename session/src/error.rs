@@ -7,6 +7,7 @@ use std::convert::Infallible;
 pub use zonda_codec::{EndpointError, KeyExprError};
 pub use zonda_router::config::ConfigError;
 pub use zonda_router::forwarding::KeyOverLimit;
+pub use zonda_router::hlc::TooFarAhead;
 pub use zonda_router::node::{
     AskError as GetError, CloseError, DeclareError, OpenError, PublishError,
     ReplyError as AnswerError,

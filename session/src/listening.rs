@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
+use zonda_codec::EntityGlobalId;
 use zonda_router::forwarding::Notice;
 use zonda_router::node::{DeclareError, Listen, ListenerId, Node};
 
+use crate::calls::let_go;
 use crate::handlers::Taken;
 
 /// Gives one notice to the handler, and what to wait for before the next one.
@@ -88,7 +90,7 @@ impl Calls {
     /// No call begins any more. The closure is dropped here, or by the call that is under way.
     fn end(&self) {
         self.ended.store(true, Ordering::Release);
-        drop(self.tell.swap(None));
+        let_go(self.tell.swap(None));
         let ended = self.listeners.live.lock().remove(&self.number);
         drop(ended);
     }
@@ -99,7 +101,10 @@ impl Listen for Calls {
         let is_last = matches!(notice, Notice::End { .. });
         let mut taken = None;
         let tell = self.tell.load_full();
-        if let Some(tell) = tell.filter(|_| !self.ended.load(Ordering::Acquire)) {
+        if let Some(tell) = tell
+            .as_ref()
+            .filter(|_| !self.ended.load(Ordering::Acquire))
+        {
             match catch_unwind(AssertUnwindSafe(|| tell(notice))) {
                 Ok(waits) => taken = waits,
                 Err(_) => {
@@ -108,6 +113,7 @@ impl Listen for Calls {
                 }
             }
         }
+        let_go(tell);
         if is_last {
             self.end();
         }
@@ -124,6 +130,14 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
+    /// Its id.
+    pub(crate) fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.calls.listeners.node.zid(),
+            eid: self.id.0,
+        }
+    }
+
     /// Lets it live as long as what it belongs to.
     pub(crate) fn detach(&mut self) {
         self.background = true;

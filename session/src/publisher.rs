@@ -9,7 +9,9 @@ use std::future::{IntoFuture, Ready, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
-use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, Reliability};
+use zonda_codec::{
+    CongestionControl, EntityGlobalId, KeyExpr, KeyExprError, Priority, Reliability,
+};
 use zonda_router::node::{
     DeclareError, Listen, ListenerId, Outcome, PublishError, PublisherCounts, PublisherFace,
 };
@@ -50,7 +52,10 @@ impl<'b> Wait for PublisherBuilder<'_, 'b> {
     fn wait(self) -> Self::To {
         let key = self.key?;
         Ok(Publisher {
-            face: self.session.node().declare_publisher(&key)?,
+            face: self
+                .session
+                .node()
+                .declare_publisher(&*self.session.outgoing(&key)?)?,
             key,
             encoding: self.encoding,
             service: self.service,
@@ -136,6 +141,22 @@ impl<'a> Publisher<'a> {
     pub async fn put_async(&self, payload: impl Into<ZBytes>) -> Result<Outcome, PublishError> {
         let put = self.put(payload);
         put.await
+    }
+
+    /// Its id, as [`SourceInfo`](crate::sample::SourceInfo) names it.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// use zonda::sample::SourceInfo;
+    ///
+    /// let publisher = session.declare_publisher("demo/key").wait()?;
+    /// let number = 1; // counted by whoever publishes
+    /// publisher.put("value").source_info(SourceInfo::new(publisher.id(), number)).wait()?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn id(&self) -> EntityGlobalId {
+        self.face.id()
     }
 
     /// The key.

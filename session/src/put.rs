@@ -42,9 +42,10 @@ impl SessionPutBuilder<'_, '_> {
     }
 
     fn publish(self, limit: Limit) -> Result<Outcome, PublishError> {
-        self.session
+        let (session, key) = (self.session, self.key?);
+        session
             .node()
-            .publish(&self.key?, &self.message.view()?, limit)
+            .publish(&*session.outgoing(&key)?, &self.message.view()?, limit)
     }
 }
 
@@ -77,9 +78,10 @@ impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
             message,
         } = self;
         Publishing::waiting(async move {
+            let key = key?;
             let publishing = session
                 .node()
-                .publish_async(&key?, &message.view()?, message.limit)
+                .publish_async(&*session.outgoing(&key)?, &message.view()?, message.limit)
                 .await;
             forgive_drop(publishing)
         })

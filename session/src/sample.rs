@@ -114,6 +114,12 @@ impl Sample {
         self.fields.attachment.as_ref()
     }
 
+    /// The same with another key.
+    pub(crate) fn renamed(mut self, key: KeyExpr<'static>) -> Sample {
+        self.fields.key_expr = key;
+        self
+    }
+
     /// Shares the delivery's buffer; copies only what is small.
     ///
     /// Each field is written where it will be read: building the parts one by one and moving them together costs more

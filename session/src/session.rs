@@ -20,6 +20,7 @@ use crate::config::{Config, Locator};
 use crate::handlers::DefaultHandler;
 use crate::listening::Listeners;
 use crate::liveliness::Liveliness;
+use crate::namespace::Namespace;
 use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
@@ -95,11 +96,13 @@ impl IntoFuture for OpenBuilder {
                 tracing::warn!("configuration: {warning}");
             }
             let publish_limit = config.wait_before_close();
+            let namespace = config.namespace().map(|key| Arc::new(Namespace::new(key)));
             let node = Node::open(config).await?;
             Ok(Session(Arc::new(Shared {
                 listeners: Listeners::new(node.clone()),
                 node,
                 publish_limit,
+                namespace,
                 subscribers: Arc::default(),
             })))
         })
@@ -118,6 +121,7 @@ struct Shared {
     node: Node,
     /// How long a `Block` publication may wait, unless it says otherwise.
     publish_limit: Duration,
+    namespace: Option<Arc<Namespace>>,
     subscribers: Arc<Registry>,
     listeners: Arc<Listeners>,
 }
@@ -318,6 +322,10 @@ impl Session {
     fn end_all(&self) {
         self.0.subscribers.end_all();
         self.0.listeners.end_all();
+    }
+
+    pub(crate) fn namespace(&self) -> Option<&Arc<Namespace>> {
+        self.0.namespace.as_ref()
     }
 
     pub(crate) fn publish_limit(&self) -> Duration {

@@ -8,12 +8,13 @@ use std::future::{IntoFuture, Ready, ready};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Delivery, Node, Opened, Receive, Sink, SubscriberId};
 
 use crate::calls::{Calls, Declared, Registry, Tally};
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
 use crate::listening::Listening;
+use crate::namespace::Namespace;
 use crate::sample::Sample;
 use crate::session::Session;
 use crate::wait::{Done, Wait};
@@ -64,9 +65,13 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
         let node = self.session.node().clone();
         let registry = self.session.subscribers().clone();
         let (callback, handler) = self.handler.into_handler();
+        let callback = match self.session.namespace() {
+            None => callback,
+            Some(namespace) => below(Arc::clone(namespace), callback),
+        };
         let calls = calls_of(callback, H::STORES);
         let sink: Sink = calls.clone();
-        let id = node.declare_subscriber(&key, sink)?;
+        let id = node.declare_subscriber(&*self.session.outgoing(&key)?, sink)?;
         registry.insert(Declared::Subscriber(id), calls.clone());
         if node.is_closed() {
             // The close may have looked at the registry before this subscriber was in it.
@@ -164,6 +169,17 @@ impl<H> Subscriber<H> {
         }
     }
 
+    /// Its id.
+    pub fn id(&self) -> EntityGlobalId {
+        match &self.entry {
+            Kept::Data(entry) => EntityGlobalId {
+                zid: entry.node.zid(),
+                eid: entry.id.0,
+            },
+            Kept::Tokens(_, listening) => listening.id(),
+        }
+    }
+
     /// The key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         match &self.entry {
@@ -248,6 +264,15 @@ impl Drop for Entry {
             self.node.undeclare_subscriber(self.id);
         }
     }
+}
+
+/// The callback, given samples with their keys below the namespace.
+fn below(namespace: Arc<Namespace>, callback: Callback<Sample>) -> Callback<Sample> {
+    Callback::new(move |sample: Sample| {
+        if let Some(key) = namespace.incoming(sample.key_expr()) {
+            callback.call(sample.renamed(key));
+        }
+    })
 }
 
 /// Gives one delivery to the callback.

@@ -128,7 +128,7 @@ fn users_get_in_with_their_password_only() {
             "refused user \"carl\"",
         ),
     ] {
-        let error = client(&router, settings).err().expect("it is refused");
+        let error = client(&router, settings).expect_err("it is refused");
         assert!(error.contains(says) && !error.contains('\n'), "{error}");
         assert!(
             !error.contains("secret") && !error.contains("other"),
@@ -153,10 +153,119 @@ fn a_bad_list_of_users_is_refused_when_the_node_opens() {
         let dictionary = Dictionary::with(&format!("bad-{}", lines.len()), lines);
         let config = Config::peer().listen(["tcp/127.0.0.1:0"]);
         let opened = zonda::open(config.with(DICTIONARY, &dictionary.json())).wait();
-        let error = opened.err().expect("it is refused").to_string();
+        let error = opened.expect_err("it is refused").to_string();
         assert!(
             error.contains(says) && error.contains("dictionary_file"),
             "{error}"
         );
+    }
+}
+
+const COMPRESSION: &[(&str, &str)] = &[("transport/unicast/compression/enabled", "true")];
+const LOW_LATENCY: &[(&str, &str)] = &[
+    ("transport/unicast/lowlatency", "true"),
+    ("transport/unicast/qos/enabled", "false"),
+];
+
+#[test]
+fn batches_are_compressed_where_both_want_it() {
+    let router = listener(COMPRESSION);
+    let eager = client(&router, COMPRESSION).expect("both want it");
+    exchange(&eager, &router, 300_000);
+    assert_eq!(options(&eager), ["compression"]);
+    assert_eq!(options(&router), ["compression"]);
+    eager.close().wait().expect("it closes");
+    let plain = client(&router, &[]).expect("one side is enough to do without");
+    exchange(&plain, &router, 300_000);
+    assert_eq!(options(&plain), [""; 0]);
+}
+
+#[test]
+fn compressed_messages_are_shorter() {
+    let router = listener(COMPRESSION);
+    let eager = client(&router, COMPRESSION).expect("both want it");
+    let (sent, arrived) = std::sync::mpsc::channel();
+    let _subscriber = router
+        .declare_subscriber("options/z")
+        .callback(move |sample| {
+            // an error means that the test has failed already
+            let _ = sent.send(sample.payload().len());
+        })
+        .wait()
+        .expect("open");
+    let publisher = eager.declare_publisher("options/z").wait().expect("open");
+    until_matched(&publisher);
+    let before = eager.info().links()[0].sent.bytes;
+    for _ in 0..20 {
+        publisher
+            .put(vec![7; 1_000_000])
+            .wait()
+            .expect("it is taken");
+        let came = arrived.recv_timeout(Duration::from_secs(20));
+        assert_eq!(came, Ok(1_000_000));
+    }
+    let bytes = eager.info().links()[0].sent.bytes - before;
+    assert!(bytes < 400_000, "{bytes} bytes for 20 MB of sevens");
+}
+
+#[test]
+fn bare_messages_pass_where_both_want_them() {
+    let router = listener(LOW_LATENCY);
+    let eager = client(&router, LOW_LATENCY).expect("both want it");
+    exchange(&eager, &router, 60_000);
+    assert_eq!(options(&eager), ["lowlatency"]);
+    assert_eq!(options(&router), ["lowlatency"]);
+    eager.close().wait().expect("it closes");
+    let plain = client(&router, &[]).expect("one side is enough to do without");
+    exchange(&plain, &router, 300_000);
+    assert_eq!(options(&plain), [""; 0]);
+}
+
+#[test]
+fn what_does_not_fit_a_bare_message_is_refused_to_the_caller() {
+    let router = listener(LOW_LATENCY);
+    let eager = client(&router, LOW_LATENCY).expect("both want it");
+    let subscriber = router.declare_subscriber("options/x").wait().expect("open");
+    let publisher = eager.declare_publisher("options/x").wait().expect("open");
+    until_matched(&publisher);
+    for len in [65_536, 70_000, 10_000_000] {
+        let refused = publisher.put(vec![7; len]).wait();
+        let error = refused.expect_err("it is too long").to_string();
+        assert!(error.contains("transport/unicast/lowlatency"), "{error}");
+        assert!(error.contains(&router.zid().to_string()), "{error}");
+    }
+    publisher.put(vec![7; 60_000]).wait().expect("it fits");
+    let sample = subscriber.recv_timeout(Duration::from_secs(20));
+    let sample = sample.expect("it is open").expect("it arrives");
+    assert_eq!(sample.payload().len(), 60_000);
+    assert_eq!(eager.info().links()[0].sent.refused_too_long, 3);
+}
+
+#[test]
+fn bare_messages_and_priorities_exclude_each_other() {
+    let config = Config::peer().with("transport/unicast/lowlatency", "true");
+    let error = zonda::open(config).wait().expect_err("refused").to_string();
+    assert!(error.contains("transport/unicast/qos/enabled"), "{error}");
+}
+
+#[test]
+fn a_quiet_link_with_options_stays() {
+    for settings in [COMPRESSION, LOW_LATENCY] {
+        let mut settings = settings.to_vec();
+        settings.push(("transport/link/tx/lease", "300"));
+        let router = listener(&settings);
+        let eager = client(&router, &settings).expect("both want it");
+        let link = |session: &Session| session.info().links().first().map(|l| l.local.clone());
+        let (before, bytes) = (link(&eager), eager.info().links()[0].sent.bytes);
+        // a keep-alive has at least three bytes: so many outlast two leases
+        until("ten keep-alives", || {
+            eager
+                .info()
+                .links()
+                .first()
+                .is_some_and(|l| l.sent.bytes >= bytes + 50)
+        });
+        assert_eq!(link(&eager), before, "the same link");
+        exchange(&eager, &router, 5000);
     }
 }

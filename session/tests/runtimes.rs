@@ -13,6 +13,7 @@ use contexts::{Context, in_context, in_time};
 use pair::{LONG, connected_to, until, until_matched};
 use zonda::config::RuntimeKind;
 use zonda::qos::CongestionControl;
+use zonda::query::ConsolidationMode;
 use zonda::sample::SampleKind;
 use zonda::{Config, Outcome, RecvError, Session, Wait};
 
@@ -202,7 +203,9 @@ fn called_from_a_callback(kind: RuntimeKind) {
             query.reply("ask", "local").wait().unwrap();
         });
         let answers = answers.wait().unwrap();
-        let answer = own.get("ask").wait().unwrap().recv().unwrap();
+        // Not merged: to wait for the end would be to wait for the link that this thread reads.
+        let get = own.get("ask").consolidation(ConsolidationMode::None);
+        let answer = get.wait().unwrap().recv().unwrap();
         assert_eq!(answer.into_result().unwrap().payload(), &"local".into());
         drop(answers);
         let dropped = zonda::open(listening(kind)).wait().unwrap();

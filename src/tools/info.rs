@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda info`: what this program is, and with connection flags, whom it reaches.
 
+use std::time::Duration;
+
 use clap::Args;
 use serde_json::{Value, json};
-use zonda::Wait;
 use zonda::config::RuntimeKind;
+use zonda::{Session, Wait};
 
-use crate::arguments::{Connection, Failure, print};
+use super::events;
+use crate::arguments::{Connection, Failure, Interrupt, print};
 
 /// Show what this program is and, with -e or -l, whom its node is connected to.
 #[derive(Args, Clone, Debug)]
 pub struct Info {
+    /// Go on and print what happens to the connections, until Ctrl-C
+    #[arg(short, long)]
+    watch: bool,
     #[command(flatten)]
     connection: Connection,
 }
+
+/// How soon Ctrl-C is noticed.
+const NOTICE: Duration = Duration::from_millis(50);
 
 impl Info {
     /// Shows it.
@@ -27,41 +36,58 @@ impl Info {
             "runtimes": runtimes,
             "runtime": self.runtime()?,
         });
-        if !self.connection.connect.is_empty() || !self.connection.listen.is_empty() {
-            let session = self.connection.open()?;
-            let info = session.info();
-            facts["runtime"]["runs"] = json!(info.runtime());
-            facts["zid"] = json!(session.zid().to_string());
-            facts["listening"] = json!(
-                info.locators()
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-            );
-            facts["links"] = info
-                .links()
-                .iter()
-                .map(|l| {
-                    json!({
-                        "zid": l.zid.to_string(),
-                        "role": l.whatami.to_string(),
-                        "local": l.local.to_string(),
-                        "remote": l.remote.to_string(),
-                        "options": l.options.names(),
-                    })
-                })
-                .collect();
-            facts["unreached"] = info
-                .unreached()
-                .iter()
-                .map(|u| json!({"endpoint": u.endpoint.to_string(), "why": u.reason}))
-                .collect();
-            session.close().wait()?;
+        let opens = !self.connection.connect.is_empty() || !self.connection.listen.is_empty();
+        let session = match opens || self.watch {
+            true => Some(self.connection.open()?),
+            false => None,
+        };
+        if let Some(session) = &session {
+            self.connected(session, &mut facts)?;
         }
-        if self.connection.json {
-            print(format_args!("{facts}"));
-        } else {
-            print(format_args!("{facts:#}"));
+        match self.connection.json {
+            true => print(format_args!("{facts}")),
+            false => print(format_args!("{facts:#}")),
+        }
+        let Some(session) = session else {
+            return Ok(());
+        };
+        if self.watch {
+            self.follow(&session)?;
+        }
+        Ok(session.close().wait()?)
+    }
+
+    /// What is known of the session's connections.
+    fn connected(&self, session: &Session, facts: &mut Value) -> Result<(), Failure> {
+        let info = session.info();
+        facts["runtime"]["runs"] = json!(info.runtime());
+        facts["zid"] = json!(session.zid().to_string());
+        let listening: Vec<String> = info.locators().iter().map(ToString::to_string).collect();
+        facts["listening"] = json!(listening);
+        let metadata = self.connection.to_config()?.metadata();
+        facts["metadata"] = serde_json::from_str(&metadata).unwrap_or_default();
+        facts["links"] = info.links().iter().map(events::link).collect();
+        facts["endpoints"] = info.endpoints().iter().map(events::endpoint).collect();
+        facts["turned_away"] = info.turned_away().iter().map(events::turned_away).collect();
+        facts["unreached"] = info
+            .unreached()
+            .iter()
+            .map(|u| json!({"endpoint": u.endpoint.to_string(), "why": u.reason}))
+            .collect();
+        Ok(())
+    }
+
+    /// Prints what happens to the connections, until Ctrl-C.
+    fn follow(&self, session: &Session) -> Result<(), Failure> {
+        let interrupt = Interrupt::listen()?;
+        let listener = session.info().events_listener().history(true).wait()?;
+        while !interrupt.happened() {
+            if let Some(event) = listener.recv_timeout(NOTICE)? {
+                match self.connection.json {
+                    true => print(format_args!("{}", events::event(&event))),
+                    false => print(format_args!("{event}")),
+                }
+            }
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod lat;
 mod live;
 mod perf;
 mod program;
+mod queries;
 mod reach;
 mod router;
 mod rtt;

@@ -109,6 +109,44 @@ fn info_names_version_runtimes_and_links() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn info_follows_what_happens_to_connections() {
+    let free = "tcp/127.0.0.1:0";
+    let arguments = [
+        "info",
+        "--watch",
+        "--json",
+        "-l",
+        free,
+        "--cfg",
+        "metadata:{name:'here'}",
+    ];
+    let mut info = Running::start(&zonda(), &arguments);
+    let facts: serde_json::Value = serde_json::from_str(&info.line()).expect("JSON");
+    assert_eq!(facts["metadata"]["name"], "here");
+    let address = facts["listening"][0]
+        .as_str()
+        .expect("an address")
+        .to_owned();
+    let put = ["put", "-k", "a", "-p", "b", "-m", "client", "-e", &address];
+    assert_eq!(run(&zonda(), &put).code, Some(0));
+    for (name, kind) in [("connected", None), ("lost", Some("closed-by-peer"))] {
+        let event: serde_json::Value = serde_json::from_str(&info.line()).expect("JSON");
+        assert_eq!(event["event"], name);
+        assert_eq!(event["link"]["role"], "client");
+        assert_eq!(event["reason"]["kind"].as_str(), kind);
+    }
+    drop(info);
+
+    let arguments = ["info", "--watch", "-e", "tcp/name.invalid:7447", "-l", free];
+    let mut info = Running::start(&zonda(), &arguments);
+    let line = info.line_where(|line| line.starts_with("cannot connect"));
+    assert!(
+        line.contains("name.invalid") && line.contains("the next in"),
+        "{line}"
+    );
+}
+
+#[test]
 fn info_says_what_runs_where_io_uring_was_asked_for() {
     // Whether the system has it or not, the two agree and there is a reason.
     let told = run(&zonda(), &["info", "--json", "--runtime", "uring"]);

@@ -2,17 +2,26 @@
 //! Those who answer, of either implementation: queryables, and the queries that come to them.
 
 use std::rc::Rc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use zonda::query::{Query, Queryable, ReplyKeyExpr};
+use zonda::sample::SourceInfo;
+use zonda::{Session, Wait};
 
-use crate::message::{Content, Message, Receipt};
-use crate::party::{Party, joined, receipt};
+use crate::message::{Content, Message, Receipt, hex};
+use crate::party::{Given, Party, joined, receipt};
 use crate::reference::Reference;
 use crate::wait::LONG;
 
 /// A queryable, which answers as the test tells it to.
 pub enum Answering {
+    Ours {
+        queryable: Queryable<()>,
+        queries: Receiver<Query>,
+        session: Session,
+    },
     Theirs {
         process: Rc<Reference>,
         name: String,
@@ -37,6 +46,10 @@ pub struct Asked {
 }
 
 enum Asker {
+    Ours {
+        query: Query,
+        session: Session,
+    },
     Theirs {
         process: Rc<Reference>,
         number: Value,
@@ -57,6 +70,12 @@ impl Answering {
 
     fn next_within(&self, limit: Duration) -> Option<Asked> {
         match self {
+            Answering::Ours {
+                queries, session, ..
+            } => {
+                let query = queries.recv_timeout(limit).ok()?;
+                Some(Asked::ours(query, session))
+            }
             Answering::Theirs { process, name, .. } => {
                 let told = process.sample(name, Instant::now() + limit)?;
                 Some(Asked::theirs(process, &told["query"]))
@@ -67,12 +86,17 @@ impl Answering {
     /// Who it is in what it answers: `<node>:<entity>`.
     pub fn id(&self) -> String {
         match self {
+            Answering::Ours { queryable, .. } => {
+                let id = queryable.id();
+                format!("{}:{}", id.zid, id.eid)
+            }
             Answering::Theirs { id, .. } => id.clone(),
         }
     }
 
     pub fn undeclare(self) {
         match self {
+            Answering::Ours { queryable, .. } => drop(queryable),
             Answering::Theirs { process, name, .. } => {
                 process.call("undeclare", json!({"name": name}));
             }
@@ -81,6 +105,23 @@ impl Answering {
 }
 
 impl Asked {
+    fn ours(query: Query, session: &Session) -> Asked {
+        let source = |s: SourceInfo| format!("{}:{}:{}", s.id.zid, s.id.eid, s.sn);
+        Asked {
+            key: query.key_expr().to_string(),
+            parameters: query.parameters().to_string(),
+            body: query.payload().cloned().map(Content::Bytes),
+            encoding: query.encoding().map(ToString::to_string),
+            attachment: query.attachment().map(|a| hex(a.as_slice())),
+            source: query.source_info().map(source),
+            any_key: query.accepts_replies() == ReplyKeyExpr::Any,
+            to: Asker::Ours {
+                query,
+                session: session.clone(),
+            },
+        }
+    }
+
     fn theirs(process: &Rc<Reference>, told: &Value) -> Asked {
         let text = |field: &str| told[field].as_str().map(str::to_owned);
         let body = &told["body"];
@@ -107,6 +148,20 @@ impl Asked {
 
     pub fn try_reply(&self, key: &str, message: &Message) -> Result<Receipt, String> {
         match &self.to {
+            Asker::Ours { query, session } => {
+                let given = Given::of(session, message);
+                let done = if message.delete {
+                    let reply = query.reply_del(key).attachment(message.attachment);
+                    reply.timestamp(given.timestamp).wait()
+                } else {
+                    let reply = query.reply(key, message.pattern.bytes());
+                    let reply = reply.encoding(message.encoding.unwrap_or_default());
+                    let reply = reply.attachment(message.attachment).timeout(LONG);
+                    reply.timestamp(given.timestamp).wait()
+                };
+                done.map_err(|e| e.to_string())?;
+                Ok(given.receipt())
+            }
             Asker::Theirs { process, number } => {
                 let command = json!({"query": number, "key": key});
                 let answer = process.try_call("reply", joined(command, message.to_command()))?;
@@ -118,6 +173,11 @@ impl Asked {
     /// Answers that there is no answer; of the message, with its payload and its encoding.
     pub fn reply_err(&self, message: &Message) {
         match &self.to {
+            Asker::Ours { query, .. } => {
+                let error = query.reply_err(message.pattern.bytes());
+                let error = error.encoding(message.encoding.unwrap_or_default());
+                error.wait().expect("it is asked for");
+            }
             Asker::Theirs { process, number } => {
                 let command = joined(json!({"query": number}), message.to_command());
                 process.call("reply_err", command);
@@ -128,6 +188,7 @@ impl Asked {
     /// There is nothing more to say.
     pub fn finish(self) {
         match self.to {
+            Asker::Ours { query, .. } => drop(query),
             Asker::Theirs { process, number } => {
                 process.call("finish", json!({"query": number}));
             }
@@ -143,7 +204,19 @@ impl Party {
     /// A queryable that has, or has not, everything there is on its key.
     pub fn queryable_of(&self, key: &str, complete: bool) -> Answering {
         match self {
-            Party::Ours(_) => todo!(),
+            Party::Ours(session) => {
+                let (asked, queries) = channel();
+                let declared = session.declare_queryable(key).complete(complete);
+                let declared = declared.callback(move |query| {
+                    // an error means that the test has what it wanted
+                    let _ = asked.send(query);
+                });
+                Answering::Ours {
+                    queryable: declared.wait().expect("it is open"),
+                    queries,
+                    session: session.clone(),
+                }
+            }
             Party::Theirs(party) => {
                 let name = party.process.fresh("queryable");
                 let command = json!({"name": name, "key": key, "complete": complete});

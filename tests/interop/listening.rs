@@ -2,9 +2,12 @@
 //! Listeners of either implementation that tell whether somebody matches a publisher or a querier.
 
 use std::rc::Rc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use zonda::Wait;
+use zonda::matching::{MatchingListener, MatchingListenerBuilder, MatchingStatus};
 
 use crate::party::Publishing;
 use crate::questions::Querying;
@@ -13,6 +16,10 @@ use crate::wait::LONG;
 
 /// A listener.
 pub enum Listening {
+    Ours {
+        _listener: MatchingListener<()>,
+        changes: Receiver<MatchingStatus>,
+    },
     Theirs {
         process: Rc<Reference>,
         name: String,
@@ -20,6 +27,18 @@ pub enum Listening {
 }
 
 impl Listening {
+    fn ours(builder: MatchingListenerBuilder<'_>) -> Listening {
+        let (told, changes) = channel();
+        let declared = builder.callback(move |status| {
+            // an error means that the test has what it wanted
+            let _ = told.send(status);
+        });
+        Listening::Ours {
+            _listener: declared.wait().expect("it is open"),
+            changes,
+        }
+    }
+
     fn theirs(process: &Rc<Reference>, of: &str) -> Listening {
         let name = process.fresh("listener");
         process.call("listen", json!({"name": of, "listener": name}));
@@ -42,6 +61,10 @@ impl Listening {
 
     fn next_within(&self, limit: Duration) -> Option<bool> {
         match self {
+            Listening::Ours { changes, .. } => {
+                let status = changes.recv_timeout(limit).ok()?;
+                Some(status.matching())
+            }
             Listening::Theirs { process, name } => {
                 let told = process.sample(name, Instant::now() + limit)?;
                 told["matching"].as_bool()
@@ -53,7 +76,7 @@ impl Listening {
 impl Publishing {
     pub fn listen(&self) -> Listening {
         match self {
-            Publishing::Ours { .. } => todo!(),
+            Publishing::Ours { publisher, .. } => Listening::ours(publisher.matching_listener()),
             Publishing::Theirs { process, name } => Listening::theirs(process, name),
         }
     }
@@ -62,6 +85,7 @@ impl Publishing {
 impl Querying {
     pub fn listen(&self) -> Listening {
         match self {
+            Querying::Ours { .. } => todo!(),
             Querying::Theirs { process, name } => Listening::theirs(process, name),
         }
     }

@@ -5,6 +5,7 @@ use crate::message::Pattern;
 use crate::party::Subscription;
 use crate::router::Router;
 use crate::scene::Scene;
+pub use crate::scene::play;
 use crate::wait::{SOON, until_within};
 
 /// The next thing that a watcher sees: whether it appeared, and its key.
@@ -64,7 +65,7 @@ pub fn tokens_are_nothing_else(scene: &Scene) {
 /// A watcher without history sees what comes and goes from then on.
 pub fn coming_and_going_is_seen(scene: &Scene) {
     let watcher = scene.from.watch("live/**", false);
-    // whoever sees this token is known as a watcher wherever tokens are told of
+    scene.settles_back();
     let first = scene.to.token("live/1");
     assert_eq!(next(&watcher), appeared("live/1"));
     let second = scene.to.token("live/2/x");
@@ -104,15 +105,16 @@ pub fn tokens_of_one_key_are_one(scene: &Scene) {
     let watcher = scene.from.watch("live/**", true);
     let first = scene.to.token("live/same");
     assert_eq!(next(&watcher), appeared("live/same"));
-    // the reference's routers now and then forget a key that two nodes had when the first of them takes its token back
-    let is_reliable = scene.router.as_ref().is_some_and(Router::is_ours);
-    let other = scene.another().filter(|_| is_reliable);
+    let other = scene.another();
     let second = other.as_ref().unwrap_or(&scene.to).token("live/same");
     scene.settles_with(other.as_ref().unwrap_or(&scene.to));
     first.undeclare();
     let marker = scene.to.token("live/marker");
     assert_eq!(next(&watcher), appeared("live/marker"), "one is left");
-    assert_eq!(alive(scene, "live/same"), ["live/same"]);
+    // the reference's routers from 1.9 on now and then find the one that is left no more
+    if scene.router.as_ref().is_none_or(Router::is_ours) {
+        assert_eq!(alive(scene, "live/same"), ["live/same"]);
+    }
     second.undeclare();
     assert_eq!(next(&watcher), vanished("live/same"));
     marker.undeclare();
@@ -130,7 +132,10 @@ pub fn a_crash_ends_liveliness(scene: &Scene) {
     let mut seen = [(); 2].map(|()| next(&watcher));
     seen.sort_unstable();
     assert_eq!(seen, ["live/crash/1", "live/crash/2"].map(vanished));
-    until_within(SOON, "nothing is alive", || {
-        alive(scene, "live/**").is_empty()
-    });
+    // a client that has nobody left to ask waits until there is somebody
+    if scene.router.is_some() {
+        until_within(SOON, "nothing is alive", || {
+            alive(scene, "live/**").is_empty()
+        });
+    }
 }

@@ -8,14 +8,23 @@ mod answers;
 mod auth;
 mod cases;
 mod closing;
+mod compression;
+mod config_cases;
 mod configuration;
 mod environment;
+mod filtering;
+#[cfg(target_os = "linux")]
+mod gossip;
 mod identity;
 mod ids;
 mod listening;
 mod live_cases;
+mod lowlatency;
 mod matching_cases;
 mod message;
+#[cfg(target_os = "linux")]
+#[path = "../discovery/namespace.rs"]
+mod namespace;
 mod others;
 mod party;
 mod proxy;
@@ -26,6 +35,8 @@ mod restart;
 mod router;
 mod runtimes;
 mod scene;
+#[cfg(target_os = "linux")]
+mod scouting;
 mod stamping;
 mod tokens;
 mod transport;
@@ -114,6 +125,12 @@ macro_rules! against_releases {
                 queriers_know_whether_anybody_answers
                 queriers_of_complete_queryables_wait_for_them
             }
+            config_cases {
+                sessions_stamp_when_told_to
+                namespaces_hold_for_publications
+                namespaces_hold_for_queries
+                namespaces_hold_for_liveliness
+            }
         );)+
     };
     (@roles $($scene:ident)+) => {
@@ -149,7 +166,8 @@ macro_rules! against_releases {
 
                 let release = super::release();
                 against(release, Extent::$extent(release), || {
-                    crate::scene::arrangement::$scene().play(crate::$file::$case);
+                    let arrangement = crate::scene::arrangement::$scene();
+                    crate::$file::play(arrangement, crate::$file::$case);
                 });
             })+)+
         }

@@ -5,6 +5,7 @@ use crate::listening::Listening;
 use crate::message::{Message, Pattern, Service};
 use crate::questions::{Conditions, Question, Target};
 use crate::scene::Scene;
+pub use crate::scene::play;
 use crate::wait::until;
 
 /// A listener tells of this change, and the status says the same.

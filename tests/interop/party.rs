@@ -96,6 +96,8 @@ impl Setup {
             .with_mode(self.role)
             .listen(&self.listen)
             .connect(&self.connect)
+            // parties meet whom the test wants them to
+            .with("scouting/multicast/enabled", "false")
             .with("connect/retry/period_init_ms", "50")
             .with("connect/retry/period_max_ms", "200");
         for (key, json) in &self.options {
@@ -327,14 +329,14 @@ impl Party {
 }
 
 /// What a message of ours is given.
-struct Given {
-    timestamp: Option<Timestamp>,
+pub struct Given {
+    pub timestamp: Option<Timestamp>,
     entity: EntityGlobalId,
     source: Option<SourceInfo>,
 }
 
 impl Given {
-    fn of(session: &Session, message: &Message) -> Given {
+    pub fn of(session: &Session, message: &Message) -> Given {
         let shifted = |seconds: f64| {
             let now = session.new_timestamp();
             let shift = (seconds * 2f64.powi(32)) as i64;
@@ -351,7 +353,7 @@ impl Given {
         }
     }
 
-    fn receipt(&self) -> Receipt {
+    pub fn receipt(&self) -> Receipt {
         Receipt {
             timestamp: self.timestamp.map(|t| t.to_string()),
             source: format!("{}:{}", self.entity.zid, self.entity.eid),

@@ -1,15 +1,65 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Those who ask, of either implementation: questions, queriers, and what they hear.
 
+use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use zonda::cancellation::CancellationToken;
+use zonda::query::{ConsolidationMode, Querier, QueryTarget, Reply, ReplyKeyExpr};
+use zonda::sample::{EntityGlobalId, SourceInfo};
+use zonda::{Session, Wait};
 
 use crate::message::{Content, Pattern, Seen, Service, hex};
 use crate::party::{Party, joined};
 use crate::reference::Reference;
 use crate::wait::LONG;
+
+/// Gives a builder of ours its conditions.
+macro_rules! given {
+    ($builder:expr, $conditions:expr) => {{
+        let (mut builder, conditions) = ($builder, $conditions);
+        if let Some(target) = conditions.target {
+            builder = builder.target(target.ours());
+        }
+        if let Some(consolidation) = conditions.consolidation {
+            builder = builder.consolidation(consolidation.ours());
+        }
+        if let Some(timeout) = conditions.timeout {
+            builder = builder.timeout(timeout);
+        }
+        if conditions.any_key {
+            builder = builder.accept_replies(ReplyKeyExpr::Any);
+        }
+        if let Some(service) = conditions.service {
+            builder = builder
+                .priority(service.priority)
+                .congestion_control(service.congestion)
+                .express(service.express);
+        }
+        builder
+    }};
+}
+
+/// Gives a builder of ours what its question carries.
+macro_rules! carrying {
+    ($builder:expr, $question:expr, $source:expr, $token:expr) => {{
+        let (mut builder, question) = ($builder, $question);
+        if let Some(body) = question.body {
+            builder = builder.payload(body.bytes());
+        }
+        if let Some(encoding) = question.encoding {
+            builder = builder.encoding(encoding);
+        }
+        if question.cancellable {
+            builder = builder.cancellation_token($token);
+        }
+        let source = question.source_sn.map(|sn| SourceInfo { id: $source, sn });
+        builder.attachment(question.attachment).source_info(source)
+    }};
+}
 
 /// Which queryables are to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +69,16 @@ pub enum Target {
     AllComplete,
 }
 
+impl Target {
+    fn ours(self) -> QueryTarget {
+        match self {
+            Target::BestMatching => QueryTarget::BestMatching,
+            Target::All => QueryTarget::All,
+            Target::AllComplete => QueryTarget::AllComplete,
+        }
+    }
+}
+
 /// Which answers on one key are to be heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consolidation {
@@ -26,6 +86,17 @@ pub enum Consolidation {
     None,
     Monotonic,
     Latest,
+}
+
+impl Consolidation {
+    fn ours(self) -> ConsolidationMode {
+        match self {
+            Consolidation::Auto => ConsolidationMode::Auto,
+            Consolidation::None => ConsolidationMode::None,
+            Consolidation::Monotonic => ConsolidationMode::Monotonic,
+            Consolidation::Latest => ConsolidationMode::Latest,
+        }
+    }
 }
 
 /// How questions are put: what a querier is declared with.
@@ -52,14 +123,6 @@ impl Conditions {
         let consolidation = Some(consolidation);
         Conditions {
             consolidation,
-            ..Conditions::default()
-        }
-    }
-
-    pub fn within(timeout: Duration) -> Conditions {
-        let timeout = Some(timeout);
-        Conditions {
-            timeout,
             ..Conditions::default()
         }
     }
@@ -168,6 +231,22 @@ pub struct Fault {
 }
 
 impl Heard {
+    fn ours(reply: Reply) -> Heard {
+        let replier = reply.replier_id();
+        let replier = replier.map(|id| format!("{}:{}", id.zid, id.eid));
+        match reply.into_result() {
+            Ok(sample) => Heard::Reply(Replied {
+                sample: Seen::ours(&sample),
+                replier,
+            }),
+            Err(error) => Heard::Fault(Fault {
+                content: Content::Bytes(error.payload().clone()),
+                encoding: error.encoding().to_string(),
+                replier,
+            }),
+        }
+    }
+
     fn theirs(process: &Rc<Reference>, told: &Value) -> Heard {
         let replier = told["replier"].as_str().map(str::to_owned);
         if told["end"] == true {
@@ -187,8 +266,18 @@ impl Heard {
     }
 }
 
+/// What is heard next, within some time; it is disconnected after the last.
+type Hear = Box<dyn Fn(Duration) -> Result<Heard, RecvTimeoutError>>;
+
 /// A question that was asked.
 pub enum Asking {
+    Ours {
+        hear: Hear,
+        source: EntityGlobalId,
+        token: Option<CancellationToken>,
+        /// The end was heard.
+        over: Cell<bool>,
+    },
     Theirs {
         process: Rc<Reference>,
         name: String,
@@ -198,6 +287,15 @@ pub enum Asking {
 }
 
 impl Asking {
+    fn ours(session: &Session, hear: Hear, token: Option<CancellationToken>) -> Asking {
+        Asking::Ours {
+            hear,
+            source: entity(session),
+            token,
+            over: Cell::new(false),
+        }
+    }
+
     /// The next thing that is heard.
     pub fn next(&self) -> Heard {
         self.next_within(LONG)
@@ -211,6 +309,15 @@ impl Asking {
 
     fn next_within(&self, limit: Duration) -> Option<Heard> {
         match self {
+            Asking::Ours { over, .. } if over.get() => None,
+            Asking::Ours { hear, over, .. } => match hear(limit) {
+                Ok(heard) => Some(heard),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    over.set(true);
+                    Some(Heard::End)
+                }
+            },
             Asking::Theirs { process, name, .. } => {
                 let told = process.sample(name, Instant::now() + limit)?;
                 Some(Heard::theirs(process, &told))
@@ -265,12 +372,17 @@ impl Asking {
     /// Who asks, in source infos: `<node>:<entity>`.
     pub fn source(&self) -> String {
         match self {
+            Asking::Ours { source, .. } => format!("{}:{}", source.zid, source.eid),
             Asking::Theirs { source, .. } => source.clone(),
         }
     }
 
     pub fn cancel(&self) {
         match self {
+            Asking::Ours { token, .. } => {
+                let token = token.as_ref().expect("it can be cancelled");
+                token.cancel().wait().expect("it was not before");
+            }
             Asking::Theirs { process, name, .. } => {
                 process.call("cancel", json!({"name": name}));
             }
@@ -280,6 +392,10 @@ impl Asking {
 
 /// A declared querier.
 pub enum Querying {
+    Ours {
+        querier: Querier<'static>,
+        session: Session,
+    },
     Theirs {
         process: Rc<Reference>,
         name: String,
@@ -289,6 +405,19 @@ pub enum Querying {
 impl Querying {
     pub fn ask(&self, parameters: &str, question: Question) -> Asking {
         match self {
+            Querying::Ours { querier, session } => {
+                let (heard, what) = channel();
+                let get = querier.get().parameters(parameters);
+                let token = CancellationToken::default();
+                let get = carrying!(get, question, entity(session), token.clone());
+                let asked = get.callback(move |reply| {
+                    // an error means that the test has what it wanted
+                    let _ = heard.send(reply);
+                });
+                asked.wait().expect("it is open");
+                let hear = move |limit| what.recv_timeout(limit).map(Heard::ours);
+                Asking::ours(session, Box::new(hear), Some(token))
+            }
             Querying::Theirs { process, name } => {
                 let asking = process.fresh("question");
                 let mut command = json!({"name": asking, "querier": name});
@@ -305,6 +434,10 @@ impl Querying {
     /// Whether it knows of a queryable.
     pub fn is_matched(&self) -> bool {
         match self {
+            Querying::Ours { querier, .. } => {
+                let Ok(status) = querier.matching_status().wait();
+                status.matching()
+            }
             Querying::Theirs { process, name } => {
                 process.call("matching", json!({"name": name}))["matching"] == true
             }
@@ -316,7 +449,19 @@ impl Party {
     /// Asks without a declared querier. The selector is a key with parameters: `a/*?b=c`.
     pub fn ask(&self, selector: &str, conditions: Conditions, question: Question) -> Asking {
         match self {
-            Party::Ours(_) => todo!(),
+            Party::Ours(session) => {
+                let (heard, what) = channel();
+                let get = given!(session.get(selector), conditions);
+                let token = CancellationToken::default();
+                let get = carrying!(get, question, entity(session), token.clone());
+                let asked = get.callback(move |reply| {
+                    // an error means that the test has what it wanted
+                    let _ = heard.send(reply);
+                });
+                asked.wait().expect("it is open");
+                let hear = move |limit| what.recv_timeout(limit).map(Heard::ours);
+                Asking::ours(session, Box::new(hear), Some(token))
+            }
             Party::Theirs(party) => {
                 let name = party.process.fresh("question");
                 let command = json!({"name": name, "selector": selector});
@@ -331,7 +476,29 @@ impl Party {
     /// Asks for the tokens that are alive.
     pub fn alive(&self, key: &str) -> Asking {
         match self {
-            Party::Ours(_) => todo!(),
+            Party::Ours(session) => {
+                let (heard, what) = channel();
+                let asked = session.liveliness().get(key).callback(move |reply| {
+                    // an error means that the test has what it wanted
+                    let _ = heard.send(reply);
+                });
+                asked.wait().expect("it is open");
+                let hear = move |limit| {
+                    let told = what.recv_timeout(limit)?;
+                    Ok(match told.into_result() {
+                        Ok(sample) => Heard::Reply(Replied {
+                            sample: Seen::ours(&sample),
+                            replier: None,
+                        }),
+                        Err(error) => Heard::Fault(Fault {
+                            content: Content::Bytes(error.payload().clone()),
+                            encoding: error.encoding().to_string(),
+                            replier: None,
+                        }),
+                    })
+                };
+                Asking::ours(session, Box::new(hear), None)
+            }
             Party::Theirs(party) => {
                 let name = party.process.fresh("question");
                 let command = party.command(json!({"name": name, "key": key}));
@@ -343,7 +510,13 @@ impl Party {
 
     pub fn querier(&self, key: &str, conditions: Conditions) -> Querying {
         match self {
-            Party::Ours(_) => todo!(),
+            Party::Ours(session) => {
+                let querier = given!(session.declare_querier(key.to_owned()), conditions);
+                Querying::Ours {
+                    querier: querier.wait().expect("it is open"),
+                    session: session.clone(),
+                }
+            }
             Party::Theirs(party) => {
                 let name = party.process.fresh("querier");
                 let command = json!({"name": name, "key": key});
@@ -355,6 +528,14 @@ impl Party {
                 }
             }
         }
+    }
+}
+
+/// Who asks, in the source infos of this session.
+fn entity(session: &Session) -> EntityGlobalId {
+    EntityGlobalId {
+        zid: session.zid(),
+        eid: 78,
     }
 }
 

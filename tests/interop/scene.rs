@@ -14,6 +14,8 @@ pub struct Scene {
     pub from: Party,
     pub to: Party,
     pub router: Option<Router>,
+    /// What the one that subscribes is.
+    pub role: WhatAmI,
 }
 
 impl Scene {
@@ -35,29 +37,38 @@ impl Scene {
         assert_eq!(complaints, [""; 0]);
     }
 
-    /// One more client of the router, of the implementation that subscribes. There is none without a router.
+    /// One more like the one that subscribes. There is none without a router.
     pub fn another(&self) -> Option<Party> {
         let router = self.router.as_ref()?;
         let side = match self.to {
             Party::Ours(_) => Ours,
             Party::Theirs(_) => Theirs,
         };
-        Some(at_router(side, router, Client, NOTHING))
+        Some(at_router(side, router, self.role, NOTHING))
     }
 
     /// Waits until everything that `to` has said so far is known wherever `from` may ask for it.
     pub fn settles(&self) {
-        self.settles_with(&self.to);
+        settles(&self.to, &self.from);
     }
 
-    /// Waits until everything that a party has said so far is known wherever `from` may ask for it.
+    /// Waits until everything that this party has said so far is known wherever `from` may ask for it.
     pub fn settles_with(&self, party: &Party) {
-        // what is said on one link is heard in order, so whoever knows of this knows of everything before it
-        let key = format!("settled/{}", ROUND.fetch_add(1, Ordering::Relaxed));
-        let marker = party.subscribe(&key);
-        drop(self.from.matched_publisher(&key));
-        marker.undeclare();
+        settles(party, &self.from);
     }
+
+    /// Waits until everything that `from` has said so far is known wherever `to` may ask for it.
+    pub fn settles_back(&self) {
+        settles(&self.from, &self.to);
+    }
+}
+
+fn settles(speaker: &Party, hearer: &Party) {
+    // what is said on one link is heard in order, so whoever knows of this knows of everything before it
+    let key = format!("settled/{}", ROUND.fetch_add(1, Ordering::Relaxed));
+    let marker = speaker.subscribe(&key);
+    drop(hearer.matched_publisher(&key));
+    marker.undeclare();
 }
 
 /// How often something was waited for.
@@ -120,13 +131,6 @@ impl Arrangement {
         self.open_with(NOTHING, NOTHING)
     }
 
-    /// Opens it, plays something in it, and hears whether anybody complains.
-    pub fn play(self, case: impl FnOnce(&Scene)) {
-        let scene = self.open();
-        case(&scene);
-        assert_eq!(scene.complaints(), [""; 0]);
-    }
-
     /// Opens it with something in the configurations of the one that publishes and of the one that subscribes.
     pub fn open_with(self, from: Options, to: Options) -> Scene {
         match self.between {
@@ -142,6 +146,7 @@ impl Arrangement {
             from,
             to,
             router: Some(router),
+            role: self.to.1,
         }
     }
 
@@ -173,8 +178,16 @@ impl Arrangement {
             from,
             to,
             router: None,
+            role: self.to.1,
         }
     }
+}
+
+/// Opens a scene, plays something in it, and hears whether anybody complains.
+pub fn play(arrangement: Arrangement, case: fn(&Scene)) {
+    let scene = arrangement.open();
+    case(&scene);
+    assert_eq!(scene.complaints(), [""; 0]);
 }
 
 /// A party that has a link to a router.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use zonda_codec::{Endpoint, Priority, Resolution, WhatAmI, ZenohId};
+use zonda_codec::{Endpoint, KeyExpr, Priority, Resolution, WhatAmI, ZenohId};
 use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions};
 use zonda_transport::link::SocketBuffers;
 
@@ -348,6 +348,12 @@ impl Config {
     /// How long a gateway may take to answer what it was asked to tell. Default: 10 s.
     pub fn interests_timeout(&self) -> Duration {
         self.millis("routing/interests/timeout")
+    }
+
+    /// The namespace of the session, if one was set.
+    pub fn namespace(&self) -> Option<KeyExpr<'static>> {
+        self.text("namespace")
+            .and_then(|text| KeyExpr::try_from(text).ok())
     }
 
     /// What is said about the node, as JSON. Default: `null`.

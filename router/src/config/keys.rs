@@ -149,6 +149,10 @@ const U32: Kind = Whole {
 const MULTICAST: Support = Not("multicast transports are not supported yet");
 const TLS: Support = Not("TLS is not supported yet");
 const SHM: Support = Not("shared memory is not supported yet");
+const COMPRESSION: Support = match zonda_transport::protocol::compression::AVAILABLE {
+    true => Full,
+    false => Not("this build has no compression: build it with the feature `compression`"),
+};
 const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
 const ACL: Support = Not("access control is not supported yet: nothing is denied");
 const ROUTING: Support = Not("routing between routers is not supported yet");
@@ -166,12 +170,7 @@ pub const ROWS: &[Key] = &[
     ),
     key("id", Id, "null", Full),
     key("metadata", Tree, "null", Full),
-    key(
-        "namespace",
-        KeyText,
-        "null",
-        Not("not supported yet; keys are used as they are"),
-    ),
+    key("namespace", KeyText, "null", Full),
     key("region_name", Text, "null", ROUTING),
     key("gateway/south", Tree, "'auto'", ROUTING),
     // Ours.
@@ -308,18 +307,13 @@ pub const ROWS: &[Key] = &[
         "1",
         Not("not supported yet; one link per peer"),
     ),
-    key(
-        "transport/unicast/lowlatency",
-        Bool,
-        "false",
-        Not("not supported; every link is fast and keeps all features"),
-    ),
+    key("transport/unicast/lowlatency", Bool, "false", Full),
     key("transport/unicast/qos/enabled", Bool, "true", Full),
     key(
         "transport/unicast/compression/enabled",
         Bool,
         "false",
-        Not("compression is not supported yet"),
+        COMPRESSION,
     ),
     // Multicast transport.
     key(

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the configuration says of the options of links: users and passwords.
+//! What the configuration says of the options of links: users and passwords, compression, bare messages.
 
 use std::path::PathBuf;
 
 use zonda_transport::protocol::{
     auth::{Credentials, CredentialsError, Users},
+    compression,
     options::LocalOptions,
 };
 
 use super::{Config, ConfigError};
 
+const COMPRESSION: &str = "transport/unicast/compression/enabled";
+const LOW_LATENCY: &str = "transport/unicast/lowlatency";
+const QOS: &str = "transport/unicast/qos/enabled";
 const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
 const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
@@ -27,6 +31,8 @@ impl Config {
         Ok(LocalOptions {
             credentials: self.credentials()?,
             users: self.users()?,
+            compression: self.flag(COMPRESSION) && compression::AVAILABLE,
+            low_latency: self.flag(LOW_LATENCY),
         })
     }
 
@@ -35,6 +41,12 @@ impl Config {
     /// # Errors
     /// The first two that do not.
     pub(super) fn check_options(&self) -> Result<(), ConfigError> {
+        if self.flag(LOW_LATENCY) && self.qos_enabled() {
+            let reason = format!(
+                "{LOW_LATENCY} and {QOS} exclude each other; set {QOS} to false, or leave {LOW_LATENCY} out"
+            );
+            return Err(ConfigError::Combination { reason });
+        }
         self.credentials().map(drop)
     }
 

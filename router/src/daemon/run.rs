@@ -12,6 +12,7 @@ use zonda_codec::{Locator, ZenohId};
 
 use super::arguments::DaemonArgs;
 use super::failure::DaemonError;
+use super::settings::without_session;
 use super::signals::Shutdown;
 use crate::node::Node;
 
@@ -64,7 +65,9 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
 /// Tells everything that is wrong with the configuration or has no effect.
 fn check(args: &DaemonArgs) -> ExitCode {
     let examined = args.sources().examine();
-    for line in examined.lines(&args.flags_without_effect(), args.json) {
+    let mut more = args.flags_without_effect();
+    more.extend(without_session(&examined.config));
+    for line in examined.lines(&more, args.json) {
         say(format_args!("{line}"));
     }
     match examined.problems.is_empty() {

@@ -85,6 +85,7 @@ impl DaemonArgs {
     /// One line for each flag that has no effect yet, and for each configuration value of that kind.
     pub fn warnings(&self, config: &Config) -> Vec<String> {
         let mut lines = self.flags_without_effect();
+        lines.extend(without_session(config));
         lines.extend(config.warnings().iter().map(ToString::to_string));
         lines
     }
@@ -114,6 +115,12 @@ impl DaemonArgs {
         }
         lines
     }
+}
+
+/// What is for sessions, and the daemon has none.
+pub(super) fn without_session(config: &Config) -> Option<String> {
+    let text = "`namespace`: has no effect: a daemon publishes and subscribes to nothing";
+    config.is_set("namespace").then(|| text.to_owned())
 }
 
 #[cfg(test)]

@@ -2,40 +2,46 @@
 
 //! What became of the messages for neighbours whose links have ended: nothing that was accepted goes uncounted.
 
-use zonda_transport::outbox::Outbox;
+use zonda_codec::Priority;
+use zonda_transport::outbox::{Outbox, PriorityCounts};
 
 use super::Node;
 
 /// What was sent and what was not on the links of a node that have ended, all together.
-/// `accepted = sent + lost`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndedLinks {
     /// How many links have ended.
     pub links: u64,
-    /// Messages that were taken into their queues, this node's own declarations included.
-    pub accepted: u64,
-    /// Those of them that the operating system's socket had as a whole. Whether the peer has read them all before the
-    /// end, nobody can say here.
-    pub sent: u64,
-    /// Those of them that it did not have when the link ended.
-    pub lost: u64,
-    /// Messages that congestion control dropped because the queue was full.
-    pub dropped: u64,
-    /// Messages that a sender got back: it would not wait, or no longer.
-    pub refused: u64,
+    /// What became of the messages of each priority, the most urgent first. What is `queued` was accepted and is lost: the
+    /// operating system's socket did not have it as a whole when the link ended. What is `sent` it had; whether the peer has
+    /// read all of that before the end, nobody can say here.
+    pub priorities: [PriorityCounts; 8],
+}
+
+impl Default for EndedLinks {
+    fn default() -> Self {
+        Self {
+            links: 0,
+            priorities: Priority::ALL.map(PriorityCounts::none),
+        }
+    }
 }
 
 impl EndedLinks {
+    /// Messages of all priorities that were accepted and are lost.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.priorities.iter().map(|counts| counts.queued).sum()
+    }
+
     /// Adds a link that has ended. Nothing may be accepted by its outbox any more.
     pub(super) fn add(&mut self, outbox: &Outbox) {
         self.links += 1;
-        for counts in outbox.priorities() {
-            self.accepted += counts.accepted;
-            self.sent += counts.sent;
-            self.lost += counts.queued;
-            self.dropped += counts.dropped;
-            self.refused += counts.refused;
+        for counts in outbox.last_priorities() {
+            if let Some(all) = self.priorities.get_mut(counts.priority as usize) {
+                all.add(&counts);
+            }
         }
     }
 }

@@ -29,10 +29,10 @@ use crate::{forwarding::FaceId, hlc::Hlc};
 use super::{
     Delivery, Opened,
     asking::{After, OpenQuestion},
-    publish::call,
+    publish::{call, let_go},
     route::{Hop, Route, RouteCache},
     run::Alike,
-    shared::{Shared, State, log, ntp64_now},
+    shared::{Shared, State, first, log, ntp64_now},
 };
 
 /// The receiving end of one face.
@@ -106,7 +106,7 @@ impl Burst {
 
     /// Lets go of the subscribers. Also needed before a route may be dropped: another could get its address.
     fn close(&mut self) {
-        self.opened.clear();
+        let_go(&mut self.opened);
         self.opened_for = 0;
     }
 
@@ -126,9 +126,10 @@ impl Burst {
 
     /// Does what a change of the state leaves to do; what must be written waits for the end of the burst.
     pub(super) fn follow(&mut self, after: After) {
-        for outbox in after.finish_unwritten() {
-            self.touch(&outbox);
+        for outbox in &after.touched {
+            self.touch(outbox);
         }
+        after.run();
     }
 
     /// Counts messages handed on.
@@ -239,10 +240,16 @@ impl Deliver for Inbound {
             context,
         };
         self.burst.work += route.remote.len() + route.local.len();
-        if !route.remote.is_empty() {
-            message.forward(route, &self.shared, &mut self.burst);
-        }
-        if !route.local.is_empty() {
+        if route.local.is_empty() {
+            if !route.remote.is_empty() {
+                message.forward(route, &self.shared, &mut self.burst);
+            }
+        } else if self.shared.stamps {
+            message.hand_on_stamped(route, &self.shared, &mut self.burst);
+        } else {
+            if !route.remote.is_empty() {
+                message.forward(route, &self.shared, &mut self.burst);
+            }
             let delivery = Delivery {
                 key: &route.key,
                 push,
@@ -265,9 +272,9 @@ impl Deliver for Inbound {
         };
         match (route.remote.is_empty(), route.local.is_empty()) {
             (false, true) => alike.forward(route, run, &mut self.burst),
-            (true, false) => alike.deliver(route, run, &mut self.burst),
+            (true, false) if !self.shared.stamps => alike.deliver(route, run, &mut self.burst),
             (true, true) => run.by_ref().for_each(drop),
-            (false, false) => {}
+            (_, false) => {}
         }
     }
 
@@ -331,6 +338,11 @@ impl Incoming<'_> {
             Stamp::Give(stamp) => Some(stamp),
             Stamp::Refuse => return,
         };
+        self.forward_as(route, stamp, burst);
+    }
+
+    /// The same, with this node's timestamp if it gives one.
+    fn forward_as(&self, route: &Route, stamp: Option<Timestamp>, burst: &mut Burst) {
         let plain = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
         let replaces = stamp.is_some() && body_timestamp(self.push).is_some();
         for hop in &route.remote {
@@ -340,6 +352,28 @@ impl Incoming<'_> {
                 self.forward_whole(hop, stamp, burst);
             }
         }
+    }
+
+    /// Hands the message on to neighbours and to this node's own subscribers, with one timestamp for all of them.
+    #[cold]
+    fn hand_on_stamped(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
+        let stamp = match self.stamp(shared, burst) {
+            Stamp::Keep => None,
+            Stamp::Give(stamp) => Some(stamp),
+            Stamp::Refuse => return,
+        };
+        self.forward_as(route, stamp, burst);
+        let mut push = *self.push;
+        if let (PushBody::Put(put), Some(stamp)) = (&mut push.body, stamp) {
+            put.timestamp = Some(stamp);
+        }
+        let delivery = Delivery {
+            key: &route.key,
+            push: &push,
+            block: self.context.block,
+            reliability: self.context.reliability,
+        };
+        call(burst.open(route), &delivery);
     }
 
     /// Whether this node gives the message a timestamp: only to a PUT, only where there is none or an impossible one.
@@ -464,7 +498,7 @@ impl Handler for Inbound {
             self.wait_for_room(&outbox, priority).await;
         }
         if let Some(question) = self.burst.crowded.take() {
-            question.room().await;
+            first(question.room(), self.outbox_closed()).await;
         }
     }
 
@@ -504,6 +538,17 @@ impl Inbound {
         }
     }
 
+    /// Waits until this connection is over.
+    async fn outbox_closed(&self) {
+        loop {
+            let told = self.outbox.listen_room();
+            if self.outbox.is_closed() {
+                return;
+            }
+            told.await;
+        }
+    }
+
     /// Pauses this source until the neighbour that it overwhelms has room again, or is given up.
     async fn wait_for_room(&self, outbox: &Arc<Outbox>, priority: Priority) {
         let limit = self.shared.config.wait_before_close();
@@ -517,7 +562,7 @@ impl Inbound {
                 tracing::warn!(
                     "a peer took nothing for {limit:?} while messages that must not be dropped wait for it: closing its link"
                 );
-                outbox.abort();
+                outbox.give_up();
                 return;
             }
         }

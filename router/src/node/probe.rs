@@ -60,7 +60,7 @@ impl Node {
             batch_size: established.batch_size,
             is_qos: established.qos,
             sent: Default::default(),
-            priorities: Default::default(),
+            priorities: Vec::new(),
             ignored: Default::default(),
             options: Default::default(),
         };

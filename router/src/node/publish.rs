@@ -14,7 +14,7 @@ use zonda_codec::{
 };
 use zonda_transport::{
     outbox::Refused,
-    protocol::tx::{Outgoing, Tail},
+    protocol::tx::{Outgoing, Pushed, Tail},
 };
 
 use super::{
@@ -99,11 +99,28 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        let pushed = match qos.congestion_control() {
-            CongestionControl::BlockFirst => hop.outbox.push_first(qos.priority(), &message)?,
-            _ => hop.outbox.push(qos.priority(), &message)?,
+        let pushed = match hop.outbox.push(qos.priority(), &message) {
+            Ok(pushed) => pushed,
+            Err(refused) => self.second_chance(hop, refused, &message)?,
         };
         Ok(hop.outbox.settle(pushed, qos.is_express()))
+    }
+
+    /// Under `BlockFirst` one message is queued although the queue is full.
+    #[cold]
+    fn second_chance(
+        &self,
+        hop: &Hop,
+        refused: Refused,
+        message: &Outgoing<'_, Head<'_>>,
+    ) -> Result<Pushed, Refused> {
+        let qos = self.publication.qos;
+        match (refused, qos.congestion_control()) {
+            (Refused::Full, CongestionControl::BlockFirst) => {
+                hop.outbox.push_first(qos.priority(), message)
+            }
+            _ => Err(refused),
+        }
     }
 
     /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
@@ -126,7 +143,7 @@ impl Sending<'_> {
     fn judge(&self, hop: &Hop, refused: Refused, waited: Option<Duration>, verdict: &mut Verdict) {
         match refused {
             Refused::Full => verdict.failed(self.refused(hop, waited)),
-            Refused::TooLong => verdict.failed(PublishError::FieldTooLong),
+            Refused::TooLong => verdict.failed(self.too_long(hop)),
             Refused::Closed => verdict.lost(hop.zid),
         }
     }
@@ -185,6 +202,22 @@ impl Sending<'_> {
                 hop.outbox.count_dropped(priority);
                 PublishError::Dropped { peer }
             }
+        }
+    }
+
+    /// What it means that no batch can hold the message.
+    #[cold]
+    fn too_long(&self, hop: &Hop) -> PublishError {
+        let publication = self.publication;
+        let size =
+            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        match hop.outbox.message_bytes_max() {
+            Some(limit) => PublishError::TooLargeForLink {
+                peer: hop.zid,
+                size,
+                limit,
+            },
+            None => PublishError::FieldTooLong,
         }
     }
 
@@ -347,9 +380,25 @@ impl Shared {
         }
         let timestamp = match publication.timestamp {
             None if self.stamps => Some(self.clock.new_timestamp(ntp64_now())),
+            Some(given) if self.stamps => Some(self.checked_stamp(publication.kind, given)?),
             given => given,
         };
         Ok(body(publication, timestamp))
+    }
+
+    /// The timestamp to publish with for one that the application gave: another one if it is too far in the future, as
+    /// every node that stamps would replace it. Deletions keep theirs.
+    #[cold]
+    fn checked_stamp(&self, kind: SampleKind, given: Timestamp) -> Result<Timestamp, PublishError> {
+        if kind == SampleKind::Delete {
+            return Ok(given);
+        }
+        let now = ntp64_now();
+        match self.clock.update(now, &given) {
+            Ok(()) => Ok(given),
+            Err(error) if self.drops_future => Err(PublishError::TooFarAhead(error)),
+            Err(_) => Ok(self.clock.new_timestamp(now)),
+        }
     }
 
     /// A node that is told to accept more than others do by default may send as much: its neighbours will have been
@@ -391,7 +440,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
         ts_stack: None,
         body,
     };
-    let opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
+    let mut opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
     call(
         &opened,
         &Delivery {
@@ -401,6 +450,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
             reliability: publication.reliability,
         },
     );
+    let_go(&mut opened);
 }
 
 /// Calls every subscriber; one that panics ends neither the others nor the caller.
@@ -413,5 +463,12 @@ pub(super) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
                 delivery.key
             );
         }
+    }
+}
+
+/// Lets go of subscribers. What belongs to a user may be dropped with them; if that panics, it harms nobody else.
+pub(super) fn let_go(subscribers: &mut Vec<Opened>) {
+    if catch_unwind(AssertUnwindSafe(|| subscribers.clear())).is_err() {
+        tracing::error!("what belonged to a subscriber's callback panicked while it was dropped");
     }
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use zonda_codec::KeyExpr;
+use zonda_codec::{EntityGlobalId, KeyExpr};
 
 use crate::forwarding::Counterpart;
 
@@ -37,11 +37,15 @@ const RECENT_MAX: usize = 8;
 /// A publisher's route at a thread's hand. Boxed, so that taking it and putting it back moves one word.
 struct Recent {
     serial: u64,
-    route: Arc<Route>,
-    /// Where this thread counts.
-    tally: Arc<Tally>,
+    way: Way,
     /// The heads of its plain messages, once there was one.
     heads: Option<Heads>,
+}
+
+/// Where a publisher's messages go, and where a thread counts them.
+pub(super) struct Way {
+    pub(super) route: Arc<Route>,
+    pub(super) tally: Arc<Tally>,
 }
 
 /// Numbers the publishers of a process.
@@ -102,12 +106,12 @@ impl PublisherFace {
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
         let recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
-        let result = self.shared.dispatch(&recent.route, publication, wait);
+        let result = self.shared.dispatch(&recent.way.route, publication, wait);
         let bytes = publication.payload.as_slice().len();
         match result {
-            Ok(Outcome::Sent) => recent.tally.count(Passed::Sent, bytes),
-            Ok(Outcome::Queued) => recent.tally.count(Passed::Queued, bytes),
-            _ => self.tallies.count(bytes, &result),
+            Ok(Outcome::Sent) => recent.way.tally.count(Passed::Sent, bytes),
+            Ok(Outcome::Queued) => recent.way.tally.count(Passed::Queued, bytes),
+            _ => recent.way.tally.count_other(bytes, &result),
         }
         self.keep_at_hand(recent);
         result
@@ -123,18 +127,13 @@ impl PublisherFace {
             Some(recent) if recent.heads.is_some() => recent,
             recent => self.prepare(recent, plain),
         };
+        let way = &recent.way;
         let result = match &recent.heads {
-            Some(heads) if heads.fit(&recent.route, plain) => {
-                self.shared
-                    .dispatch_plain((&recent.route, heads), plain, wait)
+            Some(heads) if heads.fit(&way.route, plain) => {
+                self.shared.dispatch_plain(way, heads, plain, wait)
             }
-            _ => self.shared.dispatch_unusual(&recent.route, plain, wait),
+            _ => self.shared.dispatch_unusual(way, plain, wait),
         };
-        let bytes = plain.payload.as_slice().len();
-        match &result.unusual {
-            None => recent.tally.count(result.passed, bytes),
-            Some(unusual) => self.tallies.count(bytes, unusual),
-        }
         self.keep_at_hand(recent);
         result
     }
@@ -144,8 +143,8 @@ impl PublisherFace {
     fn prepare(&self, recent: Option<Box<Recent>>, plain: &Plain<'_>) -> Box<Recent> {
         let mut recent = recent.unwrap_or_else(|| self.renewed_recent());
         // A route with local subscribers is not kept, so nothing is prepared for it.
-        recent.heads =
-            (recent.route.local.is_empty()).then(|| Heads::new(&self.shared, &recent.route, plain));
+        recent.heads = (recent.way.route.local.is_empty())
+            .then(|| Heads::new(&self.shared, &recent.way.route, plain));
         recent
     }
 
@@ -153,8 +152,10 @@ impl PublisherFace {
     fn renewed_recent(&self) -> Box<Recent> {
         Box::new(Recent {
             serial: self.serial,
-            route: self.renewed(),
-            tally: self.tallies.take(),
+            way: Way {
+                route: self.renewed(),
+                tally: self.tallies.take(),
+            },
             heads: None,
         })
     }
@@ -167,7 +168,7 @@ impl PublisherFace {
             .ok()
             .flatten()?;
         let holds =
-            recent.serial == self.serial && recent.route.generation == self.shared.generation();
+            recent.serial == self.serial && recent.way.route.generation == self.shared.generation();
         holds.then_some(recent)
     }
 
@@ -175,7 +176,7 @@ impl PublisherFace {
     /// outlive them because a thread once published.
     #[inline(always)]
     fn keep_at_hand(&self, recent: Box<Recent>) {
-        if recent.route.local.is_empty() {
+        if recent.way.route.local.is_empty() {
             // A thread that is ending keeps nothing any more.
             let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
         }
@@ -221,6 +222,15 @@ impl PublisherFace {
     #[must_use]
     pub fn counters(&self) -> PublisherCounts {
         self.tallies.counts()
+    }
+
+    /// Its id among all entities.
+    #[must_use]
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.shared.zid,
+            eid: self.id,
+        }
     }
 
     /// Whether any subscriber is known that a message would reach.

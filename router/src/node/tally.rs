@@ -46,6 +46,24 @@ impl PublisherCounts {
         let decided = decided + self.timed_out + self.link_lost + self.invalid;
         self.offered.saturating_sub(decided)
     }
+
+    fn offer(&mut self, bytes: usize) {
+        self.offered += 1;
+        self.bytes += bytes as u64;
+    }
+
+    fn decide(&mut self, result: &Result<Outcome, PublishError>) {
+        let counter = match result {
+            Ok(Outcome::Sent) => &mut self.sent,
+            Ok(Outcome::Queued) => &mut self.queued,
+            Ok(Outcome::Dropped { .. }) | Err(PublishError::Dropped { .. }) => &mut self.dropped,
+            Ok(Outcome::LinkLost { .. }) => &mut self.link_lost,
+            Err(PublishError::WouldBlock { .. }) => &mut self.would_block,
+            Err(PublishError::Timeout { .. }) => &mut self.timed_out,
+            Err(_) => &mut self.invalid,
+        };
+        *counter += 1;
+    }
 }
 
 /// The usual course, counted by one thread at a time.
@@ -54,6 +72,7 @@ pub(super) struct Tally {
     /// By [`Passed`].
     passed: [AtomicU64; 2],
     bytes: AtomicU64,
+    others: Arc<Mutex<PublisherCounts>>,
 }
 
 impl Tally {
@@ -66,6 +85,14 @@ impl Tally {
         add(&self.passed[passed as usize], 1);
         add(&self.bytes, bytes as u64);
     }
+
+    /// Counts a message of `bytes` and what became of it.
+    #[cold]
+    pub(super) fn count_other(&self, bytes: usize, result: &Result<Outcome, PublishError>) {
+        let mut counts = self.others.lock();
+        counts.offer(bytes);
+        counts.decide(result);
+    }
 }
 
 /// All that a publisher counts.
@@ -74,7 +101,7 @@ pub(super) struct Tallies {
     /// Those of threads, of which some may have ended or lost interest.
     own: Mutex<Vec<Arc<Tally>>>,
     /// What was not counted by a thread for itself.
-    others: Mutex<PublisherCounts>,
+    others: Arc<Mutex<PublisherCounts>>,
 }
 
 impl Tallies {
@@ -88,38 +115,22 @@ impl Tallies {
         if let Some(tally) = unused.and_then(|index| own.get(index)) {
             return Arc::clone(tally);
         }
-        let tally = Arc::<Tally>::default();
+        let tally = Arc::new(Tally {
+            others: Arc::clone(&self.others),
+            ..Tally::default()
+        });
         own.push(Arc::clone(&tally));
         tally
     }
 
     /// Counts that a message of `bytes` is offered, whose outcome is counted later.
     pub(super) fn offer(&self, bytes: usize) {
-        let mut counts = self.others.lock();
-        counts.offered += 1;
-        counts.bytes += bytes as u64;
+        self.others.lock().offer(bytes);
     }
 
     /// Counts what became of a message that was offered.
     pub(super) fn decide(&self, result: &Result<Outcome, PublishError>) {
-        let counts = &mut *self.others.lock();
-        let counter = match result {
-            Ok(Outcome::Sent) => &mut counts.sent,
-            Ok(Outcome::Queued) => &mut counts.queued,
-            Ok(Outcome::Dropped { .. }) | Err(PublishError::Dropped { .. }) => &mut counts.dropped,
-            Ok(Outcome::LinkLost { .. }) => &mut counts.link_lost,
-            Err(PublishError::WouldBlock { .. }) => &mut counts.would_block,
-            Err(PublishError::Timeout { .. }) => &mut counts.timed_out,
-            Err(_) => &mut counts.invalid,
-        };
-        *counter += 1;
-    }
-
-    /// Counts a message of `bytes` and what became of it.
-    #[cold]
-    pub(super) fn count(&self, bytes: usize, result: &Result<Outcome, PublishError>) {
-        self.offer(bytes);
-        self.decide(result);
+        self.others.lock().decide(result);
     }
 
     pub(super) fn counts(&self) -> PublisherCounts {
@@ -152,7 +163,7 @@ mod tests {
         tallies.take().count(Passed::Sent, 5);
         assert_eq!(tallies.own.lock().len(), 2);
         tallies.offer(6);
-        tallies.count(7, &Err(PublishError::Closed));
+        second.count_other(7, &Err(PublishError::Closed));
         let counts = tallies.counts();
         assert_eq!((counts.sent, counts.queued, counts.invalid), (2, 1, 1));
         assert_eq!((counts.offered, counts.bytes), (5, 25));

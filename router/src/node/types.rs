@@ -17,6 +17,7 @@ use zonda_transport::{
 };
 
 use crate::forwarding::{FaceCounters, KeyOverLimit};
+use crate::hlc::TooFarAhead;
 
 /// What a publication does to the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -147,6 +148,19 @@ pub enum PublishError {
         /// The limit in bytes (`transport/link/rx/max_message_size`).
         limit: usize,
     },
+    /// The link to this peer has agreed on single messages without fragments (`transport/unicast/lowlatency`): nothing was
+    /// queued for it.
+    #[error(
+        "a message of {size} bytes does not fit the {limit} bytes that the lowlatency link to peer {peer} carries: publish less at once, or leave transport/unicast/lowlatency out"
+    )]
+    TooLargeForLink {
+        /// The peer.
+        peer: ZenohId,
+        /// Payload and attachment in bytes.
+        size: usize,
+        /// The most that an encoded message may have, in bytes.
+        limit: usize,
+    },
     /// The schema of the encoding is longer than the protocol can say.
     #[error("an encoding schema of {len} bytes exceeds the limit of 255 bytes")]
     SchemaTooLong {
@@ -162,6 +176,9 @@ pub enum PublishError {
     /// The key is more complex than a node accepts.
     #[error(transparent)]
     KeyOverLimit(#[from] KeyOverLimit),
+    /// The timestamp is too far in the future, and `timestamping/drop_future_timestamp` is set.
+    #[error("{0}, and timestamping/drop_future_timestamp is set")]
+    TooFarAhead(TooFarAhead),
     /// The node is closed.
     #[error("the session is closed")]
     Closed,

@@ -3,6 +3,8 @@
 //! Random histories of declarations, interests, connections and cuts, for each role: after every step the
 //! routes and what every neighbour believes are those of a model that knows only lists.
 
+mod questions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use zonda_codec::key_expr::intersects;
@@ -12,6 +14,8 @@ use zonda_codec::{
 use zonda_router::forwarding::{Counterpart, FaceId, Limits, Relation};
 
 use crate::bench::{Bench, encoded, key_expr, options};
+use questions::Asks;
+
 use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
 use crate::session::{Listeners, token_asks};
 
@@ -87,6 +91,7 @@ fn run(role: WhatAmI) {
             history.deliver();
             history.hear();
             history.check();
+            history.check_questions();
         }
     }
 }
@@ -100,6 +105,7 @@ struct History {
     next_question: u32,
     sweeps_at_once: bool,
     listeners: Listeners,
+    asks: Asks,
     now: String,
 }
 
@@ -118,6 +124,7 @@ impl History {
                 local: bench.local,
                 publishers: BTreeMap::new(),
                 listened: Vec::new(),
+                queriers: BTreeMap::new(),
             },
             bench,
             random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ role.code() as u64),
@@ -125,6 +132,7 @@ impl History {
             next_question: 1000,
             sweeps_at_once: true,
             listeners: Listeners::default(),
+            asks: Asks::default(),
             now: String::new(),
         }
     }
@@ -135,7 +143,8 @@ impl History {
             return self.connect();
         }
         let face = self.random.of(&remotes);
-        match self.random.below(34) {
+        let kinds = if self.sweeps_at_once { 44 } else { 34 };
+        match self.random.below(kinds) {
             0 => self.cut(face),
             1..=3 => self.local_subscriber(),
             4..=5 => self.local_publisher(),
@@ -150,6 +159,8 @@ impl History {
             27..=28 => self.matching_listener(),
             29 => self.local_question(),
             30 => self.answer_local(face),
+            34..=42 => self.question_step(face),
+            43 => self.local_querier(),
             _ => self.finish(face),
         }
     }
@@ -170,9 +181,9 @@ impl History {
             ],
         };
         let role = self.random.of(roles);
-        let face = self
-            .bench
-            .connect(0xb0 + self.random.next() as u128 % 1000, role);
+        let number = 0xb0 + self.random.next() as u128 % 1000;
+        let face = self.bench.connect(number, role);
+        self.after_connect(face, number);
         let relation = self.bench.table.relation(face).expect("it is connected");
         let mut new = Face::new(relation, role);
         if relation == Relation::PeerToPeer {
@@ -185,6 +196,7 @@ impl History {
 
     fn cut(&mut self, face: FaceId) -> String {
         self.deliver();
+        self.before_cut(face);
         match self.sweeps_at_once {
             true => self.bench.cut(face),
             false => self.bench.lose(face),

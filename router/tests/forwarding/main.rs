@@ -9,5 +9,6 @@ mod histories;
 mod interests;
 mod liveliness;
 mod model;
+mod questions;
 mod routes;
 mod session;

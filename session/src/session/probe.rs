@@ -19,6 +19,7 @@ impl Session {
             listeners: Listeners::new(node.clone()),
             node,
             publish_limit: Duration::from_secs(5),
+            namespace: None,
             subscribers: Arc::default(),
         }))
     }

@@ -81,6 +81,17 @@ impl PriorityCounts {
             refused: 0,
         }
     }
+
+    /// Adds those of another connection.
+    pub fn add(&mut self, other: &PriorityCounts) {
+        self.accepted += other.accepted;
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.queued += other.queued;
+        self.queued_bytes += other.queued_bytes;
+        self.dropped += other.dropped;
+        self.refused += other.refused;
+    }
 }
 
 /// What is counted of a priority outside of its lane's lock.
@@ -126,6 +137,14 @@ impl Outbox {
             }
         });
         counts.collect()
+    }
+
+    /// The same of a closed connection, once a write that is under way on a sender's thread has ended. Nothing changes
+    /// any more.
+    #[must_use]
+    pub fn last_priorities(&self) -> Vec<PriorityCounts> {
+        drop(self.exit.lock());
+        self.priorities()
     }
 
     /// Counts a message that congestion control dropped.

@@ -14,7 +14,7 @@ use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
 use zonda_runtime::{LinkWrite, Runtime};
 
-use crate::driver::Ended;
+use crate::{driver::Ended, protocol::compression::Packer};
 
 use super::{
     MOMENT, Outbox, signal,
@@ -112,15 +112,39 @@ impl DirectSocket {
 pub(super) struct Exit {
     direct: Option<DirectSocket>,
     transmit: Transmit,
+    buffers: Buffers,
+}
+
+/// What batches are made of, or made smaller with, on their way out.
+#[derive(Debug)]
+struct Buffers {
+    /// To be used again.
     free: Vec<Box<[u8]>>,
+    /// Where batches may be compressed.
+    packer: Option<Box<Packer>>,
 }
 
 impl Exit {
-    pub(super) fn new(direct: Option<DirectSocket>) -> Self {
+    pub(super) fn new(direct: Option<DirectSocket>, packer: Option<Box<Packer>>) -> Self {
         Self {
             direct,
             transmit: Transmit::default(),
-            free: Vec::with_capacity(FREE_MAX),
+            buffers: Buffers {
+                free: Vec::with_capacity(FREE_MAX),
+                packer,
+            },
+        }
+    }
+}
+
+impl Buffers {
+    /// Compresses the batches from the `first` on, which have just come, if the link does that.
+    #[inline]
+    fn pack(&mut self, (transmit, first): (&mut Transmit, usize), buffer_bytes: usize) {
+        if let Some(packer) = &mut self.packer {
+            transmit.pack(first, |batch| {
+                packer.pack(batch, &mut self.free, buffer_bytes)
+            });
         }
     }
 }
@@ -133,10 +157,10 @@ impl Outbox {
         let Exit {
             direct,
             transmit,
-            free,
+            buffers,
         } = exit;
         match direct {
-            Some(direct) => self.write_by(transmit, free, |transmit| direct.send(transmit)),
+            Some(direct) => self.write_by(transmit, buffers, |transmit| direct.send(transmit)),
             None => false,
         }
     }
@@ -145,18 +169,22 @@ impl Outbox {
     fn write_by(
         &self,
         transmit: &mut Transmit,
-        free: &mut Vec<Box<[u8]>>,
+        buffers: &mut Buffers,
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
     ) -> bool {
         loop {
-            let all = self.gather(transmit, free);
+            // Nothing is written behind the end, so that what was lost by it can be counted.
+            if self.is_closed() {
+                return false;
+            }
+            let all = self.gather(transmit, buffers);
             if transmit.is_empty() {
                 return true;
             }
             match send(transmit) {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
-                    transmit.advance(count, free, FREE_MAX, &self.tallies);
+                    transmit.advance(count, &mut buffers.free, FREE_MAX, &self.tallies);
                     match transmit.is_empty() {
                         true if all => return true,
                         true => continue,
@@ -182,7 +210,14 @@ impl Outbox {
 
     /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes. False if there
     /// may be more than go into this write.
-    fn gather(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
+    fn gather(&self, transmit: &mut Transmit, buffers: &mut Buffers) -> bool {
+        let first = transmit.len();
+        let all = self.collect(transmit, &mut buffers.free);
+        buffers.pack((transmit, first), self.batch_bytes);
+        all
+    }
+
+    fn collect(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
         while !transmit.is_full() {
             let ready = self.ready.load(Ordering::SeqCst);
             let index = ready.trailing_zeros() as usize;
@@ -199,7 +234,7 @@ impl Outbox {
             };
             while !transmit.is_full() {
                 let Some(batch) = lane.pop(free) else { break };
-                transmit.push(index, batch);
+                transmit.push(batch);
             }
             if lane.is_empty() {
                 self.ready.fetch_and(!(1 << index), Ordering::SeqCst);
@@ -215,13 +250,17 @@ impl Outbox {
 
     /// The socket is full: what it has seen no byte of goes back to the front of its lane, so that a more urgent message that
     /// comes before there is room again waits for one batch at most.
+    #[cold]
+    #[inline(never)]
     fn put_back(&self, transmit: &mut Transmit) {
         let mut next = transmit.take_unwritten();
-        while let Some((index, batch)) = next {
+        while let Some(batch) = next {
+            let priority = batch.priority();
+            let index = self.lane_index(priority);
             let mut lane = self.lanes[index].lock();
             lane.put_back(batch);
             next = transmit.take_unwritten();
-            while let Some((_, batch)) = next.take_if(|(other, _)| *other == index) {
+            while let Some(batch) = next.take_if(|batch| batch.priority() == priority) {
                 lane.put_back(batch);
                 next = transmit.take_unwritten();
             }
@@ -343,7 +382,7 @@ impl Outbox {
             result?;
             self.count_write(bytes, &self.counters.writes_driver);
             let mut exit = self.exit.lock();
-            transmit.advance(bytes, &mut exit.free, FREE_MAX, &self.tallies);
+            transmit.advance(bytes, &mut exit.buffers.free, FREE_MAX, &self.tallies);
             exit.transmit = transmit;
             if !self.demand.load(Ordering::SeqCst) {
                 self.busy.store(false, Ordering::SeqCst);
@@ -361,7 +400,10 @@ impl Outbox {
         let exit = &mut *exit;
         self.busy.store(true, Ordering::SeqCst);
         self.demand.store(false, Ordering::SeqCst);
-        self.gather(&mut exit.transmit, &mut exit.free);
+        let Exit {
+            transmit, buffers, ..
+        } = &mut *exit;
+        self.gather(transmit, buffers);
         if exit.transmit.is_empty() {
             self.busy.store(false, Ordering::SeqCst);
             return None;
@@ -372,7 +414,10 @@ impl Outbox {
     /// Queues a keep-alive, ahead of all data. Nothing was sent for a while: the memory for more is given back.
     pub(crate) fn push_keep_alive(&self) {
         if let Some(mut exit) = self.exit.try_lock() {
-            exit.free.clear();
+            exit.buffers.free.clear();
+            if let Some(packer) = &mut exit.buffers.packer {
+                packer.trim();
+            }
         }
         for lane in &self.lanes {
             lane.lock().trim();

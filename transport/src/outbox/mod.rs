@@ -36,6 +36,8 @@ use zonda_codec::{Encode, Priority};
 use crate::{
     driver::Ended,
     protocol::{
+        compression::Packer,
+        options::Framing,
         parameters::Established,
         tx::{Lane, LaneConfig, Outgoing, Pushed},
     },
@@ -103,6 +105,8 @@ pub struct Outbox {
     ready: AtomicU8,
     exit: Mutex<Exit>,
     has_direct: bool,
+    /// Bytes of a whole batch's buffer.
+    batch_bytes: usize,
     /// The socket is full, or the driver has the batches: nobody else writes. Changed only with the exit locked; who only
     /// wants to know need not wait for a writer.
     busy: AtomicBool,
@@ -153,9 +157,12 @@ impl Outbox {
         queue_bytes_max: &dyn Fn(Priority) -> usize,
         direct: Option<DirectSocket>,
     ) -> Self {
-        let batch_size = direct.as_ref().map_or(established.batch_size, |direct| {
-            direct.batch_size(established.batch_size)
-        });
+        let (max, framing) = (established.batch_size, established.options.framing());
+        let batch_size = match &direct {
+            Some(direct) if !framing.is_bare() => direct.batch_size(max),
+            // a bare message may be as long as a batch: there are no fragments
+            _ => max,
+        };
         let lane = |priority| {
             Mutex::new(Lane::new(LaneConfig {
                 priority,
@@ -163,6 +170,7 @@ impl Outbox {
                 sn_mask: established.sn_mask,
                 initial_sn: established.initial_sn_tx,
                 queue_bytes_max: queue_bytes_max(priority),
+                framing,
             }))
         };
         let lanes: Box<[_]> = if established.qos {
@@ -173,13 +181,18 @@ impl Outbox {
         } else {
             Box::from([lane(Priority::Data)])
         };
+        let packer = match framing {
+            Framing::Compressed => Packer::new(),
+            Framing::Plain | Framing::Bare => None,
+        };
         Self {
             tallies: lanes.iter().map(|_| Tally::default()).collect(),
             lanes,
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
             busy: AtomicBool::new(false),
-            exit: Mutex::new(Exit::new(direct)),
+            exit: Mutex::new(Exit::new(direct, packer)),
+            batch_bytes: batch_size.into(),
             demand: AtomicBool::new(false),
             pace: Pace::default(),
             sealed_since_tick: AtomicBool::new(false),
@@ -275,14 +288,15 @@ impl Outbox {
         if self.closed.load(Ordering::Relaxed) {
             return Err(Refused::Closed);
         }
-        let queued = match (lane.has_room(), lane.has_guest()) {
-            (true, _) => lane.push(message),
-            (false, false) => lane.push_guest(message),
-            (false, true) => {
+        if !lane.has_room() {
+            if lane.has_guest() {
                 drop(lane);
                 return Err(self.refuse_full());
             }
-        };
+            lane.begin_guest();
+        }
+        let queued = lane.push(message);
+        lane.end_guest();
         match queued {
             Ok(pushed) => {
                 self.mark_ready(index);
@@ -334,6 +348,12 @@ impl Outbox {
         true
     }
 
+    /// Most bytes of an encoded message on this link; `None` where longer ones go out in fragments.
+    #[must_use]
+    pub fn message_bytes_max(&self) -> Option<usize> {
+        self.lanes[0].lock().message_bytes_max()
+    }
+
     /// True while the lane of this priority takes messages without going over its limit.
     #[must_use]
     pub fn has_room(&self, priority: Priority) -> bool {
@@ -360,9 +380,9 @@ impl Outbox {
         self.signals.raise(signal::ABORT);
     }
 
-    /// Ends the connection to a peer that is too far behind.
+    /// Ends the connection to a peer that is too far behind, without another word to it. What is queued is lost.
     #[cold]
-    fn give_up(&self) {
+    pub fn give_up(&self) {
         self.end(Ended::TooSlow);
         self.signals.raise(signal::ABORT);
     }
@@ -418,11 +438,7 @@ impl Outbox {
 
     #[inline]
     fn lane_index(&self, priority: Priority) -> usize {
-        if self.lanes.len() == 1 {
-            0
-        } else {
-            priority as usize
-        }
+        lane_index(self.lanes.len(), priority)
     }
 
     #[inline]
@@ -469,5 +485,14 @@ impl Outbox {
 
     fn now_ns(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Which of so many lanes is that of a priority: there is one for all where the peer knows no priorities.
+#[inline]
+fn lane_index(lanes: usize, priority: Priority) -> usize {
+    match lanes {
+        1 => 0,
+        _ => priority as usize,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use zonda_codec::{Encode, EncodeError, Priority};
+use zonda_codec::{Encode, Priority};
 
 use crate::{
     protocol::tx::{Lane, Outgoing, Pushed},
@@ -55,44 +55,31 @@ impl Queue<'_> {
     /// the connection is closed or was given up.
     #[inline(always)]
     pub fn push<E: Encode>(&mut self, message: &Outgoing<'_, E>) -> bool {
-        if !self.lane.has_room() {
-            return self.squeeze(message);
+        if !self.lane.has_room() && !self.squeeze() {
+            return !self.overrun;
         }
-        let pushed = self.lane.push(message);
-        self.note(pushed);
-        true
-    }
-
-    #[inline(always)]
-    fn note(&mut self, pushed: Result<Pushed, EncodeError>) {
-        match pushed {
+        match self.lane.push(message) {
             Ok(pushed) => {
                 self.queued += 1;
                 self.sealed |= pushed == Pushed::Sealed;
             }
             Err(_) => self.too_long += 1,
         }
+        true
     }
 
-    /// One more message although the lane is full.
+    /// Whether one more message is queued although the lane is full.
     #[cold]
-    fn squeeze<E: Encode>(&mut self, message: &Outgoing<'_, E>) -> bool {
-        let pushed = match self.overflow {
-            Overflow::KeepFirst if !self.lane.has_guest() => self.lane.push_guest(message),
+    fn squeeze(&mut self) -> bool {
+        match self.overflow {
+            Overflow::KeepFirst if !self.lane.has_guest() => self.lane.begin_guest(),
             Overflow::KeepFirst | Overflow::Drop => {
                 self.dropped += 1;
-                return true;
+                return false;
             }
-            Overflow::Keep => {
-                self.overrun = self.lane.queued_bytes_small() > self.overrun_bytes;
-                if self.overrun {
-                    return false;
-                }
-                self.lane.push(message)
-            }
-        };
-        self.note(pushed);
-        true
+            Overflow::Keep => self.overrun = self.lane.queued_bytes_small() > self.overrun_bytes,
+        }
+        !self.overrun
     }
 }
 
@@ -124,6 +111,10 @@ impl Outbox {
             overrun: false,
         };
         fill(&mut queue);
+        if overflow == Overflow::KeepFirst {
+            // Whatever came after it in this run was dropped.
+            queue.lane.end_guest();
+        }
         if queue.queued > 0 {
             self.mark_ready(index);
         }

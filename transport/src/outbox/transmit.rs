@@ -7,7 +7,7 @@ use zonda_runtime::Segments;
 
 use crate::protocol::tx::Batch;
 
-use super::counts::Tally;
+use super::{counts::Tally, lane_index};
 
 /// Most slices of one vectored write; two for each batch.
 pub(super) const SLICES_MAX: usize = 64;
@@ -21,22 +21,29 @@ const BYTES_MAX: usize = 256 * 1024;
 /// A few batches in the order in which they leave, the first of them perhaps partly written.
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
-    batches: VecDeque<Leaving>,
+    batches: VecDeque<Batch>,
     bytes: usize,
     /// Bytes of the first batch that the socket has taken already.
     written: usize,
 }
 
-/// A batch and the number of the lane that it comes from.
-#[derive(Debug)]
-struct Leaving {
-    lane: usize,
-    batch: Batch,
-}
-
 impl Transmit {
     pub(crate) fn is_empty(&self) -> bool {
         self.batches.is_empty()
+    }
+
+    /// How many batches there are.
+    pub(crate) fn len(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Has each batch from the `first` on changed by `pack`. None of them is partly written.
+    pub(crate) fn pack(&mut self, first: usize, mut pack: impl FnMut(&mut Batch)) {
+        for batch in self.batches.iter_mut().skip(first) {
+            self.bytes -= batch.wire_len();
+            pack(batch);
+            self.bytes += batch.wire_len();
+        }
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -53,19 +60,19 @@ impl Transmit {
         self.batches.len()
     }
 
-    pub(crate) fn push(&mut self, lane: usize, batch: Batch) {
+    pub(crate) fn push(&mut self, batch: Batch) {
         self.bytes += batch.wire_len();
-        self.batches.push_back(Leaving { lane, batch });
+        self.batches.push_back(batch);
     }
 
-    /// Takes the last batch and the number of its lane, if the socket has seen no byte of it.
-    pub(super) fn take_unwritten(&mut self) -> Option<(usize, Batch)> {
+    /// Takes the last batch, if the socket has seen no byte of it.
+    pub(super) fn take_unwritten(&mut self) -> Option<Batch> {
         if self.batches.len() == 1 && self.written > 0 {
             return None;
         }
-        let Leaving { lane, batch } = self.batches.pop_back()?;
+        let batch = self.batches.pop_back()?;
         self.bytes -= batch.wire_len();
-        Some((lane, batch))
+        Some(batch)
     }
 
     /// The socket took `count` more bytes: drops the batches that are out, keeping their buffers in `free`, and notes in
@@ -77,8 +84,8 @@ impl Transmit {
         free_max: usize,
         tallies: &[Tally],
     ) {
-        while let Some(Leaving { lane, batch }) = self.batches.front() {
-            let left = batch.wire_len() - self.written;
+        while let Some(first) = self.batches.front() {
+            let left = first.wire_len() - self.written;
             if count < left {
                 self.written += count;
                 self.bytes -= count;
@@ -87,10 +94,11 @@ impl Transmit {
             count -= left;
             self.bytes -= left;
             self.written = 0;
-            if let Some(tally) = tallies.get(*lane) {
-                tally.departed(batch);
+            let lane = lane_index(tallies.len(), first.priority());
+            if let Some(tally) = tallies.get(lane) {
+                tally.departed(first);
             }
-            if let Some(Leaving { batch, .. }) = self.batches.pop_front() {
+            if let Some(batch) = self.batches.pop_front() {
                 let buffer = batch.into_buffer();
                 if free.len() < free_max && buffer.len() > BUFFER_BYTES_MIN {
                     free.push(buffer);
@@ -111,9 +119,7 @@ impl Transmit {
     /// The unwritten bytes if they are one piece.
     pub(crate) fn single(&self) -> Option<&[u8]> {
         match (self.batches.len(), self.batches.front()) {
-            (1, Some(Leaving { batch, .. })) if batch.tail().is_none() => {
-                batch.head().get(self.written..)
-            }
+            (1, Some(batch)) if batch.tail().is_none() => batch.head().get(self.written..),
             _ => None,
         }
     }
@@ -128,7 +134,7 @@ impl Segments for Transmit {
     }
 
     fn segment(&self, index: usize) -> &[u8] {
-        let Some(Leaving { batch, .. }) = self.batches.get(index / 2) else {
+        let Some(batch) = self.batches.get(index / 2) else {
             return &[];
         };
         let skip = if index < 2 { self.written } else { 0 };

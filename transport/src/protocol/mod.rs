@@ -9,6 +9,7 @@
 //! three in one hand.
 
 pub mod auth;
+pub mod compression;
 pub mod connection;
 pub mod handshake;
 pub mod options;

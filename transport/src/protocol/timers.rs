@@ -22,6 +22,8 @@ pub struct Timers {
     last_received: Instant,
     /// The peer's lease seemed over, but nobody looked in time: it is over then.
     reprieve: Option<Instant>,
+    /// Keep-alives are due whatever else is sent.
+    is_steady: bool,
 }
 
 impl Timers {
@@ -42,7 +44,14 @@ impl Timers {
             last_sent: now,
             last_received: now,
             reprieve: None,
+            is_steady: false,
         }
+    }
+
+    /// Makes keep-alives due at each interval, whatever else is sent: what links of bare messages do.
+    #[must_use]
+    pub fn steady(self, is_steady: bool) -> Self {
+        Timers { is_steady, ..self }
     }
 
     /// Bytes came from the peer: whatever they are, they refresh its lease.
@@ -57,7 +66,9 @@ impl Timers {
     /// A batch went out: no keep-alive is due for another interval.
     #[inline]
     pub fn on_sent(&mut self, now: Instant) {
-        self.last_sent = now;
+        if !self.is_steady {
+            self.last_sent = now;
+        }
     }
 
     /// When to call [`handle_timeout`](Timers::handle_timeout) at the latest.

@@ -72,19 +72,21 @@ fn push(outbox: &Outbox, (priority, reliability): Channel, payload: &ZSlice) {
 /// Writes to a socket that takes `room` bytes. True if it took everything.
 fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
     let mut exit = outbox.exit.lock();
-    let Exit { transmit, free, .. } = &mut *exit;
-    let done = outbox.write_by(transmit, free, |transmit| {
-        let bytes: Vec<u8> = (0..transmit.count())
-            .flat_map(|index| transmit.segment(index))
-            .copied()
-            .take(room)
-            .collect();
-        if bytes.is_empty() {
-            return Err(io::ErrorKind::WouldBlock.into());
+    let Exit {
+        transmit, buffers, ..
+    } = &mut *exit;
+    let done = outbox.write_by(transmit, buffers, |transmit| {
+        let before = wire.len();
+        for index in 0..transmit.count() {
+            let segment = transmit.segment(index);
+            let taken = segment.len().min(room);
+            wire.extend_from_slice(&segment[..taken]);
+            room -= taken;
         }
-        room -= bytes.len();
-        wire.extend_from_slice(&bytes);
-        Ok(bytes.len())
+        match wire.len() - before {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            count => Ok(count),
+        }
     });
     let kept = transmit.bytes();
     assert!(
@@ -213,6 +215,53 @@ fn a_keep_alive_and_the_close_keep_their_places() {
     let lengths: Vec<usize> = batches(&wire).iter().map(|batch| batch.len()).collect();
     let short: Vec<usize> = (0..lengths.len()).filter(|at| lengths[*at] < 10).collect();
     assert_eq!(short, [2, lengths.len() - 1], "{lengths:?}");
+}
+
+/// Around every limit: what finds room is queued with all its pieces, what does not leaves no trace.
+#[test]
+fn a_message_is_admitted_as_a_whole_or_not_at_all() {
+    let around = |limit: usize| [limit - 1, limit, limit + 1];
+    let limits = [16 * 1024, BATCH_BYTES, 2 * BATCH_BYTES, QUEUE_BYTES_MAX];
+    let sizes = limits.into_iter().flat_map(around).chain([8, 10 << 20]);
+    let mut seen = [0, 0];
+    for size in sizes {
+        for short in [0, 30, 60] {
+            let outbox = outbox();
+            let mut wire = Vec::new();
+            for number in 0..15 {
+                push(&outbox, DATA, &numbered(number, BATCH_BYTES - 20));
+            }
+            let fill = QUEUE_BYTES_MAX - outbox.queued_bytes() - short;
+            push(&outbox, DATA, &numbered(16, fill));
+            outbox.lanes[Priority::Data as usize]
+                .lock()
+                .push_bare(&TransportMessage::KeepAlive);
+            let before = outbox.queued_bytes();
+            let payload = numbered(17, size);
+            let message = Outgoing {
+                reliability: Reliability::Reliable,
+                head: &Head(payload.len()),
+                payload: Tail::Shared(&payload),
+            };
+            let has_room = before < QUEUE_BYTES_MAX;
+            match outbox.push(Priority::Data, &message) {
+                Ok(_) => assert!(has_room && outbox.queued_bytes() > before + size),
+                Err(refused) => {
+                    assert_eq!((refused, has_room), (Refused::Full, false));
+                    assert_eq!(outbox.queued_bytes(), before);
+                }
+            }
+            assert!(write(&outbox, &mut wire, usize::MAX));
+            let last = heard(&wire).messages.last().map(|m| (m.1, m.2));
+            let expected = match has_room {
+                true => (17, size),
+                false => (16, fill),
+            };
+            seen[usize::from(has_room)] += 1;
+            assert_eq!(last, Some(expected), "{size} behind {before}");
+        }
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }
 
 /// The first message that finds no room waits beyond the limit; the next may once that one is out.

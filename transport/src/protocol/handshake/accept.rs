@@ -157,12 +157,16 @@ impl Acceptor {
             });
         }
         let range = check_priorities(&syn.ext)?.filter(|_| self.local.qos);
+        let options = &self.local.options;
+        let qos = self.local.qos && (syn.ext.qos || range.is_some());
         let agreement = Agreement {
             zid: syn.zid,
             whatami: syn.whatami,
             resolution: syn.resolution.min(self.local.resolution),
             batch_size,
-            qos: self.local.qos && (syn.ext.qos || range.is_some()),
+            qos,
+            low_latency: options.low_latency && !self.local.qos && syn.ext.low_latency && !qos,
+            compression: options.compression && syn.ext.compression,
             patch: syn.ext.patch.min(self.local.patch),
             nonce: self.asks().then_some(self.nonce),
         };
@@ -179,6 +183,8 @@ impl Acceptor {
                 qos_link: range,
                 patch: agreement.patch,
                 auth: challenge.as_deref(),
+                low_latency: agreement.low_latency,
+                compression: agreement.compression,
                 ..InitExt::default()
             },
         };
@@ -243,7 +249,11 @@ impl Acceptor {
             remote_lease: syn.lease.min(LEASE_MAX),
             initial_sn_tx: initial_sn(&self.local.zid, &agreed.zid, mask),
             initial_sn_rx: syn.initial_sn,
-            options: LinkOptions { user },
+            options: LinkOptions {
+                user,
+                compression: agreed.compression,
+                low_latency: agreed.low_latency,
+            },
         })
     }
 }

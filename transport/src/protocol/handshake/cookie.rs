@@ -18,6 +18,8 @@ const MAC_BYTES: usize = 16;
 /// Bits of the features.
 const QOS: u8 = 1;
 const NONCE: u8 = 2;
+const LOW_LATENCY: u8 = 4;
+const COMPRESSION: u8 = 8;
 /// Keeps these codes apart from any other use of the same key.
 const DOMAIN: &[u8] = b"zonda handshake cookie 1";
 
@@ -58,6 +60,8 @@ pub(super) struct Agreement {
     pub(super) resolution: Resolution,
     pub(super) batch_size: u16,
     pub(super) qos: bool,
+    pub(super) low_latency: bool,
+    pub(super) compression: bool,
     pub(super) patch: u8,
     /// What the peer has to prove its user with, if it has to.
     pub(super) nonce: Option<u64>,
@@ -73,7 +77,12 @@ pub(super) fn seal(key: &CookieKey, epoch: u32, agreement: &Agreement) -> Vec<u8
     cookie.push(agreement.whatami.code());
     cookie.push(agreement.resolution.bits());
     cookie.extend_from_slice(&agreement.batch_size.to_le_bytes());
-    let features = [(agreement.qos, QOS), (agreement.nonce.is_some(), NONCE)];
+    let features = [
+        (agreement.qos, QOS),
+        (agreement.nonce.is_some(), NONCE),
+        (agreement.low_latency, LOW_LATENCY),
+        (agreement.compression, COMPRESSION),
+    ];
     let set = features.iter().filter(|(is_set, _)| *is_set);
     cookie.push(set.fold(0, |all, (_, bit)| all | bit));
     cookie.push(agreement.patch);
@@ -114,6 +123,8 @@ pub(super) fn unseal(key: &CookieKey, epoch: u32, cookie: &[u8]) -> Option<Agree
         resolution,
         batch_size,
         qos: features & QOS != 0,
+        low_latency: features & LOW_LATENCY != 0,
+        compression: features & COMPRESSION != 0,
         patch,
         nonce,
     })

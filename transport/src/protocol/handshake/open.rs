@@ -62,6 +62,8 @@ impl Opener {
             ext: InitExt {
                 qos: self.local.qos,
                 patch: self.local.patch,
+                low_latency: self.offers_low_latency(),
+                compression: self.local.options.compression,
                 auth: self
                     .local
                     .options
@@ -174,7 +176,11 @@ impl Opener {
             remote_lease: LEASE_MAX,
             initial_sn_tx: initial_sn(&self.local.zid, &ack.zid, mask),
             initial_sn_rx: 0,
-            options: LinkOptions::default(),
+            options: LinkOptions {
+                compression: ack.ext.compression,
+                low_latency: ack.ext.low_latency,
+                user: None,
+            },
         })
     }
 
@@ -206,6 +212,7 @@ impl Opener {
             initial_sn_rx: ack.initial_sn,
             options: LinkOptions {
                 user: user.map(Credentials::shared_user),
+                ..agreed.options
             },
             ..agreed
         })
@@ -227,6 +234,11 @@ impl Opener {
         }
     }
 
+    /// Bare messages have no priorities.
+    fn offers_low_latency(&self) -> bool {
+        self.local.options.low_latency && !self.local.qos
+    }
+
     /// Only what changes the bytes on the link is refused when it was not offered; shared memory,
     /// authentication, further links and region names have no effect unless this side takes part.
     fn check_features(&self, ext: &InitExt<'_>) -> Result<bool, HandshakeError> {
@@ -241,8 +253,9 @@ impl Opener {
         match ext {
             _ if ext.qos && ext.qos_link.is_some() => refuse("QoS with and without a range"),
             _ if qos && !self.local.qos => refuse("QoS"),
-            _ if ext.low_latency => refuse("low latency"),
-            _ if ext.compression => refuse("compression"),
+            _ if ext.low_latency && !self.offers_low_latency() => refuse("low latency"),
+            _ if ext.low_latency && qos => refuse("low latency with QoS"),
+            _ if ext.compression && !self.local.options.compression => refuse("compression"),
             _ => Ok(qos),
         }
     }

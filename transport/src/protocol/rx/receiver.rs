@@ -6,6 +6,7 @@
 //! [`Deliver::run`]. Per frame: one sequence check. A message that came in fragments costs one copy of its
 //! bytes and, in the long run, no allocation beyond a reference count.
 
+mod bare;
 mod landing;
 
 use zenoh_buffers::ZSlice;
@@ -15,7 +16,7 @@ use zonda_codec::{
 };
 
 use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequence};
-use crate::protocol::parameters::Established;
+use crate::protocol::{compression::Corrupt, options::Framing, parameters::Established};
 
 pub use landing::Lent;
 
@@ -120,6 +121,15 @@ pub enum PeerMisbehaved {
         /// The largest one agreed.
         mask: u32,
     },
+    /// A frame or fragment on a link of bare messages.
+    #[error("frame at byte {offset} of what must be a bare message")]
+    Framed {
+        /// Where it starts.
+        offset: usize,
+    },
+    /// A compressed batch that cannot be unpacked.
+    #[error(transparent)]
+    Compression(#[from] Corrupt),
     /// A frame of another priority than `Data` although priorities are not in use.
     #[error("frame of priority {priority:?} on a link without priorities")]
     Priority {
@@ -155,6 +165,7 @@ pub struct Received {
 #[derive(Debug)]
 pub struct Receiver {
     batch_size: u16,
+    framing: Framing,
     sn_mask: u32,
     qos: bool,
     sequences: [Sequence; CHANNELS],
@@ -173,6 +184,7 @@ impl Receiver {
         let limits = ReassemblyLimits::for_messages(message_size_max);
         Receiver {
             batch_size: established.batch_size,
+            framing: established.options.framing(),
             sn_mask: established.sn_mask,
             qos: established.qos,
             sequences: [sequence; CHANNELS],
@@ -181,6 +193,11 @@ impl Receiver {
             unfinished: None,
             counters: Received::default(),
         }
+    }
+
+    /// What stands in front of the messages on this link.
+    pub fn framing(&self) -> Framing {
+        self.framing
     }
 
     /// What was counted since the link opened.

@@ -10,8 +10,10 @@ fn agreement(zid_bytes: usize) -> Agreement {
         resolution: Resolution::from_bits(0x0a),
         batch_size: 49_152,
         qos: true,
+        low_latency: zid_bytes % 3 == 1,
+        compression: zid_bytes % 5 == 1,
         patch: 1,
-        nonce: (zid_bytes % 2 == 0).then_some(u64::MAX - 5),
+        nonce: zid_bytes.is_multiple_of(2).then_some(u64::MAX - 5),
     }
 }
 

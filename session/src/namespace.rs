@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The namespace of a session: a key that is put before every key on the way out and taken off on the way in. Nothing
+//! else knows of it: whoever sends a key calls [`Session::outgoing`], whoever is given one
+//! [`Namespace::incoming`].
+
+use std::borrow::Cow;
+
+use zonda_codec::{KeyExpr, KeyExprError};
+
+use crate::session::Session;
+
+/// A key without wildcards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Namespace(KeyExpr<'static>);
+
+impl Namespace {
+    pub(crate) fn new(key: KeyExpr<'static>) -> Namespace {
+        Namespace(key)
+    }
+
+    /// The key as others know it.
+    pub(crate) fn outgoing(&self, key: &KeyExpr<'_>) -> Result<KeyExpr<'static>, KeyExprError> {
+        self.0.join(key.as_str())
+    }
+
+    /// The key as the session knows it; `None` for a key outside of the namespace, which is none of the session's business.
+    /// Of a key with wildcards it is what is left for the part below the namespace.
+    pub(crate) fn incoming(&self, key: &KeyExpr<'_>) -> Option<KeyExpr<'static>> {
+        let mut rest = key.as_str();
+        let mut chunks = self.0.as_str().split('/');
+        while let Some(chunk) = chunks.next() {
+            let (first, tail) = rest.split_once('/').unwrap_or((rest, ""));
+            if first == "**" {
+                // It stands for the chunks that are left, unless one of them stands for itself alone.
+                let mut left = std::iter::once(chunk).chain(chunks);
+                return left
+                    .all(|chunk| !chunk.starts_with('@'))
+                    .then(|| KeyExpr::new(rest.to_owned()).ok())
+                    .flatten();
+            }
+            if first != chunk && !matches(first, chunk) {
+                return None;
+            }
+            rest = tail;
+        }
+        match rest.is_empty() {
+            true => None,
+            false => KeyExpr::new(rest.to_owned()).ok(),
+        }
+    }
+}
+
+/// Whether a chunk with wildcards stands for a plain one.
+fn matches(pattern: &str, chunk: &str) -> bool {
+    if !pattern.contains('*') {
+        return false;
+    }
+    match (KeyExpr::try_from(pattern), KeyExpr::try_from(chunk)) {
+        (Ok(pattern), Ok(chunk)) => pattern.intersects(&chunk),
+        _ => false,
+    }
+}
+
+impl Session {
+    /// The key as others know it: the same, unless the session has a namespace.
+    ///
+    /// # Errors
+    /// The two together are no key.
+    pub(crate) fn outgoing<'k>(
+        &self,
+        key: &'k KeyExpr<'_>,
+    ) -> Result<Cow<'k, KeyExpr<'k>>, KeyExprError> {
+        match self.namespace() {
+            None => Ok(Cow::Borrowed(key)),
+            Some(namespace) => namespace.outgoing(key).map(Cow::Owned),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> KeyExpr<'static> {
+        KeyExpr::try_from(text.to_owned()).expect("a key")
+    }
+
+    #[test]
+    fn what_goes_out_comes_back() {
+        let namespace = Namespace::new(key("a/b"));
+        for text in ["c", "a/b", "**", "*/x$*", "c/**", "@v/c"] {
+            let outside = namespace.outgoing(&key(text)).expect("a key");
+            assert_eq!(outside.as_str(), format!("a/b/{text}"));
+            assert_eq!(namespace.incoming(&outside), Some(key(text)));
+        }
+    }
+
+    #[test]
+    fn what_is_outside_stays_outside() {
+        let namespace = Namespace::new(key("a/b"));
+        for text in [
+            "a", "a/b", "a/c/d", "b/a/c", "a/bc/d", "a/c$*/d", "x/**", "@a/b/c",
+        ] {
+            assert_eq!(namespace.incoming(&key(text)), None, "{text}");
+        }
+        let verbatim = Namespace::new(key("a/@b"));
+        for text in ["**", "a/*/c", "*/**", "a/**/c"] {
+            assert_eq!(verbatim.incoming(&key(text)), None, "{text}");
+        }
+        assert_eq!(verbatim.incoming(&key("a/@b/c")), Some(key("c")));
+    }
+
+    #[test]
+    fn wildcards_reach_in() {
+        let namespace = Namespace::new(key("a/b"));
+        for (outside, inside) in [
+            ("**", "**"),
+            ("*/*/c", "c"),
+            ("a/**", "**"),
+            ("**/c", "**/c"),
+            ("a/b$*/c/*", "c/*"),
+            ("$*a/*/**", "**"),
+        ] {
+            let found = namespace.incoming(&key(outside));
+            assert_eq!(found, Some(key(inside)), "{outside}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sessions, hand-made neighbours, and events that are waited for.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use zonda::handlers::FifoChannelHandler;
+use zonda::session::{ConnectionEvent, EventsListener, Refusal};
+use zonda::{Config, Session, Wait};
+use zonda_codec::transport::Close;
+use zonda_codec::{Encode, WhatAmI, ZenohId};
+use zonda_transport::framing::frame;
+use zonda_transport::protocol::handshake::{OpenStep, Opener};
+use zonda_transport::protocol::parameters::LocalParameters;
+
+/// Never passes in a test that works.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// A listener to everything.
+pub type Events = EventsListener<FifoChannelHandler<ConnectionEvent>>;
+
+/// Retries so often that no test waits for one.
+pub fn quick(config: Config) -> Config {
+    config
+        .with("connect/retry", "{ period_init_ms: 20, period_max_ms: 40 }")
+        .with("scouting/multicast/enabled", "false")
+}
+
+/// A peer that listens on a free loopback port.
+pub fn listening(config: Config) -> Session {
+    let config = quick(config).listen(["tcp/127.0.0.1:0"]);
+    zonda::open(config).wait().expect("it opens")
+}
+
+/// A peer that tries to connect there and nothing else.
+pub fn dialing(endpoint: &str) -> Session {
+    let config = quick(Config::peer())
+        .listen([] as [&str; 0])
+        .connect([endpoint]);
+    zonda::open(config).wait().expect("it opens")
+}
+
+/// Where it listens.
+pub fn address(session: &Session) -> SocketAddr {
+    let locator = session.info().locators().remove(0);
+    locator.address().parse().expect("an address")
+}
+
+/// The same as an endpoint.
+pub fn endpoint(session: &Session) -> String {
+    format!("tcp/{}", address(session))
+}
+
+/// Listens to everything from now on.
+pub fn events(session: &Session) -> Events {
+    session.info().events_listener().wait().expect("it is open")
+}
+
+/// The next event of this name.
+pub fn next(events: &Events, name: &str) -> ConnectionEvent {
+    let deadline = Instant::now() + LONG;
+    loop {
+        match events.recv_deadline(deadline).expect("the session is open") {
+            Some(event) if event.name() == name => return event,
+            Some(_) => {}
+            None => panic!("no event {name:?} within {LONG:?}"),
+        }
+    }
+}
+
+/// Why the next attempt of this session fails.
+pub fn next_failure(events: &Events) -> Refusal {
+    match next(events, "failed") {
+        ConnectionEvent::Failed { reason, .. } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whom this session turns away next, and why.
+pub fn next_refusal(events: &Events) -> (Option<SocketAddr>, Refusal) {
+    match next(events, "refused") {
+        ConnectionEvent::Refused { remote, reason, .. } => (remote, reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Waits for a condition, with a deadline.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < LONG, "not within {LONG:?}: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Answers everyone who connects with these bytes, and holds the connection until they hang up. Ends with the process.
+pub fn answering(bytes: &'static [u8]) -> String {
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = socket.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in socket.incoming().flatten() {
+            std::thread::spawn(move || answer(stream, bytes));
+        }
+    });
+    format!("tcp/{address}")
+}
+
+fn answer(mut stream: TcpStream, bytes: &[u8]) {
+    let mut greeting = [0; 64];
+    // whoever is gone needs no answer
+    let _ = stream.read(&mut greeting);
+    let _ = stream.write_all(bytes);
+    while stream.read(&mut greeting).is_ok_and(|count| count > 0) {}
+}
+
+/// One message in a batch of its own.
+pub fn batch(message: &[u8]) -> &'static [u8] {
+    let mut bytes = Vec::new();
+    frame(message, &mut bytes);
+    bytes.leak()
+}
+
+/// A Close with this reason in a batch of its own.
+pub fn close(reason: u8) -> &'static [u8] {
+    let session = true;
+    batch(
+        &Close { reason, session }
+            .to_vec()
+            .expect("it has a wire form"),
+    )
+}
+
+/// A client made by hand.
+pub struct Hand {
+    pub stream: TcpStream,
+    pub zid: ZenohId,
+    /// The number of its next frame, once it is let in.
+    pub sn: u32,
+}
+
+impl Hand {
+    /// Connected, nothing said.
+    pub fn connect(to: SocketAddr) -> Hand {
+        let stream = TcpStream::connect(to).expect("somebody listens");
+        stream.set_read_timeout(Some(LONG)).expect("a socket");
+        let port = stream.local_addr().expect("it is connected").port();
+        let zid = ZenohId::random_from(u128::from(port) + 1);
+        let sn = 0;
+        Hand { stream, zid, sn }
+    }
+
+    /// Connected and let in, with this lease.
+    pub fn introduced(to: SocketAddr, lease: Duration) -> Hand {
+        let mut hand = Hand::connect(to);
+        let local = LocalParameters {
+            lease,
+            ..LocalParameters::new(hand.zid, WhatAmI::Client)
+        };
+        let mut opener = Opener::new(local, None);
+        let mut out = Vec::new();
+        opener.start(&mut out);
+        loop {
+            hand.send(&out);
+            let batch = hand.receive();
+            match opener.handle_batch(&batch, &mut out) {
+                Ok(OpenStep::Continue) => {}
+                Ok(OpenStep::Done(agreed)) => {
+                    hand.sn = agreed.initial_sn_tx;
+                    return hand;
+                }
+                Err(error) => panic!("it is not let in: {error}"),
+            }
+        }
+    }
+
+    /// One batch behind its length.
+    pub fn send(&mut self, message: &[u8]) {
+        self.stream.write_all(batch(message)).expect("it is read");
+    }
+
+    fn receive(&mut self) -> Vec<u8> {
+        let mut length = [0; 2];
+        self.stream.read_exact(&mut length).expect("an answer");
+        let mut batch = vec![0; usize::from(u16::from_le_bytes(length))];
+        self.stream.read_exact(&mut batch).expect("an answer");
+        batch
+    }
+}
