@@ -143,6 +143,12 @@ impl Listening {
         self.background = true;
     }
 
+    /// Lets it live as long as it likes, unless it is ended.
+    pub(crate) fn into_end(mut self) -> End {
+        self.detach();
+        End(self)
+    }
+
     /// How many notifications were lost because the callback panicked on them.
     pub(crate) fn panics(&self) -> u64 {
         self.calls.panics.load(Ordering::Relaxed)
@@ -151,6 +157,16 @@ impl Listening {
     /// How many changes were not told because others took them back before the callback had time for them.
     pub(crate) fn cancelled(&self) -> u64 {
         self.calls.listeners.node.cancelled_notices(self.id)
+    }
+}
+
+/// Can end a listener that was let go.
+pub(crate) struct End(Listening);
+
+impl End {
+    /// Ends it.
+    pub(crate) fn now(mut self) {
+        self.0.background = false;
     }
 }
 

@@ -29,12 +29,10 @@
 //! ```
 
 mod get;
-mod reply;
 mod subscriber;
 mod token;
 
 pub use get::LivelinessGetBuilder;
-pub use reply::{Reply, ReplyError};
 pub use subscriber::{BackgroundLivelinessSubscriberBuilder, LivelinessSubscriberBuilder};
 pub use token::{LivelinessToken, LivelinessTokenBuilder};
 
@@ -123,6 +121,7 @@ impl<'a> Liveliness<'a> {
             session: self.session,
             key: key.try_into().map_err(Into::into),
             limit: GET_LIMIT,
+            cancellation: None,
             handler: DefaultHandler::default(),
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether anybody is there for what a publisher publishes, and listeners that are told when that changes.
+//! Whether anybody is there for what a publisher publishes or a querier asks, and listeners that are told when that changes.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -15,7 +15,8 @@ use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler,
 use crate::listening::{Listeners, Listening};
 use crate::wait::{Done, Wait};
 
-/// Whether anybody is there: for a publisher, subscribers.
+/// Whether anybody is there: for a publisher, subscribers; for a querier, queryables that would answer (if it asks all
+/// complete ones, only these).
 ///
 /// Those of the same session count too. It is what this node knows now: a subscriber elsewhere is known a moment after
 /// it was declared.
@@ -53,7 +54,9 @@ pub(crate) trait Matched: Sync {
     fn listen(&self, listener: Arc<dyn Listen>) -> Result<ListenerId, DeclareError>;
 }
 
-/// A matching listener under construction; made by [`Publisher::matching_listener`](crate::pubsub::Publisher::matching_listener).
+/// A matching listener under construction; made by
+/// [`Publisher::matching_listener`](crate::pubsub::Publisher::matching_listener) and
+/// [`Querier::matching_listener`](crate::query::Querier::matching_listener).
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct MatchingListenerBuilder<'a, H = DefaultHandler> {
     matched: &'a dyn Matched,

@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use pair::{LONG, alone, connected_to, pair, until};
+use zonda::cancellation::CancellationToken;
 use zonda::handlers::{FifoChannel, FifoChannelHandler, RecvError};
-use zonda::liveliness::{LivelinessToken, Reply};
+use zonda::liveliness::LivelinessToken;
 use zonda::pubsub::Subscriber;
+use zonda::query::Reply;
 use zonda::sample::{Sample, SampleKind};
 use zonda::{Config, Session, Wait};
 
@@ -291,12 +293,13 @@ fn after_a_restart_of_the_router_both_sides_know_the_same() {
     let stays = token(&here, "live/stays");
     let goes = token(&here, "live/goes");
     let all = listening(&there, "live/**", true);
-    let changes = listening(&there, "live/**", false);
     let both = BTreeSet::from([next(&all), next(&all)]);
     assert_eq!(
         both,
         BTreeSet::from(["+live/goes".into(), "+live/stays".into()])
     );
+    let changes = listening(&there, "live/**", false);
+    assert_eq!(alive(&there, "live/**").len(), 2, "it is asked for");
     gateway.close().wait().unwrap();
     drop(gateway);
     // The way to them is lost, so nobody can say that they live.
@@ -359,6 +362,35 @@ fn a_client_without_its_router_holds_its_question() {
         alive(&client, "**") == ["live/back"]
     });
     drop(token);
+}
+
+#[test]
+fn a_question_can_be_cancelled() {
+    let gateway = router();
+    let client = connected_to(&gateway, quick_client());
+    gateway.close().wait().unwrap();
+    until("the link is gone", || client.info().links().is_empty());
+    let token = CancellationToken::default();
+    let ask = || {
+        let get = client.liveliness().get("**").timeout(LONG);
+        get.cancellation_token(token.clone()).wait().unwrap()
+    };
+    let (first, second) = (ask(), ask());
+    token.cancel().wait().unwrap();
+    for replies in [first, second, ask()] {
+        assert_eq!(replies.recv().map(drop), Err(RecvError::Closed));
+    }
+    // One that has ended by itself has nothing left to cancel.
+    let alone = alone();
+    let token = CancellationToken::default();
+    for _ in 0..10 {
+        let get = alone
+            .liveliness()
+            .get("**")
+            .cancellation_token(token.clone());
+        assert_eq!(get.wait().unwrap().recv().map(drop), Err(RecvError::Closed));
+    }
+    token.cancel().wait().unwrap();
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use zonda::key_expr::KeyExpr;
-use zonda::liveliness::{LivelinessToken, Reply};
+use zonda::liveliness::LivelinessToken;
+use zonda::query::Reply;
 use zonda::sample::{Sample, SampleKind};
 use zonda::{Session, Wait};
 

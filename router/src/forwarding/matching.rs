@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use zonda_codec::{KeyExpr, key_expr};
+use zonda_codec::{KeyExpr, Target, key_expr};
 
 use super::entity::{Change, Kind};
 use super::key_tree::KeyTree;
@@ -29,6 +29,14 @@ pub enum Counterpart {
 }
 
 impl Counterpart {
+    /// Those that a question for `target` is for.
+    pub const fn of_target(target: Target) -> Counterpart {
+        match target {
+            Target::AllComplete => Counterpart::CompleteQueryables,
+            Target::All | Target::BestMatching => Counterpart::Queryables,
+        }
+    }
+
     const fn kind(self) -> Kind {
         match self {
             Counterpart::Subscribers => Kind::Subscriber,

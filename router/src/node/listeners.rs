@@ -79,25 +79,26 @@ struct Queue {
 impl Queue {
     /// Queues a notice; false if it cancelled one that waits.
     fn push(&mut self, notice: Notice) -> bool {
-        if self.notices.len() >= NOTICES_MAX {
-            self.index();
-        }
-        if let Some(newest) = &mut self.newest {
-            match &notice {
-                Notice::Token { key, .. } => {
+        let is_full = self.notices.len() >= NOTICES_MAX;
+        match &notice {
+            Notice::Token { key, .. } => {
+                if is_full {
+                    self.index();
+                }
+                if let Some(newest) = &mut self.newest {
                     if let Some(other) = newest.remove(key) {
                         self.notices.remove(&other);
                         return false;
                     }
                     newest.insert(key.clone(), self.next);
                 }
-                Notice::Matching(_) => {
-                    // Each is the opposite of the one before.
-                    self.notices.pop_last();
-                    return false;
-                }
-                _ => {}
             }
+            // Each is the opposite of the one before.
+            Notice::Matching(_) if is_full => {
+                self.notices.pop_last();
+                return false;
+            }
+            _ => {}
         }
         self.notices.insert(self.next, notice);
         self.next += 1;

@@ -3,18 +3,19 @@
 //! Questions for those who are alive now.
 
 use std::future::{IntoFuture, Ready, ready};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::forwarding::Notice;
 use zonda_router::node::DeclareError;
 
+use crate::cancellation::CancellationToken;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::query::Reply;
 use crate::sample::Sample;
 use crate::session::Session;
 use crate::wait::Wait;
-
-use super::Reply;
 
 /// A question for those who are alive, under construction; made by [`Liveliness::get`](super::Liveliness::get).
 ///
@@ -27,6 +28,7 @@ pub struct LivelinessGetBuilder<'a, 'b, H = DefaultHandler> {
     pub(super) session: &'a Session,
     pub(super) key: Result<KeyExpr<'b>, KeyExprError>,
     pub(super) limit: Duration,
+    pub(super) cancellation: Option<CancellationToken>,
     pub(super) handler: H,
 }
 
@@ -45,6 +47,7 @@ impl<'a, 'b> LivelinessGetBuilder<'a, 'b, DefaultHandler> {
             session: self.session,
             key: self.key,
             limit: self.limit,
+            cancellation: self.cancellation,
             handler,
         }
     }
@@ -67,6 +70,37 @@ impl<H> LivelinessGetBuilder<'_, '_, H> {
         self.limit = limit;
         self
     }
+
+    /// What ends it before its time. Default: nothing.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait, cancellation::CancellationToken};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let token = CancellationToken::default();
+    /// let get = session.liveliness().get("robots/*").cancellation_token(token.clone());
+    /// let replies = get.wait()?;
+    /// token.cancel().wait()?;
+    /// assert!(replies.recv().is_err());
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn cancellation_token(mut self, token: CancellationToken) -> Self {
+        self.cancellation = Some(token);
+        self
+    }
+}
+
+/// Takes back what a cancellation token would end, once it has ended by itself.
+struct Watched {
+    token: CancellationToken,
+    number: Arc<OnceLock<u64>>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.get() {
+            self.token.forget(*number);
+        }
+    }
 }
 
 impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
@@ -76,18 +110,34 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
     fn wait(self) -> Self::To {
         let key = self.key?;
         let (patient, handler) = self.handler.into_patient();
-        let tell = Box::new(move |notice| match notice {
-            Notice::Token { key, .. } => {
-                patient.call(Reply::of_sample(Sample::of_token(key, true)))
+        let number = Arc::new(OnceLock::new());
+        let watched = self.cancellation.clone().map(|token| Watched {
+            token,
+            number: Arc::clone(&number),
+        });
+        let tell = Box::new(move |notice| {
+            // Goes with this closure.
+            let _watched = &watched;
+            match notice {
+                Notice::Token { key, .. } => {
+                    patient.call(Reply::of_sample(Sample::of_token(key, true)))
+                }
+                Notice::End { complete: false } => patient.call(Reply::timeout()),
+                _ => None,
             }
-            Notice::End { complete: false } => patient.call(Reply::timeout()),
-            _ => None,
         });
         let listeners = self.session.listeners();
-        let mut question = listeners.start(tell, |listener| {
+        let question = listeners.start(tell, |listener| {
             listeners.node().ask_tokens(&key, self.limit, listener)
         })?;
-        question.detach();
+        let end = question.into_end();
+        if let Some(token) = self.cancellation
+            && let Some(open) = token.on_cancel(Box::new(move || end.now()))
+            && (number.set(open).is_err() || Arc::strong_count(&number) == 1)
+        {
+            // It is answered already, and nobody else takes this back.
+            token.forget(open);
+        }
         Ok(handler)
     }
 }

@@ -5,10 +5,11 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
+use std::sync::Arc;
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority};
-use zonda_router::node::{DeclareError, Node, QuerierFace};
+use zonda_router::node::{DeclareError, Listen, ListenerId, Node, QuerierFace};
 
 use super::get::Inquiry;
 use super::manner::{Manner, Matter, ReplyKeyExpr, manner_setters, matter_setters};
@@ -16,7 +17,8 @@ use super::parameters::Parameters;
 use super::reply::Reply;
 use crate::error::GetError;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
-use crate::pubsub::MatchingStatus;
+use crate::listening::Listeners;
+use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::session::Session;
 use crate::wait::{Done, Pending, Wait};
 
@@ -55,6 +57,7 @@ impl<'b> Wait for QuerierBuilder<'_, 'b> {
             key,
             manner: self.manner,
             limit: self.session.publish_limit(),
+            listeners: Arc::clone(self.session.listeners()),
         })
     }
 }
@@ -96,6 +99,14 @@ pub struct Querier<'a> {
     key: KeyExpr<'a>,
     manner: Manner,
     limit: Duration,
+    listeners: Arc<Listeners>,
+}
+
+impl Matched for Querier<'_> {
+    fn listen(&self, listener: Arc<dyn Listen>) -> Result<ListenerId, DeclareError> {
+        self.face
+            .declare_matching_listener(self.manner.target, listener)
+    }
 }
 
 impl<'a> Querier<'a> {
@@ -133,6 +144,22 @@ impl<'a> Querier<'a> {
     pub fn matching_status(&self) -> Done<Result<MatchingStatus, Infallible>> {
         let matching = self.face.has_matching_queryables(self.manner.target);
         Done(Ok(MatchingStatus::new(matching)))
+    }
+
+    /// Declares a listener that is told when the first queryable comes that would answer (also if one is there already)
+    /// and when the last one goes.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let querier = session.declare_querier("demo/a").wait()?;
+    /// let listener = querier.matching_listener().wait()?;
+    /// let _answers = session.declare_queryable("demo/*").callback(drop).wait()?;
+    /// assert!(listener.recv()?.matching());
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn matching_listener(&self) -> MatchingListenerBuilder<'_> {
+        MatchingListenerBuilder::new(self, &self.listeners)
     }
 
     /// Undeclares it. The same as dropping it; never blocks and never fails.

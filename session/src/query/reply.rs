@@ -71,6 +71,19 @@ impl Reply {
         Reply { result, replier }
     }
 
+    /// A sample that was not published: that a liveliness token is alive.
+    pub(crate) fn of_sample(sample: Sample) -> Reply {
+        let result = Ok(sample);
+        let replier = None;
+        Reply { result, replier }
+    }
+
+    /// The answers that are missing when the time is over.
+    pub(crate) fn timeout() -> Reply {
+        let error = ReplyError::new(ZBytes::from("Timeout"), Encoding::ZENOH_STRING);
+        Reply::failed(error, None)
+    }
+
     pub(super) fn failed(error: ReplyError, replier: Option<EntityGlobalId>) -> Reply {
         let result = Err(error);
         Reply { result, replier }

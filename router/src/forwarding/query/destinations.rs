@@ -26,18 +26,6 @@ pub(super) struct Destination {
 }
 
 impl ForwardingTable {
-    /// Whether any queryable, local or remote, is known that a question for `target` on `key` from `from` would reach.
-    /// Unlike [`handle_question`](Self::handle_question) it counts only those that were declared.
-    pub fn has_matching_queryables(&self, from: FaceId, key: &KeyExpr<'_>, target: Target) -> bool {
-        let complete_only = target == Target::AllComplete;
-        self.face(from).is_some_and(|source| {
-            let known = self.known_queryables(source, key.as_str(), target);
-            known
-                .values()
-                .any(|found| !complete_only || found.complete_at.is_some())
-        })
-    }
-
     /// The faces that a question from `from` goes to, ordered, each once.
     pub(super) fn destinations_of_question(&self, from: FaceId, ask: &Ask<'_>) -> Vec<Destination> {
         let Some(source) = self.face(from) else {

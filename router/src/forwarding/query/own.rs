@@ -72,7 +72,7 @@ impl ForwardingTable {
         if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
             return;
         }
-        self.remove_publisher((face, id), actions);
+        self.undeclare_local_querier(face, id, actions);
         if self.role != WhatAmI::Router {
             let wanted = (Kind::Queryable, Arc::from(key.clone()));
             self.add_publisher((face, id), wanted, actions);
@@ -81,6 +81,7 @@ impl ForwardingTable {
 
     /// The end of a querier of the session. Unknown ids are ignored.
     pub fn undeclare_local_querier(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
+        self.end_matching_of((face, id), actions);
         self.remove_publisher((face, id), actions);
     }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, Target};
 
+use crate::forwarding::Counterpart;
 use crate::node::{
-    DeclareError,
+    DeclareError, Listen, ListenerId,
     shared::{Shared, State},
 };
 
@@ -57,13 +58,22 @@ impl QuerierFace {
     /// Whether any queryable is known that a question for `target` would reach.
     #[must_use]
     pub fn has_matching_queryables(&self, target: Target) -> bool {
-        if self.shared.is_forked() {
-            return false;
-        }
-        let state = self.shared.state.lock();
-        state
-            .table
-            .has_matching_queryables(self.shared.local, &self.key, target)
+        self.shared
+            .has_counterpart(&self.key, Counterpart::of_target(target))
+    }
+
+    /// Tells `listener` whether any queryable is known that a question for `target` would reach: that there is one if there
+    /// is, and then of each change. It ends with the querier.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_matching_listener(
+        &self,
+        target: Target,
+        listener: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        let what = (&self.key, Counterpart::of_target(target));
+        self.shared.declare_matching(self.id, what, listener)
     }
 }
 
