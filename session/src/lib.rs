@@ -77,7 +77,7 @@
 //! | `session.put(..).await?` is `()` | is an [`Outcome`] |
 //! | `session.declare_subscriber(..).callback(..)`, `.with(..)`, `.background()` | the same |
 //! | `FifoChannel`, `RingChannel`, `CallbackDrop` | the same in [`handlers`]; plus [`handlers::Overflow`] and counters |
-//! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`] |
+//! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`], [`pubsub::Publisher::counters`] |
 //! | `session.close()` | the same; plus `.timeout(..)` |
 //! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |
 //! | `session.get`, queryables, liveliness, scouting | not yet |
