@@ -92,7 +92,7 @@
 //! | `session.declare_subscriber(..).callback(..)`, `.with(..)`, `.background()` | the same |
 //! | `FifoChannel`, `RingChannel`, `CallbackDrop` | the same in [`handlers`]; plus [`handlers::Overflow`] and counters |
 //! | `session.liveliness()`, `publisher.matching_listener()` | the same; [`liveliness`] says what a lost link does |
-//! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`] |
+//! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`], [`pubsub::Publisher::counters`] |
 //! | `session.info()`: `zid`, `routers_zid`, `peers_zid`, `transports`, `links`, `transport_events_listener`, `link_events_listener` | the same; plus [`endpoints`](session::SessionInfo::endpoints), [`turned_away`](session::SessionInfo::turned_away) and [`events_listener`](session::SessionInfo::events_listener) with typed reasons |
 //! | `SourceInfo::new(publisher.id(), sn)`, `.source_info(..)`, `.timestamp(..)` | the same |
 //! | config `namespace` | the same |

@@ -137,27 +137,8 @@ fn publish_until(session: &Session, what: &str, done: impl Fn() -> bool) {
     });
 }
 
-fn case(kind: RuntimeKind, place: Place, deed: Deed) {
-    let name = format!("{deed:?} in {place:?} on {kind}");
-    let publishing = open(kind, None);
-    let address = publishing.info().locators().remove(0).to_string();
-    let subscribing = open(kind, Some(&address));
-    let witness = subscribing.declare_subscriber("case").wait().unwrap();
-    let other = subscribing.declare_subscriber("case").callback(|_| {});
-    let reach = Arc::new(Reach {
-        session: Mutex::new(Some(subscribing.clone())),
-        own: Mutex::default(),
-        other: Mutex::new(Some(other.wait().unwrap())),
-        begun: AtomicBool::new(false),
-        ended: AtomicBool::new(false),
-        took: Mutex::default(),
-    });
-    let last = (deed == Deed::DropLast).then(|| subscribing.clone());
-    let ours = match last {
-        Some(_) => None,
-        None => Some(subscribing.clone()),
-    };
-    let zid = subscribing.zid();
+/// Puts the deed in its place.
+fn arrange(subscribing: &Session, reach: &Arc<Reach>, place: Place, deed: Deed) {
     match place {
         Place::Inline => {
             let acting = reach.clone();
@@ -189,6 +170,30 @@ fn case(kind: RuntimeKind, place: Place, deed: Deed) {
             });
         }
     }
+}
+
+fn case(kind: RuntimeKind, place: Place, deed: Deed) {
+    let name = format!("{deed:?} in {place:?} on {kind}");
+    let publishing = open(kind, None);
+    let address = publishing.info().locators().remove(0).to_string();
+    let subscribing = open(kind, Some(&address));
+    let witness = subscribing.declare_subscriber("case").wait().unwrap();
+    let other = subscribing.declare_subscriber("case").callback(|_| {});
+    let reach = Arc::new(Reach {
+        session: Mutex::new(Some(subscribing.clone())),
+        own: Mutex::default(),
+        other: Mutex::new(Some(other.wait().unwrap())),
+        begun: AtomicBool::new(false),
+        ended: AtomicBool::new(false),
+        took: Mutex::default(),
+    });
+    let last = (deed == Deed::DropLast).then(|| subscribing.clone());
+    let ours = match last {
+        Some(_) => None,
+        None => Some(subscribing.clone()),
+    };
+    let zid = subscribing.zid();
+    arrange(&subscribing, &reach, place, deed);
     drop((subscribing, last));
     if let Place::WhileDropped = place {
         publish_until(&publishing, &name, || !witness.is_empty());

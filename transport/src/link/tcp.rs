@@ -33,7 +33,7 @@ pub async fn connect<R: Runtime>(
         socket.bind(&from.into())?;
     }
     let stream = runtime.connect_socket(socket.into(), to).await?;
-    prepare(&stream)?;
+    prepare(&stream, options)?;
     Ok(stream)
 }
 
@@ -42,18 +42,34 @@ pub async fn connect<R: Runtime>(
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 
+/// How much may wait in a receive buffer that the same machine fills, unless the endpoint says otherwise. Such a path holds
+/// nothing itself: a larger buffer makes it no faster, and what is urgent has to wait for all that is in there (with the
+/// system's own sizing up to 32 MB).
+const SAME_HOST_RECEIVE_BYTES: usize = 256 * 1024;
+
 /// Sets what every connected socket has: no delay of small packets, little waiting in the system.
 ///
 /// # Errors
 /// Those of the system, as when the peer is gone already.
-pub fn prepare(stream: &TcpStream) -> io::Result<()> {
+pub fn prepare(stream: &TcpStream, options: &SocketOptions) -> io::Result<()> {
     let socket = SockRef::from(stream);
     #[cfg(target_os = "linux")]
     if let Err(error) = socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX) {
         // Urgent messages wait longer then, and nothing else changes.
         tracing::debug!("this system does not limit what waits to be sent: {error}");
     }
+    if options.receive_buffer_bytes.is_none() && is_same_host(stream) {
+        socket.set_recv_buffer_size(SAME_HOST_RECEIVE_BYTES)?;
+    }
     socket.set_tcp_nodelay(true)
+}
+
+fn is_same_host(stream: &TcpStream) -> bool {
+    match (stream.local_addr(), stream.peer_addr()) {
+        (Ok(local), Ok(peer)) => peer.ip().is_loopback() || peer.ip() == local.ip(),
+        // It is gone already.
+        _ => false,
+    }
 }
 
 /// Binds and listens. `[::]` accepts IPv4 as well, and becomes `0.0.0.0` on a system without IPv6.

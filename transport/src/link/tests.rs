@@ -2,10 +2,12 @@
 //! Options and addresses of links.
 
 use std::io;
+use std::net::{TcpListener, TcpStream};
 
+use socket2::SockRef;
 use zonda_codec::Endpoint;
 
-use super::{EndpointProblem, HostPort, IoFailure, Protocol, SocketOptions};
+use super::{EndpointProblem, HostPort, IoFailure, Protocol, SocketOptions, tcp};
 
 fn endpoint(text: &str) -> Endpoint {
     text.parse().expect("an endpoint")
@@ -107,6 +109,28 @@ fn options() {
             "{error}"
         );
     }
+}
+
+/// On this machine itself the receive buffer is small, unless the endpoint asks for another.
+#[test]
+fn receive_buffers_on_one_host() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let buffer = |text: &str| {
+        let stream = TcpStream::connect(address).expect("loopback");
+        let options = SocketOptions::of(&endpoint(text)).expect("valid");
+        let socket = SockRef::from(&stream);
+        if let Some(bytes) = options.receive_buffer_bytes {
+            socket.set_recv_buffer_size(bytes).expect("its size");
+        }
+        tcp::prepare(&stream, &options).expect("it is connected");
+        assert!(stream.nodelay().expect("an option"));
+        socket.recv_buffer_size().expect("its size")
+    };
+    let (usual, asked) = (buffer("tcp/a:1"), buffer("tcp/a:1#so_rcvbuf=50000"));
+    // Linux books twice of what it is asked for.
+    assert!(usual <= 2 * 256 * 1024, "{usual}");
+    assert!((50_000..=100_000).contains(&asked), "{asked}");
 }
 
 #[test]

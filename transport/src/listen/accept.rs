@@ -18,7 +18,7 @@ use super::Admission;
 use super::counters::{Counters, count};
 use super::pending::{Entry, Pending};
 use crate::framing::Exchange;
-use crate::link::{Link, tcp};
+use crate::link::{Link, SocketOptions, tcp};
 use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
 
@@ -181,7 +181,9 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         remote: SocketAddr,
     ) -> Result<Admitted<A>, HandshakeError> {
         let local = stream.local_addr().map_err(io_error)?;
-        tcp::prepare(&stream).map_err(io_error)?;
+        // It was understood when the socket was bound.
+        let options = SocketOptions::of(&self.endpoint).unwrap_or_default();
+        tcp::prepare(&stream, &options).map_err(io_error)?;
         let mut exchange =
             Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
         let mut out = Vec::new();
