@@ -51,7 +51,7 @@
 //! code of any other runtime.
 //!
 //! # Threads
-//! A session talks to its peers and **runs the callbacks** of subscribers on the threads of its runtime, which the crate
+//! A session talks to its peers and **runs the callbacks** of subscribers and listeners on the threads of its runtime, which the crate
 //! `zonda-runtime` lists for each kind (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived
 //! thread (`zonda-close`) that says goodbye. Scouting by multicast has a thread, `zonda-scout`, that sleeps until a datagram
 //! comes or is due. No other thread is started, and dropping anything never blocks.
@@ -89,7 +89,7 @@
 //! | `session.put(..).await?` is `()` | is an [`Outcome`] |
 //! | `session.declare_subscriber(..).callback(..)`, `.with(..)`, `.background()` | the same |
 //! | `FifoChannel`, `RingChannel`, `CallbackDrop` | the same in [`handlers`]; plus [`handlers::Overflow`] and counters |
-//! | `session.liveliness()`, `publisher.matching_listener()` | the same |
+//! | `session.liveliness()`, `publisher.matching_listener()` | the same; [`liveliness`] says what a lost link does |
 //! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`] |
 //! | `session.close()` | the same; plus `.timeout(..)` |
 //! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |

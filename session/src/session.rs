@@ -190,7 +190,14 @@ impl Session {
         }
     }
 
-    /// Liveliness: to say that this session is alive, and to see who else is.
+    /// Liveliness: to say that this session is alive, and to see who else is; see [`liveliness`](crate::liveliness).
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let token = session.liveliness().declare_token("robots/7").wait()?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
     pub fn liveliness(&self) -> Liveliness<'_> {
         Liveliness { session: self }
     }

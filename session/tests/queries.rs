@@ -141,28 +141,35 @@ fn a_query_and_its_replies_carry_everything() {
         error.wait().unwrap();
         drop(query);
 
-        let all: Vec<Reply> = std::iter::from_fn(|| replies.recv_timeout(LONG).ok())
-            .map(|reply| reply.expect("a reply or the end"))
-            .collect();
-        // An error is told at once, values when all have come.
-        assert_eq!(all.len(), 3);
-        let error = all[0].result().expect_err("the error");
-        assert_eq!(error.payload(), &"partly".into());
-        assert_eq!(error.encoding(), &Encoding::TEXT_PLAIN);
-        let sample = all[1].result().expect("the value");
-        assert_eq!(sample.key_expr().as_str(), "demo/a");
-        assert_eq!(sample.payload(), &"value".into());
-        assert_eq!(sample.encoding(), &Encoding::APPLICATION_JSON);
-        assert_eq!(sample.timestamp(), Some(&stamp));
-        assert_eq!(sample.source_info(), Some(&source));
-        assert_eq!(sample.attachment(), Some(&"noted".into()));
-        assert_eq!(sample.priority(), Priority::InteractiveHigh);
-        assert!(sample.express());
-        assert_eq!(all[1].replier_id(), Some(queryable.id()));
-        let gone = all[2].result().expect("the deletion");
-        let (kind, key) = (gone.kind(), gone.key_expr().as_str());
-        assert_eq!((kind, key), (SampleKind::Delete, "demo/b"));
+        check_replies(&replies, (queryable.id(), stamp, source));
     });
+}
+
+fn check_replies(
+    replies: &FifoChannelHandler<Reply>,
+    (replier, stamp, source): (EntityGlobalId, Timestamp, SourceInfo),
+) {
+    let all: Vec<Reply> = std::iter::from_fn(|| replies.recv_timeout(LONG).ok())
+        .map(|reply| reply.expect("a reply or the end"))
+        .collect();
+    // An error is told at once, values when all have come.
+    assert_eq!(all.len(), 3);
+    let error = all[0].result().expect_err("the error");
+    assert_eq!(error.payload(), &"partly".into());
+    assert_eq!(error.encoding(), &Encoding::TEXT_PLAIN);
+    let sample = all[1].result().expect("the value");
+    assert_eq!(sample.key_expr().as_str(), "demo/a");
+    assert_eq!(sample.payload(), &"value".into());
+    assert_eq!(sample.encoding(), &Encoding::APPLICATION_JSON);
+    assert_eq!(sample.timestamp(), Some(&stamp));
+    assert_eq!(sample.source_info(), Some(&source));
+    assert_eq!(sample.attachment(), Some(&"noted".into()));
+    assert_eq!(sample.priority(), Priority::InteractiveHigh);
+    assert!(sample.express());
+    assert_eq!(all[1].replier_id(), Some(replier));
+    let gone = all[2].result().expect("the deletion");
+    let (kind, key) = (gone.kind(), gone.key_expr().as_str());
+    assert_eq!((kind, key), (SampleKind::Delete, "demo/b"));
 }
 
 #[test]

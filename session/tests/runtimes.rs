@@ -13,6 +13,8 @@ use contexts::{Context, in_context, in_time};
 use pair::{LONG, connected_to, until, until_matched};
 use zonda::config::RuntimeKind;
 use zonda::qos::CongestionControl;
+use zonda::query::ConsolidationMode;
+use zonda::sample::SampleKind;
 use zonda::{Config, Outcome, RecvError, Session, Wait};
 
 const NOWHERE: [&str; 0] = [];
@@ -201,7 +203,9 @@ fn called_from_a_callback(kind: RuntimeKind) {
             query.reply("ask", "local").wait().unwrap();
         });
         let answers = answers.wait().unwrap();
-        let answer = own.get("ask").wait().unwrap().recv().unwrap();
+        // Not merged: to wait for the end would be to wait for the link that this thread reads.
+        let get = own.get("ask").consolidation(ConsolidationMode::None);
+        let answer = get.wait().unwrap().recv().unwrap();
         assert_eq!(answer.into_result().unwrap().payload(), &"local".into());
         drop(answers);
         let dropped = zonda::open(listening(kind)).wait().unwrap();
@@ -260,6 +264,47 @@ fn carries_large_messages(kind: RuntimeKind) {
     }
 }
 
+/// Tokens come and go, a question is answered, and a publisher hears of its subscribers: from tasks of this runtime.
+fn tells_who_is_there(kind: RuntimeKind) {
+    let a = zonda::open(listening(kind)).wait().unwrap();
+    let b = connected_to(&a, client(kind));
+    let changes = b.liveliness().declare_subscriber("live/*").history(true);
+    let changes = changes.wait().unwrap();
+    let token = a.liveliness().declare_token("live/a").wait().unwrap();
+    let next = || changes.recv_timeout(LONG).unwrap().expect("a change");
+    assert_eq!(next().kind(), SampleKind::Put);
+    for session in [&a, &b] {
+        let replies = session.liveliness().get("live/**").wait().unwrap();
+        let reply = replies.recv_timeout(LONG).unwrap().expect("a reply");
+        assert_eq!(reply.into_result().unwrap().key_expr().as_str(), "live/a");
+        assert_eq!(replies.recv_timeout(LONG).map(drop), Err(RecvError::Closed));
+    }
+    let publisher = b.declare_publisher("demo").wait().unwrap();
+    let listener = publisher.matching_listener().wait().unwrap();
+    let subscriber = a.declare_subscriber("demo").wait().unwrap();
+    let status = || listener.recv_timeout(LONG).unwrap().expect("a change");
+    assert!(status().matching());
+    drop(subscriber);
+    assert!(!status().matching());
+    // A full queue keeps nobody else from hearing.
+    let blocked = b.liveliness().declare_subscriber("live/*");
+    let blocked = blocked.with(zonda::handlers::FifoChannel::new(1));
+    let blocked = blocked.wait().unwrap();
+    let tokens: Vec<_> = (0..10)
+        .map(|n| a.liveliness().declare_token(format!("live/{n}")).wait())
+        .collect();
+    for _ in 0..tokens.len() {
+        assert_eq!(next().kind(), SampleKind::Put);
+    }
+    drop(blocked);
+    drop(token);
+    assert_eq!(next().kind(), SampleKind::Delete);
+    a.close().wait().unwrap();
+    for _ in 0..tokens.len() {
+        assert_eq!(next().kind(), SampleKind::Delete);
+    }
+}
+
 /// This runtime on one end of the link, each of the others on the other.
 fn linked_to_each_other_runtime(kind: RuntimeKind) {
     for other in RuntimeKind::available() {
@@ -303,6 +348,10 @@ macro_rules! matrix {
                 #[test]
                 fn carries_large_messages() {
                     super::carries_large_messages(KIND);
+                }
+                #[test]
+                fn tells_who_is_there() {
+                    super::tells_who_is_there(KIND);
                 }
                 #[test]
                 fn linked_to_each_other_runtime() {

@@ -14,6 +14,8 @@ mod configuration;
 mod environment;
 mod features;
 mod filtering;
+#[cfg(target_os = "linux")]
+mod gossip;
 mod identity;
 mod ids;
 mod listening;
@@ -22,6 +24,9 @@ mod lowlatency;
 mod matching_cases;
 mod matrix;
 mod message;
+#[cfg(target_os = "linux")]
+#[path = "../discovery/namespace.rs"]
+mod namespace;
 mod others;
 mod party;
 mod proxy;
@@ -32,6 +37,8 @@ mod restart;
 mod router;
 mod runtimes;
 mod scene;
+#[cfg(target_os = "linux")]
+mod scouting;
 mod stamping;
 mod tokens;
 mod transport;

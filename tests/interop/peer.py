@@ -13,6 +13,7 @@ import itertools
 import json
 import sys
 import threading
+import time
 
 import zenoh
 
@@ -421,6 +422,23 @@ def do_watch(command):
 
 def do_undeclare(command):
     entities.pop(command["name"]).undeclare()
+
+
+def do_scout(command):
+    """Looks for nodes until one with the given id answers, with the default configuration; tells all that it heard."""
+    scout = zenoh.scout(what=command["what"])
+    heard, deadline = {}, time.monotonic() + command["seconds"]
+    while command["zid"] not in heard and time.monotonic() < deadline:
+        hello = scout.try_recv()
+        if hello is None:
+            time.sleep(0.005)
+        else:
+            heard[str(hello.zid)] = {
+                "role": str(hello.whatami),
+                "locators": [str(locator) for locator in hello.locators],
+            }
+    scout.stop()
+    return {"heard": heard}
 
 
 def do_hash(command):

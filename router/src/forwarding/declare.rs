@@ -56,9 +56,7 @@ impl ForwardingTable {
             Declaration::UndeclareQueryable { id, .. } => {
                 self.remove_entity(face, Kind::Queryable, id, actions);
             }
-            Declaration::UndeclareToken { id, .. } => {
-                self.remove_entity(face, Kind::Token, id, actions);
-            }
+            Declaration::UndeclareToken { id, key } => self.end_token(face, id, key, actions),
             Declaration::Final => self.handle_final(face, declare.interest_id, actions),
         }
     }
@@ -179,6 +177,30 @@ impl ForwardingTable {
         let source = Source::new(face.index, south, info);
         let change = self.entities_mut(kind).add_source(entity, source);
         self.apply(kind, entity, change, actions);
+    }
+
+    /// A U_TOKEN. A gateway writes the key of a token that it never told of, for those who asked for changes only.
+    fn end_token(
+        &mut self,
+        face: FaceId,
+        id: u32,
+        key: Option<WireExpr<'_>>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(source) = self.face(face) else {
+            return;
+        };
+        let is_known = source.declared.of(Kind::Token).get(id).is_some();
+        match key {
+            Some(key) if !is_known && source.relation == Relation::Upstream => {
+                if let Some(key) = self.declared_key(face, &key)
+                    && self.alive(key.as_str()).is_none()
+                {
+                    self.end_untold_key(key.as_str(), None, actions);
+                }
+            }
+            _ => self.remove_entity(face, Kind::Token, id, actions),
+        }
     }
 
     /// Forgets the entity a face declared under `id`.

@@ -32,21 +32,11 @@ const PEERS_LIMIT: Duration = Duration::from_secs(1);
 const SLICE_LOOKS: usize = 10_000;
 
 /// Those of the session that hear of tokens.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TokenListeners {
     by_id: HashMap<u32, TokenListener>,
     tree: KeyTree<u32>,
     questions: BTreeMap<u32, Question>,
-}
-
-impl Default for TokenListeners {
-    fn default() -> Self {
-        TokenListeners {
-            by_id: HashMap::new(),
-            tree: KeyTree::new(),
-            questions: BTreeMap::new(),
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -304,8 +294,10 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let limit = self.limits.tokens_max;
-        let question = self.token_listeners.questions.get(&id);
-        if question.is_some_and(|question| question.told.len() >= limit) {
+        let Some(question) = self.token_listeners.questions.get(&id) else {
+            return;
+        };
+        if question.told.len() >= limit {
             if let Some(gateway) = self.face_mut(gateway) {
                 gateway.counters.over_limit += 1;
             }
@@ -414,7 +406,7 @@ impl ForwardingTable {
     }
 
     /// The token on exactly this key, if one is alive.
-    fn alive(&self, key: &str) -> Option<u32> {
+    pub(super) fn alive(&self, key: &str) -> Option<u32> {
         self.entities(Kind::Token).tree.get(key).first().copied()
     }
 

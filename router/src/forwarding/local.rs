@@ -63,6 +63,7 @@ impl ForwardingTable {
         if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
             return;
         }
+        self.end_matching_of((face, id), actions);
         self.remove_publisher((face, id), actions);
         // Routers have no gateways, and fellow peers tell all they have unasked.
         if self.role != WhatAmI::Router {

@@ -49,19 +49,10 @@ struct MatchingListener {
 }
 
 /// The session's listeners, by their ids and keys.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct MatchingListeners {
     by_id: HashMap<u32, MatchingListener>,
     tree: KeyTree<u32>,
-}
-
-impl Default for MatchingListeners {
-    fn default() -> Self {
-        MatchingListeners {
-            by_id: HashMap::new(),
-            tree: KeyTree::new(),
-        }
-    }
 }
 
 impl MatchingListeners {

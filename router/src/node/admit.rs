@@ -35,6 +35,9 @@ pub(super) struct Door(pub(super) Arc<Shared>);
 
 impl Admission for Door {
     fn admit(&self, established: &Established) -> Result<(), u8> {
+        if self.0.prefers_own_link(&established.zid) {
+            return Err(reason::MAX_LINKS);
+        }
         self.0.reserve(established.zid)
     }
 
@@ -190,16 +193,12 @@ impl Shared {
         let (removed, sweeps, is_alone) = self.update(|state| {
             let face = state.faces.remove(&id);
             if let Some(face) = &face
-                && face.dialed
-                && !self.is_closed()
-                && *ended != Ended::Local
-            {
-                state.table.expect_back(face.status.zid, Instant::now());
-            }
-            if let Some(face) = &face
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
             {
                 state.neighbours.remove(&face.status.zid);
+                if face.dialed && !self.is_closed() {
+                    state.table.expect_back(face.status.zid, Instant::now());
+                }
             }
             if let Some(face) = &face {
                 state.ended.add(&face.outbox);

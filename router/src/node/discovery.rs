@@ -18,8 +18,8 @@ use zonda_transport::listen::Listening;
 
 use crate::config::{Config, GossipConfig, ScoutingConfig};
 use crate::forwarding::scouting::{
-    Answering, CandidateCounts, CandidateLimits, Candidates, Found, Host, LOCATORS_MAX, Link,
-    ScoutCounts, is_loopback,
+    Answering, Autoconnect, CandidateCounts, CandidateLimits, Candidates, Found, Host,
+    LOCATORS_MAX, Link, ScoutCounts, is_loopback,
 };
 use crate::forwarding::{FaceId, Gossip, GossipCounts, GossipOptions};
 use crate::scouting::{Options, Party, ScoutReport, Service, this_host};
@@ -53,6 +53,10 @@ pub(super) struct Discovery {
     pub(super) service: Option<Service>,
     scouts: ScoutCounts,
     pub(super) last_failure: Option<String>,
+    /// Whom gossip makes this node connect to.
+    policy: Autoconnect,
+    /// The protocols that links may use; `None` for all.
+    protocols: Option<Vec<String>>,
 }
 
 impl Discovery {
@@ -61,7 +65,7 @@ impl Discovery {
             enabled,
             multihop,
             target,
-            ..
+            autoconnect,
         } = config.gossip();
         let options = GossipOptions {
             target,
@@ -83,7 +87,18 @@ impl Discovery {
             service: None,
             scouts: ScoutCounts::default(),
             last_failure: None,
+            policy: autoconnect,
+            protocols: config.protocols(),
         }
+    }
+
+    /// Takes note of somebody to connect to. True if that may be done at once.
+    fn hear(&mut self, mut found: Found, now: Instant) -> bool {
+        if let Some(allowed) = &self.protocols {
+            let is_allowed = |locator: &Locator| allowed.iter().any(|p| p == locator.proto());
+            found.locators.retain(is_allowed);
+        }
+        self.candidates.hear(found, now)
     }
 }
 
@@ -173,10 +188,10 @@ impl Shared {
     pub(super) fn hear_oam(shared: &Arc<Self>, face: FaceId, oam: &Oam<'_>) {
         let now = Instant::now();
         let mut found = Vec::new();
-        shared.update(|state| {
+        let is_due = shared.update(|state| {
             state.table.handle_oam(face, oam, &mut state.actions);
             let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body) else {
-                return;
+                return false;
             };
             let State {
                 discovery, actions, ..
@@ -186,29 +201,15 @@ impl Shared {
             {
                 gossip.handle(face, &states, now, &mut found, actions);
             }
+            let (own, policy) = (shared.zid, discovery.policy);
+            found.retain(|found| policy.permits(own, found.zid, found.whatami));
+            let heard = found.into_iter().map(|found| discovery.hear(found, now));
+            // each of them is to be heard
+            heard.fold(false, |any, is_due| any | is_due)
         });
-        let policy = shared.config.gossip().autoconnect;
-        found.retain(|found| policy.permits(shared.zid, found.zid, found.whatami));
-        if !found.is_empty() {
-            Self::hear_of(shared, found);
+        if is_due {
+            Self::connect_to_found(shared);
         }
-    }
-
-    /// Somebody to connect to was found.
-    fn hear_of(shared: &Arc<Self>, found: Vec<Found>) {
-        let allowed = shared.config.protocols();
-        let is_allowed = |locator: &Locator| match &allowed {
-            Some(allowed) => allowed.iter().any(|protocol| protocol == locator.proto()),
-            None => true,
-        };
-        let now = Instant::now();
-        let mut state = shared.state.lock();
-        for mut found in found {
-            found.locators.retain(is_allowed);
-            state.discovery.candidates.hear(found, now);
-        }
-        drop(state);
-        Self::connect_to_found(shared);
     }
 
     /// Makes the attempts that are due.
@@ -337,7 +338,11 @@ impl Party for Scouted {
             whatami: hello.whatami,
             locators: self.usable(hello, source),
         };
-        Shared::hear_of(&node, vec![found]);
+        let now = Instant::now();
+        let is_due = node.state.lock().discovery.hear(found, now);
+        if is_due {
+            Shared::connect_to_found(&node);
+        }
     }
 
     fn answer(&self, scout: &Scout, source: SocketAddr, host: &Host) -> Option<Vec<u8>> {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zonda_codec::{Endpoint, WhatAmI};
+use zonda_codec::{Endpoint, WhatAmI, ZenohId};
 use zonda_runtime::with_runtime;
 use zonda_transport::dial::{DialOptions, open_link_with};
 
@@ -57,6 +57,12 @@ impl Shared {
         drop(state);
         // another one may have its turn
         Self::connect_to_found(&shared);
+    }
+
+    /// Whether this node is about to open a link to that one, and should.
+    pub(super) fn prefers_own_link(&self, zid: &ZenohId) -> bool {
+        let state = self.state.lock();
+        state.discovery.candidates.prefers_own(zid, Instant::now())
     }
 
     async fn dial_found(

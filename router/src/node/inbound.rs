@@ -126,9 +126,10 @@ impl Burst {
 
     /// Does what a change of the state leaves to do; what must be written waits for the end of the burst.
     pub(super) fn follow(&mut self, after: After) {
-        for outbox in after.finish_unwritten() {
-            self.touch(&outbox);
+        for outbox in &after.touched {
+            self.touch(outbox);
         }
+        after.run();
     }
 
     /// Counts messages handed on.

@@ -9,6 +9,7 @@
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
 //! - `publish`: what a publishing thread does; `tally` counts it, `ended` what is lost with a link;
+//! - `asking`: questions and answers, of the node's session and on their way through;
 //! - `listeners`: what the table tells the session, `liveliness` and `matching`: about what;
 //! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, told and counted;
 //! - `discovery`, `found`: how it finds others and is found;

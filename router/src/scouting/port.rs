@@ -70,7 +70,7 @@ pub(super) fn hearing(
     let at = match cfg!(windows) {
         true => unspecified(group),
         // so that nothing but what is said to the group is heard
-        false => group,
+        false => on_interface(group, interface),
     };
     during("cannot bind the group's port", socket.bind(&at.into()))?;
     match (group.ip(), own) {
@@ -98,6 +98,17 @@ fn datagram_socket(group: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(group), Type::DGRAM, None)?;
     socket.set_nonblocking(true)?;
     Ok(socket)
+}
+
+/// An IPv6 group of one link is a different one on each interface.
+fn on_interface(group: SocketAddr, interface: &Interface) -> SocketAddr {
+    match group {
+        SocketAddr::V6(mut group) => {
+            group.set_scope_id(interface.index);
+            group.into()
+        }
+        v4 => v4,
+    }
 }
 
 fn unspecified(group: SocketAddr) -> SocketAddr {

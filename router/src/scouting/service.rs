@@ -228,7 +228,7 @@ impl<P: Party> Worker<P> {
                 Some(port) => self.ports.push(port),
                 None => match self.open(known, own) {
                     Ok(port) => self.ports.push(port),
-                    Err(report) => reports.push(report),
+                    Err(why) => reports.push(report_of(known, Use::Skipped(why))),
                 },
             }
         }
@@ -266,22 +266,20 @@ impl<P: Party> Worker<P> {
         }
     }
 
-    fn open(&self, known: &Known, own: IpAddr) -> Result<Port, InterfaceReport> {
+    fn open(&self, known: &Known, own: IpAddr) -> Result<Port, String> {
         let interface = &known.interface;
         let registry = self.poll.registry();
-        let skipped = |why: String| report_of(known, Use::Skipped(why));
         let Options { group, ttl, .. } = self.options;
-        let mut asking =
-            port::asking(interface, own, (group, ttl)).map_err(|e| skipped(e.to_string()))?;
+        let mut asking = port::asking(interface, own, (group, ttl)).map_err(|e| e.to_string())?;
         let registered = registry.register(&mut asking, SOCKET, Interest::READABLE);
-        registered.map_err(|e| skipped(e.to_string()))?;
+        registered.map_err(|e| e.to_string())?;
         let mut report = report_of(known, Use::Used);
         let mut hearing = None;
         if self.options.listen {
             match port::hearing(interface, own, group) {
                 Ok(mut socket) => {
                     let registered = registry.register(&mut socket, SOCKET, Interest::READABLE);
-                    registered.map_err(|e| skipped(e.to_string()))?;
+                    registered.map_err(|e| e.to_string())?;
                     hearing = Some(socket);
                 }
                 Err(trouble) => report.usage = Use::Deaf(trouble.to_string()),

@@ -272,6 +272,7 @@ fn declaration(body: &Declaration<'_>) -> String {
         Declaration::UndeclareQueryable { id, key: None } => format!("unqueryable {id}"),
         Declaration::Token { id, wire_expr } => format!("token {id} {}", text(wire_expr)),
         Declaration::UndeclareToken { id, key: None } => format!("untoken {id}"),
+        Declaration::UndeclareToken { id, key: Some(key) } => format!("untoken {id} {}", text(key)),
         Declaration::Final => "final".into(),
         other => panic!("{other:?} carries a key"),
     }

@@ -93,14 +93,6 @@ impl Notes {
         self.got.lock().unwrap().clone()
     }
 
-    /// How the question ended, once it has.
-    pub fn ended(&self) -> Option<QuestionEnd> {
-        match self.got.lock().unwrap().last() {
-            Some(Got::End(how)) => Some(*how),
-            _ => None,
-        }
-    }
-
     /// All that came, once it has ended.
     pub fn all(&self) -> Vec<Got> {
         let got = self.got.lock().unwrap();

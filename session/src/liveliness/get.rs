@@ -52,6 +52,17 @@ impl<'a, 'b> LivelinessGetBuilder<'a, 'b, DefaultHandler> {
 
 impl<H> LivelinessGetBuilder<'_, '_, H> {
     /// How long the answers may take. Default: 10 s.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let get = session.liveliness().get("robots/*").timeout(Duration::from_millis(500));
+    /// for reply in &get.wait()? {
+    ///     println!("{reply:?}");
+    /// }
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self

@@ -9,6 +9,13 @@ use crate::handlers::Stored;
 use crate::sample::Sample;
 
 /// One answer: a sample, or an error that stands for answers which do not come.
+///
+/// ```
+/// fn alive(reply: zonda::liveliness::Reply) -> Option<String> {
+///     let sample = reply.into_result().ok()?;
+///     Some(sample.key_expr().to_string())
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Reply {
     result: Result<Sample, ReplyError>,

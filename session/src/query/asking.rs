@@ -3,13 +3,14 @@
 //! A get under way: takes the answers from the node, merges them, and calls the handler, until the end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use zonda_codec::ZenohId;
-use zonda_router::node::{Answer, Answers, QuestionEnd};
+use zonda_router::node::{Answer, Answers, Node, QuestionEnd, QuestionId};
 
 use super::consolidation::{ConsolidationMode, Merging};
 use super::manner::OnEnd;
@@ -92,6 +93,8 @@ struct State {
     ended: Option<QuestionEnd>,
     /// The thread that asks just now; nobody has the handler yet.
     asker: Option<ThreadId>,
+    /// Its number at the node, once it is asked.
+    id: Option<QuestionId>,
 }
 
 /// What there is until the end.
@@ -99,7 +102,20 @@ struct Live {
     callback: Callback<Reply>,
     merging: Merging,
     on_end: Option<OnEnd>,
-    token: Option<(CancellationToken, u64)>,
+    /// Takes itself back when it is dropped.
+    listening: Option<Listening>,
+}
+
+/// A token that can end a get, until this is dropped.
+struct Listening {
+    token: CancellationToken,
+    number: u64,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.token.forget(self.number);
+    }
 }
 
 /// What a get is made of.
@@ -117,7 +133,7 @@ impl Asking {
             callback: terms.callback,
             merging: Merging::new(terms.consolidation),
             on_end: terms.on_end,
-            token: None,
+            listening: None,
         };
         Asking {
             state: Mutex::new(State {
@@ -125,6 +141,7 @@ impl Asking {
                 running: 0,
                 ended: None,
                 asker: None,
+                id: None,
             }),
             stores: terms.stores,
             holds: terms.consolidation == ConsolidationMode::Latest,
@@ -142,21 +159,48 @@ impl Asking {
         asked
     }
 
-    /// Has the token's number, to take it back at the end; back at once if that has come.
-    pub fn listens_to(&self, token: CancellationToken, number: u64) {
+    /// From now on the token can end it; at once if it is cancelled.
+    pub fn ends_with(self: &Arc<Self>, token: CancellationToken, node: &Node) {
+        let (own, node) = (Arc::downgrade(self), node.clone());
+        let number = token.on_cancel(Box::new(move || {
+            if let Some(asking) = own.upgrade() {
+                asking.cancel(&node);
+            }
+        }));
+        let Some(number) = number else { return };
+        let listening = Listening { token, number };
         let mut state = self.state.lock();
         match &mut state.live {
-            Some(live) => live.token = Some((token, number)),
+            Some(live) => live.listening = Some(listening),
             None => {
                 drop(state);
-                token.forget(number);
+                drop(listening);
             }
+        }
+    }
+
+    fn cancel(&self, node: &Node) {
+        self.end(QuestionEnd::Cancelled);
+        let id = self.state.lock().id;
+        if let Some(id) = id {
+            node.cancel(id);
+        }
+    }
+
+    /// The node knows it by this number. It may be cancelled already.
+    pub fn is_asked(&self, node: &Node, id: QuestionId) {
+        let mut state = self.state.lock();
+        state.id = Some(id);
+        let is_cancelled = state.ended == Some(QuestionEnd::Cancelled);
+        drop(state);
+        if is_cancelled {
+            node.cancel(id);
         }
     }
 
     /// Whether it has ended.
     pub fn is_over(&self) -> bool {
-        self.state.lock().live.is_none()
+        self.state.lock().ended.is_some()
     }
 
     /// The node has seen to it that its key was asked for.
@@ -186,11 +230,9 @@ impl Asking {
             callback,
             merging,
             on_end,
-            token,
+            listening,
         } = live;
-        if let Some((token, number)) = token {
-            token.forget(number);
-        }
+        drop(listening);
         let (held, unmerged) = merging.finish();
         if how != QuestionEnd::Cancelled {
             for reply in held.chain(lost(how)) {

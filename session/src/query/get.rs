@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::node::{Answers, Node, QuerierFace, Question, QuestionEnd, QuestionId};
+use zonda_router::node::{Answers, Node, QuerierFace, Question};
 
 use super::asking::{Asking, Terms};
 use super::manner::{Manner, Matter, manner_setters, matter_setters};
@@ -143,7 +143,7 @@ impl Inquiry<'_> {
     ) -> Result<H::Handler, GetError> {
         let (callback, handler) = handler.into_handler();
         let asking = self.begin(callback, H::STORES);
-        if self.is_cancelled(&asking) {
+        if asking.is_over() {
             return Ok(handler);
         }
         let timeout = self.timeout();
@@ -152,7 +152,7 @@ impl Inquiry<'_> {
         let answers: Arc<dyn Answers> = asking.clone();
         let ask = || self.node.ask(&question, self.querier, answers, wait);
         let id = asking.while_asking(ask)?;
-        self.asked(&asking, id);
+        asking.is_asked(self.node, id);
         Ok(handler)
     }
 
@@ -163,7 +163,7 @@ impl Inquiry<'_> {
     ) -> Result<H::Handler, GetError> {
         let (callback, handler) = handler.into_handler();
         let asking = self.begin(callback, H::STORES);
-        if self.is_cancelled(&asking) {
+        if asking.is_over() {
             return Ok(handler);
         }
         let timeout = self.timeout();
@@ -171,30 +171,26 @@ impl Inquiry<'_> {
         let answers: Arc<dyn Answers> = asking.clone();
         let mut ask = pin!(self.node.ask_async(&question, self.querier, answers));
         let id = poll_fn(|context| asking.while_asking(|| ask.as_mut().poll(context))).await?;
-        self.asked(&asking, id);
+        asking.is_asked(self.node, id);
         Ok(handler)
     }
 
     fn begin(&mut self, callback: Callback<Reply>, stores: bool) -> Arc<Asking> {
         self.parameters = self.manner.parameters(std::mem::take(&mut self.parameters));
         let asks_for_time = self.parameters.contains_key(TIME);
-        Arc::new(Asking::new(Terms {
+        let asking = Arc::new(Asking::new(Terms {
             callback,
             stores,
             consolidation: self.manner.consolidation.resolved(asks_for_time),
             deadline: Instant::now() + self.timeout(),
             on_end: self.matter.on_end.take(),
-        }))
-    }
-
-    /// Ends it before it begins, if its token is cancelled and there is somebody to say so.
-    fn is_cancelled(&self, asking: &Asking) -> bool {
-        let token = self.matter.token.as_ref();
-        let is_cancelled = token.is_some_and(|t| t.is_cancelled()) && !self.node.is_closed();
-        if is_cancelled {
-            asking.end(QuestionEnd::Cancelled);
+        }));
+        if let Some(token) = self.matter.token.take()
+            && !self.node.is_closed()
+        {
+            asking.ends_with(token, self.node);
         }
-        is_cancelled
+        asking
     }
 
     fn timeout(&self) -> Duration {
@@ -217,19 +213,5 @@ impl Inquiry<'_> {
             qos: self.manner.qos(),
             source_info: self.matter.source_info,
         })
-    }
-
-    /// From now on the token can end it.
-    fn asked(&self, asking: &Arc<Asking>, id: QuestionId) {
-        let Some(token) = &self.matter.token else {
-            return;
-        };
-        if asking.is_over() {
-            return;
-        }
-        let node = self.node.clone();
-        if let Some(number) = token.on_cancel(Box::new(move || node.cancel(id))) {
-            asking.listens_to(token.clone(), number);
-        }
     }
 }

@@ -35,7 +35,8 @@
 //! # Threads
 //! Callbacks of queryables run inline on the task that receives the query, those of gets on the one that receives the
 //! reply. A session that asks itself does all of it on the asking thread, before the get's `.wait()` returns. No lock is held
-//! meanwhile, so a callback may ask, reply, declare, undeclare and close.
+//! meanwhile, so a callback may ask, reply, declare, undeclare and close. What it must not do is to wait for something that
+//! comes on the very link whose task it runs on, such as the end of a get that was asked there.
 //!
 //! A queue that is full makes whoever fills it wait for its reader, but never longer than the query lives; a query
 //! that found no room is answered with an error. What a session answers itself while it asks does not count against the

@@ -19,9 +19,10 @@ use crate::forwarding::{Action, FaceId};
 /// The number of this node in its own list.
 const ITSELF: u64 = 0;
 
-/// News of one neighbour that are passed on at once, in a second; more of them are put off to the next
-/// [`tick`](Gossip::tick), and only the last of each node is told then.
-const RELAYS_PER_SECOND_MAX: u32 = 50;
+/// Messages in a second by which news of neighbours are passed on at once. More of them are put off to the next
+/// [`tick`](Gossip::tick), and told together then: when many nodes start at the same time, each hears of each other from
+/// all the rest.
+const RELAYS_PER_SECOND_MAX: usize = 64;
 
 /// How a node gossips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub struct GossipCounts {
     pub over_limit: u64,
     /// States of nodes that were not introduced.
     pub unknown: u64,
-    /// News that were put off because their source has too many.
+    /// News that were put off because there were many.
     pub put_off: u64,
 }
 
@@ -72,8 +73,6 @@ struct Link {
     nodes: HashMap<u64, ZenohId>,
     /// The numbers of this node's own that the neighbour knows.
     told: BTreeSet<u64>,
-    /// News of this neighbour passed on in the second that began then.
-    relayed: Option<(Instant, u32)>,
 }
 
 /// A node that is known.
@@ -105,6 +104,8 @@ pub struct Gossip {
     links: BTreeMap<FaceId, Link>,
     /// Nodes whose news were put off.
     late: BTreeSet<u64>,
+    /// Messages with news that were sent in the second that began then.
+    relayed: Option<(Instant, usize)>,
     counts: GossipCounts,
 }
 
@@ -124,6 +125,7 @@ impl Gossip {
             numbers: HashMap::new(),
             links: BTreeMap::new(),
             late: BTreeSet::new(),
+            relayed: None,
             counts: GossipCounts::default(),
         }
     }
@@ -161,7 +163,6 @@ impl Gossip {
             is_here,
             nodes: HashMap::new(),
             told: BTreeSet::new(),
-            relayed: None,
         };
         if let Some(number) = self.meet(zid, whatami, face)
             && let Some(node) = self.nodes.get_mut(&number)
@@ -231,8 +232,13 @@ impl Gossip {
 
     /// Tells what was put off. To be called about once a second.
     pub fn tick(&mut self, actions: &mut Vec<Action>) {
-        for number in std::mem::take(&mut self.late) {
-            self.relay(number, None, actions);
+        let late = std::mem::take(&mut self.late);
+        let faces: Vec<(FaceId, ZenohId)> = self.links.iter().map(|(f, l)| (*f, l.zid)).collect();
+        for (face, zid) in faces {
+            let itself = self.numbers.get(&zid);
+            let others = late.iter().filter(|number| Some(*number) != itself);
+            let others: Vec<u64> = others.copied().collect();
+            self.tell(face, &others, false, actions);
         }
     }
 
@@ -309,7 +315,7 @@ impl Gossip {
         match state.zid {
             Some(zid) => {
                 let is_full = link.nodes.len() >= self.options.nodes_max;
-                if is_full && !link.nodes.contains_key(&state.psid) {
+                if is_full && zid != link.zid && !link.nodes.contains_key(&state.psid) {
                     self.counts.over_limit += 1;
                     return None;
                 }
@@ -368,8 +374,8 @@ impl Gossip {
             return;
         }
         node.locators.clone_from(locators);
-        match self.may_relay(face, now) {
-            true => self.relay(number, Some(face), actions),
+        match self.may_relay(now) {
+            true => self.relay(number, face, actions),
             false => {
                 self.late.insert(number);
                 self.counts.put_off += 1;
@@ -377,26 +383,24 @@ impl Gossip {
         }
     }
 
-    fn may_relay(&mut self, face: FaceId, now: Instant) -> bool {
-        let Some(link) = self.links.get_mut(&face) else {
-            return false;
-        };
+    fn may_relay(&mut self, now: Instant) -> bool {
         let fresh = (now, 0);
-        let (since, count) = link.relayed.unwrap_or(fresh);
+        let (since, count) = self.relayed.unwrap_or(fresh);
         let is_over = now.saturating_duration_since(since).as_secs() >= 1;
         let (since, count) = if is_over { fresh } else { (since, count) };
-        link.relayed = Some((since, count.saturating_add(1)));
-        count < RELAYS_PER_SECOND_MAX
+        let count = count.saturating_add(self.links.len().saturating_sub(1));
+        self.relayed = Some((since, count));
+        count <= RELAYS_PER_SECOND_MAX
     }
 
     /// Tells of one node on all links but the one that the news came by and the node's own.
-    fn relay(&mut self, number: u64, from: Option<FaceId>, actions: &mut Vec<Action>) {
+    fn relay(&mut self, number: u64, from: FaceId, actions: &mut Vec<Action>) {
         let Some(node) = self.nodes.get(&number) else {
             return;
         };
         let zid = node.zid;
         let others = self.links.iter();
-        let others = others.filter(|(face, link)| Some(**face) != from && link.zid != zid);
+        let others = others.filter(|(face, link)| **face != from && link.zid != zid);
         let others: Vec<FaceId> = others.map(|(face, _)| *face).collect();
         for face in others {
             self.tell(face, &[number], false, actions);
@@ -456,7 +460,7 @@ impl Gossip {
         let Some(link) = self.links.get(&face) else {
             return;
         };
-        let (linked, lists_links) = (self.linked(), self.lists_links(link));
+        let lists_links = self.lists_links(link);
         let mut telling = Telling::default();
         for number in numbers {
             let Some(node) = self.nodes.get(number) else {
@@ -468,8 +472,12 @@ impl Gossip {
         }
         if own {
             let locators = self.host.locators_for(link.remote, &self.listening);
-            let linked: &[u64] = if lists_links { &linked } else { &[] };
-            telling.add((ITSELF, self.sn), (self.zid, self.role), locators, linked);
+            let linked = if lists_links {
+                self.linked()
+            } else {
+                Vec::new()
+            };
+            telling.add((ITSELF, self.sn), (self.zid, self.role), locators, &linked);
         }
         self.counts.told += telling.send(face, actions);
         if let Some(link) = self.links.get_mut(&face) {

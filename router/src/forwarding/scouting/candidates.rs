@@ -81,11 +81,15 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// No pause is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// How long an attempt of one's own is more trusted than a link that is there.
+const PREFERENCE: Duration = Duration::from_millis(500);
+
 #[derive(Debug)]
 struct Candidate {
     whatami: WhatAmI,
     locators: Vec<Locator>,
     failures: u32,
+    /// When the next attempt may be made; of one under way, when it began.
     not_before: Instant,
     state: State,
 }
@@ -119,8 +123,9 @@ impl Candidates {
         }
     }
 
-    /// A node was heard of. What is known of it is brought up to date; a pause after a failure goes on.
-    pub fn hear(&mut self, found: Found, now: Instant) {
+    /// A node was heard of. What is known of it is brought up to date; a pause after a failure goes on. True if an attempt
+    /// at it may be [due](Candidates::due).
+    pub fn hear(&mut self, found: Found, now: Instant) -> bool {
         let Found {
             zid,
             whatami,
@@ -128,16 +133,16 @@ impl Candidates {
         } = found;
         locators.truncate(LOCATORS_MAX);
         if locators.is_empty() || zid == self.own {
-            return;
+            return false;
         }
         if let Some(known) = self.nodes.get_mut(&zid) {
             known.whatami = whatami;
             known.locators = locators;
-            return;
+            return known.state == State::Waiting && known.not_before <= now;
         }
         if self.nodes.len() >= self.limits.nodes_max {
             self.counts.over_limit += 1;
-            return;
+            return false;
         }
         let candidate = Candidate {
             whatami,
@@ -147,6 +152,7 @@ impl Candidates {
             state: State::Waiting,
         };
         self.nodes.insert(zid, candidate);
+        true
     }
 
     /// The attempts to make now. `link` tells whether there is a link already.
@@ -171,6 +177,7 @@ impl Candidates {
         for (_, _, zid) in ready {
             if let Some(node) = self.nodes.get_mut(&zid) {
                 node.state = State::UnderWay;
+                node.not_before = now;
                 self.under_way += 1;
                 self.counts.attempts += 1;
                 let locators = node.locators.clone();
@@ -178,6 +185,18 @@ impl Candidates {
             }
         }
         attempts
+    }
+
+    /// Whether a link that this node opens now is to stay rather than one of the same node that comes in: two nodes that
+    /// hear of each other connect to each other at the same time, and the link of the greater id is kept. Data on the
+    /// other one could get lost when it is closed, so it should not come up at all. One's own attempt counts for half a
+    /// second: it may lead nowhere.
+    pub fn prefers_own(&self, zid: &ZenohId, now: Instant) -> bool {
+        let own = self.nodes.get(zid).filter(|_| self.own > *zid);
+        own.is_some_and(|node| {
+            let age = now.saturating_duration_since(node.not_before);
+            node.state == State::UnderWay && age < PREFERENCE
+        })
     }
 
     /// How an attempt ended.

@@ -2,7 +2,7 @@
 
 //! Questions and answers that a connection brings. They are passed on as they came: only the head is written anew.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal};
 use zonda_transport::{
@@ -17,7 +17,7 @@ use crate::{
     forwarding::{Ask, Asker, Branches, Disposal, FaceId},
     node::{
         inbound::Burst,
-        shared::{Shared, State},
+        shared::{Shared, State, log},
     },
 };
 
@@ -27,6 +27,10 @@ use super::{
     open::{Next, OpenQuestion},
     settle::After,
 };
+
+/// How much longer a neighbour's question is kept open than it says. Whoever asks has a clock of his own, and is to be
+/// the one whose clock ends it: else he would hear of one timeout twice, or not know that it was one.
+const ASKER_FIRST: Duration = Duration::from_millis(500);
 
 /// A question as it came.
 struct Passing<'a> {
@@ -66,13 +70,15 @@ impl Shared {
                 state.table.refuse_question(asker);
                 return;
             };
-            let timeout = request.timeout;
+            let timeout = request
+                .timeout
+                .unwrap_or_else(|| self.config.query_timeout());
             let ask = Ask {
                 rid: request.rid,
                 key: &key,
                 target: request.target,
                 qos: request.qos,
-                timeout: timeout.unwrap_or_else(|| self.config.query_timeout()),
+                timeout: timeout + ASKER_FIRST,
                 querier: None,
             };
             let now = std::time::Instant::now();
@@ -115,10 +121,7 @@ impl Shared {
                 None => {
                     let notes = state.table.take_notes();
                     drop(state);
-                    return burst.follow(After {
-                        notes,
-                        ..After::default()
-                    });
+                    return log(notes);
                 }
             },
         };

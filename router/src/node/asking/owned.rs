@@ -11,8 +11,7 @@ pub(super) fn own(block: &ZSlice, part: &[u8]) -> Payload {
     if part.len() < SHARE_BYTES_MIN {
         return Payload::from(part);
     }
-    let shared = Payload::from(shared_part(block, part));
-    shared
+    Payload::from(shared_part(block, part))
 }
 
 /// An encoding that borrows nothing.

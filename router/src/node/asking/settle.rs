@@ -26,6 +26,7 @@ use crate::node::{
 
 use super::{
     AskedSink, IncomingQuery, QuestionEnd,
+    ask::HeldQuestion,
     heads::response,
     open::{Next, OpenQuestion, TIMEOUT_TEXT},
 };
@@ -40,6 +41,9 @@ pub(in crate::node) struct After {
     pub(in crate::node) told: Option<(AnyRuntime, Vec<Arc<Listener>>)>,
     pub(in crate::node) calls: Vec<Call>,
     pub(in crate::node) notes: Vec<String>,
+    /// What is not needed any more. Users' code may run when it goes, so it must not go with the lock held.
+    ended: Vec<(Arc<OpenQuestion>, Option<HeldQuestion>)>,
+    asked: Vec<HeldQuestion>,
 }
 
 /// Users' code to run.
@@ -54,9 +58,15 @@ impl After {
     /// Does it. Not to be called with a lock held.
     #[inline]
     pub(in crate::node) fn finish(self) {
-        for outbox in self.touched {
+        for outbox in &self.touched {
             outbox.flush();
         }
+        self.run();
+    }
+
+    /// The same, except that writing is left to the caller.
+    #[inline]
+    pub(in crate::node) fn run(self) {
         if let Some((runtime, listeners)) = self.told {
             for listener in listeners {
                 listener.start_telling(&runtime);
@@ -66,13 +76,6 @@ impl After {
         if !self.calls.is_empty() {
             self.calls.into_iter().for_each(Call::run);
         }
-    }
-
-    /// The same without writing: who is touched is given back.
-    pub(in crate::node) fn finish_unwritten(mut self) -> Vec<Arc<Outbox>> {
-        let touched = std::mem::take(&mut self.touched);
-        self.finish();
-        touched
     }
 
     /// Notes listeners that have something to be told.
@@ -131,6 +134,7 @@ impl Shared {
         for (rid, branches) in state.table.release_held(Instant::now()) {
             if let Some(held) = state.queries.held.remove(&rid) {
                 held.lend(|question| self.spread(&branches, question, (state, after)));
+                after.asked.push(held);
             }
         }
     }
@@ -148,10 +152,10 @@ impl Shared {
                     Ending::LinkLost(peer) => (QuestionEnd::LinkLost { peer }, 0),
                     Ending::TimedOut(open) => (QuestionEnd::TimedOut, open),
                 };
-                drop(held);
                 if question.end(end, timeouts) == Next::Drain {
-                    after.calls.push(Call::Drain(question));
+                    after.calls.push(Call::Drain(Arc::clone(&question)));
                 }
+                after.ended.push((question, held));
             } else if let Some(face) = state.faces.get(&asker.face) {
                 if let Ending::TimedOut(open) = how {
                     for _ in 0..open {

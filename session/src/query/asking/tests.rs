@@ -2,9 +2,9 @@
 
 //! A get under way without a node: what reaches the handler, in which order, and how it ends.
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, PushBody, Put, Qos, ZSlice};
