@@ -240,6 +240,31 @@ const LINKS: &[Feature] = &[
     ),
 ];
 
+const DISCOVERY: &[Feature] = &[
+    Feature {
+        name: "scouting",
+        cells: Tests([
+            Ok("scouting::their_scout_finds_our_router_that_listens_on_loopback_only"),
+            Ok("scouting::a_message_goes_through_a_router_that_was_found"),
+            Ok("scouting::our_scout_finds_their_router_and_their_peer"),
+            Ok("scouting::our_client_with_nothing_configured_connects_to_their_router"),
+            Ok("scouting::our_peer_finds_theirs"),
+            Ok("scouting::their_peer_finds_ours"),
+        ]),
+    },
+    Feature {
+        name: "gossip",
+        cells: Tests([
+            Ok("gossip::two_of_theirs_meet_through_our_router"),
+            Ok("gossip::ours_and_theirs_meet_through_our_router"),
+            Ok("gossip::two_of_ours_meet_through_their_router"),
+            Ok("gossip::ours_and_theirs_meet_through_their_router"),
+            Ok("gossip::ours_and_theirs_meet_through_their_peer"),
+            Ok("gossip::two_of_theirs_meet_through_our_peer"),
+        ]),
+    },
+];
+
 /// The rows, by what they are about.
 pub const SECTIONS: &[(&str, &[Feature])] = &[
     ("publications", PUBLICATIONS),
@@ -248,4 +273,5 @@ pub const SECTIONS: &[(&str, &[Feature])] = &[
     ("matching", MATCHING),
     ("configuration", CONFIGURED),
     ("links", LINKS),
+    ("discovery", DISCOVERY),
 ];

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use crate::environment::Release;
+use crate::environment::{Release, of_release};
 use crate::features::{Cells, Feature, POSITIONS, SECTIONS};
 
 const HEAD: &str = include_str!("matrix/head.md");
@@ -20,16 +20,6 @@ fn tests() -> BTreeSet<String> {
     let lines = String::from_utf8_lossy(&listed);
     let names = lines.lines().filter_map(|line| line.strip_suffix(": test"));
     names.map(str::to_owned).collect()
-}
-
-/// A test of a module, against a release.
-fn of_release(test: &str, release: Release) -> String {
-    match test.split_once("::") {
-        Some((module, name)) if release != Release::NEWEST => {
-            format!("{module}::{}::{name}", release.module())
-        }
-        _ => test.to_owned(),
-    }
 }
 
 /// The tests of a feature in a position.
