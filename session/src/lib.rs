@@ -51,10 +51,12 @@
 //! code of any other runtime.
 //!
 //! # Threads
-//! A session talks to its peers and **runs the callbacks** of subscribers and listeners on the threads of its runtime, which the crate
+//! A session talks to its peers and **runs the callbacks** of subscribers, listeners, queryables and gets on the threads of
+//! its runtime, which the crate
 //! `zonda-runtime` lists for each kind (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived
 //! thread (`zonda-close`) that says goodbye. Scouting by multicast has a thread, `zonda-scout`, that sleeps until a datagram
-//! comes or is due. No other thread is started, and dropping anything never blocks.
+//! comes or is due. A listener to connections is called on a thread of its own (`zonda-events`), which lives while there is
+//! something to tell. No other thread is started, and dropping anything never blocks.
 //!
 //! After a `fork` the child has none of these threads. There every operation of the session fails at once, with an error
 //! that says so, and nothing disturbs the parent's session; open a session in the child, or fork before. (smol and
@@ -91,6 +93,9 @@
 //! | `FifoChannel`, `RingChannel`, `CallbackDrop` | the same in [`handlers`]; plus [`handlers::Overflow`] and counters |
 //! | `session.liveliness()`, `publisher.matching_listener()` | the same; [`liveliness`] says what a lost link does |
 //! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`] |
+//! | `session.info()`: `zid`, `routers_zid`, `peers_zid`, `transports`, `links`, `transport_events_listener`, `link_events_listener` | the same; plus [`endpoints`](session::SessionInfo::endpoints), [`turned_away`](session::SessionInfo::turned_away) and [`events_listener`](session::SessionInfo::events_listener) with typed reasons |
+//! | `SourceInfo::new(publisher.id(), sn)`, `.source_info(..)`, `.timestamp(..)` | the same |
+//! | config `namespace` | the same |
 //! | `session.close()` | the same; plus `.timeout(..)` |
 //! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |
 //! | `session.get(..)`, `.declare_queryable(..)`, `.declare_querier(..)`, `query.reply(..)` | the same; plus [`on_end`](query::SessionGetBuilder::on_end), and an error reply for a link that is lost |

@@ -230,6 +230,11 @@ impl Config {
     /// Reads the file.
     pub(super) fn read(&mut self, path: &Path) -> Vec<ConfigError> {
         let file = path.display().to_string();
+        if let Some(kind) = foreign(path) {
+            let reason =
+                format!("it is {kind}, and only JSON and JSON5 are read; write it as JSON");
+            return vec![ConfigError::Read { file, reason }];
+        }
         let root = match std::fs::read_to_string(path) {
             Ok(text) => json5::parse(&text).map_err(ConfigError::from),
             Err(error) => {
@@ -248,6 +253,16 @@ impl Config {
             error: Box::new(error),
         };
         errors.into_iter().map(named).collect()
+    }
+}
+
+/// The kind of a file that is read by the reference and not here.
+fn foreign(path: &Path) -> Option<&'static str> {
+    let extension = path.extension()?.to_str()?;
+    match extension {
+        "yaml" | "yml" => Some("YAML"),
+        "toml" => Some("TOML"),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::json5::{self, Value};
-use super::{Config, ConfigError, TimeLimit, keys};
+use super::{Config, ConfigError, Flag, Sources, TimeLimit, keys};
 use zonda_codec::{Priority, WhatAmI};
 use zonda_runtime::{RuntimeKind, RuntimeOptions, Scheduling};
 use zonda_transport::link::SocketBuffers;
@@ -544,6 +544,64 @@ fn files_are_named_in_errors() {
         error.starts_with("cannot read /nonexistent/zonda.json5: "),
         "{error}"
     );
+}
+
+#[test]
+fn files_of_another_kind_are_named_as_what_they_are() {
+    let error = Config::from_file("node.yaml").unwrap_err().to_string();
+    assert!(error.contains("it is YAML"), "{error}");
+}
+
+#[test]
+fn the_environment_s_values_are_pairs() {
+    let with = |text: &str| {
+        let sources = Sources {
+            environment: Some(text.to_owned()),
+            ..Sources::default()
+        };
+        sources.examine()
+    };
+    let good = with(" mode : 'client' ;connect/endpoints:['tcp/a:1'];metadata:{a:';',b:[1]};");
+    assert_eq!(good.problems, []);
+    assert_eq!(good.config.mode(), WhatAmI::Client);
+    assert_eq!(good.config.metadata(), "{\"a\":\";\",\"b\":[1]}");
+    assert_eq!(good.config.origin("mode").kind(), "environment");
+    for bad in [
+        "mode",
+        "mode:",
+        ":1",
+        "mode:'peer' id:'a'",
+        "mode:'peer'}",
+        "mod:1",
+    ] {
+        let examined = with(bad);
+        assert_eq!(examined.problems.len(), 1, "{bad}");
+        let text = examined.problems[0].to_string();
+        assert!(
+            text.starts_with("ZONDA_CFG: ") && !text.contains('\n'),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_is_right_is_kept_beside_what_is_wrong() {
+    let cfg = [
+        "mode:'pear'".to_owned(),
+        "transport/link/tx/lease:7000".to_owned(),
+    ];
+    let sources = Sources {
+        defaults: &[("mode", "'router'")],
+        flags: vec![Flag::text("--id", "id", "not hexadecimal")],
+        arguments: &cfg,
+        ..Sources::default()
+    };
+    let examined = sources.examine();
+    let from: Vec<&str> = examined.problems.iter().map(|p| p.from.as_str()).collect();
+    assert_eq!(from, ["--id", "--cfg"]);
+    assert_eq!(examined.config.mode(), WhatAmI::Router);
+    assert_eq!(examined.config.lease(), Duration::from_secs(7));
+    assert_eq!(sources.load().unwrap_err().from, "--id");
 }
 
 #[test]

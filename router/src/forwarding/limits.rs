@@ -37,7 +37,7 @@ pub struct Limits {
     pub removal_slice_max: usize,
     /// Bytes of all declared keys (ids, entities and interests) together. Default 256 MiB.
     pub key_bytes_max: usize,
-    /// Questions that are open at a time. Default 150 000, each of some 200 bytes. One more ends at once, without an answer.
+    /// Questions that are open at a time. Default 150 000, each of some 130 bytes. One more ends at once, without an answer.
     pub questions_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
     pub neighbours_max: usize,

@@ -134,6 +134,44 @@ impl Node {
     /// while a lost connection that they opened is being restored, for at most ten seconds. The timeout counts all the
     /// same.
     ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use zonda_codec::{Consolidation, KeyExpr, Qos, Target};
+    /// use zonda_router::config::Config;
+    /// use zonda_router::node::{Answer, Answers, Node, Question, QuestionEnd, Wait};
+    ///
+    /// #[derive(Default)]
+    /// struct Ends(Mutex<Vec<QuestionEnd>>);
+    ///
+    /// impl Answers for Ends {
+    ///     fn reply(&self, answer: &Answer<'_>) {
+    ///         println!("{}: {:?}", answer.key, answer.body);
+    ///     }
+    ///     fn end(&self, how: QuestionEnd) {
+    ///         self.0.lock().unwrap().push(how);
+    ///     }
+    /// }
+    ///
+    /// let config = Config::peer().listen([] as [&str; 0]);
+    /// let node = zonda_runtime::block_on(Node::open(config)).unwrap();
+    /// let key = KeyExpr::new("demo/*").unwrap();
+    /// let question = Question {
+    ///     key: &key,
+    ///     parameters: "",
+    ///     body: None,
+    ///     attachment: None,
+    ///     target: Target::BestMatching,
+    ///     consolidation: Consolidation::None,
+    ///     timeout: node.query_timeout(),
+    ///     qos: Qos::REQUEST,
+    ///     source_info: None,
+    /// };
+    /// let ends = Arc::new(Ends::default());
+    /// node.ask(&question, None, Arc::clone(&ends) as Arc<dyn Answers>, Wait::Never).unwrap();
+    /// // There is nobody to ask.
+    /// assert_eq!(*ends.0.lock().unwrap(), [QuestionEnd::Complete]);
+    /// ```
+    ///
     /// # Errors
     /// Why the question was not asked; `answers` is not called then.
     ///

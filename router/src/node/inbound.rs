@@ -32,7 +32,7 @@ use super::{
     publish::{call, let_go},
     route::{Hop, Route, RouteCache},
     run::Alike,
-    shared::{Shared, State, log, ntp64_now},
+    shared::{Shared, State, first, log, ntp64_now},
 };
 
 /// The receiving end of one face.
@@ -498,7 +498,7 @@ impl Handler for Inbound {
             self.wait_for_room(&outbox, priority).await;
         }
         if let Some(question) = self.burst.crowded.take() {
-            question.room().await;
+            first(question.room(), self.outbox_closed()).await;
         }
     }
 
@@ -535,6 +535,17 @@ impl Inbound {
         if !self.outbox.has_room(Priority::Control) {
             self.burst.congested = Some((Arc::clone(&self.outbox), Priority::Control));
             self.burst.work = WORK_MAX;
+        }
+    }
+
+    /// Waits until this connection is over.
+    async fn outbox_closed(&self) {
+        loop {
+            let told = self.outbox.listen_room();
+            if self.outbox.is_closed() {
+                return;
+            }
+            told.await;
         }
     }
 

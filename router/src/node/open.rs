@@ -3,15 +3,12 @@
 //! Opening a node: runtime, listeners, first connections.
 
 use std::{
-    future::{Future, poll_fn},
-    pin::pin,
     sync::Arc,
-    task::Poll,
     time::{Duration, Instant},
 };
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
-use zonda_runtime::AnyRuntime;
+use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use crate::{
     config::{Config, ConfigError, TimeLimit},
@@ -21,7 +18,7 @@ use crate::{
 use super::{
     Node, OpenError,
     connect::{Attempt, Kept},
-    shared::Shared,
+    shared::{Shared, first},
 };
 
 /// How often answers that neighbours owe are looked after.
@@ -75,6 +72,8 @@ impl Node {
                 Shared::discover_on(&shared);
                 drop(shared);
                 first(ticks.sleep_until(next), hurried).await;
+                // Much may be due at once, and sleeping until now is no pause.
+                with_runtime!(&ticks, runtime => runtime.yield_now().await);
             }
         });
         Shared::start_scouting(shared);
@@ -185,16 +184,6 @@ impl Shared {
             state.queries.set_alarm(now + LOOK_AFTER, &state.table)
         })
     }
-}
-
-/// Waits for whichever comes first.
-async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
-    let (mut one, mut other) = (pin!(one), pin!(other));
-    poll_fn(|context| match one.as_mut().poll(context) {
-        Poll::Ready(()) => Poll::Ready(()),
-        Poll::Pending => other.as_mut().poll(context),
-    })
-    .await;
 }
 
 fn start_runtime(config: &Config) -> Result<AnyRuntime, OpenError> {

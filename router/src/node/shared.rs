@@ -103,7 +103,7 @@ pub(super) struct Shared {
     next_id: AtomicU32,
     /// Told whenever a connection comes or goes, and on close.
     pub(super) changed: Event,
-    /// Those who listen to what happens to connections. Nothing is locked under its lock.
+    /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
     pub(super) events: Events,
     pub(super) refusals: Refusals,
     /// Wakes the task that looks after what is overdue, earlier than it meant to.
@@ -458,6 +458,16 @@ impl Shared {
         links.sort_by_key(|link| link.zid);
         links
     }
+}
+
+/// Waits for whichever comes first.
+pub(super) async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| match one.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => other.as_mut().poll(context),
+    })
+    .await;
 }
 
 /// Passes on what the table notes. Not to be called with the state locked.

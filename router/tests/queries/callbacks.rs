@@ -312,3 +312,75 @@ fn a_full_queue_refuses_questions() {
     close(&other);
     close(&node);
 }
+
+/// An asker that takes no answers: what must not be dropped waits or is refused, the rest is dropped and counted, by
+/// whoever notices; and the end arrives all the same.
+#[test]
+fn a_full_queue_drops_or_refuses_answers() {
+    let middle = router();
+    let (asker, answerer) = (client(&middle), client(&middle));
+    let kept = keeping(&answerer, "k");
+    until_answered(&asker, "k");
+    let asked = key("k");
+    let dropping = Question {
+        qos: Qos::new(Priority::Data, CongestionControl::Drop, false),
+        ..question(&asked)
+    };
+    let (go, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    let stuck = Arc::new(Doing {
+        notes: Notes::default(),
+        call: move |_| {
+            let _ = gate.lock().unwrap().recv();
+        },
+    });
+    let answers = Arc::clone(&stuck) as Arc<dyn Answers>;
+    asker
+        .ask(&question(&asked), None, answers, PATIENCE)
+        .expect("it is asked");
+    let (_, notes) = ask(&asker, &dropping);
+    until_kept(&kept, 2);
+    let queries = std::mem::take(&mut *kept.lock().unwrap());
+    let [blocking, dropping] = &queries[..] else {
+        panic!("{queries:?}");
+    };
+    reply(blocking, "k", "this one holds the asker up").expect("the answer is taken");
+    let large = Payload::from(vec![1; 100_000]);
+    let large = sample(SampleKind::Put, &large);
+    let say = |query: &IncomingQuery, wait| query.reply(QueryableId(1), &asked, &large, wait);
+    let dropped = |node: &Node| {
+        node.links()
+            .iter()
+            .map(|link| link.sent.dropped)
+            .sum::<u64>()
+    };
+    let mut said = 0;
+    until("somebody has dropped an answer", || {
+        said += u64::from(say(dropping, Wait::Never).is_ok());
+        dropped(&middle) + dropped(&answerer) > 0
+    });
+    let refused = until_refused(|| say(blocking, Wait::Never));
+    let peer = middle.zid();
+    assert_eq!(refused, ReplyError::WouldBlock { peer });
+    let after = Duration::from_millis(20);
+    let late = say(blocking, Wait::AtMost(after));
+    assert_eq!(late, Err(ReplyError::Timeout { peer, after }));
+    drop(go);
+    drop(queries);
+    let got = notes.all();
+    assert_eq!(got.last(), Some(&COMPLETE));
+    assert_eq!(got.len() as u64 - 1, said - dropped(&middle));
+    stuck.notes.all();
+    for node in [&asker, &answerer, &middle] {
+        close(node);
+    }
+}
+
+fn until_refused(mut say: impl FnMut() -> Result<Outcome, ReplyError>) -> ReplyError {
+    let mut refused = None;
+    until("an answer is refused", || {
+        refused = say().err();
+        refused.is_some()
+    });
+    refused.expect("the loop ended")
+}

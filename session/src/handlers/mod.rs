@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How a subscriber is called: an inline [`Callback`], a bounded queue ([`FifoChannel`], the default) or a ring of
+//! How a subscriber, a queryable or a get is called: an inline [`Callback`], a bounded queue ([`FifoChannel`], the default) or a ring of
 //! the latest values ([`RingChannel`]). Anything that implements [`IntoHandler`] will do.
 //!
 //! | handler | runs on | when full |
@@ -30,10 +30,10 @@ pub use fifo_reading::{FifoIter, FifoStream};
 pub use patient::{Patient, Taken};
 pub use ring::{RingChannel, RingChannelHandler};
 
-/// The handler of a subscriber that names none.
+/// The handler of a subscriber, queryable or get that names none.
 pub type DefaultHandler = FifoChannel;
 
-/// Something that takes what a subscriber receives: split into the side that is called and the side that the
+/// Something that takes what a subscriber, a queryable or a get receives: split into the side that is called and the side that the
 /// application keeps.
 pub trait IntoHandler<T> {
     /// What the application keeps; reached through the subscriber, which dereferences to it.

@@ -31,7 +31,7 @@ use crate::sample::Sample;
 ///     match query.parameters().get("unit") {
 ///         Some("celsius") | None => query.reply(query.key_expr(), "21.5").wait()?,
 ///         Some(other) => query.reply_err(format!("no such unit: {other}")).wait()?,
-///     };
+///     }
 ///     Ok(())
 /// }
 /// ```

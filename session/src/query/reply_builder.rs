@@ -27,8 +27,8 @@ pub struct ReplyBuilderDelete;
 
 /// An answer under construction; made by [`Query::reply`] and [`Query::reply_del`].
 ///
-/// `.wait()` and `.await` give an [`Outcome`]: sent, queued, or (if the query was sent with congestion control `Drop`)
-/// dropped for a slow peer.
+/// `.wait()` and `.await` tell whether the answer is on its way: whoever asked may not wait any more, or (if the query was
+/// sent with congestion control `Drop`) the answer was dropped for a slow peer.
 #[derive(Debug)]
 #[must_use = "nothing is answered before .await or .wait()"]
 pub struct ReplyBuilder<'a, 'b, T> {
@@ -71,7 +71,7 @@ impl<'a, 'b, T> ReplyBuilder<'a, 'b, T> {
 }
 
 impl<T> Wait for ReplyBuilder<'_, '_, T> {
-    type To = Result<Outcome, AnswerError>;
+    type To = Result<(), AnswerError>;
 
     /// Answers.
     ///
@@ -84,7 +84,7 @@ impl<T> Wait for ReplyBuilder<'_, '_, T> {
 }
 
 impl<'a, T: Send + 'a> IntoFuture for ReplyBuilder<'a, 'a, T> {
-    type Output = Result<Outcome, AnswerError>;
+    type Output = Result<(), AnswerError>;
     type IntoFuture = Pending<'a, Self::Output>;
 
     /// Answers; where it has to wait, it waits by waker.
@@ -128,7 +128,7 @@ impl<'a> ReplySample<'a> {
 }
 
 impl Wait for ReplySample<'_> {
-    type To = Result<Outcome, AnswerError>;
+    type To = Result<(), AnswerError>;
 
     /// Answers.
     ///
@@ -140,7 +140,7 @@ impl Wait for ReplySample<'_> {
 }
 
 impl<'a> IntoFuture for ReplySample<'a> {
-    type Output = Result<Outcome, AnswerError>;
+    type Output = Result<(), AnswerError>;
     type IntoFuture = Pending<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -189,7 +189,7 @@ impl<'a> ReplyErrBuilder<'a> {
 }
 
 impl Wait for ReplyErrBuilder<'_> {
-    type To = Result<Outcome, AnswerError>;
+    type To = Result<(), AnswerError>;
 
     /// Answers.
     ///
@@ -200,12 +200,15 @@ impl Wait for ReplyErrBuilder<'_> {
         let limit = patience(self.query.congestion_control(), self.limit);
         let error = (self.payload.value(), self.encoding.wire());
         let query = self.query;
-        forgive_drop(query.asked().reply_error(query.queryable(), error, limit))
+        query
+            .asked()
+            .reply_error(query.queryable(), error, limit)
+            .map(on_its_way)
     }
 }
 
 impl<'a> IntoFuture for ReplyErrBuilder<'a> {
-    type Output = Result<Outcome, AnswerError>;
+    type Output = Result<(), AnswerError>;
     type IntoFuture = Pending<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -216,28 +219,28 @@ impl<'a> IntoFuture for ReplyErrBuilder<'a> {
             let answer = query
                 .asked()
                 .reply_error_async(query.queryable(), error, self.limit);
-            forgive_drop(answer.await)
+            answer.await.map(on_its_way)
         })
     }
 }
 
-fn answer(query: &Query, key: &KeyExpr<'_>, message: &Message) -> Result<Outcome, AnswerError> {
+fn answer(query: &Query, key: &KeyExpr<'_>, message: &Message) -> Result<(), AnswerError> {
     let limit = patience(query.congestion_control(), message.limit);
     let sample = view(message)?;
     let answered = query.asked().reply(query.queryable(), key, &sample, limit);
-    forgive_drop(answered)
+    answered.map(on_its_way)
 }
 
 async fn answer_async(
     query: &Query,
     key: &KeyExpr<'_>,
     message: &Message,
-) -> Result<Outcome, AnswerError> {
+) -> Result<(), AnswerError> {
     let sample = view(message)?;
     let answer = query
         .asked()
         .reply_async(query.queryable(), key, &sample, message.limit);
-    forgive_drop(answer.await)
+    answer.await.map(on_its_way)
 }
 
 fn view(message: &Message) -> Result<Publication<'_>, AnswerError> {
@@ -247,10 +250,5 @@ fn view(message: &Message) -> Result<Publication<'_>, AnswerError> {
     })
 }
 
-/// Under `Drop`, to be dropped is what the asker wanted, so it is an outcome and no error.
-fn forgive_drop(result: Result<Outcome, AnswerError>) -> Result<Outcome, AnswerError> {
-    match result {
-        Err(AnswerError::Dropped { peer }) => Ok(Outcome::Dropped { peer }),
-        other => other,
-    }
-}
+/// Sent or queued: it is on its way.
+fn on_its_way(_outcome: Outcome) {}

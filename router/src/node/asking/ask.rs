@@ -136,6 +136,10 @@ impl Shared {
             state.table.forget_question(self.local, rid);
             return Err(Failed::Full(full));
         }
+        // Its number is no other's and the session may ask, so this is not to be expected.
+        if disposal == Disposal::Ignored {
+            return Err(Failed::Error(AskError::Closed));
+        }
         let key = question.key.clone().into_owned().into_cloneable();
         let any_key = accepts_any_key(question.parameters);
         let open = OpenQuestion::new((key, any_key), question.qos, Arc::clone(answers));
@@ -148,7 +152,6 @@ impl Shared {
             Disposal::Held => {
                 state.queries.held.insert(rid, HeldQuestion::of(question));
             }
-            // Its number is no other's, and the session may ask; so this is an end.
             Disposal::Ended | Disposal::Ignored => {}
         }
         self.wake_clock(&mut state);
