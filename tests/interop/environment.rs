@@ -234,6 +234,16 @@ fn target() -> &'static Path {
     own.parent().expect("it lies in the build folder")
 }
 
+/// The name of a module's test when it is [against an older release](against_older).
+pub fn of_release(test: &str, release: Release) -> String {
+    match test.split_once("::") {
+        Some((module, name)) if release != Release::NEWEST => {
+            format!("{module}::{}::{name}", release.module())
+        }
+        _ => test.to_owned(),
+    }
+}
+
 /// Runs a module's tests, which are against the newest release, against the older ones too: `module::release::test`.
 macro_rules! against_older {
     ($($test:ident)+) => {

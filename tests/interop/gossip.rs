@@ -4,7 +4,7 @@
 
 use zonda::config::WhatAmI;
 
-use crate::environment::python;
+use crate::environment::{of_release, python, release};
 use crate::message::Service;
 use crate::namespace::{ADDRESS, Network, inside};
 use crate::party::{Party, Setup};
@@ -66,7 +66,8 @@ fn through_a_router(test: &str, sides: [Side; 2], between: Side) {
     if python().is_none() {
         return;
     }
-    inside(test, Network::Usual, || {
+    let test = of_release(test, release());
+    inside(&test, Network::Usual, || {
         let router = router(between);
         let [one, other] = sides.map(|side| peer_beside(side, &router.endpoint));
         until("the two are linked", || are_linked(&one, &other));
@@ -120,7 +121,8 @@ fn through_a_peer(test: &str, first: Side, others: [Side; 2]) {
     if python().is_none() {
         return;
     }
-    inside(test, Network::Usual, || {
+    let test = of_release(test, release());
+    inside(&test, Network::Usual, || {
         let endpoint = format!("tcp/{ADDRESS}:17448");
         let setup = Setup::listening(WhatAmI::Peer, &endpoint);
         let first = match first {
@@ -150,4 +152,16 @@ fn two_of_theirs_meet_through_our_peer() {
 fn ours_and_theirs_meet_through_their_peer() {
     let name = "gossip::ours_and_theirs_meet_through_their_peer";
     through_a_peer(name, Theirs, [Theirs, Ours]);
+}
+
+crate::environment::against_older! {
+    ours_and_theirs_meet_through_our_router
+    theirs_and_ours_meet_through_our_router
+    two_of_theirs_meet_through_our_router
+    ours_and_theirs_meet_through_their_router
+    theirs_and_ours_meet_through_their_router
+    two_of_ours_meet_through_their_router
+    ours_and_theirs_meet_through_our_peer
+    two_of_theirs_meet_through_our_peer
+    ours_and_theirs_meet_through_their_peer
 }

@@ -94,7 +94,7 @@ fn bare_links_between_peers() {
 #[test]
 fn quiet_bare_links_stay() {
     if environment::python().is_some() {
-        const LEASE: (&str, &str) = ("transport/link/tx/lease", "400");
+        const LEASE: (&str, &str) = ("transport/link/tx/lease", "1500");
         let endpoint = free_endpoint();
         let with_lease = |setup: Setup| {
             let mut setup = bare(setup);
@@ -103,7 +103,7 @@ fn quiet_bare_links_stay() {
         };
         let their_router = with_lease(Setup::listening(WhatAmI::Router, &endpoint));
         for router in [
-            our_router(&["--cfg", "transport/link/tx/lease:400"]),
+            our_router(&["--cfg", "transport/link/tx/lease:1500"]),
             Router::of_theirs(&their_router),
         ] {
             let setup = with_lease(Setup::client(&router.endpoint));
@@ -113,7 +113,7 @@ fn quiet_bare_links_stay() {
             };
             let place = || session.info().links().first().map(|l| l.local.clone());
             let before = place();
-            let quiet = Instant::now() + Duration::from_millis(1200);
+            let quiet = Instant::now() + Duration::from_millis(4500);
             until("three leases are over", || Instant::now() > quiet);
             assert_eq!(place(), before, "the same link");
             let subscription = theirs.subscribe("quiet");

@@ -12,6 +12,7 @@ mod compression;
 mod config_cases;
 mod configuration;
 mod environment;
+mod features;
 mod filtering;
 #[cfg(target_os = "linux")]
 mod gossip;
@@ -21,6 +22,7 @@ mod listening;
 mod live_cases;
 mod lowlatency;
 mod matching_cases;
+mod matrix;
 mod message;
 #[cfg(target_os = "linux")]
 #[path = "../discovery/namespace.rs"]

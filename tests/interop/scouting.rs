@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use zonda::config::WhatAmI;
 use zonda::{Config, Session, Wait};
 
-use crate::environment::python;
+use crate::environment::{of_release, python, release};
 use crate::message::{Message, Pattern, Service};
 use crate::namespace::{ADDRESS, Network, inside};
 use crate::party::{Party, Setup, linked};
@@ -31,7 +31,7 @@ fn setup(role: WhatAmI, listen: &[&str]) -> Setup {
 /// Runs the body inside if the reference is there.
 fn scouted(test: &str, network: Network, body: impl FnOnce()) {
     if python().is_some() {
-        inside(test, network, body);
+        inside(&of_release(test, release()), network, body);
     }
 }
 
@@ -164,4 +164,15 @@ fn a_message_goes_through_a_router_that_was_found() {
         publisher.publish(&Message::put(pattern));
         assert!(subscription.next().carries(pattern));
     });
+}
+
+crate::environment::against_older! {
+    their_scout_finds_our_router_that_listens_on_loopback_only
+    their_client_with_nothing_configured_connects_to_our_router_on_loopback
+    their_scout_hears_the_addresses_behind_a_wildcard
+    our_scout_finds_their_router_and_their_peer
+    our_client_with_nothing_configured_connects_to_their_router
+    our_peer_finds_theirs
+    their_peer_finds_ours
+    a_message_goes_through_a_router_that_was_found
 }
