@@ -2,7 +2,7 @@
 
 //! Looking for nodes by multicast, without being one.
 //!
-//! A session finds others by itself ([`Config`](crate::Config), section `scouting`); this is for programs that want to see
+//! A session finds others by itself ([`Config`], section `scouting`); this is for programs that want to see
 //! who is there.
 
 use std::fmt;

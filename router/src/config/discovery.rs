@@ -213,3 +213,75 @@ fn strategy(value: &Value) -> Result<Strategy, String> {
         _ => Err(value.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_the_reference_s() {
+        let scouting = Config::peer()
+            .with("scouting/multicast/enabled", "true")
+            .scouting();
+        assert!(scouting.enabled && scouting.listen && scouting.interfaces.is_empty());
+        assert_eq!((scouting.address, scouting.ttl), (GROUP, 1));
+        assert_eq!(
+            (scouting.timeout, scouting.delay),
+            (Duration::from_secs(3), Duration::from_millis(500))
+        );
+        assert_eq!(scouting.autoconnect.roles, Roles::ALL);
+        let gossip = Config::peer().gossip();
+        assert!(gossip.enabled && !gossip.multihop);
+        assert_eq!(gossip.target, WhatAmI::Router | WhatAmI::Peer);
+        assert_eq!(gossip.autoconnect.roles, Roles::ALL);
+        let router = Config::router();
+        assert!(router.scouting().autoconnect.roles.is_empty() && router.scouting().listen);
+        assert!(router.gossip().autoconnect.roles.is_empty());
+    }
+
+    #[test]
+    fn a_strategy_is_for_all_or_by_target_or_by_role() {
+        let key = "scouting/multicast/autoconnect_strategy";
+        let both = |value: &str| {
+            let config = Config::peer().with(key, value);
+            config.validate().map_err(|error| error.to_string())?;
+            let policy = config.scouting().autoconnect;
+            Ok::<_, String>((policy.to_router, policy.to_peer))
+        };
+        use Strategy::{Always, GreaterZid};
+        assert_eq!(both("'greater-zid'"), Ok((GreaterZid, GreaterZid)));
+        assert_eq!(both("{to_peer: 'greater-zid'}"), Ok((Always, GreaterZid)));
+        assert_eq!(
+            both("{peer: 'greater-zid', router: 'always'}"),
+            Ok((GreaterZid, GreaterZid))
+        );
+        assert_eq!(both("{router: 'greater-zid'}"), Ok((Always, Always)));
+        assert_eq!(
+            both("{peer: {to_router: 'greater-zid'}}"),
+            Ok((GreaterZid, Always))
+        );
+        for bad in [
+            "'sometimes'",
+            "{peer: 'sometimes'}",
+            "{to_boss: 'always'}",
+            "7",
+        ] {
+            let error = both(bad).expect_err(bad);
+            assert!(
+                error.contains("greater-zid") && !error.contains('\n'),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn interfaces_are_named_one_by_one() {
+        let named = |value: &str| {
+            let config = Config::peer().with("scouting/multicast/interface", value);
+            config.scouting().interfaces
+        };
+        assert_eq!(named("'auto'"), [""; 0]);
+        assert_eq!(named("'eth0'"), ["eth0"]);
+        assert_eq!(named("' eth0, 192.168.7.2 '"), ["eth0", "192.168.7.2"]);
+    }
+}
