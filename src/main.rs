@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The `zonda` command: the router, tools to publish and subscribe, and measurements.
+//! The `zonda` command: the router, tools to publish, subscribe, ask and answer, and measurements.
 #![forbid(unsafe_code)]
 
 #[path = "../examples/arguments/mod.rs"]
@@ -42,6 +42,14 @@ enum Command {
     Put(tools::Put),
     /// Tell subscribers that a key has no value any more, and leave
     Delete(tools::Delete),
+    /// Ask for the values of a selector, print the replies, and leave
+    Get(Box<tools::Get>),
+    /// Answer the queries on a key expression with a value
+    Queryable(tools::Queryable),
+    /// Show which liveliness tokens come and go, or be alive
+    Live(tools::Live),
+    /// Look for routers and peers by multicast
+    Scout(tools::Scout),
     /// Show what this program is and, with -e or -l, whom its node is connected to
     Info(tools::Info),
     /// Measure this machine: throughput, latency, CPU time per message
@@ -58,6 +66,10 @@ fn main() -> ExitCode {
         Command::Pub(publish) => publish.run(),
         Command::Put(put) => put.run(),
         Command::Delete(delete) => delete.run(),
+        Command::Get(get) => get.run(),
+        Command::Queryable(queryable) => queryable.run(),
+        Command::Live(live) => live.run(),
+        Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
     };
     arguments::finish(result)

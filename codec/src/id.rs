@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who speaks: node ids, node roles, and the ids of entities within a node.
 
-use core::{fmt, num::NonZeroU8, str::FromStr};
+use core::{fmt, num::NonZeroU8, ops::BitOr, str::FromStr};
 
 use crate::{
     error::DecodeError,
@@ -280,6 +280,53 @@ impl Roles {
     pub const fn contains(self, role: WhatAmI) -> bool {
         self.0 & role.bit() != 0
     }
+
+    /// Whether no role is in the set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl From<WhatAmI> for Roles {
+    fn from(role: WhatAmI) -> Self {
+        Roles::default().with(role)
+    }
+}
+
+impl FromIterator<WhatAmI> for Roles {
+    fn from_iter<I: IntoIterator<Item = WhatAmI>>(roles: I) -> Self {
+        roles.into_iter().fold(Roles::default(), Roles::with)
+    }
+}
+
+impl<R: Into<Roles>> BitOr<R> for WhatAmI {
+    type Output = Roles;
+
+    fn bitor(self, other: R) -> Roles {
+        Roles::from(self) | other
+    }
+}
+
+impl<R: Into<Roles>> BitOr<R> for Roles {
+    type Output = Roles;
+
+    fn bitor(self, other: R) -> Roles {
+        Roles(self.0 | other.into().0)
+    }
+}
+
+/// The names joined by `|`, in the order router, peer, client.
+impl fmt::Display for Roles {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for role in [WhatAmI::Router, WhatAmI::Peer, WhatAmI::Client] {
+            if self.contains(role) {
+                write!(formatter, "{separator}{role}")?;
+                separator = "|";
+            }
+        }
+        Ok(())
+    }
 }
 
 /// An entity (publisher, subscriber, queryable...) of some node.
@@ -416,5 +463,9 @@ mod tests {
             assert_eq!(WhatAmI::from_bit(role.bit()), Some(role));
         }
         assert_eq!("Router".parse::<WhatAmI>(), Err(IdError::Role));
+        assert_eq!(WhatAmI::Client | WhatAmI::Router, set);
+        assert_eq!(set | WhatAmI::Peer, Roles::ALL);
+        assert_eq!(set.to_string(), "router|client");
+        assert!(Roles::default().is_empty() && !set.is_empty());
     }
 }

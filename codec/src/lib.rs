@@ -61,7 +61,8 @@ pub use linkstate::{LinkState, LinkStateList, LinkStates, Numbers};
 pub use locator::{Endpoint, EndpointError, Locator};
 pub use network::{
     Again, Declaration, Declare, Interest, InterestMode, InterestOptions, NetworkMessage, Oam,
-    OamBody, Push, PushRun, QueryableInfo, Request, Response, ResponseFinal, Target, TsStack,
+    OamBody, Push, PushRun, QueryableInfo, Request, Response, ResponseFinal, ResponseHead, Target,
+    TsStack,
 };
 pub use payload::Payload;
 pub use qos::{CongestionControl, Priority, Qos, Reliability};

@@ -19,7 +19,7 @@ pub use interest::{Interest, InterestMode, InterestOptions};
 pub use oam::{Oam, OamBody};
 pub use push::Push;
 pub use request::{Request, Target};
-pub use response::Response;
+pub use response::{Response, ResponseHead};
 pub use response_final::ResponseFinal;
 pub use run::{Again, PushRun};
 pub use ts_stack::TsStack;

@@ -96,7 +96,8 @@ pub enum CongestionControl {
     Drop,
     /// Its sender waits.
     Block,
-    /// Its sender waits for the first message only; further ones are dropped while it does.
+    /// The first one waits, in the queue and beyond its limit, so that its sender does not; further ones are dropped
+    /// while it does.
     BlockFirst,
 }
 

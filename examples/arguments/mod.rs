@@ -16,10 +16,12 @@ mod connection;
 mod interrupt;
 mod outcome;
 mod reach;
+mod received;
 mod values;
 
 pub use connection::{Connection, log};
 pub use interrupt::Interrupt;
 pub use outcome::{Failure, finish, one_line, parse, print, run};
 pub use reach::{HELP as REACH_HELP, Reach};
-pub use values::{endpoint, key_expr, pattern, priority, seconds};
+pub use received::received;
+pub use values::{consolidation, endpoint, key_expr, pattern, priority, seconds, selector, target};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use zonda::key_expr::KeyExpr;
 use zonda::qos::Priority;
+use zonda::query::{ConsolidationMode, QueryTarget, Selector};
 
 /// The longest time a flag takes, in seconds: ten days.
 const LONGEST: f64 = 864_000.0;
@@ -25,6 +26,32 @@ pub fn endpoint(text: &str) -> Result<String, String> {
 /// A key expression, such as `demo/*/temperature`.
 pub fn key_expr(text: &str) -> Result<KeyExpr<'static>, String> {
     KeyExpr::try_from(text.to_owned()).map_err(|e| e.to_string())
+}
+
+/// A selector, such as `demo/*?unit=celsius`.
+pub fn selector(text: &str) -> Result<Selector<'static>, String> {
+    text.parse().map_err(|e: zonda::KeyExprError| e.to_string())
+}
+
+/// Whom a query asks, in the spelling of this command or of the reference's examples.
+pub fn target(text: &str) -> Result<QueryTarget, String> {
+    match text.to_ascii_lowercase().replace('_', "-").as_str() {
+        "best" | "best-matching" => Ok(QueryTarget::BestMatching),
+        "all" => Ok(QueryTarget::All),
+        "all-complete" => Ok(QueryTarget::AllComplete),
+        _ => Err("expected best, all or all-complete".into()),
+    }
+}
+
+/// How the replies to a query are merged.
+pub fn consolidation(text: &str) -> Result<ConsolidationMode, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "auto" => Ok(ConsolidationMode::Auto),
+        "none" => Ok(ConsolidationMode::None),
+        "monotonic" => Ok(ConsolidationMode::Monotonic),
+        "latest" => Ok(ConsolidationMode::Latest),
+        _ => Err("expected auto, none, monotonic or latest".into()),
+    }
 }
 
 /// A priority: 1 (most urgent) to 7 (least).

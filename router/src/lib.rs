@@ -10,5 +10,6 @@ pub mod daemon;
 pub mod forwarding;
 pub mod hlc;
 pub mod node;
+pub mod scouting;
 
 pub use config::Config;

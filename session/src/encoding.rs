@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use zonda_codec::payload::shared_part;
 use zonda_codec::{ZSlice, encoding as wire};
 
 /// How to read a payload. It travels with the payload and is never interpreted on the way.
@@ -181,6 +182,18 @@ impl Encoding {
     /// Shares the schema's bytes.
     pub(crate) fn from_parts(id: u16, schema: Option<ZSlice>) -> Encoding {
         Encoding { id, schema }
+    }
+
+    /// As it came in a receive block, whose bytes the schema shares.
+    pub(crate) fn of_block(block: &ZSlice, encoding: zonda_codec::Encoding<'_>) -> Encoding {
+        let schema = encoding.schema.map(|part| shared_part(block, part));
+        Encoding::from_parts(encoding.id, schema)
+    }
+
+    /// With a copy of the schema.
+    pub(crate) fn copied(encoding: zonda_codec::Encoding<'_>) -> Encoding {
+        let schema = encoding.schema.map(|schema| ZSlice::from(schema.to_vec()));
+        Encoding::from_parts(encoding.id, schema)
     }
 
     /// Copies the schema into a buffer of its own.

@@ -8,10 +8,16 @@ pub use zonda_codec::{EndpointError, KeyExprError};
 pub use zonda_router::config::ConfigError;
 pub use zonda_router::forwarding::KeyOverLimit;
 pub use zonda_router::hlc::TooFarAhead;
-pub use zonda_router::node::{CloseError, DeclareError, OpenError, PublishError};
+pub use zonda_router::node::{
+    AskError as GetError, CloseError, DeclareError, OpenError, PublishError,
+    ReplyError as AnswerError,
+};
 
 pub use crate::encoding::EncodingError;
 pub use crate::handlers::RecvError;
+use crate::query::ReplyError;
+pub use crate::query::TimeRangeError;
+pub use crate::scouting::ScoutError;
 
 /// Any error of this crate, for programs that do not tell them apart:
 ///
@@ -34,21 +40,36 @@ pub enum Error {
     /// A configuration was refused.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A publisher or subscriber could not be declared.
+    /// A publisher, subscriber, querier or queryable could not be declared.
     #[error(transparent)]
     Declare(#[from] DeclareError),
     /// A publication was refused.
     #[error(transparent)]
     Publish(#[from] PublishError),
+    /// A question was not asked.
+    #[error(transparent)]
+    Get(#[from] GetError),
+    /// A query was not answered.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// The answer to a query is an error.
+    #[error(transparent)]
+    Reply(#[from] ReplyError),
     /// Nothing can be received any more.
     #[error(transparent)]
     Recv(#[from] RecvError),
+    /// Nobody can be looked for.
+    #[error(transparent)]
+    Scout(#[from] ScoutError),
     /// A session did not close cleanly.
     #[error(transparent)]
     Close(#[from] CloseError),
     /// A text is not a key expression.
     #[error(transparent)]
     Key(#[from] KeyExprError),
+    /// A text is not a time range.
+    #[error(transparent)]
+    TimeRange(#[from] TimeRangeError),
     /// A text is not an encoding.
     #[error(transparent)]
     Encoding(#[from] EncodingError),

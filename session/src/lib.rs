@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #![forbid(unsafe_code)]
 
-//! Publish/subscribe over the Zenoh 1.x protocol, on the runtime you already have.
+//! Publish/subscribe and queries over the Zenoh 1.x protocol, on the runtime you already have.
 //!
 //! A [`Session`] is a node: it listens, connects to peers and routers (this project's or the reference's), publishes
-//! values on keys such as `building/3/temperature`, and receives what others publish.
+//! values on keys such as `building/3/temperature`, receives what others publish, asks them and [answers](query).
 //!
 //! # The smallest program
 //! ```
@@ -51,19 +51,32 @@
 //! code of any other runtime.
 //!
 //! # Threads
-//! A session talks to its peers and **runs the callbacks** of subscribers on the threads of its runtime, which the crate
+//! A session talks to its peers and **runs the callbacks** of subscribers, listeners, queryables and gets on the threads of
+//! its runtime, which the crate
 //! `zonda-runtime` lists for each kind (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived
-//! thread (`zonda-close`) that says goodbye. A listener to connections is called on a thread of its own (`zonda-events`), which lives
-//! while there is something to tell. No other thread is started, and dropping anything never blocks.
+//! thread (`zonda-close`) that says goodbye. Scouting by multicast has a thread, `zonda-scout`, that sleeps until a datagram
+//! comes or is due. A listener to connections is called on a thread of its own (`zonda-events`), which lives while there is
+//! something to tell. No other thread is started, and dropping anything never blocks.
 //!
 //! After a `fork` the child has none of these threads. There every operation of the session fails at once, with an error
 //! that says so, and nothing disturbs the parent's session; open a session in the child, or fork before. (smol and
 //! async-std cannot be started again in the child: their reactor is the parent's.)
 //!
+//! # Discovery
+//! By default a session asks the multicast group `224.0.0.224:7446` on every interface who is there, answers others, and
+//! connects to the routers and peers it hears of; peers that are connected to the same router or peer hear of each other
+//! by gossip. `scouting/multicast/enabled: false` and `scouting/gossip/enabled: false` turn that off. A client with
+//! endpoints does not scout; one without connects to the first that answers, or says after 3 s where it asked in vain.
+//! [`Session::info`] has [what was done](session::SessionInfo::discovery), and [`scout`] shows who is there.
+//!
+//! The environment variable `ZONDA_MULTICAST_SCOUTING=off` changes the default of `scouting/multicast/enabled` to false,
+//! for tests and for machines that shall send nothing unasked; what a configuration says wins.
+//!
 //! # What a put tells
 //! A put gives an [`Outcome`]: sent, queued, or dropped for a slow peer; a refusal names the reason and the peer. With
 //! congestion control `Drop` (the default) it never waits; with `Block` it waits at most its timeout (5 s) and never
-//! drops silently.
+//! drops silently. `docs/delivery.md` has every case in one table; [`pubsub::Publisher::counters`] and
+//! [`session::SessionInfo`] count them.
 //!
 //! # Coming from `zenoh`
 //! Names are the same; most programs need another `use`.
@@ -71,51 +84,66 @@
 //! | `zenoh` | here |
 //! |---|---|
 //! | `use zenoh::Wait;`, `.await` | `use zonda::Wait;`, `.await` |
-//! | `zenoh::open(zenoh::Config::default())` | `zonda::open(zonda::Config::default())`; there is no discovery yet: set `connect/endpoints` or [`Config::connect`] |
+//! | `zenoh::open(zenoh::Config::default())` | `zonda::open(zonda::Config::default())`, with the same [discovery](#discovery) |
+//! | `zenoh::scout(..)`, `zenoh::scouting::Hello` | [`scout`], [`scouting::Hello`] |
 //! | `config.insert_json5("connect/endpoints", ..)` | the same; unknown keys are errors that name the right one |
 //! | `Config::from_file`, `DEFAULT_CONFIG.json5` | the same file works; what is not supported yet is a [warning](Config::warnings) |
 //! | `session.put(..).await?` is `()` | is an [`Outcome`] |
 //! | `session.declare_subscriber(..).callback(..)`, `.with(..)`, `.background()` | the same |
 //! | `FifoChannel`, `RingChannel`, `CallbackDrop` | the same in [`handlers`]; plus [`handlers::Overflow`] and counters |
+//! | `session.liveliness()`, `publisher.matching_listener()` | the same; [`liveliness`] says what a lost link does |
 //! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`] |
 //! | `session.info()`: `zid`, `routers_zid`, `peers_zid`, `transports`, `links`, `transport_events_listener`, `link_events_listener` | the same; plus [`endpoints`](session::SessionInfo::endpoints), [`turned_away`](session::SessionInfo::turned_away) and [`events_listener`](session::SessionInfo::events_listener) with typed reasons |
 //! | `SourceInfo::new(publisher.id(), sn)`, `.source_info(..)`, `.timestamp(..)` | the same |
 //! | config `namespace` | the same |
 //! | `session.close()` | the same; plus `.timeout(..)` |
 //! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |
-//! | `session.get`, queryables, liveliness, scouting | not yet |
+//! | `session.get(..)`, `.declare_queryable(..)`, `.declare_querier(..)`, `query.reply(..)` | the same; plus [`on_end`](query::SessionGetBuilder::on_end), and an error reply for a link that is lost |
+//! | `allowed_destination`, `allowed_origin`, `callback_mut` | not yet |
 
 pub mod bytes;
+mod calls;
+pub mod cancellation;
 mod connections;
 mod encoding;
 mod error;
 pub mod handlers;
+mod listening;
+pub mod liveliness;
+pub mod matching;
 mod namespace;
 mod publication;
 mod publisher;
 mod put;
+pub mod query;
 pub mod sample;
+pub mod scouting;
 pub mod session;
 mod subscriber;
 mod wait;
 
 pub use config::Config;
 pub use error::*;
+pub use scouting::scout;
 pub use session::{Session, open};
 pub use wait::{Done, Listed, Wait};
 pub use zonda_router::node::Outcome;
 
 /// Configuration: roles, endpoints, limits, runtime.
 pub mod config {
-    pub use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId};
+    pub use zonda_codec::{Endpoint, Locator, Roles, WhatAmI, ZenohId};
     pub use zonda_router::config::{
-        Config, ConfigError, Effective, Examined, Flag, Origin, Problem, Retry, Sources, TimeLimit,
-        Warning, parse_endpoint,
+        Config, ConfigError, Effective, Examined, Flag, GossipConfig, Origin, Problem, Retry,
+        ScoutingConfig, Sources, TimeLimit, Warning, parse_endpoint,
     };
+    pub use zonda_router::forwarding::scouting::{Autoconnect, Strategy};
     pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};
 
     /// The reference's spelling of [`Endpoint`].
     pub type EndPoint = Endpoint;
+
+    /// The reference's name of [`Roles`].
+    pub type WhatAmIMatcher = Roles;
 }
 
 /// Keys and key expressions.
@@ -125,12 +153,14 @@ pub mod key_expr {
 
 /// Publishers and subscribers.
 pub mod pubsub {
+    pub use crate::matching::MatchingStatus;
     pub use crate::publication::Publishing;
     pub use crate::publisher::{
-        MatchingStatus, Publisher, PublisherBuilder, PublisherDeleteBuilder, PublisherPutBuilder,
+        Publisher, PublisherBuilder, PublisherDeleteBuilder, PublisherPutBuilder,
     };
     pub use crate::put::{IntoAttachment, SessionDeleteBuilder, SessionPutBuilder};
     pub use crate::subscriber::{BackgroundSubscriberBuilder, Subscriber, SubscriberBuilder};
+    pub use zonda_router::node::PublisherCounts;
 }
 
 /// Quality of service.

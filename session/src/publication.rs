@@ -102,16 +102,16 @@ impl Message {
     }
 }
 
-/// How long publishing may wait: never under `Drop`.
+/// How long publishing may wait: only under `Block`.
 #[inline(always)]
 pub(crate) fn patience(congestion_control: CongestionControl, limit: Duration) -> Limit {
     match congestion_control {
-        CongestionControl::Drop => Limit::Never,
-        _ => Limit::AtMost(limit),
+        CongestionControl::Block => Limit::AtMost(limit),
+        _ => Limit::Never,
     }
 }
 
-/// Under `Drop`, to be dropped is what the publisher asked for, so it is an outcome and no error.
+/// Under `Drop` and `BlockFirst`, to be dropped is what the publisher asked for, so it is an outcome and no error.
 #[inline(always)]
 pub(crate) fn forgive_drop(result: Result<Outcome, PublishError>) -> Result<Outcome, PublishError> {
     match result {

@@ -6,14 +6,19 @@ mod put;
 
 use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
+use std::sync::Arc;
 use std::time::Duration;
 
 use zonda_codec::{
     CongestionControl, EntityGlobalId, KeyExpr, KeyExprError, Priority, Reliability,
 };
-use zonda_router::node::{DeclareError, Outcome, PublishError, PublisherFace};
+use zonda_router::node::{
+    DeclareError, Listen, ListenerId, Outcome, PublishError, PublisherCounts, PublisherFace,
+};
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::listening::Listeners;
+use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::publication::{Message, Service, service_setters};
 use crate::session::Session;
 use crate::wait::{Done, Wait};
@@ -55,6 +60,7 @@ impl<'b> Wait for PublisherBuilder<'_, 'b> {
             encoding: self.encoding,
             service: self.service,
             limit: self.session.publish_limit(),
+            listeners: Arc::clone(self.session.listeners()),
         })
     }
 }
@@ -89,6 +95,13 @@ pub struct Publisher<'a> {
     encoding: Encoding,
     service: Service,
     limit: Duration,
+    listeners: Arc<Listeners>,
+}
+
+impl Matched for PublisherFace {
+    fn listen(&self, listener: Arc<dyn Listen>) -> Result<ListenerId, DeclareError> {
+        self.declare_matching_listener(listener)
+    }
 }
 
 impl<'a> Publisher<'a> {
@@ -173,9 +186,42 @@ impl<'a> Publisher<'a> {
 
     /// Whether anybody wants what it publishes, as far as this node knows now.
     pub fn matching_status(&self) -> Done<Result<MatchingStatus, std::convert::Infallible>> {
-        Done(Ok(MatchingStatus {
-            matching: self.face.has_matching_subscribers(),
-        }))
+        let matching = self.face.has_matching_subscribers();
+        Done(Ok(MatchingStatus::new(matching)))
+    }
+
+    /// Declares a listener that is told when the first subscriber comes (also if one is there already) and when the last
+    /// one goes.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let publisher = session.declare_publisher("demo/a").wait()?;
+    /// publisher
+    ///     .matching_listener()
+    ///     .callback(|status| println!("anybody there: {}", status.matching()))
+    ///     .background()
+    ///     .wait()?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn matching_listener(&self) -> MatchingListenerBuilder<'_> {
+        MatchingListenerBuilder::new(&self.face, &self.listeners)
+    }
+
+    /// What became of its messages so far. Messages that were queued for a peer and lost with its link are counted there:
+    /// [`SessionInfo::ended_links`](crate::session::SessionInfo::ended_links).
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let publisher = session.declare_publisher("demo/temperature").wait()?;
+    /// publisher.put("21.5").wait()?;
+    /// let counts = publisher.counters();
+    /// assert_eq!((counts.offered, counts.sent, counts.bytes), (1, 1, 4));
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn counters(&self) -> PublisherCounts {
+        self.face.counters()
     }
 
     /// Undeclares it. The same as dropping it; never blocks and never fails.
@@ -192,18 +238,5 @@ impl fmt::Debug for Publisher<'_> {
             .field("encoding", &self.encoding)
             .field("service", &self.service)
             .finish_non_exhaustive()
-    }
-}
-
-/// Whether a publisher has subscribers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MatchingStatus {
-    matching: bool,
-}
-
-impl MatchingStatus {
-    /// Whether there is at least one subscriber.
-    pub fn matching(&self) -> bool {
-        self.matching
     }
 }

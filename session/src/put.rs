@@ -16,7 +16,8 @@ use crate::wait::Wait;
 
 /// A put or delete under construction; made by [`Session::put`] and [`Session::delete`].
 ///
-/// `.wait()` and `.await` give an [`Outcome`]: sent, queued, or (congestion control `Drop`) dropped for a slow peer.
+/// `.wait()` and `.await` give an [`Outcome`]: sent, queued, (congestion control `Drop` and `BlockFirst`) dropped for a slow
+/// peer, or without a link any more.
 #[derive(Debug)]
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct SessionPutBuilder<'a, 'b> {
@@ -54,7 +55,7 @@ impl Wait for SessionPutBuilder<'_, '_> {
     /// Publishes.
     ///
     /// # Blocking
-    /// Under congestion control `Drop` never; else at most the timeout of the builder.
+    /// Under congestion control `Block` at most the timeout of the builder, else never.
     fn wait(self) -> Self::To {
         let message = &self.message;
         let limit = patience(message.delivery.congestion_control, message.limit);
@@ -68,7 +69,7 @@ impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
 
     /// Publishes; under congestion control `Block` it waits by waker.
     fn into_future(self) -> Publishing<'a> {
-        if self.message.delivery.congestion_control == CongestionControl::Drop {
+        if self.message.delivery.congestion_control != CongestionControl::Block {
             return Publishing::at_once(self.wait());
         }
         let SessionPutBuilder {

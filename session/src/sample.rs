@@ -179,6 +179,29 @@ impl Sample {
         }
     }
 
+    /// That a liveliness token came or went.
+    pub(crate) fn of_token(key: KeyExpr<'static>, alive: bool) -> Sample {
+        let kind = match alive {
+            true => SampleKind::Put,
+            false => SampleKind::Delete,
+        };
+        Sample {
+            fields: SampleFields {
+                key_expr: key,
+                payload: ZBytes::new(),
+                kind,
+                encoding: Encoding::default(),
+                timestamp: None,
+                priority: Priority::default(),
+                congestion_control: CongestionControl::default(),
+                express: false,
+                reliability: Reliability::default(),
+                source_info: None,
+                attachment: None,
+            },
+        }
+    }
+
     #[cold]
     fn of_del(delivery: &Delivery<'_>, del: &Del<'_>) -> Sample {
         let (block, qos) = (delivery.block, delivery.push.qos);

@@ -15,13 +15,17 @@ use zonda_codec::{KeyExpr, KeyExprError, Timestamp, WhatAmI};
 use zonda_router::node::{CloseError, LinkStatus, Node, OpenError};
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::calls::Registry;
 use crate::config::{Config, Locator};
 use crate::handlers::DefaultHandler;
+use crate::listening::Listeners;
+use crate::liveliness::Liveliness;
 use crate::namespace::Namespace;
 use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
-use crate::subscriber::{Registry, SubscriberBuilder};
+use crate::query::{QuerierBuilder, QueryableBuilder, Selector};
+use crate::subscriber::SubscriberBuilder;
 use crate::wait::{Done, Listed, Pending, Wait};
 
 pub use crate::connections::{
@@ -29,8 +33,9 @@ pub use crate::connections::{
     EventsListener, EventsListenerBuilder, Link, LinkEvent, Loss, LossKind, Refusal, RefusalKind,
     Transport, TransportEvent, TurnedAway,
 };
+pub use crate::query::SessionGetBuilder;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
-pub use zonda_router::node::Unreached;
+pub use zonda_router::node::{DiscoveryStatus, EndedLinks, Unreached};
 
 /// Opens a session.
 ///
@@ -60,7 +65,9 @@ impl Wait for OpenBuilder {
     /// Opens the session.
     ///
     /// # Blocking
-    /// Until listening has begun and, for a client, the first endpoint has answered; `connect/timeout_ms` bounds it.
+    /// Until listening has begun and the first link can be used. A client without endpoints waits for one at most 3 s
+    /// (`scouting/timeout`), with endpoints as `connect/timeout_ms` says; others wait at most half a second
+    /// (`scouting/delay`), and only where they scout or have endpoints.
     /// On the only thread of a runtime that was handed over it would wait for itself, and is refused.
     fn wait(self) -> Self::To {
         if let Some(runtime) = self.config.runtime_handle()
@@ -92,6 +99,7 @@ impl IntoFuture for OpenBuilder {
             let namespace = config.namespace().map(|key| Arc::new(Namespace::new(key)));
             let node = Node::open(config).await?;
             Ok(Session(Arc::new(Shared {
+                listeners: Listeners::new(node.clone()),
                 node,
                 publish_limit,
                 namespace,
@@ -115,6 +123,7 @@ struct Shared {
     publish_limit: Duration,
     namespace: Option<Arc<Namespace>>,
     subscribers: Arc<Registry>,
+    listeners: Arc<Listeners>,
 }
 
 impl Session {
@@ -181,6 +190,61 @@ impl Session {
         }
     }
 
+    /// Liveliness: to say that this session is alive, and to see who else is; see [`liveliness`](crate::liveliness).
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let token = session.liveliness().declare_token("robots/7").wait()?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn liveliness(&self) -> Liveliness<'_> {
+        Liveliness { session: self }
+    }
+
+    /// Asks whoever has a queryable on the keys of `selector`, such as `demo/*` or `demo/*?unit=celsius`. The replies
+    /// come to the handler that this gives, by default a queue. For many gets on one key, a
+    /// [declared querier](Session::declare_querier) knows whether anybody answers there.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let replies = session.get("demo/**?limit=3").timeout(Duration::from_secs(1)).wait()?;
+    /// while let Ok(reply) = replies.recv() {
+    ///     match reply.result() {
+    ///         Ok(sample) => println!("{}: {:?}", sample.key_expr(), sample.payload()),
+    ///         Err(error) => println!("error: {error}"),
+    ///     }
+    /// }
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn get<'a, 'b, S>(&'a self, selector: S) -> SessionGetBuilder<'a, 'b>
+    where
+        S: TryInto<Selector<'b>>,
+        S::Error: Into<KeyExprError>,
+    {
+        SessionGetBuilder::new(self, selector.try_into().map_err(Into::into))
+    }
+
+    /// Declares a queryable: it is given every query whose key intersects `key`, to reply.
+    pub fn declare_queryable<'a, 'b, K>(&'a self, key: K) -> QueryableBuilder<'a, 'b>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        QueryableBuilder::new(self, key.try_into().map_err(Into::into))
+    }
+
+    /// Declares a querier: asks on one key, again and again.
+    pub fn declare_querier<'a, 'b, K>(&'a self, key: K) -> QuerierBuilder<'a, 'b>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        QuerierBuilder::new(self, key.try_into().map_err(Into::into))
+    }
+
     /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared publishers take
     /// care of short keys on the wire.)
     pub fn declare_keyexpr<'b, K>(&self, key: K) -> Done<Result<KeyExpr<'static>, KeyExprError>>
@@ -191,7 +255,7 @@ impl Session {
         Done(key.try_into().map(KeyExpr::into_owned).map_err(Into::into))
     }
 
-    /// Undeclares a publisher or subscriber; the same as dropping it.
+    /// Undeclares a publisher, subscriber, querier or queryable; the same as dropping it.
     pub fn undeclare<T>(&self, declared: T) -> Done<Result<(), Infallible>> {
         drop(declared);
         Done(Ok(()))
@@ -250,6 +314,16 @@ impl Session {
         &self.0.subscribers
     }
 
+    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
+        &self.0.listeners
+    }
+
+    /// Ends everything that calls back.
+    fn end_all(&self) {
+        self.0.subscribers.end_all();
+        self.0.listeners.end_all();
+    }
+
     pub(crate) fn namespace(&self) -> Option<&Arc<Namespace>> {
         self.0.namespace.as_ref()
     }
@@ -276,6 +350,7 @@ impl Drop for Shared {
             return;
         }
         self.subscribers.end_all();
+        self.listeners.end_all();
         if self.node.is_closed() {
             return;
         }
@@ -317,10 +392,10 @@ impl Wait for CloseBuilder<'_> {
     fn wait(self) -> Self::To {
         let CloseBuilder { session, limit } = self;
         session.may_close()?;
-        session.subscribers().end_all();
+        session.end_all();
         let closed = session.node().close_blocking(limit);
         // Those that were being declared meanwhile.
-        session.subscribers().end_all();
+        session.end_all();
         closed
     }
 }
@@ -333,10 +408,10 @@ impl<'a> IntoFuture for CloseBuilder<'a> {
         Box::pin(async move {
             let CloseBuilder { session, limit } = self;
             session.may_close()?;
-            session.subscribers().end_all();
+            session.end_all();
             let closed = session.node().close(limit).await;
             // Those that were being declared meanwhile.
-            session.subscribers().end_all();
+            session.end_all();
             closed
         })
     }
@@ -384,6 +459,11 @@ impl<'a> SessionInfo<'a> {
         Listed(self.session.node().links())
     }
 
+    /// What was sent and what was lost on the links that have ended.
+    pub fn ended_links(&self) -> EndedLinks {
+        self.session.node().ended_links()
+    }
+
     /// The configured endpoints that were never reached since the session was opened, and why. For a client that was
     /// connected once: none.
     ///
@@ -401,6 +481,11 @@ impl<'a> SessionInfo<'a> {
     /// Where it listens, with the ports that were chosen for port 0.
     pub fn locators(&self) -> Vec<Locator> {
         self.session.node().locators()
+    }
+
+    /// What was done to find others and to be found: interfaces and datagrams, whom it heard of, what was gossiped.
+    pub fn discovery(&self) -> DiscoveryStatus {
+        self.session.node().discovery()
     }
 
     fn zids(&self, role: WhatAmI) -> std::vec::IntoIter<ZenohId> {

@@ -2,21 +2,18 @@
 
 //! Subscribers: what comes in on matching keys is given to a handler.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
 use std::ops::{Deref, DerefMut};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use arc_swap::ArcSwapOption;
-use parking_lot::Mutex;
 use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Delivery, Node, Opened, Receive, Sink, SubscriberId};
 
+use crate::calls::{Calls, Declared, Registry, Tally};
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::listening::Listening;
 use crate::namespace::Namespace;
 use crate::sample::Sample;
 use crate::session::Session;
@@ -72,10 +69,10 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
             None => callback,
             Some(namespace) => below(Arc::clone(namespace), callback),
         };
-        let calls = Calls::new(callback, H::STORES);
+        let calls = calls_of(callback, H::STORES);
         let sink: Sink = calls.clone();
         let id = node.declare_subscriber(&*self.session.outgoing(&key)?, sink)?;
-        registry.insert(id, &calls);
+        registry.insert(Declared::Subscriber(id), calls.clone());
         if node.is_closed() {
             // The close may have looked at the registry before this subscriber was in it.
             calls.end();
@@ -88,6 +85,7 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
             calls,
             background: false,
         };
+        let entry = Kept::Data(entry);
         Ok(Subscriber { entry, handler })
     }
 }
@@ -111,8 +109,7 @@ impl Wait for BackgroundSubscriberBuilder<'_, '_> {
 
     /// Declares the subscriber; does not block.
     fn wait(self) -> Self::To {
-        let mut subscriber = self.0.wait()?;
-        subscriber.entry.background = true;
+        self.0.wait()?.detach();
         Ok(())
     }
 }
@@ -145,22 +142,50 @@ impl IntoFuture for BackgroundSubscriberBuilder<'_, '_> {
 ///
 /// A subscriber does not keep its session open: samples end when the last clone of the session is gone.
 pub struct Subscriber<H = FifoChannelHandler<Sample>> {
-    entry: Entry,
+    entry: Kept,
     handler: H,
 }
 
+/// What a subscriber subscribes to.
+enum Kept {
+    /// What is published.
+    Data(Entry),
+    /// Who is alive.
+    Tokens(KeyExpr<'static>, Listening),
+}
+
 impl<H> Subscriber<H> {
+    /// A subscriber to liveliness tokens.
+    pub(crate) fn to_tokens(key: KeyExpr<'static>, listening: Listening, handler: H) -> Self {
+        let entry = Kept::Tokens(key, listening);
+        Subscriber { entry, handler }
+    }
+
+    /// Lets the declaration live as long as the session.
+    pub(crate) fn detach(mut self) {
+        match &mut self.entry {
+            Kept::Data(entry) => entry.background = true,
+            Kept::Tokens(_, listening) => listening.detach(),
+        }
+    }
+
     /// Its id.
     pub fn id(&self) -> EntityGlobalId {
-        EntityGlobalId {
-            zid: self.entry.node.zid(),
-            eid: self.entry.id.0,
+        match &self.entry {
+            Kept::Data(entry) => EntityGlobalId {
+                zid: entry.node.zid(),
+                eid: entry.id.0,
+            },
+            Kept::Tokens(_, listening) => listening.id(),
         }
     }
 
     /// The key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
-        &self.entry.key
+        match &self.entry {
+            Kept::Data(entry) => &entry.key,
+            Kept::Tokens(key, _) => key,
+        }
     }
 
     /// Its handler.
@@ -175,7 +200,19 @@ impl<H> Subscriber<H> {
 
     /// How many samples were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
-        self.entry.calls.tally.panics.load(Ordering::Relaxed)
+        match &self.entry {
+            Kept::Data(entry) => entry.calls.panics(),
+            Kept::Tokens(_, listening) => listening.panics(),
+        }
+    }
+
+    /// Of a [liveliness subscriber](crate::liveliness): how many changes were not told because others took them back while
+    /// the callback was busy with older ones. 0 as long as no more than 16384 wait for it, and for all other subscribers.
+    pub fn cancelled(&self) -> u64 {
+        match &self.entry {
+            Kept::Data(_) => 0,
+            Kept::Tokens(_, listening) => listening.cancelled(),
+        }
     }
 
     /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
@@ -203,7 +240,7 @@ impl<H> DerefMut for Subscriber<H> {
 impl<H> fmt::Debug for Subscriber<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscriber")
-            .field("key", &self.entry.key)
+            .field("key", self.key_expr())
             .finish_non_exhaustive()
     }
 }
@@ -214,7 +251,7 @@ struct Entry {
     registry: Arc<Registry>,
     id: SubscriberId,
     key: KeyExpr<'static>,
-    calls: Arc<Calls>,
+    calls: Arc<Calls<Call>>,
     /// Outlives its [`Subscriber`].
     background: bool,
 }
@@ -223,7 +260,7 @@ impl Drop for Entry {
     fn drop(&mut self) {
         if !self.background && !self.node.is_forked() {
             self.calls.end();
-            self.registry.remove(self.id);
+            self.registry.remove(Declared::Subscriber(self.id));
             self.node.undeclare_subscriber(self.id);
         }
     }
@@ -238,92 +275,35 @@ fn below(namespace: Arc<Namespace>, callback: Callback<Sample>) -> Callback<Samp
     })
 }
 
-/// What a subscriber and the node share: the callback, until the end.
-///
-/// The node may keep this for a while after the end (in a remembered route); the user's closure must not wait for that.
-struct Calls {
-    opened: ArcSwapOption<Call>,
-    tally: Arc<Tally>,
-}
-
 /// Gives one delivery to the callback.
 type Call = Box<dyn Fn(&Delivery<'_>) + Send + Sync>;
 
-/// What is known of the calls of one callback.
-#[derive(Default)]
-struct Tally {
-    /// No call begins any more.
-    ended: AtomicBool,
-    /// Calls that panicked.
-    panics: AtomicU64,
+fn calls_of(callback: Callback<Sample>, stores: bool) -> Arc<Calls<Call>> {
+    let tally = Arc::new(Tally::default());
+    let known = tally.clone();
+    // Two closures, not one that asks each time: a sample is then built where the callback reads it.
+    let call: Call = if stores {
+        Box::new(move |delivery| {
+            known.call(
+                || callback.call(Sample::new(delivery).before_storing()),
+                || report(delivery),
+            )
+        })
+    } else {
+        Box::new(move |delivery| {
+            known.call(|| callback.call(Sample::new(delivery)), || report(delivery))
+        })
+    };
+    Calls::new(tally, call)
 }
 
-impl Calls {
-    fn new(callback: Callback<Sample>, stores: bool) -> Arc<Calls> {
-        let tally = Arc::new(Tally::default());
-        let known = tally.clone();
-        // Two closures, not one that asks each time: a sample is then built where the callback reads it.
-        let opened: Call = if stores {
-            Box::new(move |delivery| {
-                known.call(
-                    || callback.call(Sample::new(delivery).before_storing()),
-                    delivery,
-                )
-            })
-        } else {
-            Box::new(move |delivery| known.call(|| callback.call(Sample::new(delivery)), delivery))
-        };
-        let opened = ArcSwapOption::from_pointee(opened);
-        Arc::new(Calls { opened, tally })
-    }
-
-    /// No call begins any more. The closure is dropped here, or when the burst is over that uses it now.
-    fn end(&self) {
-        self.tally.ended.store(true, Ordering::Release);
-        drop(self.opened.swap(None));
-    }
+#[cold]
+fn report(delivery: &Delivery<'_>) {
+    tracing::error!(key = %delivery.key, "a subscriber's callback panicked; this sample is lost to it");
 }
 
-impl Receive for Calls {
+impl Receive for Calls<Call> {
     fn open(&self) -> Option<Opened> {
-        self.opened.load_full()
-    }
-}
-
-impl Tally {
-    /// Gives a sample to the callback, if it has not ended; keeps a panic from harming anybody but that sample.
-    #[inline(always)]
-    fn call(&self, callback: impl FnOnce(), delivery: &Delivery<'_>) {
-        if self.ended.load(Ordering::Acquire) {
-            return;
-        }
-        if catch_unwind(AssertUnwindSafe(callback)).is_err() {
-            self.panics.fetch_add(1, Ordering::Relaxed);
-            tracing::error!(key = %delivery.key, "a subscriber's callback panicked; this sample is lost to it");
-        }
-    }
-}
-
-/// The live subscribers of a session, so that closing it ends them.
-#[derive(Default)]
-pub(crate) struct Registry(Mutex<HashMap<SubscriberId, Arc<Calls>>>);
-
-impl Registry {
-    /// Ends every subscriber.
-    pub(crate) fn end_all(&self) {
-        let all = std::mem::take(&mut *self.0.lock());
-        // Closures are dropped here, where the lock is free again.
-        for calls in all.values() {
-            calls.end();
-        }
-    }
-
-    fn insert(&self, id: SubscriberId, calls: &Arc<Calls>) {
-        self.0.lock().insert(id, calls.clone());
-    }
-
-    fn remove(&self, id: SubscriberId) {
-        let removed = self.0.lock().remove(&id);
-        drop(removed);
+        self.opened()
     }
 }

@@ -14,7 +14,8 @@ use zonda::config::RuntimeKind;
 use zonda::handlers::{RecvError, RingChannel};
 use zonda::pubsub::{Publisher, Subscriber};
 use zonda::qos::CongestionControl;
-use zonda::{CloseError, Config, DeclareError, PublishError, Session, Wait};
+use zonda::query::{Querier, Queryable};
+use zonda::{CloseError, Config, DeclareError, GetError, PublishError, Session, Wait};
 
 const SAID: &str =
     "this process was forked off after the session was opened: open a session here, or fork before";
@@ -25,6 +26,7 @@ fn faults(
     session: Session,
     publisher: &Publisher,
     subscriber: Subscriber,
+    asked: (Querier<'_>, Queryable),
 ) -> Vec<String> {
     let mut faults = Vec::new();
     let mut check = |right: bool, what: &str| {
@@ -48,6 +50,7 @@ fn faults(
         matches!(declared, Err(DeclareError::Forked)),
         "declare_publisher",
     );
+    queries(&session, asked, &mut check);
     check(subscriber.recv().err() == Some(RecvError::Forked), "recv");
     check(
         subscriber.try_recv().err() == Some(RecvError::Forked),
@@ -84,6 +87,27 @@ fn faults(
     faults
 }
 
+/// What the child finds of queries.
+fn queries(
+    session: &Session,
+    (querier, queryable): (Querier<'_>, Queryable),
+    check: &mut impl FnMut(bool, &str),
+) {
+    let declared = session.declare_queryable("demo/**").wait();
+    let is_forked = matches!(declared, Err(DeclareError::Forked));
+    check(is_forked, "declare_queryable");
+    let declared = session.declare_querier("demo/key").wait();
+    let is_forked = matches!(declared, Err(DeclareError::Forked));
+    check(is_forked, "declare_querier");
+    let get = session.get("demo/key").wait();
+    check(matches!(get, Err(GetError::Forked)), "get");
+    let get = querier.get().wait();
+    check(matches!(get, Err(GetError::Forked)), "querier.get");
+    let query = queryable.recv();
+    check(query.err() == Some(RecvError::Forked), "queryable.recv");
+    drop((querier, queryable));
+}
+
 fn forked_while_open(kind: RuntimeKind) {
     let a = zonda::open(
         Config::peer()
@@ -95,6 +119,8 @@ fn forked_while_open(kind: RuntimeKind) {
     let b = connected_to(&a, Config::client([] as [&str; 0]).with_runtime(kind));
     let subscriber = b.declare_subscriber("demo/**").wait().unwrap();
     let own = a.declare_subscriber("nothing/**").wait().unwrap();
+    let queryable = a.declare_queryable("asked").wait().unwrap();
+    let querier = a.declare_querier("asked").wait().unwrap();
     let publisher = a
         .declare_publisher("demo/key")
         .congestion_control(CongestionControl::Block)
@@ -104,7 +130,8 @@ fn forked_while_open(kind: RuntimeKind) {
     publisher.put("before").wait().unwrap();
     match fork::fork().unwrap() {
         Fork::Child => {
-            let faults = faults(kind, a.clone(), &publisher, own);
+            let asked = (querier, queryable);
+            let faults = faults(kind, a.clone(), &publisher, own, asked);
             for fault in &faults {
                 eprintln!("in the child, on {kind}: {fault}");
             }
@@ -128,6 +155,11 @@ fn forked_while_open(kind: RuntimeKind) {
         let sample = subscriber.recv_timeout(LONG).unwrap().expect(expected);
         assert_eq!(sample.payload().try_to_string().unwrap(), expected);
     }
+    let replies = querier.get().wait().unwrap();
+    let query = queryable.recv_timeout(LONG).unwrap().expect("a query");
+    query.reply("asked", "after").wait().unwrap();
+    drop(query);
+    assert_eq!(replies.iter().filter(|r| r.result().is_ok()).count(), 1);
     assert_eq!(a.info().links().len(), 1);
     a.close().wait().unwrap();
 }

@@ -13,7 +13,9 @@ use contexts::{Context, in_context, in_time};
 use pair::{LONG, connected_to, until, until_matched};
 use zonda::config::RuntimeKind;
 use zonda::qos::CongestionControl;
-use zonda::{Config, Outcome, Wait};
+use zonda::query::ConsolidationMode;
+use zonda::sample::SampleKind;
+use zonda::{Config, Outcome, RecvError, Session, Wait};
 
 const NOWHERE: [&str; 0] = [];
 
@@ -50,12 +52,102 @@ async fn awaited(first: Config, second: Config) {
         let sample = in_time(subscriber.recv_async()).await.unwrap();
         assert_eq!(sample.payload().try_to_string().unwrap(), expected);
     }
+    asked_awaiting(&a, &b).await;
     subscriber.undeclare().await.unwrap();
     publisher.undeclare().await.unwrap();
     in_time(async { b.close().await }).await.unwrap();
     contexts::until("the other end knows", || a.info().links().is_empty()).await;
     // Never closed explicitly: dropped here, in async code.
     drop(a);
+}
+
+/// Every operation of queries with `.await`: a callback answers `a`, a queue and another task `b`.
+async fn asked_awaiting(a: &Session, b: &Session) {
+    let echo = b
+        .declare_queryable("ask/echo")
+        .complete(true)
+        .callback(|query| {
+            let payload = query.payload().cloned().unwrap_or_default();
+            query.reply("ask/echo", payload).wait().unwrap();
+        });
+    let echo = echo.await.unwrap();
+    let queue = a.declare_queryable("ask/queue").await.unwrap();
+    let (first, second) = (
+        a.declare_querier("ask/echo").await.unwrap(),
+        b.declare_querier("ask/queue").await.unwrap(),
+    );
+    for querier in [&first, &second] {
+        contexts::until("a queryable is known", || {
+            querier.matching_status().wait().unwrap().matching()
+        })
+        .await;
+    }
+    let replies = first.get().payload("hello").await.unwrap();
+    let reply = in_time(replies.recv_async()).await.unwrap();
+    assert_eq!(reply.into_result().unwrap().payload(), &"hello".into());
+    assert_eq!(
+        in_time(replies.recv_async()).await.err(),
+        Some(RecvError::Closed)
+    );
+
+    let replies = b.get("ask/queue?n=1").await.unwrap();
+    let query = in_time(queue.recv_async()).await.unwrap();
+    assert_eq!(query.selector().to_string(), "ask/queue?n=1");
+    query.reply("ask/queue", "one").await.unwrap();
+    query.reply_err("and an error").await.unwrap();
+    drop(query);
+    let mut texts = Vec::new();
+    while let Ok(reply) = in_time(replies.recv_async()).await {
+        texts.push(reply.result().map_or_else(ToString::to_string, |s| {
+            s.payload().try_to_string().unwrap().into_owned()
+        }));
+    }
+    assert_eq!(texts, ["and an error", "one"]);
+
+    // Its time ends it, on the clock of this runtime.
+    let replies = b
+        .get("ask/queue")
+        .timeout(Duration::from_millis(50))
+        .await
+        .unwrap();
+    let reply = in_time(replies.recv_async()).await.unwrap();
+    assert_eq!(reply.result().unwrap_err().to_string(), "Timeout");
+    assert_eq!(
+        in_time(replies.recv_async()).await.err(),
+        Some(RecvError::Closed)
+    );
+    echo.undeclare().await.unwrap();
+    queue.undeclare().await.unwrap();
+}
+
+/// Every operation of queries with `.wait()`.
+fn asked_waiting(a: &Session, b: &Session) {
+    let queue = b.declare_queryable("ask/**").wait().unwrap();
+    let querier = a.declare_querier("ask/it").wait().unwrap();
+    until("a queryable is known", || {
+        querier.matching_status().wait().unwrap().matching()
+    });
+    for get in [
+        querier.get().payload("p").wait(),
+        a.get("ask/it").payload("p").wait(),
+    ] {
+        let replies = get.unwrap();
+        let query = queue.recv_timeout(LONG).unwrap().expect("a query");
+        let payload = query.payload().cloned().unwrap_or_default();
+        query.reply("ask/it", payload).wait().unwrap();
+        drop(query);
+        let reply = replies.recv_timeout(LONG).unwrap().expect("a reply");
+        assert_eq!(reply.into_result().unwrap().payload(), &"p".into());
+        assert_eq!(replies.recv_timeout(LONG).err(), Some(RecvError::Closed));
+    }
+    let replies = a
+        .get("ask/it")
+        .timeout(Duration::from_millis(50))
+        .wait()
+        .unwrap();
+    let reply = replies.recv_timeout(LONG).unwrap().expect("an error");
+    assert_eq!(reply.result().unwrap_err().to_string(), "Timeout");
+    assert_eq!(replies.recv_timeout(LONG).err(), Some(RecvError::Closed));
 }
 
 /// Every operation with `.wait()`.
@@ -78,6 +170,7 @@ fn waited(first: Config, second: Config) {
         let sample = subscriber.recv_timeout(LONG).unwrap().expect(expected);
         assert_eq!(sample.payload().try_to_string().unwrap(), expected);
     }
+    asked_waiting(&a, &b);
     subscriber.undeclare().wait().unwrap();
     publisher.undeclare().wait().unwrap();
     a.close().wait().unwrap();
@@ -106,6 +199,15 @@ fn called_from_a_callback(kind: RuntimeKind) {
             .unwrap();
         another.put("nobody", "listens").wait().unwrap();
         another.close().wait().unwrap();
+        let answers = own.declare_queryable("ask").callback(|query| {
+            query.reply("ask", "local").wait().unwrap();
+        });
+        let answers = answers.wait().unwrap();
+        // Not merged: to wait for the end would be to wait for the link that this thread reads.
+        let get = own.get("ask").consolidation(ConsolidationMode::None);
+        let answer = get.wait().unwrap().recv().unwrap();
+        assert_eq!(answer.into_result().unwrap().payload(), &"local".into());
+        drop(answers);
         let dropped = zonda::open(listening(kind)).wait().unwrap();
         drop(dropped);
         let heard = inner.try_recv().unwrap().is_some();
@@ -162,6 +264,47 @@ fn carries_large_messages(kind: RuntimeKind) {
     }
 }
 
+/// Tokens come and go, a question is answered, and a publisher hears of its subscribers: from tasks of this runtime.
+fn tells_who_is_there(kind: RuntimeKind) {
+    let a = zonda::open(listening(kind)).wait().unwrap();
+    let b = connected_to(&a, client(kind));
+    let changes = b.liveliness().declare_subscriber("live/*").history(true);
+    let changes = changes.wait().unwrap();
+    let token = a.liveliness().declare_token("live/a").wait().unwrap();
+    let next = || changes.recv_timeout(LONG).unwrap().expect("a change");
+    assert_eq!(next().kind(), SampleKind::Put);
+    for session in [&a, &b] {
+        let replies = session.liveliness().get("live/**").wait().unwrap();
+        let reply = replies.recv_timeout(LONG).unwrap().expect("a reply");
+        assert_eq!(reply.into_result().unwrap().key_expr().as_str(), "live/a");
+        assert_eq!(replies.recv_timeout(LONG).map(drop), Err(RecvError::Closed));
+    }
+    let publisher = b.declare_publisher("demo").wait().unwrap();
+    let listener = publisher.matching_listener().wait().unwrap();
+    let subscriber = a.declare_subscriber("demo").wait().unwrap();
+    let status = || listener.recv_timeout(LONG).unwrap().expect("a change");
+    assert!(status().matching());
+    drop(subscriber);
+    assert!(!status().matching());
+    // A full queue keeps nobody else from hearing.
+    let blocked = b.liveliness().declare_subscriber("live/*");
+    let blocked = blocked.with(zonda::handlers::FifoChannel::new(1));
+    let blocked = blocked.wait().unwrap();
+    let tokens: Vec<_> = (0..10)
+        .map(|n| a.liveliness().declare_token(format!("live/{n}")).wait())
+        .collect();
+    for _ in 0..tokens.len() {
+        assert_eq!(next().kind(), SampleKind::Put);
+    }
+    drop(blocked);
+    drop(token);
+    assert_eq!(next().kind(), SampleKind::Delete);
+    a.close().wait().unwrap();
+    for _ in 0..tokens.len() {
+        assert_eq!(next().kind(), SampleKind::Delete);
+    }
+}
+
 /// This runtime on one end of the link, each of the others on the other.
 fn linked_to_each_other_runtime(kind: RuntimeKind) {
     for other in RuntimeKind::available() {
@@ -205,6 +348,10 @@ macro_rules! matrix {
                 #[test]
                 fn carries_large_messages() {
                     super::carries_large_messages(KIND);
+                }
+                #[test]
+                fn tells_who_is_there() {
+                    super::tells_who_is_there(KIND);
                 }
                 #[test]
                 fn linked_to_each_other_runtime() {

@@ -14,6 +14,7 @@ pub fn link(link: &Link) -> Value {
         "opened_by": if link.dialed { "this node" } else { "the other" },
         "batch_size": link.batch_size,
         "priorities": link.is_qos,
+        "options": link.options.names(),
     })
 }
 

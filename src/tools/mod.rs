@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The everyday tools: publish, subscribe, put, delete, and what this node is. Each is a thin face on
-//! the session API.
+//! The everyday tools: publish, subscribe, put, delete, ask, answer, who is there and alive, and what this node is. Each is
+//! a thin face on the session API.
 
 mod events;
+mod get;
 mod info;
+mod live;
 mod publish;
 mod put;
+mod queryable;
+mod scout;
+mod show;
 mod subscribe;
 
+pub use get::Get;
 pub use info::Info;
+pub use live::Live;
 pub use publish::Publish;
 pub use put::{Delete, Put};
+pub use queryable::Queryable;
+pub use scout::Scout;
 pub use subscribe::Subscribe;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use zonda::Wait;
-use zonda::bytes::ZBytes;
 use zonda::key_expr::KeyExpr;
 use zonda::sample::Sample;
 
+use super::show::{behind, ready, text};
 use crate::arguments::{Connection, Failure, Interrupt, key_expr, print};
 
 /// How soon Ctrl-C is noticed.
@@ -35,16 +35,7 @@ impl Subscribe {
         let session = self.connection.open()?;
         let subscriber = session.declare_subscriber(&self.key).wait()?;
         if self.connection.json {
-            let listening: Vec<String> = session
-                .info()
-                .locators()
-                .iter()
-                .map(ToString::to_string)
-                .collect();
-            print(format_args!(
-                "{}",
-                json!({"event": "ready", "listening": listening})
-            ));
+            ready(&session);
         }
         let mut left = self.number.unwrap_or(u64::MAX);
         while left > 0 && !interrupt.happened() {
@@ -60,29 +51,24 @@ impl Subscribe {
 }
 
 fn show(sample: &Sample, as_json: bool) {
-    let attachment = sample.attachment().map(text);
     if as_json {
         let line = json!({
             "kind": sample.kind().to_string(),
             "key": sample.key_expr().as_str(),
             "payload": text(sample.payload()),
             "encoding": sample.encoding().to_string(),
-            "attachment": attachment,
+            "attachment": sample.attachment().map(text),
             "timestamp": sample.timestamp().map(ToString::to_string),
             "priority": format!("{:?}", sample.priority()),
             "express": sample.express(),
         });
         return print(format_args!("{line}"));
     }
-    let attachment = attachment.map_or(String::new(), |a| format!(" ({a})"));
+    let attachment = behind(sample.attachment());
     print(format_args!(
         "{} {}: {}{attachment}",
         sample.kind(),
         sample.key_expr(),
         text(sample.payload())
     ));
-}
-
-fn text(bytes: &ZBytes) -> String {
-    String::from_utf8_lossy(&bytes.to_bytes()).into_owned()
 }

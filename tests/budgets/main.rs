@@ -3,8 +3,10 @@
 //! here. Counts of locks exist in debug builds only.
 
 mod allocations;
+mod asking;
 mod counting;
 mod futures;
 mod holding;
+mod questions;
 mod scene;
 mod sending;

@@ -5,9 +5,29 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use super::program::{example, run, run_unread, zonda};
 
-const TOOLS: [&str; 7] = ["router", "sub", "pub", "put", "delete", "info", "perf"];
-const EXAMPLES: [&str; 8] = [
-    "pub_thr", "sub_thr", "ping", "pong", "pub", "sub", "put", "delete",
+const TOOLS: [&str; 9] = [
+    "router",
+    "sub",
+    "pub",
+    "put",
+    "delete",
+    "get",
+    "queryable",
+    "info",
+    "perf",
+];
+const EXAMPLES: [&str; 11] = [
+    "pub_thr",
+    "sub_thr",
+    "ping",
+    "pong",
+    "pub",
+    "sub",
+    "put",
+    "delete",
+    "get",
+    "queryable",
+    "querier",
 ];
 
 #[test]
@@ -80,6 +100,13 @@ fn bad_usage_is_one_line_and_exit_code_two() {
         ),
         ("put -k a -p b -c /no/such/file", "/no/such/file"),
         ("put -k a -p b -m client", "connect"),
+        ("get -s a//b?x", "a//b"),
+        ("get -s a --target some", "all-complete"),
+        ("get -s a --consolidation some", "monotonic"),
+        ("get -s a --timeout x", "--timeout"),
+        ("get -p b", "--selector"),
+        ("queryable -k a", "--payload"),
+        ("queryable -k a//b -p c", "a//b"),
         ("router -l nonsense", "nonsense"),
         ("router -l tcp/127.0.0.1", "--listen"),
         ("router -e tcp/127.0.0.1", "has no port"),
@@ -109,6 +136,10 @@ fn examples_refuse_in_one_line_too() {
         ("ping", "64 -w x", "--warmup"),
         ("pub", "-k /a", "/a"),
         ("put", "--cfg a", "--cfg"),
+        ("get", "-s a//b", "a//b"),
+        ("get", "-t some", "expected best"),
+        ("querier", "-o x", "--timeout"),
+        ("queryable", "-k /a", "/a"),
     ] {
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
         refused(&run(&example(name), &arguments), 2, words);

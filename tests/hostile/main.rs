@@ -11,5 +11,6 @@ mod framing;
 mod greetings;
 mod hand;
 mod places;
+mod questions;
 mod scene;
 mod slow;

@@ -6,6 +6,7 @@ use zonda::qos::{CongestionControl, Priority, Reliability};
 use crate::message::{Message, Pattern, Receipt, Seen, Service, hex};
 use crate::party::Party;
 use crate::scene::Scene;
+pub use crate::scene::play;
 use crate::wait::until;
 
 /// Payload, kind, encoding, attachment, timestamp and source of publications of a declared publisher.

@@ -60,3 +60,8 @@ fn a_killed_process_is_seen_at_once() {
         }
     }
 }
+
+crate::environment::against_older! {
+    a_close_is_seen_at_once
+    a_killed_process_is_seen_at_once
+}

@@ -1,53 +1,169 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the reference runs: a virtual environment in the build folder, made on first use.
+//! Where the reference runs: a virtual environment in the build folder for each release, made on first use.
 //!
 //! It is made under a name of its own and renamed when it is complete, so that neither a broken installation nor
 //! another test run at the same time leaves half of one behind.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
-/// The release of the reference that the tests run against.
-const VERSION: &str = "1.10.2";
-
-/// What to set to `skip` where the reference cannot be installed.
+/// What to set to `skip` where the reference cannot be installed, and to `all` to run every test.
 const SWITCH: &str = "ZONDA_INTEROP";
 
-/// The interpreter that has the reference. `None`, and one line on standard error, where there is no Python.
+/// A release of the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Release {
+    V1_8,
+    V1_9,
+    V1_10,
+}
+
+impl Release {
+    /// The one that tests run against if they do not say.
+    pub const NEWEST: Release = Release::V1_10;
+
+    pub const ALL: [Release; 3] = [Release::V1_8, Release::V1_9, Release::V1_10];
+
+    /// Its newest patch.
+    pub fn version(self) -> &'static str {
+        match self {
+            Release::V1_8 => "1.8.0",
+            Release::V1_9 => "1.9.0",
+            Release::V1_10 => "1.10.2",
+        }
+    }
+
+    /// As the module of its tests is called.
+    pub fn module(self) -> &'static str {
+        match self {
+            Release::V1_8 => "v1_8",
+            Release::V1_9 => "v1_9",
+            Release::V1_10 => "v1_10",
+        }
+    }
+
+    /// The one whose tests are in this module.
+    pub fn of_module(name: &str) -> Release {
+        let found = Release::ALL.into_iter().find(|r| r.module() == name);
+        found.unwrap_or_else(|| panic!("{name} is not named after a release"))
+    }
+}
+
+/// When a test runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Always.
+    Short,
+    /// When everything is asked for.
+    Long,
+}
+
+impl Extent {
+    /// Of what stands for the rest with every release.
+    pub fn always(_: Release) -> Extent {
+        Extent::Short
+    }
+
+    /// Of what runs with the newest release, and with the others when everything is asked for.
+    pub fn of_newest(release: Release) -> Extent {
+        if release == Release::NEWEST {
+            Extent::Short
+        } else {
+            Extent::Long
+        }
+    }
+
+    /// Of what runs when everything is asked for.
+    pub fn of_long_run(_: Release) -> Extent {
+        Extent::Long
+    }
+}
+
+thread_local! {
+    /// What the test on this thread runs against.
+    static AGAINST: Cell<Release> = const { Cell::new(Release::NEWEST) };
+}
+
+/// The release that the test on this thread runs against.
+pub fn release() -> Release {
+    AGAINST.get()
+}
+
+/// Runs a test with this release, if that is installed and the test is of this run.
+pub fn against(release: Release, extent: Extent, test: impl FnOnce()) {
+    if extent == Extent::Long && !is_asked_for_all() {
+        return skipped(&format!(
+            "the tests of the long run, among them most of those against older releases ({SWITCH}=all runs them)"
+        ));
+    }
+    AGAINST.set(release);
+    if python().is_some() {
+        test();
+    }
+}
+
+fn is_asked_for_all() -> bool {
+    match std::env::var(SWITCH).as_deref() {
+        Ok("all") => true,
+        Ok("skip" | "") | Err(_) => false,
+        Ok(other) => panic!("{SWITCH} is {other:?}; it may be all or skip"),
+    }
+}
+
+/// The interpreter that has the [release] of this thread. `None`, and one line on standard error, where there is no
+/// Python or no such release.
 ///
 /// # Panics
-/// Python is there but the reference cannot be installed.
+/// Python is there but the newest release cannot be installed.
 pub fn python() -> Option<&'static Path> {
-    static PYTHON: OnceLock<Result<Option<PathBuf>, String>> = OnceLock::new();
-    match PYTHON.get_or_init(find) {
+    static PYTHONS: [OnceLock<Result<Option<PathBuf>, String>>; 3] = [const { OnceLock::new() }; 3];
+    let release = release();
+    match PYTHONS[release as usize].get_or_init(|| find(release)) {
         Ok(python) => python.as_deref(),
         Err(failure) => panic!("{failure}"),
     }
 }
 
-fn find() -> Result<Option<PathBuf>, String> {
+fn find(release: Release) -> Result<Option<PathBuf>, String> {
     if std::env::var(SWITCH).is_ok_and(|value| value == "skip") {
-        return Ok(skipped(&format!("{SWITCH}=skip")));
+        skipped(&format!("every test against the reference ({SWITCH}=skip)"));
+        return Ok(None);
     }
     let candidates = ["python3", "python"];
     let Some(system) = candidates.into_iter().find(|p| makes_environments(p)) else {
-        return Ok(skipped("no Python 3 with the module venv"));
+        skipped("every test against the reference (no Python 3 with the module venv)");
+        return Ok(None);
     };
-    let environment = target().join(format!("interop-venv-{VERSION}"));
-    if !environment.is_dir() {
-        install(system, &environment)?;
+    let environment = target().join(format!("interop-venv-{}", release.version()));
+    if environment.is_dir() {
+        return Ok(Some(interpreter(&environment)));
     }
-    Ok(Some(interpreter(&environment)))
+    match install(system, release, &environment) {
+        Ok(()) => Ok(Some(interpreter(&environment))),
+        Err(failure) if release == Release::NEWEST => Err(failure),
+        Err(failure) => {
+            let version = release.version();
+            skipped(&format!(
+                "every test against {version}, which cannot be installed: {failure}"
+            ));
+            Ok(None)
+        }
+    }
 }
 
-/// Says that nothing is tested, past the capture of test output: nobody shall take the silence for success.
-fn skipped(why: &str) -> Option<PathBuf> {
-    let line = format!("\nSKIPPED: every test against the reference ({why})\n");
-    // with standard error closed there is nobody to tell
-    let _ = io::stderr().write_all(line.as_bytes());
-    None
+/// Says once what is not tested, past the capture of test output: nobody shall take the silence for success.
+fn skipped(what: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(|e| e.into_inner());
+    if said.insert(what.to_owned()) {
+        let line = format!("\nSKIPPED: {what}\n");
+        // with standard error closed there is nobody to tell
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
 }
 
 fn makes_environments(python: &str) -> bool {
@@ -56,10 +172,11 @@ fn makes_environments(python: &str) -> bool {
     output.is_ok_and(|o| o.status.success())
 }
 
-fn install(system: &str, environment: &Path) -> Result<(), String> {
-    let name = format!("interop-venv-building-{}", std::process::id());
+fn install(system: &str, release: Release, environment: &Path) -> Result<(), String> {
+    let version = release.version();
+    let name = format!("interop-venv-building-{version}-{}", std::process::id());
     let building = target().join(name);
-    let installed = install_at(system, &building);
+    let installed = install_at(system, version, &building);
     if installed.is_ok() && std::fs::rename(&building, environment).is_ok() {
         return Ok(());
     }
@@ -72,15 +189,21 @@ fn install(system: &str, environment: &Path) -> Result<(), String> {
     }
 }
 
-fn install_at(system: &str, folder: &Path) -> Result<(), String> {
+fn install_at(system: &str, version: &str, folder: &Path) -> Result<(), String> {
     let path = folder
         .to_str()
         .ok_or("the build folder's name is not text")?;
     run(Path::new(system), &["-m", "venv", path])?;
-    let package = format!("eclipse-zenoh=={VERSION}");
+    let package = format!("eclipse-zenoh=={version}");
     let quiet = ["--quiet", "--no-input", "--disable-pip-version-check"];
-    let install = [&["-m", "pip", "install"], &quiet[..], &[&package]].concat();
-    run(&interpreter(folder), &install)
+    let install = [&["-m", "pip", "install"], &quiet[..]].concat();
+    let built = [&install[..], &["--only-binary=:all:", &package]].concat();
+    let python = interpreter(folder);
+    match run(&python, &built) {
+        // Not every release is there for every machine. Building one takes minutes, and a compiler for Rust.
+        Err(_) if is_asked_for_all() => run(&python, &[&install[..], &[&package]].concat()),
+        done => done,
+    }
 }
 
 fn run(program: &Path, arguments: &[&str]) -> Result<(), String> {
@@ -110,3 +233,28 @@ fn target() -> &'static Path {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
     own.parent().expect("it lies in the build folder")
 }
+
+/// Runs a module's tests, which are against the newest release, against the older ones too: `module::release::test`.
+macro_rules! against_older {
+    ($($test:ident)+) => {
+        mod v1_8 {
+            $(#[test]
+            fn $test() {
+                use crate::environment::{Extent, Release, against};
+
+                against(Release::V1_8, Extent::Long, super::$test);
+            })+
+        }
+
+        mod v1_9 {
+            $(#[test]
+            fn $test() {
+                use crate::environment::{Extent, Release, against};
+
+                against(Release::V1_9, Extent::Long, super::$test);
+            })+
+        }
+    };
+}
+
+pub(crate) use against_older;

@@ -108,3 +108,10 @@ fn peers_that_dial_each_other_keep_one_link() {
         }
     }
 }
+
+crate::environment::against_older! {
+    our_router_refuses_a_second_node_of_the_same_id
+    their_router_refuses_a_second_one_of_ours
+    a_node_does_not_connect_to_its_own_id
+    peers_that_dial_each_other_keep_one_link
+}

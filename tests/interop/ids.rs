@@ -195,3 +195,11 @@ fn our_close_is_on_the_wire() {
         });
     }
 }
+
+crate::environment::against_older! {
+    our_client_and_their_router
+    their_client_and_our_router
+    our_peer_and_theirs
+    their_peer_and_ours
+    our_close_is_on_the_wire
+}

@@ -131,7 +131,7 @@ pub struct Receipt {
 pub struct Seen {
     pub key: String,
     pub delete: bool,
-    content: Content,
+    pub content: Content,
     pub encoding: String,
     pub priority: u8,
     pub express: bool,
@@ -145,7 +145,8 @@ pub struct Seen {
     pub reliability: Option<Reliability>,
 }
 
-enum Content {
+/// A payload that arrived.
+pub enum Content {
     Bytes(ZBytes),
     /// The reference hashes what it got, and what it should have got, with the same function.
     Digest {
@@ -153,6 +154,43 @@ enum Content {
         len: u64,
         sha256: String,
     },
+}
+
+impl Content {
+    /// What the reference told of a payload.
+    pub fn theirs(process: &Rc<Reference>, told: &Value) -> Content {
+        let sha256 = told["sha256"].as_str().expect("a digest").to_owned();
+        Content::Digest {
+            process: process.clone(),
+            len: told["len"].as_u64().expect("a length"),
+            sha256,
+        }
+    }
+
+    /// Whether it is this pattern, to the last byte.
+    pub fn is(&self, pattern: Pattern) -> bool {
+        match self {
+            Content::Bytes(bytes) => bytes.as_slice() == pattern.bytes(),
+            Content::Digest {
+                process,
+                len,
+                sha256,
+            } => {
+                let command = json!({"len": pattern.len, "seed": pattern.seed});
+                *len == pattern.len as u64 && process.call("hash", command)["sha256"] == **sha256
+            }
+        }
+    }
+
+    /// Whether it is this text.
+    pub fn is_text(&self, text: &str) -> bool {
+        match self {
+            Content::Bytes(bytes) => bytes.as_slice() == text.as_bytes(),
+            Content::Digest {
+                process, sha256, ..
+            } => process.call("hash_text", json!({"text": text}))["sha256"] == **sha256,
+        }
+    }
 }
 
 impl Seen {
@@ -180,11 +218,7 @@ impl Seen {
         Seen {
             key: required("key"),
             delete: sample["kind"] == "delete",
-            content: Content::Digest {
-                process: process.clone(),
-                len: sample["len"].as_u64().expect("a length"),
-                sha256: required("sha256"),
-            },
+            content: Content::theirs(process, sample),
             encoding: required("encoding"),
             priority: sample["priority"]
                 .as_u64()
@@ -201,17 +235,7 @@ impl Seen {
 
     /// Whether the payload is this pattern, to the last byte.
     pub fn carries(&self, pattern: Pattern) -> bool {
-        match &self.content {
-            Content::Bytes(bytes) => bytes.as_slice() == pattern.bytes(),
-            Content::Digest {
-                process,
-                len,
-                sha256,
-            } => {
-                let command = json!({"len": pattern.len, "seed": pattern.seed});
-                *len == pattern.len as u64 && process.call("hash", command)["sha256"] == **sha256
-            }
-        }
+        self.content.is(pattern)
     }
 
     /// The node that stamped it.

@@ -79,3 +79,8 @@ fn our_session_answers_their_queries_and_tokens() {
         }
     }
 }
+
+crate::environment::against_older! {
+    our_router_answers_their_queries_and_tokens
+    our_session_answers_their_queries_and_tokens
+}

@@ -96,6 +96,8 @@ impl Setup {
             .with_mode(self.role)
             .listen(&self.listen)
             .connect(&self.connect)
+            // parties meet whom the test wants them to
+            .with("scouting/multicast/enabled", "false")
             .with("connect/retry/period_init_ms", "50")
             .with("connect/retry/period_max_ms", "200");
         for (key, json) in &self.options {
@@ -305,6 +307,14 @@ impl Party {
         }
     }
 
+    /// Ends it without any goodbye. Ours is of this process and can only close.
+    pub fn crash(&self) {
+        match self {
+            Party::Ours(session) => session.close().wait().expect("it closes"),
+            Party::Theirs(theirs) => theirs.process.kill(),
+        }
+    }
+
     /// Closes it in an orderly way.
     pub fn close(self) {
         match self {
@@ -319,14 +329,14 @@ impl Party {
 }
 
 /// What a message of ours is given.
-struct Given {
-    timestamp: Option<Timestamp>,
+pub struct Given {
+    pub timestamp: Option<Timestamp>,
     entity: EntityGlobalId,
     source: Option<SourceInfo>,
 }
 
 impl Given {
-    fn of(session: &Session, message: &Message) -> Given {
+    pub fn of(session: &Session, message: &Message) -> Given {
         let shifted = |seconds: f64| {
             let now = session.new_timestamp();
             let shift = (seconds * 2f64.powi(32)) as i64;
@@ -343,7 +353,7 @@ impl Given {
         }
     }
 
-    fn receipt(&self) -> Receipt {
+    pub fn receipt(&self) -> Receipt {
         Receipt {
             timestamp: self.timestamp.map(|t| t.to_string()),
             source: format!("{}:{}", self.entity.zid, self.entity.eid),
@@ -351,7 +361,7 @@ impl Given {
     }
 }
 
-fn receipt(answer: &Value) -> Receipt {
+pub fn receipt(answer: &Value) -> Receipt {
     Receipt {
         timestamp: answer["timestamp"].as_str().map(str::to_owned),
         source: answer["source"].as_str().expect("a source").to_owned(),
@@ -559,7 +569,7 @@ pub fn linked(session: &Session) -> BTreeSet<String> {
 }
 
 /// Both objects' members in one.
-fn joined(mut one: Value, other: Value) -> Value {
+pub fn joined(mut one: Value, other: Value) -> Value {
     if let (Value::Object(one), Value::Object(other)) = (&mut one, other) {
         one.extend(other);
     }

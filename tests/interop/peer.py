@@ -2,15 +2,18 @@
 """Sessions of the reference, driven line by line.
 
 Each line of standard input is one command, a JSON object with a number `n` and a verb `do`; each line of standard
-output is one JSON object: the answer to a command (the same `n`, with `error` if it failed) or a sample that came in
-(`sample`, the name of the subscriber). Standard input's end ends the program.
+output is one JSON object: the answer to a command (the same `n`, with `error` if it failed) or something that came in
+(`sample`, the name of whatever it came to: a subscriber's sample, a queryable's `query`, a question's `reply`, `fault`
+or `end`, a listener's `matching`). Standard input's end ends the program.
 """
 
 import array
 import hashlib
+import itertools
 import json
 import sys
 import threading
+import time
 
 import zenoh
 
@@ -29,9 +32,29 @@ PRIORITY = {
     )
 }
 
+TARGET = {
+    "best_matching": zenoh.QueryTarget.BEST_MATCHING,
+    "all": zenoh.QueryTarget.ALL,
+    "all_complete": zenoh.QueryTarget.ALL_COMPLETE,
+}
+CONSOLIDATION = {
+    "auto": zenoh.ConsolidationMode.AUTO,
+    "none": zenoh.ConsolidationMode.NONE,
+    "monotonic": zenoh.ConsolidationMode.MONOTONIC,
+    "latest": zenoh.ConsolidationMode.LATEST,
+}
+
 sessions = {}
 publishers = {}
+queriers = {}
 subscribers = {}
+# queryables, tokens, listeners: what is only ever undeclared
+entities = {}
+# the queries that wait for their answers, by number
+queries = {}
+numbers = itertools.count(1)
+# what cancels a question, by its name
+cancellations = {}
 others = {}
 writing = threading.Lock()
 
@@ -51,22 +74,34 @@ def pattern(length, seed):
     return numbers.tobytes()[:length]
 
 
+def content(payload):
+    """A payload, told by its length and its digest."""
+    payload = payload.to_bytes()
+    return {"len": len(payload), "sha256": hashlib.sha256(payload).hexdigest()}
+
+
+def entity_named(entity):
+    return None if entity is None else f"{entity.zid}:{entity.eid}"
+
+
+def source_named(source):
+    return None if source is None else f"{entity_named(source.source_id)}:{source.source_sn}"
+
+
 def described(name, sample):
-    payload = sample.payload.to_bytes()
-    stamp, source = sample.timestamp, sample.source_info
+    stamp = sample.timestamp
     return {
         "sample": name,
         "key": str(sample.key_expr),
         "kind": "put" if sample.kind == zenoh.SampleKind.PUT else "delete",
-        "len": len(payload),
-        "sha256": hashlib.sha256(payload).hexdigest(),
+        **content(sample.payload),
         "encoding": str(sample.encoding),
         "priority": int(sample.priority),
         "express": bool(sample.express),
         "congestion": "block" if sample.congestion_control == zenoh.CongestionControl.BLOCK else "drop",
         "timestamp": None if stamp is None else str(stamp),
         "attachment": None if sample.attachment is None else sample.attachment.to_bytes().hex(),
-        "source": None if source is None else f"{source.source_id.zid}:{source.source_id.eid}:{source.source_sn}",
+        "source": source_named(sample.source_info),
     }
 
 
@@ -150,8 +185,22 @@ def do_unpublisher(command):
     publishers.pop(command["name"])[1].undeclare()
 
 
+def matchable(command):
+    """The publisher or the querier that a command is about."""
+    name = command["name"]
+    return (publishers.get(name) or queriers[name])[1]
+
+
 def do_matching(command):
-    return {"matching": bool(publishers[command["name"]][1].matching_status.matching)}
+    return {"matching": bool(matchable(command).matching_status.matching)}
+
+
+def do_listen(command):
+    listener = command["listener"]
+    direct = zenoh.handlers.Callback(
+        lambda status: say({"sample": listener, "matching": status.matching}), indirect=False
+    )
+    entities[listener] = matchable(command).declare_matching_listener(direct)
 
 
 def fields(session, source, command):
@@ -232,8 +281,172 @@ def do_undeclare_others(command):
         entity.undeclare()
 
 
+def replied(name, reply):
+    """An answer to a question."""
+    replier = reply.replier_id
+    if reply.ok is not None:
+        return {**described(name, reply.ok), "reply": True, "replier": entity_named(replier)}
+    fault = {**content(reply.err.payload), "encoding": str(reply.err.encoding)}
+    return {"sample": name, "fault": fault, "replier": entity_named(replier)}
+
+
+def hearing(name):
+    """Tells each answer to a question, and its end."""
+    return zenoh.handlers.Callback(
+        lambda reply: say(replied(name, reply)), lambda: say({"sample": name, "end": True}), indirect=False
+    )
+
+
+def question(session, asking, command):
+    """What every question may have."""
+    given = {}
+    if "len" in command:
+        given["payload"] = pattern(command["len"], command["seed"])
+    if "encoding" in command:
+        given["encoding"] = zenoh.Encoding(command["encoding"])
+    if "attachment" in command:
+        given["attachment"] = bytes.fromhex(command["attachment"])
+    if "source_sn" in command:
+        given["source_info"] = zenoh.SourceInfo(asking.id, command["source_sn"])
+    if command.get("cancellable"):
+        given["cancellation_token"] = cancellations[command["name"]] = zenoh.CancellationToken()
+    return given
+
+
+def conditions(command):
+    """What a question has that a querier is declared with."""
+    given = service(command)
+    if "target" in command:
+        given["target"] = TARGET[command["target"]]
+    if "consolidation" in command:
+        given["consolidation"] = CONSOLIDATION[command["consolidation"]]
+    if "timeout" in command:
+        given["timeout"] = command["timeout"]
+    if command.get("any_key"):
+        given["accept_replies"] = zenoh.ReplyKeyExpr.ANY
+    return given
+
+
+def do_ask(command):
+    session, name = sessions[command["session"]], command["name"]
+    given = question(session, session, command)
+    session.get(command["selector"], hearing(name), **conditions(command), **given)
+    return {"source": entity_named(session.id)}
+
+
+def do_querier(command):
+    session = sessions[command["session"]]
+    declared = session.declare_querier(command["key"], **conditions(command))
+    queriers[command["name"]] = (session, declared)
+
+
+def do_querier_ask(command):
+    session, declared = queriers[command["querier"]]
+    given = question(session, declared, command)
+    if "parameters" in command:
+        given["parameters"] = command["parameters"]
+    declared.get(hearing(command["name"]), **given)
+    return {"source": entity_named(declared.id)}
+
+
+def do_cancel(command):
+    cancellations.pop(command["name"]).cancel()
+
+
+def do_queryable(command):
+    session, name = sessions[command["session"]], command["name"]
+
+    def one(query):
+        number = next(numbers)
+        queries[number] = (session, query)
+        body, attachment = query.payload, query.attachment
+        asked = {
+            "number": number,
+            "key": str(query.key_expr),
+            "parameters": str(query.parameters),
+            "body": None if body is None else content(body),
+            "encoding": None if query.encoding is None else str(query.encoding),
+            "attachment": None if attachment is None else attachment.to_bytes().hex(),
+            "source": source_named(query.source_info),
+            "any_key": query.accepts_replies() == zenoh.ReplyKeyExpr.ANY,
+        }
+        say({"sample": name, "query": asked})
+
+    direct = zenoh.handlers.Callback(one, indirect=False)
+    complete = command.get("complete", False)
+    entities[name] = session.declare_queryable(command["key"], direct, complete=complete)
+    return {"id": entity_named(entities[name].id)}
+
+
+def do_reply(command):
+    session, query = queries[command["query"]]
+    given = fields(session, session, command)
+    if command["kind"] == "delete":
+        query.reply_del(command["key"], **given)
+    else:
+        if "encoding" in command:
+            given["encoding"] = zenoh.Encoding(command["encoding"])
+        query.reply(command["key"], pattern(command["len"], command["seed"]), **given)
+    stamp = given.get("timestamp")
+    return {"timestamp": None if stamp is None else str(stamp), "source": entity_named(session.id)}
+
+
+def do_reply_err(command):
+    given = {}
+    if "encoding" in command:
+        given["encoding"] = zenoh.Encoding(command["encoding"])
+    queries[command["query"]][1].reply_err(pattern(command["len"], command["seed"]), **given)
+
+
+def do_finish(command):
+    queries.pop(command["query"])[1].drop()
+
+
+def do_token(command):
+    entities[command["name"]] = sessions[command["session"]].liveliness().declare_token(command["key"])
+
+
+def do_alive(command):
+    session, name = sessions[command["session"]], command["name"]
+    given = {"timeout": command["timeout"]} if "timeout" in command else {}
+    session.liveliness().get(command["key"], hearing(name), **given)
+
+
+def do_watch(command):
+    name = command["name"]
+    direct = zenoh.handlers.Callback(lambda sample: say(described(name, sample)), indirect=False)
+    liveliness = sessions[command["session"]].liveliness()
+    declared = liveliness.declare_subscriber(command["key"], direct, history=command["history"])
+    subscribers[name] = (declared, None)
+
+
+def do_undeclare(command):
+    entities.pop(command["name"]).undeclare()
+
+
+def do_scout(command):
+    """Looks for nodes until one with the given id answers, with the default configuration; tells all that it heard."""
+    scout = zenoh.scout(what=command["what"])
+    heard, deadline = {}, time.monotonic() + command["seconds"]
+    while command["zid"] not in heard and time.monotonic() < deadline:
+        hello = scout.try_recv()
+        if hello is None:
+            time.sleep(0.005)
+        else:
+            heard[str(hello.zid)] = {
+                "role": str(hello.whatami),
+                "locators": [str(locator) for locator in hello.locators],
+            }
+    scout.stop()
+    return {"heard": heard}
+
+
 def do_hash(command):
     return {"sha256": hashlib.sha256(pattern(command["len"], command["seed"])).hexdigest()}
+
+
+def do_hash_text(command):
+    return {"sha256": hashlib.sha256(command["text"].encode()).hexdigest()}
 
 
 def obey(command):

@@ -15,8 +15,11 @@ use serde_json::{Value, json};
 use crate::environment;
 use crate::wait::LONG;
 
-/// Lines of its log that say nothing of the other side: tests do not let it wait for scouting.
-const OWN_AFFAIRS: [&str; 1] = ["Scouting delay elapsed before start conditions are met"];
+/// Lines of its log that say nothing of the other side: tests do not let it wait for scouting, nor listen needlessly.
+const OWN_AFFAIRS: [&str; 2] = [
+    "Scouting delay elapsed before start conditions are met",
+    "Starting with no listener endpoints",
+];
 
 /// A process with any number of the reference's sessions. Dropping it kills it.
 pub struct Reference {
@@ -32,6 +35,8 @@ pub struct Reference {
     last: Cell<u64>,
     /// How many names were given.
     named: Cell<u64>,
+    /// It was ended on purpose.
+    killed: Cell<bool>,
 }
 
 impl Reference {
@@ -56,6 +61,7 @@ impl Reference {
             log: RefCell::default(),
             last: Cell::new(0),
             named: Cell::new(0),
+            killed: Cell::new(false),
         };
         reference.answer(0);
         Rc::new(reference)
@@ -148,11 +154,21 @@ impl Reference {
 
     /// What it has complained of so far: the other side does not keep to the protocol.
     pub fn complaints(&self) -> Vec<String> {
-        // its answer comes after everything that it logged before
-        self.call("hash", json!({"len": 0, "seed": 0}));
+        if !self.killed.get() {
+            // its answer comes after everything that it logged before
+            self.call("hash", json!({"len": 0, "seed": 0}));
+        }
         let mut complaints = self.last_words();
         complaints.retain(|line| !OWN_AFFAIRS.iter().any(|own| line.contains(own)));
         complaints
+    }
+
+    /// Ends it at once, without any goodbye.
+    pub fn kill(&self) {
+        self.killed.set(true);
+        let mut child = self.child.borrow_mut();
+        child.kill().expect("it runs");
+        child.wait().expect("it is this process's child");
     }
 
     /// Its log, and what it said on standard error.

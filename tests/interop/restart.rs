@@ -123,3 +123,11 @@ fn their_peer_survives_a_restart_of_ours() {
         a_peer_survives(theirs, |setup| Party::Ours(setup.ours()));
     }
 }
+
+crate::environment::against_older! {
+    our_client_survives_a_restart_of_their_router
+    their_client_survives_a_restart_of_our_router
+    their_client_survives_an_orderly_restart_of_our_router
+    our_peer_survives_a_restart_of_theirs
+    their_peer_survives_a_restart_of_ours
+}

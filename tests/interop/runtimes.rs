@@ -27,14 +27,16 @@ pub fn routed_to_ours(runtime: &'static str) -> Scene {
         from,
         to,
         router: Some(router),
+        role: WhatAmI::Client,
     })
 }
 
 /// Our client, our router, their client.
 pub fn routed_to_theirs(runtime: &'static str) -> Scene {
-    let Scene { from, to, router } = routed_to_ours(runtime);
-    let (from, to) = (to, from);
-    Scene { from, to, router }
+    let mut scene = routed_to_ours(runtime);
+    let Scene { from, to, .. } = &mut scene;
+    std::mem::swap(from, to);
+    scene
 }
 
 /// Our peer that listens, their client that dials it.
@@ -53,6 +55,7 @@ pub fn dialled_by_theirs(runtime: &'static str) -> Scene {
         from,
         to: theirs(&endpoint),
         router: None,
+        role: WhatAmI::Client,
     })
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who publishes, who subscribes, and what is between them: every arrangement in which both implementations meet.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use zonda::config::WhatAmI;
 
 use crate::party::{Party, Setup};
@@ -12,6 +14,8 @@ pub struct Scene {
     pub from: Party,
     pub to: Party,
     pub router: Option<Router>,
+    /// What the one that subscribes is.
+    pub role: WhatAmI,
 }
 
 impl Scene {
@@ -25,16 +29,60 @@ impl Scene {
         }
         complaints
     }
+
+    /// Whatever anybody has complained of so far has one of these texts.
+    pub fn complains_only_of(&self, known: &[&str]) {
+        let mut complaints = self.complaints();
+        complaints.retain(|line| !known.iter().any(|text| line.contains(text)));
+        assert_eq!(complaints, [""; 0]);
+    }
+
+    /// One more like the one that subscribes. There is none without a router.
+    pub fn another(&self) -> Option<Party> {
+        let router = self.router.as_ref()?;
+        let side = match self.to {
+            Party::Ours(_) => Ours,
+            Party::Theirs(_) => Theirs,
+        };
+        Some(at_router(side, router, self.role, NOTHING))
+    }
+
+    /// Waits until everything that `to` has said so far is known wherever `from` may ask for it.
+    pub fn settles(&self) {
+        settles(&self.to, &self.from);
+    }
+
+    /// Waits until everything that this party has said so far is known wherever `from` may ask for it.
+    pub fn settles_with(&self, party: &Party) {
+        settles(party, &self.from);
+    }
+
+    /// Waits until everything that `from` has said so far is known wherever `to` may ask for it.
+    pub fn settles_back(&self) {
+        settles(&self.from, &self.to);
+    }
 }
 
+fn settles(speaker: &Party, hearer: &Party) {
+    // what is said on one link is heard in order, so whoever knows of this knows of everything before it
+    let key = format!("settled/{}", ROUND.fetch_add(1, Ordering::Relaxed));
+    let marker = speaker.subscribe(&key);
+    drop(hearer.matched_publisher(&key));
+    marker.undeclare();
+}
+
+/// How often something was waited for.
+static ROUND: AtomicU32 = AtomicU32::new(0);
+
 /// Which implementation a party has.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Ours,
     Theirs,
 }
 
 use Side::{Ours, Theirs};
+use WhatAmI::{Client, Peer};
 
 impl Side {
     fn open(self, setup: &Setup) -> Party {
@@ -45,147 +93,157 @@ impl Side {
     }
 }
 
-/// Two clients of a router.
-fn routed(from: Side, router: Router, to: Side) -> Scene {
-    routed_as((from, WhatAmI::Client), router, (to, WhatAmI::Client))
+/// What is between two parties.
+#[derive(Clone, Copy)]
+enum Between {
+    Router(fn() -> Router),
+    /// Nothing: the one that publishes dials the other one.
+    FromDials,
+    /// Nothing: the one that subscribes dials the other one.
+    ToDials,
 }
 
-/// A router with a client or peer that publishes and one that subscribes.
-fn routed_as(from: (Side, WhatAmI), router: Router, to: (Side, WhatAmI)) -> Scene {
-    let open = |(side, role): (Side, WhatAmI)| {
-        let setup = Setup::client(&router.endpoint);
-        let party = side.open(&Setup { role, ..setup });
-        until("everybody has the router", || {
-            party.linked().contains(&router.zid)
-        });
-        party
-    };
-    let (from, to) = (open(from), open(to));
-    let router = Some(router);
-    Scene { from, to, router }
+use Between::{FromDials, ToDials};
+
+const OUR_ROUTER: Between = Between::Router(Router::process);
+const OUR_LIBRARY_ROUTER: Between = Between::Router(Router::library);
+const THEIR_ROUTER: Between = Between::Router(Router::theirs);
+
+/// Keys and JSON values of a configuration.
+pub type Options = &'static [(&'static str, &'static str)];
+
+pub const NOTHING: Options = &[];
+
+/// Who takes part in a scene, and how they reach each other.
+#[derive(Clone, Copy)]
+pub struct Arrangement {
+    from: (Side, WhatAmI),
+    between: Between,
+    to: (Side, WhatAmI),
 }
 
-/// Two peers of which the one that publishes, or the other one, dials.
-fn direct(from: Side, to: Side, from_dials: bool) -> Scene {
-    direct_as(from, to, from_dials, WhatAmI::Peer)
-}
-
-/// A peer, and a peer or client that dials it.
-fn direct_as(from: Side, to: Side, from_dials: bool, dialler: WhatAmI) -> Scene {
-    let endpoint = free_endpoint();
-    let listening = Setup::listening(WhatAmI::Peer, &endpoint);
-    let dialling = Setup {
-        role: dialler,
-        ..Setup::client(&endpoint)
-    };
-    let (from, to) = if from_dials {
-        let to = to.open(&listening);
-        (from.open(&dialling), to)
-    } else {
-        let from = from.open(&listening);
-        (from, to.open(&dialling))
-    };
-    let scene = Scene {
-        from,
-        to,
-        router: None,
-    };
-    for (party, other) in [(&scene.from, &scene.to), (&scene.to, &scene.from)] {
-        until("both peers see each other", || {
-            party.linked().contains(&other.zid())
-        });
+impl Arrangement {
+    const fn new(from: (Side, WhatAmI), between: Between, to: (Side, WhatAmI)) -> Arrangement {
+        Arrangement { from, between, to }
     }
-    scene
+
+    pub fn open(self) -> Scene {
+        self.open_with(NOTHING, NOTHING)
+    }
+
+    /// Opens it with something in the configurations of the one that publishes and of the one that subscribes.
+    pub fn open_with(self, from: Options, to: Options) -> Scene {
+        match self.between {
+            Between::Router(router) => self.routed(router(), from, to),
+            FromDials | ToDials => self.direct(from, to),
+        }
+    }
+
+    fn routed(self, router: Router, from: Options, to: Options) -> Scene {
+        let from = at_router(self.from.0, &router, self.from.1, from);
+        let to = at_router(self.to.0, &router, self.to.1, to);
+        Scene {
+            from,
+            to,
+            router: Some(router),
+            role: self.to.1,
+        }
+    }
+
+    fn direct(self, from: Options, to: Options) -> Scene {
+        let endpoint = free_endpoint();
+        let open = |(side, role): (Side, WhatAmI), listens: bool, options: Options| {
+            let setup = if listens {
+                Setup::listening(role, &endpoint)
+            } else {
+                let setup = Setup::client(&endpoint);
+                Setup { role, ..setup }
+            };
+            let options = options.to_vec();
+            side.open(&Setup { options, ..setup })
+        };
+        let (from, to) = if matches!(self.between, FromDials) {
+            let to = open(self.to, true, to);
+            (open(self.from, false, from), to)
+        } else {
+            let from = open(self.from, true, from);
+            (from, open(self.to, false, to))
+        };
+        for (party, other) in [(&from, &to), (&to, &from)] {
+            until("both peers see each other", || {
+                party.linked().contains(&other.zid())
+            });
+        }
+        Scene {
+            from,
+            to,
+            router: None,
+            role: self.to.1,
+        }
+    }
 }
 
-pub fn theirs_our_router_theirs() -> Scene {
-    routed(Theirs, Router::process(), Theirs)
+/// Opens a scene, plays something in it, and hears whether anybody complains.
+pub fn play(arrangement: Arrangement, case: fn(&Scene)) {
+    let scene = arrangement.open();
+    case(&scene);
+    assert_eq!(scene.complaints(), [""; 0]);
 }
 
-pub fn theirs_our_library_router_theirs() -> Scene {
-    routed(Theirs, Router::library(), Theirs)
+/// A party that has a link to a router.
+fn at_router(side: Side, router: &Router, role: WhatAmI, options: Options) -> Party {
+    let setup = Setup::client(&router.endpoint);
+    let options = options.to_vec();
+    let party = side.open(&Setup {
+        role,
+        options,
+        ..setup
+    });
+    until("everybody has the router", || {
+        party.linked().contains(&router.zid)
+    });
+    party
 }
 
-pub fn theirs_our_router_ours() -> Scene {
-    routed(Theirs, Router::process(), Ours)
+/// Gives arrangements names, and each a function that opens it.
+macro_rules! arrangements {
+    ($($name:ident: $from:expr, $between:expr, $to:expr;)+) => {
+        pub mod arrangement {
+            use super::*;
+            use super::{Client, Ours, Peer, Theirs};
+
+            $(pub const fn $name() -> Arrangement {
+                Arrangement::new($from, $between, $to)
+            })+
+        }
+
+        $(#[allow(dead_code, reason = "most are opened in the arrangement's own way")]
+        pub fn $name() -> Scene {
+            arrangement::$name().open()
+        })+
+    };
 }
 
-pub fn ours_our_router_theirs() -> Scene {
-    routed(Ours, Router::process(), Theirs)
-}
-
-pub fn ours_their_router_ours() -> Scene {
-    routed(Ours, Router::theirs(), Ours)
-}
-
-pub fn ours_their_router_theirs() -> Scene {
-    routed(Ours, Router::theirs(), Theirs)
-}
-
-pub fn theirs_their_router_ours() -> Scene {
-    routed(Theirs, Router::theirs(), Ours)
-}
-
-pub fn ours_dials_theirs() -> Scene {
-    direct(Ours, Theirs, true)
-}
-
-pub fn ours_is_dialled_by_theirs() -> Scene {
-    direct(Ours, Theirs, false)
-}
-
-pub fn theirs_dials_ours() -> Scene {
-    direct(Theirs, Ours, true)
-}
-
-pub fn theirs_is_dialled_by_ours() -> Scene {
-    direct(Theirs, Ours, false)
-}
-
-pub fn their_peer_our_router_their_client() -> Scene {
-    routed_as(
-        (Theirs, WhatAmI::Peer),
-        Router::process(),
-        (Theirs, WhatAmI::Client),
-    )
-}
-
-pub fn their_client_our_router_their_peer() -> Scene {
-    routed_as(
-        (Theirs, WhatAmI::Client),
-        Router::process(),
-        (Theirs, WhatAmI::Peer),
-    )
-}
-
-pub fn our_peer_their_router_their_client() -> Scene {
-    routed_as(
-        (Ours, WhatAmI::Peer),
-        Router::theirs(),
-        (Theirs, WhatAmI::Client),
-    )
-}
-
-pub fn their_client_their_router_our_peer() -> Scene {
-    routed_as(
-        (Theirs, WhatAmI::Client),
-        Router::theirs(),
-        (Ours, WhatAmI::Peer),
-    )
-}
-
-pub fn their_client_to_our_peer() -> Scene {
-    direct_as(Theirs, Ours, true, WhatAmI::Client)
-}
-
-pub fn our_peer_to_their_client() -> Scene {
-    direct_as(Ours, Theirs, false, WhatAmI::Client)
-}
-
-pub fn our_client_to_their_peer() -> Scene {
-    direct_as(Ours, Theirs, true, WhatAmI::Client)
-}
-
-pub fn their_peer_to_our_client() -> Scene {
-    direct_as(Theirs, Ours, false, WhatAmI::Client)
+arrangements! {
+    theirs_our_router_theirs: (Theirs, Client), OUR_ROUTER, (Theirs, Client);
+    theirs_our_library_router_theirs: (Theirs, Client), OUR_LIBRARY_ROUTER, (Theirs, Client);
+    theirs_our_router_ours: (Theirs, Client), OUR_ROUTER, (Ours, Client);
+    ours_our_router_theirs: (Ours, Client), OUR_ROUTER, (Theirs, Client);
+    ours_their_router_ours: (Ours, Client), THEIR_ROUTER, (Ours, Client);
+    ours_their_router_theirs: (Ours, Client), THEIR_ROUTER, (Theirs, Client);
+    theirs_their_router_ours: (Theirs, Client), THEIR_ROUTER, (Ours, Client);
+    ours_dials_theirs: (Ours, Peer), FromDials, (Theirs, Peer);
+    ours_is_dialled_by_theirs: (Ours, Peer), ToDials, (Theirs, Peer);
+    theirs_dials_ours: (Theirs, Peer), FromDials, (Ours, Peer);
+    theirs_is_dialled_by_ours: (Theirs, Peer), ToDials, (Ours, Peer);
+    their_peer_our_router_their_client: (Theirs, Peer), OUR_ROUTER, (Theirs, Client);
+    their_client_our_router_their_peer: (Theirs, Client), OUR_ROUTER, (Theirs, Peer);
+    our_peer_their_router_their_client: (Ours, Peer), THEIR_ROUTER, (Theirs, Client);
+    their_client_their_router_our_peer: (Theirs, Client), THEIR_ROUTER, (Ours, Peer);
+    their_client_to_our_peer: (Theirs, Client), FromDials, (Ours, Peer);
+    our_peer_to_their_client: (Ours, Peer), ToDials, (Theirs, Client);
+    our_client_to_their_peer: (Ours, Client), FromDials, (Theirs, Peer);
+    their_peer_to_our_client: (Theirs, Peer), ToDials, (Ours, Client);
+    theirs_their_router_theirs: (Theirs, Client), THEIR_ROUTER, (Theirs, Client);
+    theirs_dials_theirs: (Theirs, Peer), FromDials, (Theirs, Peer);
 }

@@ -142,3 +142,11 @@ fn our_router_does_not_stamp_when_told_so() {
         }
     }
 }
+
+crate::environment::against_older! {
+    our_router_stamps
+    their_router_stamps_alike
+    peers_stamp_nothing
+    a_router_stamps_its_own
+    our_router_does_not_stamp_when_told_so
+}

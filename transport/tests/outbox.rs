@@ -23,6 +23,7 @@ fn established() -> Established {
         remote_lease: Duration::from_secs(10),
         initial_sn_tx: 0,
         initial_sn_rx: 0,
+        options: Default::default(),
     }
 }
 

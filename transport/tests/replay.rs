@@ -89,6 +89,7 @@ fn established(
         remote_lease: Duration::from_secs(10),
         initial_sn_tx: 0,
         initial_sn_rx,
+        options: Default::default(),
     }
 }
 

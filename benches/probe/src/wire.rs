@@ -147,7 +147,9 @@ impl Wire {
 
 /// A node without connections of its own.
 pub fn node(role: WhatAmI) -> Outcome<Node> {
-    let mut config = Config::peer().listen([] as [&str; 0]);
+    let mut config = Config::peer()
+        .listen([] as [&str; 0])
+        .with("scouting/multicast/enabled", "false");
     config.set_mode(role);
     zonda_runtime::block_on(Node::open(config)).map_err(|e| e.to_string())
 }

@@ -68,9 +68,18 @@ impl<'a> ErrBody<'a> {
     }
 }
 
-impl Encode for ErrBody<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        if u32::try_from(self.payload.len()).is_err() {
+impl ErrBody<'_> {
+    /// Writes everything up to and including the length of a payload of `payload_len` bytes, which the caller appends.
+    /// `self.payload` is not looked at.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if that does not fit or the length exceeds 32 bits; the position is then unchanged.
+    pub fn encode_head(
+        &self,
+        payload_len: usize,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
+        if u32::try_from(payload_len).is_err() {
             return Err(EncodeError::TooLong);
         }
         writer.all_or_nothing(|writer| {
@@ -83,7 +92,16 @@ impl Encode for ErrBody<'_> {
             }
             write_source_info(&self.source_info, &mut chain, writer)?;
             chain.raw(writer, &self.unknown)?;
-            writer.bytes_vle(self.payload)
+            writer.vle(payload_len as u64)
+        })
+    }
+}
+
+impl Encode for ErrBody<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| {
+            self.encode_head(self.payload.len(), writer)?;
+            writer.bytes(self.payload)
         })
     }
 }

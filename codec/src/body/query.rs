@@ -97,20 +97,53 @@ impl<'a> Query<'a> {
     }
 }
 
+impl Query<'_> {
+    /// Writes everything but the payload of the query's body, as whose length `payload_len` is written; the caller
+    /// appends it. The body, whose own payload is not looked at, comes last.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if that does not fit or the length exceeds 32 bits; the position is then unchanged.
+    pub fn encode_head(
+        &self,
+        payload_len: usize,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| {
+            let mut chain = self.write_options(writer)?;
+            if let Some(attachment) = self.attachment {
+                chain.bytes(writer, KEY_ATTACHMENT, attachment)?;
+            }
+            chain.raw(writer, &self.unknown)?;
+            if let Some(body) = &self.body {
+                let length = body.encoding.wire_len() + payload_len;
+                chain.section(writer, KEY_BODY, length)?;
+                body.encoding.write(writer)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Header, consolidation, parameters and source info.
+    fn write_options(&self, writer: &mut Writer<'_>) -> Result<Chain, EncodeError> {
+        let mut header = id::QUERY | self.consolidation.flag(FLAG_CONSOLIDATION);
+        if !self.parameters.is_empty() {
+            header |= FLAG_PARAMETERS;
+        }
+        let mut chain = Chain::after(writer.position());
+        writer.u8(header)?;
+        self.consolidation.write(writer)?;
+        if !self.parameters.is_empty() {
+            writer.bytes_vle(self.parameters.as_bytes())?;
+        }
+        write_source_info(&self.source_info, &mut chain, writer)?;
+        Ok(chain)
+    }
+}
+
 impl Encode for Query<'_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
-            let mut header = id::QUERY | self.consolidation.flag(FLAG_CONSOLIDATION);
-            if !self.parameters.is_empty() {
-                header |= FLAG_PARAMETERS;
-            }
-            let mut chain = Chain::after(writer.position());
-            writer.u8(header)?;
-            self.consolidation.write(writer)?;
-            if !self.parameters.is_empty() {
-                writer.bytes_vle(self.parameters.as_bytes())?;
-            }
-            write_source_info(&self.source_info, &mut chain, writer)?;
+            let mut chain = self.write_options(writer)?;
             if let Some(body) = &self.body {
                 let length = body.encoding.wire_len() + body.payload.len();
                 chain.section(writer, KEY_BODY, length)?;

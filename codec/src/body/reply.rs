@@ -54,13 +54,38 @@ impl<'a> Reply<'a> {
     }
 }
 
+impl Reply<'_> {
+    /// Writes everything up to and including the length of a payload of `payload_len` bytes, which the caller appends.
+    /// A reply that deletes is written as a whole.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if that does not fit or the length exceeds 32 bits; the position is then unchanged.
+    pub fn encode_head(
+        &self,
+        payload_len: usize,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| {
+            self.write_options(writer)?;
+            match &self.payload {
+                PushBody::Put(put) => put.encode_head(payload_len, writer),
+                PushBody::Del(del) => del.encode(writer),
+            }
+        })
+    }
+
+    fn write_options(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let mut chain = Chain::after(writer.position());
+        writer.u8(id::REPLY | self.consolidation.flag(FLAG_CONSOLIDATION))?;
+        self.consolidation.write(writer)?;
+        chain.raw(writer, &self.unknown)
+    }
+}
+
 impl Encode for Reply<'_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
-            let mut chain = Chain::after(writer.position());
-            writer.u8(id::REPLY | self.consolidation.flag(FLAG_CONSOLIDATION))?;
-            self.consolidation.write(writer)?;
-            chain.raw(writer, &self.unknown)?;
+            self.write_options(writer)?;
             self.payload.encode(writer)
         })
     }

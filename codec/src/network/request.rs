@@ -86,8 +86,38 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// Reads a request and gives the raw bytes of its body as well: what a router passes on.
+    ///
+    /// # Errors
+    /// If the bytes are not a REQUEST; the reader then stands inside it.
+    pub fn decode_with_raw(reader: &mut Reader<'a>) -> Result<(Self, &'a [u8]), DecodeError> {
+        let header = reader.u8()?;
+        if header & id::MASK != id::REQUEST {
+            return Err(reader.unknown_id("request", header & id::MASK));
+        }
+        let mut request = Self::read_head(header, reader)?;
+        let mark = *reader;
+        request.body = Query::read(reader)?;
+        Ok((request, reader.since(mark)))
+    }
+
+    /// Writes everything before the body.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if it does not fit; the position is then unchanged.
+    pub fn encode_head(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| self.write_head(writer))
+    }
+
     #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut request = Self::read_head(header, reader)?;
+        request.body = Query::read(reader)?;
+        Ok(request)
+    }
+
+    #[inline(always)]
+    fn read_head(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let rid = reader.z32()?;
         let wire_expr = WireExpr::read(header, reader)?;
         let mut request = Request::new(rid, wire_expr, Query::default());
@@ -97,7 +127,6 @@ impl<'a> Request<'a> {
             more = reader.u8()?;
             request.read_extension(more, reader)?;
         }
-        request.body = Query::read(reader)?;
         Ok(request)
     }
 
@@ -122,29 +151,33 @@ impl<'a> Request<'a> {
         }
         Ok(())
     }
+
+    fn write_head(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let mut chain = Chain::after(writer.position());
+        writer.u8(id::REQUEST | self.wire_expr.flags())?;
+        writer.vle(u64::from(self.rid))?;
+        self.wire_expr.write(writer)?;
+        self.qos.write(&mut chain, writer)?;
+        Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
+        if self.target != Target::BestMatching {
+            chain.number(writer, KEY_TARGET, self.target as u64)?;
+        }
+        if let Some(budget) = self.budget.filter(|budget| *budget != 0) {
+            chain.number(writer, KEY_BUDGET, u64::from(budget))?;
+        }
+        if let Some(timeout) = self.timeout {
+            let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+            chain.number(writer, KEY_TIMEOUT, milliseconds)?;
+        }
+        write_node_id(self.node_id, &mut chain, writer)?;
+        TsStack::write_extension(&self.ts_stack, &mut chain, writer)
+    }
 }
 
 impl Encode for Request<'_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
-            let mut chain = Chain::after(writer.position());
-            writer.u8(id::REQUEST | self.wire_expr.flags())?;
-            writer.vle(u64::from(self.rid))?;
-            self.wire_expr.write(writer)?;
-            self.qos.write(&mut chain, writer)?;
-            Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
-            if self.target != Target::BestMatching {
-                chain.number(writer, KEY_TARGET, self.target as u64)?;
-            }
-            if let Some(budget) = self.budget.filter(|budget| *budget != 0) {
-                chain.number(writer, KEY_BUDGET, u64::from(budget))?;
-            }
-            if let Some(timeout) = self.timeout {
-                let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-                chain.number(writer, KEY_TIMEOUT, milliseconds)?;
-            }
-            write_node_id(self.node_id, &mut chain, writer)?;
-            TsStack::write_extension(&self.ts_stack, &mut chain, writer)?;
+            self.write_head(writer)?;
             self.body.encode(writer)
         })
     }

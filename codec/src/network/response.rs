@@ -48,8 +48,62 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
+    /// Reads a response and gives the raw bytes of its body as well: what a router passes on.
+    ///
+    /// # Errors
+    /// If the bytes are not a RESPONSE; the reader then stands inside it.
+    pub fn decode_with_raw(reader: &mut Reader<'a>) -> Result<(Self, &'a [u8]), DecodeError> {
+        let header = reader.u8()?;
+        if header & id::MASK != id::RESPONSE {
+            return Err(reader.unknown_id("response", header & id::MASK));
+        }
+        let head = ResponseHead::read(header, reader)?;
+        let mark = *reader;
+        let body = ResponseBody::read(reader)?;
+        Ok((head.with_body(body), reader.since(mark)))
+    }
+
     #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let head = ResponseHead::read(header, reader)?;
+        Ok(head.with_body(ResponseBody::read(reader)?))
+    }
+}
+
+/// Everything of a response before its body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponseHead<'a> {
+    /// The request's number.
+    pub rid: u32,
+    /// The key of the answer; empty for a timeout.
+    pub wire_expr: WireExpr<'a>,
+    /// The request's treatment.
+    pub qos: Qos,
+    /// The hop's time.
+    pub timestamp: Option<Timestamp>,
+    /// Who answers.
+    pub responder: Option<EntityGlobalId>,
+    /// Times collected on the way.
+    pub ts_stack: Option<TsStack<'a>>,
+}
+
+impl<'a> ResponseHead<'a> {
+    /// The response with this head and `body`.
+    #[inline(always)]
+    pub const fn with_body(self, body: ResponseBody<'a>) -> Response<'a> {
+        Response {
+            rid: self.rid,
+            wire_expr: self.wire_expr,
+            qos: self.qos,
+            timestamp: self.timestamp,
+            responder: self.responder,
+            ts_stack: self.ts_stack,
+            body,
+        }
+    }
+
+    #[inline(always)]
+    fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let rid = reader.z32()?;
         let wire_expr = WireExpr::read(header, reader)?;
         let mut qos = Qos::DATA;
@@ -69,19 +123,18 @@ impl<'a> Response<'a> {
                 _ => extension::skip(more, reader)?,
             }
         }
-        Ok(Response {
+        Ok(ResponseHead {
             rid,
             wire_expr,
             qos,
             timestamp,
             responder,
             ts_stack,
-            body: ResponseBody::read(reader)?,
         })
     }
 }
 
-impl Encode for Response<'_> {
+impl Encode for ResponseHead<'_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             let mut chain = Chain::after(writer.position());
@@ -94,7 +147,30 @@ impl Encode for Response<'_> {
                 chain.section(writer, KEY_RESPONDER, responder.len())?;
                 responder.write(writer)?;
             }
-            TsStack::write_extension(&self.ts_stack, &mut chain, writer)?;
+            TsStack::write_extension(&self.ts_stack, &mut chain, writer)
+        })
+    }
+}
+
+impl Response<'_> {
+    /// Everything before the body.
+    #[inline]
+    pub const fn head(&self) -> ResponseHead<'_> {
+        ResponseHead {
+            rid: self.rid,
+            wire_expr: self.wire_expr,
+            qos: self.qos,
+            timestamp: self.timestamp,
+            responder: self.responder,
+            ts_stack: self.ts_stack,
+        }
+    }
+}
+
+impl Encode for Response<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| {
+            self.head().encode(writer)?;
             self.body.encode(writer)
         })
     }

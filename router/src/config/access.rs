@@ -361,6 +361,11 @@ impl Config {
         self.value("metadata").to_string()
     }
 
+    /// How long a query waits for its answers where nothing else is said. Default: 10 s.
+    pub fn query_timeout(&self) -> Duration {
+        Duration::from_millis(self.whole("queries_default_timeout").unwrap_or(10_000))
+    }
+
     /// Whether the node answers for its admin space. Default: no.
     pub fn adminspace_enabled(&self) -> bool {
         self.flag("adminspace/enabled")
@@ -393,29 +398,29 @@ impl Config {
         }
     }
 
-    fn millis(&self, path: &str) -> Duration {
+    pub(super) fn millis(&self, path: &str) -> Duration {
         Duration::from_millis(self.whole(path).unwrap_or(0))
     }
 
-    fn count(&self, path: &str) -> usize {
+    pub(super) fn count(&self, path: &str) -> usize {
         self.whole(path)
             .unwrap_or(0)
             .try_into()
             .unwrap_or(usize::MAX)
     }
 
-    fn flag(&self, path: &str) -> bool {
+    pub(super) fn flag(&self, path: &str) -> bool {
         self.value(path) == Value::Bool(true)
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    pub(super) fn text(&self, path: &str) -> Option<String> {
         match self.value(path) {
             Value::Text(t) => Some(t),
             _ => None,
         }
     }
 
-    fn whole(&self, path: &str) -> Option<u64> {
+    pub(super) fn whole(&self, path: &str) -> Option<u64> {
         match self.value(path) {
             Value::Number(n) if n >= 0.0 => Some(n as u64),
             _ => None,

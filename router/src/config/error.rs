@@ -58,6 +58,12 @@ pub enum ConfigError {
         /// What is wrong in it.
         error: Box<ConfigError>,
     },
+    /// Keys that are fine by themselves do not go together, or what one of them names cannot be used.
+    #[error("{reason}")]
+    Combination {
+        /// The keys, what is wrong, and what to try.
+        reason: String,
+    },
     /// A `--cfg` argument is not of the form `key/path:value`.
     #[error("{argument:?} is not of the form key/path:value, for example connect/timeout_ms:1000")]
     Argument {

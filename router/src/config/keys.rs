@@ -146,19 +146,14 @@ const U32: Kind = Whole {
     max: u32::MAX as i64,
 };
 
-const NO_SCOUTING: Support = Only(
-    "false",
-    "scouting is not supported yet; set connect/endpoints",
-);
-const NO_GOSSIP: Support = Only(
-    "false",
-    "gossip is not supported yet; set connect/endpoints",
-);
-const SCOUT: Support = Not("scouting is not supported yet");
 const MULTICAST: Support = Not("multicast transports are not supported yet");
 const TLS: Support = Not("TLS is not supported yet");
 const SHM: Support = Not("shared memory is not supported yet");
-const AUTH: Support = Not("authentication is not supported yet");
+const COMPRESSION: Support = match zonda_transport::protocol::compression::AVAILABLE {
+    true => Full,
+    false => Not("this build has no compression: build it with the feature `compression`"),
+};
+const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
 const ACL: Support = Not("access control is not supported yet: nothing is denied");
 const ROUTING: Support = Not("routing between routers is not supported yet");
 const PLUGINS: Support = Not("plugins are not supported");
@@ -213,58 +208,43 @@ pub const ROWS: &[Key] = &[
     by_role("listen/retry/period_init_ms", COUNT, "1000", Full),
     by_role("listen/retry/period_max_ms", COUNT, "4000", Full),
     by_role("listen/retry/period_increase_factor", Factor, "2", Full),
-    key(
-        "open/return_conditions/connect_scouted",
-        Bool,
-        "true",
-        SCOUT,
-    ),
-    key(
-        "open/return_conditions/declares",
-        Bool,
-        "true",
-        Only("false", "open does not wait for declarations yet"),
-    ),
+    key("open/return_conditions/connect_scouted", Bool, "true", Full),
+    key("open/return_conditions/declares", Bool, "true", Full),
     // Discovery.
-    key("scouting/timeout", COUNT, "3000", SCOUT),
-    key("scouting/delay", COUNT, "500", SCOUT),
-    key("scouting/multicast/enabled", Bool, "true", NO_SCOUTING),
+    key("scouting/timeout", COUNT, "3000", Full),
+    key("scouting/delay", COUNT, "500", Full),
+    key("scouting/multicast/enabled", Bool, "true", Full),
     key(
         "scouting/multicast/address",
         Text,
         "'224.0.0.224:7446'",
-        SCOUT,
+        Full,
     ),
-    key("scouting/multicast/interface", Text, "'auto'", SCOUT),
-    key("scouting/multicast/ttl", U32, "1", SCOUT),
-    by_role("scouting/multicast/autoconnect", Roles, AUTOCONNECT, SCOUT),
+    key("scouting/multicast/interface", Text, "'auto'", Full),
+    key("scouting/multicast/ttl", U32, "1", Full),
+    by_role("scouting/multicast/autoconnect", Roles, AUTOCONNECT, Full),
     key(
         "scouting/multicast/autoconnect_strategy",
         Tree,
         STRATEGY,
-        SCOUT,
+        Full,
     ),
     by_role(
         "scouting/multicast/listen",
         Bool,
         "{router: true, peer: true, client: true}",
-        SCOUT,
+        Full,
     ),
-    key("scouting/gossip/enabled", Bool, "true", NO_GOSSIP),
-    key("scouting/gossip/multihop", Bool, "false", SCOUT),
+    key("scouting/gossip/enabled", Bool, "true", Full),
+    key("scouting/gossip/multihop", Bool, "false", Full),
     by_role(
         "scouting/gossip/target",
         Roles,
         "{router: ['router', 'peer'], peer: ['router', 'peer']}",
-        SCOUT,
+        Full,
     ),
-    by_role("scouting/gossip/autoconnect", Roles, AUTOCONNECT, SCOUT),
-    key(
-        "scouting/gossip/autoconnect_strategy",
-        Tree,
-        STRATEGY,
-        SCOUT,
-    ),
+    by_role("scouting/gossip/autoconnect", Roles, AUTOCONNECT, Full),
+    key("scouting/gossip/autoconnect_strategy", Tree, STRATEGY, Full),
     // Time.
     by_role(
         "timestamping/enabled",
@@ -273,12 +253,7 @@ pub const ROWS: &[Key] = &[
         Full,
     ),
     key("timestamping/drop_future_timestamp", Bool, "false", Full),
-    key(
-        "queries_default_timeout",
-        COUNT,
-        "10000",
-        Not("queries are not supported yet"),
-    ),
+    key("queries_default_timeout", COUNT, "10000", Full),
     // Routing.
     key(
         "routing/router/peers_failover_brokering",
@@ -332,18 +307,13 @@ pub const ROWS: &[Key] = &[
         "1",
         Not("not supported yet; one link per peer"),
     ),
-    key(
-        "transport/unicast/lowlatency",
-        Bool,
-        "false",
-        Not("not supported; every link is fast and keeps all features"),
-    ),
+    key("transport/unicast/lowlatency", Bool, "false", Full),
     key("transport/unicast/qos/enabled", Bool, "true", Full),
     key(
         "transport/unicast/compression/enabled",
         Bool,
         "false",
-        Not("compression is not supported yet"),
+        COMPRESSION,
     ),
     // Multicast transport.
     key(
@@ -560,9 +530,9 @@ pub const ROWS: &[Key] = &[
         SHM,
     ),
     // Authentication.
-    key("transport/auth/usrpwd/user", Text, "null", AUTH),
-    key("transport/auth/usrpwd/password", Text, "null", AUTH),
-    key("transport/auth/usrpwd/dictionary_file", Text, "null", AUTH),
+    key("transport/auth/usrpwd/user", Text, "null", Full),
+    key("transport/auth/usrpwd/password", Text, "null", Full),
+    key("transport/auth/usrpwd/dictionary_file", Text, "null", Full),
     key("transport/auth/pubkey/public_key_pem", Text, "null", AUTH),
     key("transport/auth/pubkey/private_key_pem", Text, "null", AUTH),
     key("transport/auth/pubkey/public_key_file", Text, "null", AUTH),

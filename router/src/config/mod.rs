@@ -5,6 +5,7 @@
 //! The table of keys is in `keys`; typed reading is in `access`.
 
 mod access;
+mod discovery;
 mod effective;
 mod error;
 mod json5;
@@ -17,6 +18,7 @@ mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod value;
 
 use std::collections::BTreeMap;
@@ -26,6 +28,7 @@ use std::path::Path;
 use zonda_runtime::AnyRuntime;
 
 pub use access::{Retry, TimeLimit};
+pub use discovery::{GossipConfig, ScoutingConfig};
 pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};
 pub use origin::Origin;
@@ -195,7 +198,7 @@ impl Config {
         warnings
     }
 
-    /// Reports what a builder method could not accept, and endpoints whose protocol `transport/link/protocols`
+    /// Reports what a builder method could not accept, options of links that do not go together, and endpoints whose protocol `transport/link/protocols`
     /// does not allow.
     ///
     /// # Errors
@@ -204,6 +207,8 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
+        self.check_options()?;
+        self.check_discovery()?;
         let Some(allowed) = self.protocols() else {
             return Ok(());
         };

@@ -3,7 +3,7 @@
 //! Telling neighbours what exists: all of it to gateways and fellow peers, and to served nodes what their interests
 //! cover. An entity is told as long as one source that may be passed on to the neighbour is left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
@@ -38,6 +38,9 @@ impl ForwardingTable {
         if kind == Kind::Subscriber && change.is_some() {
             self.generation += 1;
         }
+        if kind == Kind::Queryable && change.is_some() {
+            self.stir_held();
+        }
         self.tell_of(kind, entity, change, actions);
     }
 
@@ -57,13 +60,67 @@ impl ForwardingTable {
                 self.refresh(kind, entity, slot, Hears::All, actions);
             }
         }
+        if kind == Kind::Token && change.after == 0 && self.has_interests() {
+            self.end_untold(entity, actions);
+        }
         self.tell_interested(kind, entity, change, actions);
+        self.tell_session(kind, entity, change, actions);
         if change.after == 0 {
             for &slot in self.entities_mut(kind).remove(entity).as_slice() {
                 if let Some(face) = self.faces.get_mut(slot) {
                     face.told.of_mut(kind).remove(&entity);
                 }
             }
+        }
+    }
+
+    /// Tells those of the end of a token who were not told that it began, as they asked for changes after that.
+    fn end_untold(&mut self, entity: u32, actions: &mut Vec<Action>) {
+        if let Some(key) = self.entities(Kind::Token).key(entity) {
+            self.end_untold_key(&key, Some(entity), actions);
+        }
+    }
+
+    /// The same for a token that a gateway never told of either; it says the key.
+    pub(super) fn end_untold_key(
+        &mut self,
+        key: &str,
+        entity: Option<u32>,
+        actions: &mut Vec<Action>,
+    ) {
+        let mut slots = BTreeSet::new();
+        let mut check = |interest: InterestRef| {
+            let face = self.faces.get(interest.slot);
+            let kept = face.and_then(|face| face.interests.get(&interest.id));
+            if kept
+                .is_some_and(|kept| kept.future_only && kept.options.contains(Kind::Token.option()))
+            {
+                slots.insert(interest.slot);
+            }
+        };
+        self.interests.matches(key, &mut check);
+        self.interests_in_all.iter().copied().for_each(check);
+        for slot in slots {
+            let Some(face) = self.faces.get(slot) else {
+                continue;
+            };
+            let told = face.told.of(Kind::Token);
+            if entity.is_none_or(|entity| !told.contains_key(&entity)) {
+                let spelling = face.ids.spell_declared(key);
+                let key = Some(spelling.wire_expr(key));
+                let end = Declaration::UndeclareToken { id: 0, key };
+                message::declare(face.id, None, end, actions);
+            }
+        }
+    }
+
+    /// Tells the session's listeners what concerns them, after the sources of an entity changed. (That a token came is
+    /// told where it comes in.)
+    fn tell_session(&mut self, kind: Kind, entity: u32, change: Change, actions: &mut Vec<Action>) {
+        match kind {
+            Kind::Token if change.after == 0 => self.token_gone(entity, actions),
+            Kind::Token => {}
+            Kind::Subscriber | Kind::Queryable => self.rematch(kind, entity, change, actions),
         }
     }
 

@@ -53,8 +53,7 @@ struct Slice {
 impl Slice {
     fn is_over(&mut self, actions: &[Action]) -> bool {
         for action in actions.get(self.weighed..).unwrap_or(&[]) {
-            let Action::Send { bytes, .. } = action;
-            self.bytes += bytes.len();
+            self.bytes += action.weight();
         }
         self.weighed = actions.len();
         self.tells == 0 || self.looks == 0 || self.bytes >= SLICE_BYTES

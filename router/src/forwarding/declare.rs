@@ -12,6 +12,9 @@ use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId};
 
+/// The id of a token in an answer that is not kept: it says nothing of how the token ends.
+const ANSWER: u32 = 0;
+
 impl ForwardingTable {
     /// A DECLARE from a neighbour.
     pub fn handle_declare(
@@ -53,9 +56,7 @@ impl ForwardingTable {
             Declaration::UndeclareQueryable { id, .. } => {
                 self.remove_entity(face, Kind::Queryable, id, actions);
             }
-            Declaration::UndeclareToken { id, .. } => {
-                self.remove_entity(face, Kind::Token, id, actions);
-            }
+            Declaration::UndeclareToken { id, key } => self.end_token(face, id, key, actions),
             Declaration::Final => self.handle_final(face, declare.interest_id, actions),
         }
     }
@@ -122,13 +123,18 @@ impl ForwardingTable {
                 return;
             }
             (Kind::Token, Some(interest), Relation::Upstream)
-                if self.relay_token(face, interest, &key, actions) =>
+                if self.relay_token(face, interest, &key, actions) || id == ANSWER =>
             {
                 return;
             }
             _ => {}
         }
         if relation == Relation::Upstream && !self.is_wanted(kind, key.as_str()) {
+            return;
+        }
+        if kind == Kind::Token && self.has_token_listeners() {
+            let answered = interest_id.map(|_| face);
+            self.add_token(face, (id, key, answered), actions);
             return;
         }
         self.add_entity(face, kind, (id, key, info), actions);
@@ -171,6 +177,30 @@ impl ForwardingTable {
         let source = Source::new(face.index, south, info);
         let change = self.entities_mut(kind).add_source(entity, source);
         self.apply(kind, entity, change, actions);
+    }
+
+    /// A U_TOKEN. A gateway writes the key of a token that it never told of, for those who asked for changes only.
+    fn end_token(
+        &mut self,
+        face: FaceId,
+        id: u32,
+        key: Option<WireExpr<'_>>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(source) = self.face(face) else {
+            return;
+        };
+        let is_known = source.declared.of(Kind::Token).get(id).is_some();
+        match key {
+            Some(key) if !is_known && source.relation == Relation::Upstream => {
+                if let Some(key) = self.declared_key(face, &key)
+                    && self.alive(key.as_str()).is_none()
+                {
+                    self.end_untold_key(key.as_str(), None, actions);
+                }
+            }
+            _ => self.remove_entity(face, Kind::Token, id, actions),
+        }
     }
 
     /// Forgets the entity a face declared under `id`.
@@ -216,6 +246,8 @@ impl ForwardingTable {
             (Relation::PeerToPeer, Some(0)) => {
                 source.final_zero = true;
                 self.generation += 1;
+                self.stop_waiting_for(face, actions);
+                self.stir_held();
             }
             (Relation::Upstream, Some(id)) => self.finalise(face, id, actions),
             _ => source.counters.misplaced += 1,

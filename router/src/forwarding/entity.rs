@@ -163,19 +163,10 @@ pub(super) struct Change {
 }
 
 /// All entities of one kind.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Entities {
     pub(super) tree: KeyTree<u32>,
     slots: Slots<Entity>,
-}
-
-impl Default for Entities {
-    fn default() -> Self {
-        Entities {
-            tree: KeyTree::new(),
-            slots: Slots::new(),
-        }
-    }
 }
 
 impl Entities {

@@ -15,6 +15,7 @@ use super::interest::{Group, Kept};
 use super::key_tree::KeyTree;
 use super::limits::{BadKey, FaceCounters, Limits};
 use super::policy::Relation;
+use super::query::FaceQuestions;
 use super::upstream::Asked;
 use super::{FaceId, FaceInfo};
 
@@ -58,9 +59,13 @@ pub(super) struct Face {
     pub(super) neighbours: HashSet<ZenohId>,
     /// Bytes of the keys it declared.
     pub(super) key_bytes: usize,
+    /// The open questions that it asked, and is asked.
+    pub(super) questions: FaceQuestions,
     pub(super) counters: FaceCounters,
     /// There was a note that one of its keys cannot be used.
     noted_bad_key: bool,
+    /// There was a note that it asks too much.
+    noted_refused: bool,
 }
 
 /// What a face knows of an entity.
@@ -93,8 +98,10 @@ impl Face {
             known_nodes: HashMap::new(),
             neighbours: HashSet::new(),
             key_bytes: 0,
+            questions: FaceQuestions::default(),
             counters: FaceCounters::default(),
             noted_bad_key: false,
+            noted_refused: false,
         }
     }
 
@@ -134,6 +141,18 @@ impl Face {
         })
     }
 
+    /// What whoever runs this node should read of the first question of this neighbour that is one too many; the others
+    /// are only counted.
+    pub(super) fn note_of_refused_question(&mut self, limit: usize) -> Option<String> {
+        let zid = self.info.zid;
+        let first = !std::mem::replace(&mut self.noted_refused, true);
+        first.then(|| {
+            format!(
+                "{zid} has {limit} open questions (questions_max): more end at once without an answer, and are only counted"
+            )
+        })
+    }
+
     /// How many entities of a kind it occupies, and how many it may.
     pub(super) fn occupancy(&self, kind: Kind, limits: &Limits) -> (usize, usize) {
         let limit = match kind {
@@ -147,9 +166,12 @@ impl Face {
         )
     }
 
-    /// Whether it, or the other face, says that the two are linked directly.
+    /// Whether it delivers to the other face by itself, as the two are linked directly. It knows best, and says so on
+    /// the link that its data comes by; the other face's word counts if it never says anything.
     pub(super) fn is_linked_to(&self, other: &Face) -> bool {
-        self.neighbours.contains(&other.info.zid) || other.neighbours.contains(&self.info.zid)
+        let is_silent = self.known_nodes.is_empty();
+        self.neighbours.contains(&other.info.zid)
+            || (is_silent && other.neighbours.contains(&self.info.zid))
     }
 
     /// Whether one of its interests permits declaring an id for `prefix` to it.

@@ -6,6 +6,8 @@ use std::fmt;
 
 use zonda_codec::{WhatAmI, ZenohId};
 
+use super::Notice;
+
 /// One neighbour (or the node's own session) as the table knows it.
 ///
 /// The generation tells a new face from an old one in the same place, so an id kept too long names nothing.
@@ -64,4 +66,21 @@ pub enum Action {
         /// One encoded network message.
         bytes: Vec<u8>,
     },
+    /// Tell a listener of the session something: in the order given for each listener, with no lock held.
+    Tell {
+        /// The session's id of the listener.
+        listener: u32,
+        /// What it is told.
+        notice: Notice,
+    },
+}
+
+impl Action {
+    /// About how many bytes it takes, for whoever bounds how much is done in one go.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Action::Send { bytes, .. } => bytes.len(),
+            Action::Tell { notice, .. } => notice.weight(),
+        }
+    }
 }

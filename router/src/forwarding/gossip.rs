@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the table takes from gossip: which of the peers this node serves are linked to each other directly. Data
-//! between such two is theirs to deliver; a gateway that passed it on as well would deliver it twice.
+//! Gossip: what nodes tell each other of each other is in [`Gossip`]. Here is what the table takes from it: which of the
+//! peers this node serves are linked to each other directly. Data between such two is theirs to deliver; a gateway that
+//! passed it on as well would deliver it twice.
+
+mod nodes;
+mod tell;
+#[cfg(test)]
+mod tests;
 
 use zonda_codec::{LinkStateList, Oam, OamBody, Reader, WhatAmI};
+
+pub use nodes::{Gossip, GossipCounts, GossipOptions};
 
 use super::policy::Relation;
 use super::table::ForwardingTable;
@@ -13,6 +21,12 @@ use super::{Action, FaceId};
 const ITSELF: u64 = 0;
 
 impl ForwardingTable {
+    /// Whether a neighbour has told all that it had when the link came up. Only peers do; of others nothing is awaited.
+    pub fn has_told_all(&self, face: FaceId) -> bool {
+        self.face(face)
+            .is_some_and(|face| face.relation != Relation::PeerToPeer || face.final_zero)
+    }
+
     /// An OAM message from a neighbour. Anything but the link states of a served peer is ignored.
     pub fn handle_oam(&mut self, face: FaceId, oam: &Oam<'_>, _actions: &mut Vec<Action>) {
         let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body) else {

@@ -36,6 +36,8 @@ pub(super) struct Kept {
     pub(super) unanswered: bool,
     /// Its D_FINAL waits for the rest of this node's own answer.
     pub(super) answering: bool,
+    /// It is about changes only: what it covers may exist without having been told.
+    pub(super) future_only: bool,
 }
 
 impl Kept {
@@ -156,6 +158,7 @@ impl ForwardingTable {
             want: None,
             unanswered: false,
             answering: asking.mode == InterestMode::CurrentFuture,
+            future_only: asking.mode == InterestMode::Future,
         };
         // An id in use is used anew. The old interest leaves its groups and its gateways when the new one is there, so
         // that what both have in common stays as it is.

@@ -4,7 +4,7 @@
 //! they do. What they had declared is forgotten in slices, so that one who had declared a million things keeps nobody
 //! waiting; until then others may still be told that it exists, as if the neighbour had taken it back a little later.
 //!
-//! No slice changes a route, as routes leave out whoever has no face. The place of the face is not given to another
+//! Questions that have to do with them end before everything else. No slice changes a route, as routes leave out whoever has no face. The place of the face is not given to another
 //! before all is forgotten.
 
 use std::collections::hash_map;
@@ -74,6 +74,9 @@ impl ForwardingTable {
     /// Forgets some of what neighbours had declared and asked that are gone, one neighbour after the other; true if
     /// there is more. [`remove_face`](Self::remove_face) only begins with it.
     pub fn sweep(&mut self, actions: &mut Vec<Action>) -> bool {
+        if self.sweep_questions() {
+            return self.is_sweeping();
+        }
         let Some(mut leaving) = self.leaving.pop_front() else {
             return false;
         };
@@ -85,8 +88,7 @@ impl ForwardingTable {
             };
             self.forget(leaving.slot, step, actions);
             for action in actions.get(weighed..).unwrap_or(&[]) {
-                let Action::Send { bytes: message, .. } = action;
-                bytes += message.len();
+                bytes += action.weight();
             }
             weighed = actions.len();
             if bytes >= SLICE_BYTES {
@@ -99,7 +101,7 @@ impl ForwardingTable {
 
     /// Whether [`sweep`](Self::sweep) has something to do.
     pub fn is_sweeping(&self) -> bool {
-        !self.leaving.is_empty()
+        !self.leaving.is_empty() || !self.leaving_questions.is_empty()
     }
 
     fn forget(&mut self, slot: u32, step: Step, actions: &mut Vec<Action>) {

@@ -37,6 +37,8 @@ pub struct Limits {
     pub removal_slice_max: usize,
     /// Bytes of all declared keys (ids, entities and interests) together. Default 256 MiB.
     pub key_bytes_max: usize,
+    /// Questions that are open at a time. Default 150 000, each of some 130 bytes. One more ends at once, without an answer.
+    pub questions_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
     pub neighbours_max: usize,
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
@@ -59,6 +61,7 @@ impl Default for Limits {
             answer_slice_max: 1000,
             removal_slice_max: 64,
             key_bytes_max: 256 << 20,
+            questions_max: 150_000,
             neighbours_max: 10_000,
             answer_timeout: Duration::from_secs(10),
         }
@@ -145,4 +148,10 @@ pub struct FaceCounters {
     pub unknown_ids: u64,
     /// Messages that the relation of the two nodes does not provide for.
     pub misplaced: u64,
+    /// Questions beyond the limit.
+    pub questions_refused: u64,
+    /// Questions under the number of one that is open.
+    pub repeated_questions: u64,
+    /// Answers, and ends of answers, to questions that have ended or never were.
+    pub unknown_answers: u64,
 }

@@ -63,15 +63,18 @@ impl ForwardingTable {
         if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
             return;
         }
+        self.end_matching_of((face, id), actions);
         self.remove_publisher((face, id), actions);
         // Routers have no gateways, and fellow peers tell all they have unasked.
         if self.role != WhatAmI::Router {
-            self.add_publisher((face, id), Arc::from(key.clone()), actions);
+            let wanted = (Kind::Subscriber, Arc::from(key.clone()));
+            self.add_publisher((face, id), wanted, actions);
         }
     }
 
     /// The end of a publisher of the session. Unknown ids are ignored.
     pub fn undeclare_local_publisher(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
+        self.end_matching_of((face, id), actions);
         self.remove_publisher((face, id), actions);
     }
 
@@ -85,15 +88,23 @@ impl ForwardingTable {
                 self.local_subscribers.remove(&key, id);
             }
         }
+        for (id, entity) in gone.declared.of(Kind::Queryable).iter() {
+            self.complete_queryables.remove(&id);
+            if let Some(key) = self.entities(Kind::Queryable).key(entity) {
+                self.local_queryables.remove(&key, id);
+            }
+        }
         let publishers = self.publishers.keys().copied();
         let mut ended: Vec<_> = publishers.filter(|(face, _)| *face == gone.id).collect();
         ended.sort_unstable();
         for publisher in ended {
             self.remove_publisher(publisher, actions);
         }
+        self.forget_token_listeners(gone.id, actions);
+        self.forget_matching(gone.id, actions);
     }
 
-    fn is_local(&self, face: FaceId) -> bool {
+    pub(super) fn is_local(&self, face: FaceId) -> bool {
         self.face(face)
             .is_some_and(|face| face.info.kind == FaceKind::Local)
     }

@@ -8,6 +8,9 @@
 //! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked.
 //! - [`policy`] says what routers, peers and clients are to each other, as data.
 //! - [`key_tree`] finds declarations by intersection of key expressions.
+//! - `query` leads questions to whoever may answer, and the answers back.
+//! - [`Notice`]s are what it tells listeners of the session: who is alive, and whether anybody matches.
+//! - [`Gossip`] and [`scouting`] are how nodes find each other.
 //! - [`limits`] bounds what one neighbour may occupy.
 
 mod announce;
@@ -23,17 +26,26 @@ mod interest;
 pub mod key_tree;
 mod leave;
 pub mod limits;
+mod liveliness;
 mod local;
+mod matching;
 mod message;
+mod notice;
 pub mod policy;
+mod query;
 mod route;
+pub mod scouting;
 mod slots;
 mod table;
 mod upstream;
 
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
+pub use gossip::{Gossip, GossipCounts, GossipOptions};
 pub use limits::{FaceCounters, KeyOverLimit, Limits};
+pub use matching::Counterpart;
+pub use notice::Notice;
 pub use policy::Relation;
+pub use query::{Ask, Asker, Branches, Disposal, Ended, Ending, LocalBranch, QueryHop};
 pub use route::{Hop, Route};
 pub use table::ForwardingTable;
 pub use upstream::Deadline;

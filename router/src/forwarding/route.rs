@@ -7,7 +7,7 @@ use zonda_codec::{KeyExpr, Mapping, WireExpr};
 use super::face::Face;
 use super::policy::Relation;
 use super::table::ForwardingTable;
-use super::{FaceId, FaceKind, Kind};
+use super::{Counterpart, FaceId, FaceKind, Kind};
 
 /// Everybody a message on one key from one source goes to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -82,17 +82,7 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         _publisher: Option<u32>,
     ) -> bool {
-        let Some(source) = self.face(from) else {
-            return false;
-        };
-        let entities = self.entities(Kind::Subscriber);
-        entities.tree.any(key.as_str(), &mut |entity| {
-            entities.sources(entity).iter().any(|subscriber| {
-                self.faces
-                    .get(subscriber.slot)
-                    .is_some_and(|face| self.reaches(source, face))
-            })
-        })
+        self.has_counterpart(from, key.as_str(), Counterpart::Subscribers)
     }
 
     /// The remote faces that get a message, ordered, each once.
@@ -120,7 +110,7 @@ impl ForwardingTable {
     }
 
     /// Whether messages from `source` may go to `face` at all.
-    fn reaches(&self, source: &Face, face: &Face) -> bool {
+    pub(super) fn reaches(&self, source: &Face, face: &Face) -> bool {
         let relayed = source.relation == Relation::Served && face.relation == Relation::Served;
         source.relation.flows_to(face.relation)
             && (source.id != face.id || face.info.kind == FaceKind::Local)
@@ -137,7 +127,9 @@ impl ForwardingTable {
     ) -> bool {
         match face.relation {
             Relation::PeerToPeer => !face.final_zero,
-            Relation::Upstream => !self.upstream_knows(source, face, key, publisher),
+            Relation::Upstream => {
+                !self.upstream_knows(source, face, (Kind::Subscriber, key), publisher)
+            }
             _ => false,
         }
     }

@@ -43,6 +43,12 @@ enum Place<T> {
 /// In place of the number of a place within a page.
 const NOWHERE: u16 = u16::MAX;
 
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Slots::new()
+    }
+}
+
 impl<T> Slots<T> {
     /// Empty, without an allocation.
     pub(super) const fn new() -> Self {

@@ -7,9 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use zonda_codec::{
-    Declaration, KeyExpr, QueryableInfo, Request, ResponseFinal, WhatAmI, WireExpr, ZenohId,
-};
+use zonda_codec::{Declaration, KeyExpr, QueryableInfo, WhatAmI, WireExpr, ZenohId};
 
 use super::entity::{Entities, Kind, PerKind};
 use super::face::Face;
@@ -17,7 +15,10 @@ use super::interest::InterestRef;
 use super::key_tree::KeyTree;
 use super::leave::Leaving;
 use super::limits::{BadKey, FaceCounters, KeyOverLimit, Limits};
+use super::liveliness::TokenListeners;
+use super::matching::MatchingListeners;
 use super::policy::Relation;
+use super::query::{LeavingQuestions, Questions};
 use super::slots::Slots;
 use super::upstream::{Want, WantKey};
 use super::{Action, FaceId, FaceInfo, FaceKind, message};
@@ -58,9 +59,19 @@ pub struct ForwardingTable {
     /// Questions of served nodes for the tokens that exist, passed on to a gateway: (gateway, interest id) to
     /// (asker, its interest id).
     pub(super) relays: HashMap<(FaceId, u32), (FaceId, u32)>,
+    pub(super) token_listeners: TokenListeners,
+    pub(super) matching: MatchingListeners,
+    /// The session's queryables, and which of them are complete.
+    pub(super) local_queryables: KeyTree<u32>,
+    pub(super) complete_queryables: HashSet<u32>,
+    pub(super) questions: Questions,
+    /// What is left to end of the questions of neighbours that are gone.
+    pub(super) leaving_questions: VecDeque<LeavingQuestions>,
     pub(super) generation: u64,
+    /// The face of the node's admin space.
+    pub(super) admin_face: Option<FaceId>,
     admin_key: KeyExpr<'static>,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 impl ForwardingTable {
@@ -93,7 +104,14 @@ impl ForwardingTable {
             publishers: HashMap::new(),
             unanswered: HashMap::new(),
             relays: HashMap::new(),
+            token_listeners: TokenListeners::default(),
+            matching: MatchingListeners::default(),
+            local_queryables: KeyTree::new(),
+            complete_queryables: HashSet::new(),
+            questions: Questions::default(),
+            leaving_questions: VecDeque::new(),
             generation: 0,
+            admin_face: None,
             admin_key,
             notes: Vec::new(),
         };
@@ -133,6 +151,7 @@ impl ForwardingTable {
             face.id = id;
         }
         self.generation += 1;
+        self.welcome(info.zid);
         if relation.conduct().tell_unasked {
             let at = self.north.partition_point(|&other| other < index);
             self.north.insert(at, index);
@@ -140,6 +159,7 @@ impl ForwardingTable {
         if relation.conduct().ask {
             self.gateways.push(index);
             self.ask_everything(index, actions);
+            self.ask_held_questions(actions);
         }
         if relation.conduct().tell_unasked {
             self.tell_everything(index, actions);
@@ -157,7 +177,7 @@ impl ForwardingTable {
             return;
         }
         let slot = face.index;
-        let Some(gone) = self.faces.reserve(slot) else {
+        let Some(mut gone) = self.faces.reserve(slot) else {
             return;
         };
         self.generation += 1;
@@ -169,6 +189,10 @@ impl ForwardingTable {
         self.forget_local(&gone, actions);
         self.forget_current(gone.id);
         self.forget_upstream(&gone, actions);
+        self.stop_waiting_for(gone.id, actions);
+        let questions = std::mem::take(&mut gone.questions);
+        self.leaving_questions
+            .extend(LeavingQuestions::new(slot, gone.info.zid, questions));
         self.leaving.push_back(Leaving::new(slot, gone));
     }
 
@@ -226,22 +250,14 @@ impl ForwardingTable {
         self.limits.check(key.as_str())
     }
 
-    /// Answers a query with its end, as nobody answers queries yet. A key that cannot be resolved has the same
-    /// answer.
-    pub fn handle_request(
-        &mut self,
-        face: FaceId,
-        request: &Request<'_>,
-        actions: &mut Vec<Action>,
-    ) {
-        if self.face(face).is_some() {
-            let end = ResponseFinal {
-                rid: request.rid,
-                qos: request.qos,
-                timestamp: None,
-            };
-            message::send(face, &end, actions);
-        }
+    /// The key that `face` asks for, in full. `None`, and counted, if it cannot be resolved; such a question ends at once.
+    pub fn question_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
+        Some(self.declared_key(face, expr)?.into_owned())
+    }
+
+    /// The key of an answer from `face`, in full. `None`, and counted, if it cannot be resolved.
+    pub fn answer_key<'e>(&mut self, face: FaceId, expr: &WireExpr<'e>) -> Option<KeyExpr<'e>> {
+        self.declared_key(face, expr)
     }
 
     /// What a neighbour sent and the table ignored; `None` if it is gone.
@@ -290,7 +306,7 @@ impl ForwardingTable {
     }
 
     /// The admin space is a local face of its own, so that it never mixes with the session's ids.
-    fn add_admin_space(&mut self) {
+    pub fn add_admin_space(&mut self) {
         let info = FaceInfo {
             zid: self.zid,
             whatami: self.role,
@@ -298,6 +314,7 @@ impl ForwardingTable {
         };
         let nobody = &mut Vec::new();
         let face = self.add_face(info, nobody);
+        self.admin_face = Some(face);
         if let Ok(key) = self.admin_key.join("**") {
             let info = QueryableInfo::default();
             self.add_entity(face, Kind::Queryable, (0, key, info), nobody);

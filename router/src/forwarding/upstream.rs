@@ -20,7 +20,7 @@ use super::{Action, FaceId, message};
 #[derive(Debug)]
 pub(super) struct Want {
     key: WantKey,
-    /// How many publishers of the session have it.
+    /// How many publishers and listeners of the session have it.
     publishers: usize,
     /// The interests of served nodes that have it.
     served: HashSet<InterestRef>,
@@ -48,7 +48,9 @@ pub enum Deadline {
 
 impl ForwardingTable {
     /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
-    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it. The time of an interest begins with the first call after it was sent.
+    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it. The time of an interest begins with
+    /// the first call after it was sent. Ends questions whose time is over; if there are many, some are left to the next
+    /// call.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let limit = self.limits.answer_timeout;
         let mut overdue = Vec::new();
@@ -62,13 +64,20 @@ impl ForwardingTable {
         for (face, id) in overdue {
             self.finalise(face, id, actions);
         }
+        self.expire_token_questions(now, actions);
+        self.expire_absent(now);
+        self.expire_questions(now);
     }
 
     /// When [`expire`](Self::expire) has something to do; `None` if nothing is waited for.
     pub fn next_deadline(&self) -> Option<Deadline> {
-        let deadlines = self.unanswered.values();
-        deadlines
-            .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At))
+        let answers = self.unanswered.values().copied();
+        let answers = answers
+            .chain(self.token_question_deadlines())
+            .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At));
+        let questions = [self.question_deadline(), self.absence_deadline()];
+        answers
+            .chain(questions.into_iter().flatten().map(Deadline::At))
             .min()
     }
 
@@ -115,8 +124,9 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) -> bool {
         let mut asked = false;
+        let is_own = self.is_local(asker);
         for slot in self.gateways.clone() {
-            if self.relays.len() >= self.limits.interests_max {
+            if self.relays.len() >= self.limits.interests_max && !is_own {
                 break;
             }
             let what = (InterestMode::Current, InterestOptions::TOKENS);
@@ -139,7 +149,10 @@ impl ForwardingTable {
         let Some(&(asker, id)) = self.relays.get(&(gateway, interest_id)) else {
             return false;
         };
-        self.tell_token(asker, id, key.as_str(), actions);
+        match self.is_local(asker) {
+            true => self.answer_question(gateway, id, key, actions),
+            false => self.tell_token(asker, id, key.as_str(), actions),
+        }
         true
     }
 
@@ -148,21 +161,47 @@ impl ForwardingTable {
         self.relays.retain(|_, (other, _)| *other != asker);
     }
 
-    /// A publisher of the session: from now on the gateways say whether anybody subscribes.
+    /// A publisher or querier of the session: from now on the gateways say whether anybody subscribes, or answers.
     pub(super) fn add_publisher(
         &mut self,
         publisher: (FaceId, u32),
-        key: Arc<str>,
+        (kind, key): (Kind, Arc<str>),
         actions: &mut Vec<Action>,
     ) {
-        let options = InterestOptions::KEYEXPRS | InterestOptions::SUBSCRIBERS;
+        let options = InterestOptions::KEYEXPRS | kind.option();
         let key = (InterestMode::CurrentFuture, options, Some(key));
+        let want = self.add_own_want(key, actions);
+        self.publishers.insert(publisher, want);
+        self.generation += 1;
+    }
+
+    /// Something the session wants to hear of from now on. It is to be given back with
+    /// [`release_own_want`](Self::release_own_want).
+    pub(super) fn add_own_want(&mut self, key: WantKey, actions: &mut Vec<Action>) -> u32 {
         let want = self.find_or_add_want(key, actions);
         if let Some(found) = self.wants.get_mut(want) {
             found.publishers += 1;
         }
-        self.publishers.insert(publisher, want);
-        self.generation += 1;
+        want
+    }
+
+    /// The session does not want this any more.
+    pub(super) fn release_own_want(&mut self, want: u32, actions: &mut Vec<Action>) {
+        if let Some(found) = self.wants.get_mut(want) {
+            found.publishers -= 1;
+        }
+        self.release_want(want, actions);
+    }
+
+    /// The interests under which gateways still have to answer a want.
+    pub(super) fn open_answers(&self, want: u32) -> Vec<(FaceId, u32)> {
+        let gateways = self.gateways.iter();
+        let open = gateways.filter_map(|slot| {
+            let gateway = self.faces.get(*slot)?;
+            let asked = gateway.asked.get(&want).filter(|asked| !asked.finalised)?;
+            Some((gateway.id, asked.id))
+        });
+        open.collect()
     }
 
     /// The end of a publisher.
@@ -171,10 +210,7 @@ impl ForwardingTable {
             return;
         };
         self.generation += 1;
-        if let Some(found) = self.wants.get_mut(want) {
-            found.publishers -= 1;
-        }
-        self.release_want(want, actions);
+        self.release_own_want(want, actions);
     }
 
     /// The end of a served node's interest.
@@ -193,6 +229,7 @@ impl ForwardingTable {
     /// The gateway `face` answered interest `id` in full.
     pub(super) fn finalise(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
         self.unanswered.remove(&(face, id));
+        self.end_quiet(face, Some(id));
         if let Some(question) = self.relays.remove(&(face, id)) {
             self.end_current(question, actions);
             return;
@@ -207,6 +244,7 @@ impl ForwardingTable {
             asked.finalised = true;
         }
         self.generation += 1;
+        self.stir_held();
         self.answer_waiting(want, actions);
     }
 
@@ -225,6 +263,8 @@ impl ForwardingTable {
             open
         });
         questions.sort_unstable();
+        self.end_quiet(gone.id, None);
+        self.hold_questions(&questions);
         for question in questions {
             self.end_current(question, actions);
         }
@@ -246,12 +286,13 @@ impl ForwardingTable {
             || self.wants_tree.any(key, &mut |want| wants(want))
     }
 
-    /// Whether the subscribers behind gateway `face` that a message on `key` would reach are known.
+    /// Whether the subscribers, or queryables, behind gateway `face` that a message on `key` would reach are known.
+    /// `publisher` is the session's publisher, or querier, that it comes from.
     pub(super) fn upstream_knows(
         &self,
         source: &Face,
         face: &Face,
-        key: &str,
+        (kind, key): (Kind, &str),
         publisher: Option<u32>,
     ) -> bool {
         let finalised = |want: &u32| {
@@ -269,7 +310,7 @@ impl ForwardingTable {
             finalised(want)
                 && found.is_some_and(|found| {
                     found.key.0 == InterestMode::CurrentFuture
-                        && found.key.1.contains(InterestOptions::SUBSCRIBERS)
+                        && found.key.1.contains(kind.option())
                 })
         })
     }
@@ -435,8 +476,12 @@ impl ForwardingTable {
     fn end_current(&mut self, question: (FaceId, u32), actions: &mut Vec<Action>) {
         let (asker, id) = question;
         let open = self.relays.values().any(|other| *other == question);
-        if !open && self.relation(asker) == Some(Relation::Served) {
-            message::declare(asker, Some(id), Declaration::Final, actions);
+        match self.relation(asker) {
+            Some(Relation::Served) if !open => {
+                message::declare(asker, Some(id), Declaration::Final, actions);
+            }
+            Some(Relation::Local) => self.settle_question(id, actions),
+            _ => {}
         }
     }
 }

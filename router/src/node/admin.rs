@@ -3,31 +3,44 @@
 //! The admin space's root: who this node is and whom it is connected to, as JSON.
 
 use serde_json::json;
-use zonda_codec::{
-    Encode, EncodeError, Encoding, EntityGlobalId, PushBody, Put, RawExtensions, Reply, Request,
-    Response, ResponseBody, WireExpr, encoding,
+use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, encoding};
+
+use crate::forwarding::LocalBranch;
+
+use super::{
+    Publication, SampleKind, Value,
+    asking::After,
+    shared::{Shared, State},
 };
 
-use crate::forwarding::{Action, FaceId};
-
-use super::shared::{Shared, State};
-
 impl Shared {
-    /// Answers a query that reaches the admin space's root. The end of the answer is the table's to send.
-    pub(super) fn answer_admin(&self, face: FaceId, request: &Request<'_>) {
-        if !self.config.adminspace_enabled() || !self.config.adminspace_readable() {
-            return;
+    /// Answers a question on `key` that reaches the admin space, and ends its branch there. Only the root has an answer.
+    pub(super) fn answer_admin(
+        &self,
+        (branch, key): (&LocalBranch, &KeyExpr<'_>),
+        (state, after): (&mut State, &mut After),
+    ) {
+        let at = (branch.face, branch.rid);
+        let root = state.table.admin_key().clone();
+        let answers = self.config.adminspace_enabled() && self.config.adminspace_readable();
+        if answers && key.intersects(&root) {
+            let text = self.describe(state).to_string();
+            let sample = Publication {
+                kind: SampleKind::Put,
+                payload: Value::Borrowed(text.as_bytes()),
+                encoding: Encoding {
+                    id: encoding::id("application/json").unwrap_or_default(),
+                    schema: None,
+                },
+                attachment: None,
+                timestamp: None,
+                source_info: None,
+                qos: Qos::REQUEST,
+                reliability: Reliability::Reliable,
+            };
+            self.say_at_once(at, (&root, &sample), (state, after));
         }
-        self.update(|state| {
-            let root = state.table.admin_key().clone();
-            let asked = state.table.key(face, &request.wire_expr);
-            if asked.is_some_and(|key| key.intersects(&root)) {
-                let text = self.describe(state).to_string();
-                if let Ok(bytes) = answer(self, request, root.as_str(), text.as_bytes()) {
-                    state.actions.push(Action::Send { face, bytes });
-                }
-            }
-        });
+        state.table.finish_branch(at.0, at.1);
     }
 
     fn describe(&self, state: &State) -> serde_json::Value {
@@ -60,43 +73,4 @@ impl Shared {
             "plugins": {},
         })
     }
-}
-
-/// The encoded RESPONSE that carries `text` on `key`.
-fn answer(
-    shared: &Shared,
-    request: &Request<'_>,
-    key: &str,
-    text: &[u8],
-) -> Result<Vec<u8>, EncodeError> {
-    let json = Encoding {
-        id: encoding::id("application/json").unwrap_or_default(),
-        schema: None,
-    };
-    let sample = Put {
-        timestamp: None,
-        encoding: json,
-        source_info: None,
-        attachment: None,
-        unknown: RawExtensions::default(),
-        payload: text,
-    };
-    let reply = Reply {
-        consolidation: Default::default(),
-        unknown: RawExtensions::default(),
-        payload: PushBody::Put(sample),
-    };
-    let response = Response {
-        rid: request.rid,
-        wire_expr: WireExpr::full(key),
-        qos: request.qos,
-        timestamp: None,
-        responder: Some(EntityGlobalId {
-            zid: shared.zid,
-            eid: 0,
-        }),
-        ts_stack: None,
-        body: ResponseBody::Reply(reply),
-    };
-    response.to_vec()
 }

@@ -35,6 +35,9 @@ pub(super) struct Door(pub(super) Arc<Shared>);
 
 impl Admission for Door {
     fn admit(&self, established: &Established) -> Result<(), u8> {
+        if self.0.prefers_own_link(&established.zid) {
+            return Err(reason::MAX_LINKS);
+        }
         self.0.reserve(established.zid)
     }
 
@@ -61,6 +64,7 @@ impl Shared {
             lease: self.config.lease(),
             keep_alive_divisor: self.config.keep_alive_divisor(),
             message_size_max: self.config.max_message_size(),
+            options: self.options.clone(),
             ..LocalParameters::new(self.zid, self.role)
         }
     }
@@ -136,7 +140,9 @@ impl Shared {
             batch_size: established.batch_size,
             is_qos: established.qos,
             sent,
+            priorities: Vec::new(),
             ignored,
+            options: established.options.clone(),
         };
         // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
         let direct = match DirectSocket::beside(&stream) {
@@ -184,16 +190,27 @@ impl Shared {
 
     /// Forgets a connection and everything it declared, the latter a little later if it is much.
     pub(super) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
-        let (removed, sweeps) = self.update(|state| {
+        let (removed, sweeps, is_alone) = self.update(|state| {
             let face = state.faces.remove(&id);
             if let Some(face) = &face
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
             {
                 state.neighbours.remove(&face.status.zid);
+                if face.dialed && !self.is_closed() {
+                    state.table.expect_back(face.status.zid, Instant::now());
+                }
+            }
+            if let Some(face) = &face {
+                state.ended.add(&face.outbox);
             }
             state.table.remove_face(id, &mut state.actions);
-            (face, state.begin_sweep())
+            let zid = face.as_ref().map(|face| face.status.zid);
+            let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
+            (face, state.begin_sweep(), is_alone)
         });
+        if is_alone {
+            self.ask_again();
+        }
         if sweeps {
             Self::start_sweeping(self);
         }
@@ -221,7 +238,9 @@ impl State {
             whatami: status.whatami,
             kind: FaceKind::Remote,
         };
+        let declarations = self.actions.len();
         let face = self.table.add_face(info, &mut self.actions);
+        self.gossip_first(face, &status, declarations);
         self.neighbours.insert(status.zid, Some(face));
         self.faces.insert(
             face,

@@ -64,9 +64,14 @@ impl Node {
         let listening = std::mem::take(&mut state.listening);
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
+        let listeners = std::mem::take(&mut state.listeners);
+        let scouting = state.discovery.service.take();
+        let queries = std::mem::take(&mut state.queries);
         drop(state);
+        listeners.values().for_each(|listener| listener.end());
         // Users' closures may go with these, so no lock is held.
-        drop((listening, sinks, undeclared));
+        drop((listening, sinks, undeclared, listeners, scouting));
+        queries.close();
         for outbox in outboxes {
             outbox.close(reason::GENERIC);
         }
@@ -87,10 +92,7 @@ impl Node {
             .map(|face| Arc::clone(&face.outbox))
             .collect();
         drop(state);
-        let late = left
-            .iter()
-            .filter(|outbox| outbox.queued_bytes() > 0)
-            .count();
+        let late = left.iter().filter(|outbox| outbox.has_unsent()).count();
         for outbox in &left {
             outbox.abort();
         }

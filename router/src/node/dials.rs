@@ -86,11 +86,6 @@ impl Dials {
         Dials(endpoints.into_iter().map(dial).collect())
     }
 
-    /// Whether every endpoint was reached once.
-    pub(super) fn are_done(&self) -> bool {
-        self.0.iter().all(|dial| dial.reached)
-    }
-
     fn of<'a>(&'a mut self, endpoints: &'a [Endpoint]) -> impl Iterator<Item = &'a mut Dial> {
         let wanted = |dial: &&mut Dial| endpoints.contains(&dial.endpoint);
         self.0.iter_mut().filter(wanted)

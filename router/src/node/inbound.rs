@@ -28,10 +28,11 @@ use crate::{forwarding::FaceId, hlc::Hlc};
 
 use super::{
     Delivery, Opened,
-    publish::call,
+    asking::{After, OpenQuestion},
+    publish::{call, let_go},
     route::{Hop, Route, RouteCache},
     run::Alike,
-    shared::{Shared, State, log, ntp64_now},
+    shared::{Shared, State, first, log, ntp64_now},
 };
 
 /// The receiving end of one face.
@@ -55,6 +56,8 @@ pub(super) struct Burst {
     touched: Vec<Arc<Outbox>>,
     /// A lane that went over its limit: the source waits for it before the next read.
     congested: Option<(Arc<Outbox>, Priority)>,
+    /// A question of this node's own whose callback does not keep up: the source waits for it before the next read.
+    crowded: Option<Arc<OpenQuestion>>,
     /// The clock, read once per burst.
     now: Option<Ntp64>,
     /// The subscribers of the route that was used last, opened once for all its messages of the burst.
@@ -69,6 +72,9 @@ pub(super) struct Burst {
 
 /// Messages handed on, counted for each who gets them, before other tasks have their turn.
 const WORK_MAX: usize = 16_384;
+
+/// The interest of a link between peers, which nobody sent: its end is the end of what the other one had to tell.
+const ALL_TOLD: u32 = 0;
 
 /// How long questions to the table and changes of it may take together before other tasks have their turn.
 const BUSY_MAX: Duration = Duration::from_millis(2);
@@ -100,7 +106,7 @@ impl Burst {
 
     /// Lets go of the subscribers. Also needed before a route may be dropped: another could get its address.
     fn close(&mut self) {
-        self.opened.clear();
+        let_go(&mut self.opened);
         self.opened_for = 0;
     }
 
@@ -111,6 +117,19 @@ impl Burst {
     /// Notes that a lane went over its limit.
     pub(super) fn congest(&mut self, outbox: &Arc<Outbox>, priority: Priority) {
         self.congested = Some((Arc::clone(outbox), priority));
+    }
+
+    /// Notes that more answers wait for a callback than should.
+    pub(super) fn crowd(&mut self, question: &Arc<OpenQuestion>) {
+        self.crowded = Some(Arc::clone(question));
+    }
+
+    /// Does what a change of the state leaves to do; what must be written waits for the end of the burst.
+    pub(super) fn follow(&mut self, after: After) {
+        for outbox in &after.touched {
+            self.touch(outbox);
+        }
+        after.run();
     }
 
     /// Counts messages handed on.
@@ -259,7 +278,7 @@ impl Deliver for Inbound {
         }
     }
 
-    fn message(&mut self, message: NetworkMessage<'_>, _context: &Context<'_>) {
+    fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>) {
         // One that was given up, as for asking without listening to the answers, has no say in what is left to read.
         if self.outbox.is_closed() {
             return;
@@ -274,6 +293,9 @@ impl Deliver for Inbound {
                         .table
                         .handle_declare(face, declare, &mut state.actions)
                 });
+                if declare.interest_id == Some(ALL_TOLD) {
+                    shared.changed.notify(usize::MAX);
+                }
             }
             NetworkMessage::Interest(interest) => {
                 self.answering = shared.update(|state| {
@@ -283,21 +305,14 @@ impl Deliver for Inbound {
                 });
                 self.respect_room();
             }
-            NetworkMessage::Request(request) => {
-                shared.answer_admin(face, request);
-                shared.update(|state| {
-                    state
-                        .table
-                        .handle_request(face, request, &mut state.actions)
-                });
-            }
+            NetworkMessage::Request(_) => shared.take_question(face, context, &mut self.burst),
+            NetworkMessage::Response(_) => shared.take_answer(face, context, &mut self.burst),
+            NetworkMessage::ResponseFinal(end) => shared.take_final(face, end, &mut self.burst),
             NetworkMessage::Oam(oam) => {
-                shared.update(|state| state.table.handle_oam(face, oam, &mut state.actions));
+                Shared::hear_oam(shared, face, oam);
             }
-            // Answers to queries that this node never sends; pushes come by the other door.
-            NetworkMessage::Response(_)
-            | NetworkMessage::ResponseFinal(_)
-            | NetworkMessage::Push(_) => {}
+            // These come by the other door.
+            NetworkMessage::Push(_) => {}
         }
         self.burst.end_work();
     }
@@ -423,18 +438,22 @@ impl Incoming<'_> {
     #[inline]
     fn queue<E: Encode>(&self, hop: &Hop, message: &Outgoing<'_, E>, burst: &mut Burst) {
         let priority = self.push.qos.priority();
-        if self.push.qos.congestion_control() == CongestionControl::Block {
-            match hop.outbox.push_over(priority, message) {
-                Ok((_, true)) => {}
-                Ok((_, false)) => burst.congest(&hop.outbox, priority),
-                Err(_) => return,
-            }
-        } else {
-            match hop.outbox.push(priority, message) {
-                Ok(_) => {}
-                Err(Refused::Full) => return hop.outbox.count_dropped(),
-                Err(Refused::Closed | Refused::TooLong) => return,
-            }
+        let queued = match self.push.qos.congestion_control() {
+            CongestionControl::Drop => hop.outbox.push(priority, message),
+            CongestionControl::BlockFirst => hop.outbox.push_first(priority, message),
+            CongestionControl::Block => match hop.outbox.push_over(priority, message) {
+                Ok((pushed, true)) => Ok(pushed),
+                Ok((pushed, false)) => {
+                    burst.congest(&hop.outbox, priority);
+                    Ok(pushed)
+                }
+                Err(refused) => Err(refused),
+            },
+        };
+        match queued {
+            Ok(_) => {}
+            Err(Refused::Full) => return hop.outbox.count_dropped(priority),
+            Err(Refused::Closed | Refused::TooLong) => return,
         }
         burst.touch(&hop.outbox);
     }
@@ -478,6 +497,9 @@ impl Handler for Inbound {
         if let Some((outbox, priority)) = self.burst.congested.take() {
             self.wait_for_room(&outbox, priority).await;
         }
+        if let Some(question) = self.burst.crowded.take() {
+            first(question.room(), self.outbox_closed()).await;
+        }
     }
 
     fn closed(&mut self, ended: Ended) {
@@ -513,6 +535,17 @@ impl Inbound {
         if !self.outbox.has_room(Priority::Control) {
             self.burst.congested = Some((Arc::clone(&self.outbox), Priority::Control));
             self.burst.work = WORK_MAX;
+        }
+    }
+
+    /// Waits until this connection is over.
+    async fn outbox_closed(&self) {
+        loop {
+            let told = self.outbox.listen_room();
+            if self.outbox.is_closed() {
+                return;
+            }
+            told.await;
         }
     }
 

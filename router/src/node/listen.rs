@@ -78,6 +78,9 @@ impl Shared {
             }
         };
         drop(state);
+        if late.is_none() {
+            shared.tell_own();
+        }
         drop(late);
         Ok(())
     }

@@ -8,22 +8,33 @@
 //! - `shared`: the state all tasks share, and its one lock;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
-//! - `publish`: what a publishing thread does;
+//! - `publish`: what a publishing thread does; `tally` counts it, `ended` what is lost with a link;
+//! - `asking`: questions and answers, of the node's session and on their way through;
+//! - `listeners`: what the table tells the session, `liveliness` and `matching`: about what;
 //! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, told and counted;
+//! - `discovery`, `found`: how it finds others and is found;
 //! - `open`, `listen`, `connect`, `admit`, `close`: the life of the node and of its connections.
 //!
-//! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's, then nothing.
+//! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's or that of a
+//! listener's queue, then nothing.
 //! A message of a declared publisher, or one that a connection brings for a known key, takes no lock but the lane's.
 
 mod admin;
 mod admit;
+mod asking;
 mod close;
 mod connect;
 mod dials;
+mod discovery;
+mod ended;
 mod events;
+mod found;
 mod inbound;
 mod key_cache;
 mod listen;
+mod listeners;
+mod liveliness;
+mod matching;
 mod open;
 mod plain;
 #[cfg(feature = "probe")]
@@ -36,20 +47,27 @@ mod route;
 mod run;
 mod shared;
 mod sweep;
+mod tally;
 mod types;
 
 use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
+pub use asking::*;
 pub use dials::{EndpointStatus, Unreached};
+pub use discovery::DiscoveryStatus;
+pub use ended::EndedLinks;
 pub use events::{ConnectionEvent, EVENTS_MAX, Tell, Told};
+pub use listeners::{Listen, ListenerId, Taken};
+pub use liveliness::TokenId;
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
 pub use probe::End;
 pub use publisher::PublisherFace;
 pub use reasons::{Loss, LossKind, Refusal, RefusalKind};
 pub use refusals::TurnedAway;
+pub use tally::PublisherCounts;
 pub use types::*;
 
 use shared::{Shared, ntp64_now};
@@ -144,7 +162,7 @@ impl Node {
     }
 
     /// Publishes on a key without a declared publisher; under congestion control `Block` it waits for room by waker,
-    /// at most `limit` for each neighbour.
+    /// at most `limit`.
     ///
     /// # Errors
     /// As [`Node::publish`].

@@ -8,21 +8,18 @@ use std::{
 };
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
-use zonda_runtime::AnyRuntime;
+use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use crate::{
-    config::{Config, TimeLimit},
+    config::{Config, ConfigError, TimeLimit},
     forwarding::{Deadline, FaceId},
 };
 
 use super::{
     Node, OpenError,
     connect::{Attempt, Kept},
-    shared::Shared,
+    shared::{Shared, first},
 };
-
-/// How long a peer or router waits at most for its configured connections before it goes on without them.
-const FIRST_CONNECTIONS: Duration = Duration::from_millis(500);
 
 /// How often answers that neighbours owe are looked after.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
@@ -30,16 +27,20 @@ const LOOK_AFTER: Duration = Duration::from_secs(1);
 impl Node {
     /// Opens a node: listens, connects, and keeps doing both on the configured runtime until it is closed.
     ///
-    /// A client is connected when this returns. Peers and routers return once every configured endpoint was reached,
-    /// or after half a second; what is missing is tried again for as long as the node is open. `timeout_ms` and
-    /// `exit_on_failure` of `connect` and `listen` change how long it is tried and whether a failure is one of `open`.
+    /// A client is connected when this returns: to one of its endpoints or, without any, to the first router or peer that
+    /// answers its scouting. Peers and routers with endpoints, and peers that scout, return with the first link that can be
+    /// used, or after half a second (`scouting/delay`); what is missing is tried again for as long as the node is open.
+    /// `timeout_ms` and `exit_on_failure` of `connect` and `listen` change how long it is tried and whether a failure is
+    /// one of `open`.
     ///
     /// # Errors
     /// What of it is impossible; nothing is left running then.
     pub async fn open(config: Config) -> Result<Node, OpenError> {
-        config.validate().map_err(|error| OpenError::Config {
+        let refused = |error: ConfigError| OpenError::Config {
             reason: error.to_string(),
-        })?;
+        };
+        config.validate().map_err(refused)?;
+        let options = config.link_options().map_err(refused)?;
         let zid = match config.id() {
             Some(zid) => zid,
             None => random_id()?,
@@ -47,7 +48,9 @@ impl Node {
         let runtime = start_runtime(&config)?;
         let role = config.mode();
         let node = Node {
-            shared: Arc::new(Shared::new((zid, role), config, runtime)),
+            shared: Arc::new_cyclic(|this| {
+                Shared::new((zid, role), (config, options), runtime, this.clone())
+            }),
         };
         let opened = node.start().await;
         if opened.is_err() {
@@ -61,21 +64,26 @@ impl Node {
         self.listen().await?;
         let shared = &self.shared;
         let node = Arc::downgrade(shared);
-        let ticks = shared.runtime.clone();
+        let (ticks, hurry) = (shared.runtime.clone(), Arc::clone(&shared.hurry));
         shared.runtime.spawn("zonda-clock", move || async move {
             while let Some(shared) = node.upgrade().filter(|shared| !shared.is_closed()) {
-                shared.expire();
+                let hurried = hurry.listen();
+                let next = shared.expire();
+                Shared::discover_on(&shared);
                 drop(shared);
-                ticks.sleep_until(Instant::now() + LOOK_AFTER).await;
+                first(ticks.sleep_until(next), hurried).await;
+                // Much may be due at once, and sleeping until now is no pause.
+                with_runtime!(&ticks, runtime => runtime.yield_now().await);
             }
         });
+        Shared::start_scouting(shared);
         let kept = self.connect_first().await?;
         let is_waited_for = kept.iter().any(|(_, standing)| standing.is_none());
         for kept in kept {
             Shared::start_connecting(shared, kept);
         }
-        if is_waited_for && shared.role != WhatAmI::Client {
-            self.await_connections().await;
+        if shared.role != WhatAmI::Client {
+            self.await_first_link(is_waited_for).await;
         }
         Ok(())
     }
@@ -86,7 +94,9 @@ impl Node {
         let config = &self.shared.config;
         let endpoints = config.connect_endpoints();
         if self.shared.role == WhatAmI::Client {
-            let first = endpoints.first().ok_or(OpenError::NoEndpoint)?;
+            let Some(first) = endpoints.first() else {
+                return self.find_first().await;
+            };
             let must = config.connect_must_succeed(first);
             return match self.connect_until(&endpoints, Instant::now()).await {
                 Err(error) if must => Err(error),
@@ -147,18 +157,21 @@ impl Node {
         }
     }
 
-    /// Waits for the configured connections, but not for long.
-    async fn await_connections(&self) {
-        let deadline = Instant::now() + FIRST_CONNECTIONS;
-        self.shared
-            .wait_until(deadline, |state| state.dials.are_done())
-            .await;
+    /// The same for a client without endpoints. Who is found later is connected to by whoever hears of it.
+    async fn find_first(&self) -> Result<Vec<Kept>, OpenError> {
+        match self.find_gateway().await {
+            Err(error @ OpenError::NobodyFound { .. }) if !self.shared.config.must_connect() => {
+                tracing::warn!("{error}; looking on in the background");
+            }
+            found => found?,
+        }
+        Ok(Vec::new())
     }
 }
 
 impl Shared {
-    /// Gives up on answers that are overdue.
-    fn expire(&self) {
+    /// Gives up on answers that are overdue; tells when to do so again.
+    fn expire(&self) -> Instant {
         let now = Instant::now();
         let due = |deadline| match deadline {
             Deadline::Now => true,
@@ -168,7 +181,8 @@ impl Shared {
             if state.table.next_deadline().is_some_and(due) {
                 state.table.expire(now, &mut state.actions);
             }
-        });
+            state.queries.set_alarm(now + LOOK_AFTER, &state.table)
+        })
     }
 }
 

@@ -4,7 +4,9 @@
 //! head differs from the last one's in the payload's length only, so it is encoded once for each neighbour and copied
 //! from then on.
 
-use zonda_codec::{Encode, EncodeError, Encoding, Qos, Reliability, WireExpr, Writer};
+use zonda_codec::{
+    CongestionControl, Encode, EncodeError, Encoding, Qos, Reliability, WireExpr, Writer,
+};
 use zonda_transport::{
     outbox::Refused,
     protocol::tx::{Outgoing, Tail},
@@ -13,8 +15,10 @@ use zonda_transport::{
 use super::{
     Outcome, Publication, PublishError, SampleKind, Value, Wait,
     publish::{Head, MESSAGE_BYTES_MAX, body},
+    publisher::Way,
     route::{Hop, Route},
     shared::Shared,
+    tally::Tally,
 };
 
 /// A put with nothing beside its payload.
@@ -147,7 +151,8 @@ pub(super) struct Heads {
 impl Heads {
     /// Prepares the heads for messages like `plain`. A route that has no short way gets heads that fit no message.
     pub(super) fn new(shared: &Shared, route: &Route, plain: &Plain<'_>) -> Heads {
-        let short = !shared.stamps && route.local.is_empty();
+        let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
+        let short = simple && !shared.stamps && route.local.is_empty();
         let prepared: Option<Box<[Prepared]>> = route
             .remote
             .iter()
@@ -171,21 +176,23 @@ impl Heads {
 }
 
 impl Shared {
-    /// As [`Shared::dispatch`], on a route whose heads [fit](Heads::fit) the message.
+    /// As [`Shared::dispatch`], on a route whose heads [fit](Heads::fit) the message. It is counted.
     #[inline]
     pub(super) fn dispatch_plain(
         &self,
-        (route, heads): (&Route, &Heads),
+        way: &Way,
+        heads: &Heads,
         plain: &Plain<'_>,
         wait: Wait,
     ) -> Passing {
+        let route = &way.route;
         let payload = match plain.payload {
             Value::Borrowed(bytes) => Tail::Copy(bytes),
             Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
         };
         let payload_len = payload.bytes().len();
         if self.is_closed() || payload_len > MESSAGE_BYTES_MAX {
-            return self.dispatch_unusual(route, plain, wait);
+            return self.dispatch_unusual(way, plain, wait);
         }
         let mut passed = Passed::Sent;
         for (index, (hop, prepared)) in route.remote.iter().zip(&heads.prepared).enumerate() {
@@ -204,13 +211,14 @@ impl Shared {
             match offered {
                 Ok(true) => {}
                 Ok(false) => passed = Passed::Queued,
-                Err(Refused::Closed) => {}
                 Err(refused) => {
                     let rest = route.remote.get(index..).unwrap_or_default();
-                    return self.dispatch_refused((rest, refused), plain, wait, passed);
+                    let result = self.dispatch_refused((rest, refused), plain, wait, passed);
+                    return unusual(result, plain, &way.tally);
                 }
             }
         }
+        way.tally.count(passed, payload_len);
         Passing {
             passed,
             unusual: None,
@@ -218,8 +226,9 @@ impl Shared {
     }
 
     #[inline(never)]
-    pub(super) fn dispatch_unusual(&self, route: &Route, plain: &Plain<'_>, wait: Wait) -> Passing {
-        unusual(self.dispatch(route, &(*plain).into(), wait))
+    pub(super) fn dispatch_unusual(&self, way: &Way, plain: &Plain<'_>, wait: Wait) -> Passing {
+        let result = self.dispatch(&way.route, &(*plain).into(), wait);
+        unusual(result, plain, &way.tally)
     }
 
     #[cold]
@@ -229,19 +238,32 @@ impl Shared {
         plain: &Plain<'_>,
         wait: Wait,
         passed: Passed,
-    ) -> Passing {
+    ) -> Result<Outcome, PublishError> {
         let publication = (*plain).into();
-        unusual(self.dispatch_rest((rest, refused), &publication, wait, passed.into()))
+        self.dispatch_rest((rest, refused), &publication, wait, passed.into())
     }
 }
 
-fn unusual(result: Result<Outcome, PublishError>) -> Passing {
-    let (passed, unusual) = match result {
-        Ok(Outcome::Sent) => (Passed::Sent, None),
-        Ok(Outcome::Queued) => (Passed::Queued, None),
-        other => (Passed::Queued, Some(Box::new(other))),
+/// The result, counted, in two registers.
+#[cold]
+fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tally) -> Passing {
+    let bytes = plain.payload.as_slice().len();
+    let passed = match result {
+        Ok(Outcome::Sent) => Passed::Sent,
+        Ok(Outcome::Queued) => Passed::Queued,
+        other => {
+            tally.count_other(bytes, &other);
+            return Passing {
+                passed: Passed::Queued,
+                unusual: Some(Box::new(other)),
+            };
+        }
     };
-    Passing { passed, unusual }
+    tally.count(passed, bytes);
+    Passing {
+        passed,
+        unusual: None,
+    }
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ impl Node {
             remote_lease: Duration::from_secs(10),
             initial_sn_tx: 0,
             initial_sn_rx: 0,
+            options: Default::default(),
         };
         let place = |address: std::net::SocketAddr| -> io::Result<Locator> {
             format!("tcp/{address}").parse().map_err(io::Error::other)
@@ -59,7 +60,9 @@ impl Node {
             batch_size: established.batch_size,
             is_qos: established.qos,
             sent: Default::default(),
+            priorities: Vec::new(),
             ignored: Default::default(),
+            options: Default::default(),
         };
         let direct = DirectSocket::beside(socket)?;
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));

@@ -10,11 +10,11 @@ use std::{
 
 use zonda_codec::{
     CongestionControl, Del, Encode, EncodeError, Payload, Push, PushBody, Put, Qos, RawExtensions,
-    Timestamp, WireExpr, Writer,
+    Timestamp, WireExpr, Writer, ZenohId,
 };
 use zonda_transport::{
     outbox::Refused,
-    protocol::tx::{Outgoing, Tail},
+    protocol::tx::{Outgoing, Pushed, Tail},
 };
 
 use super::{
@@ -99,8 +99,28 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        let pushed = hop.outbox.push(qos.priority(), &message)?;
+        let pushed = match hop.outbox.push(qos.priority(), &message) {
+            Ok(pushed) => pushed,
+            Err(refused) => self.second_chance(hop, refused, &message)?,
+        };
         Ok(hop.outbox.settle(pushed, qos.is_express()))
+    }
+
+    /// Under `BlockFirst` one message is queued although the queue is full.
+    #[cold]
+    fn second_chance(
+        &self,
+        hop: &Hop,
+        refused: Refused,
+        message: &Outgoing<'_, Head<'_>>,
+    ) -> Result<Pushed, Refused> {
+        let qos = self.publication.qos;
+        match (refused, qos.congestion_control()) {
+            (Refused::Full, CongestionControl::BlockFirst) => {
+                hop.outbox.push_first(qos.priority(), message)
+            }
+            _ => Err(refused),
+        }
     }
 
     /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
@@ -115,9 +135,16 @@ impl Sending<'_> {
         match offered {
             Ok(written) => verdict.sent(written),
             Err(Refused::Full) if self.waits() && wait != Wait::Never => slow.push(hop),
-            Err(Refused::Full) => verdict.failed(self.refused(hop, None)),
-            Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
-            Err(Refused::Closed) => {}
+            Err(refused) => self.judge(hop, refused, None, verdict),
+        }
+    }
+
+    /// Writes down that a neighbour did not take the message, after the time that it was given.
+    fn judge(&self, hop: &Hop, refused: Refused, waited: Option<Duration>, verdict: &mut Verdict) {
+        match refused {
+            Refused::Full => verdict.failed(self.refused(hop, waited)),
+            Refused::TooLong => verdict.failed(self.too_long(hop)),
+            Refused::Closed => verdict.lost(hop.zid),
         }
     }
 
@@ -144,9 +171,7 @@ impl Sending<'_> {
         for hop in slow {
             match self.insist(hop, deadline) {
                 Ok(written) => verdict.sent(written),
-                Err(Refused::Full) => verdict.failed(self.refused(hop, Some(limit))),
-                Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
-                Err(Refused::Closed) => {}
+                Err(refused) => self.judge(hop, refused, Some(limit), verdict),
             }
         }
     }
@@ -164,14 +189,35 @@ impl Sending<'_> {
 
     /// What a full queue means for a publication that may not wait (any longer).
     fn refused(&self, hop: &Hop, waited: Option<Duration>) -> PublishError {
-        let peer = hop.zid;
+        let (peer, priority) = (hop.zid, self.publication.qos.priority());
         match (self.publication.qos.congestion_control(), waited) {
-            (CongestionControl::Block, None) => PublishError::WouldBlock { peer },
-            (CongestionControl::Block, Some(after)) => PublishError::Timeout { peer, after },
+            (CongestionControl::Block, waited) => {
+                hop.outbox.count_refused(priority);
+                match waited {
+                    None => PublishError::WouldBlock { peer },
+                    Some(after) => PublishError::Timeout { peer, after },
+                }
+            }
             _ => {
-                hop.outbox.count_dropped();
+                hop.outbox.count_dropped(priority);
                 PublishError::Dropped { peer }
             }
+        }
+    }
+
+    /// What it means that no batch can hold the message.
+    #[cold]
+    fn too_long(&self, hop: &Hop) -> PublishError {
+        let publication = self.publication;
+        let size =
+            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        match hop.outbox.message_bytes_max() {
+            Some(limit) => PublishError::TooLargeForLink {
+                peer: hop.zid,
+                size,
+                limit,
+            },
+            None => PublishError::FieldTooLong,
         }
     }
 
@@ -180,7 +226,7 @@ impl Sending<'_> {
     }
 }
 
-/// What happened at several neighbours, as one answer: the first failure, else the slowest success.
+/// What happened at several neighbours, as one answer: the first failure, else a lost link, else the slowest success.
 struct Verdict {
     outcome: Outcome,
     failure: Option<PublishError>,
@@ -196,9 +242,13 @@ impl Verdict {
 
     #[inline]
     fn sent(&mut self, written: bool) {
-        if !written {
+        if !written && self.outcome == Outcome::Sent {
             self.outcome = Outcome::Queued;
         }
+    }
+
+    fn lost(&mut self, peer: ZenohId) {
+        self.outcome = Outcome::LinkLost { peer };
     }
 
     fn failed(&mut self, failure: PublishError) {
@@ -277,7 +327,8 @@ impl Shared {
         verdict.end()
     }
 
-    /// Publishes without ever holding the thread: under `Block` it waits by waker, at most `limit` for each neighbour.
+    /// Publishes without ever holding the thread: under `Block` it waits by waker for those that have no room, after all
+    /// others have the message; all of them together get no more than `limit`.
     pub(super) async fn dispatch_async(
         &self,
         route: &Route,
@@ -290,23 +341,25 @@ impl Shared {
             body: &body,
         };
         let mut verdict = Verdict::new();
+        let mut slow = Vec::new();
+        let wait = Wait::AtMost(limit);
+        for hop in &route.remote {
+            let offered = sending.offer(hop);
+            sending.note(hop, offered, wait, (&mut verdict, &mut slow));
+        }
         if !route.local.is_empty() {
             deliver_local(route, publication, body);
         }
-        for hop in &route.remote {
-            match sending.offer(hop) {
-                Ok(written) => verdict.sent(written),
-                Err(Refused::Full) if sending.waits() => {
-                    match self.within(limit, sending.insist_async(hop)).await {
-                        Some(Ok(written)) => verdict.sent(written),
-                        Some(Err(Refused::TooLong)) => verdict.failed(PublishError::FieldTooLong),
-                        Some(Err(_)) => {}
-                        None => verdict.failed(sending.refused(hop, Some(limit))),
-                    }
-                }
-                Err(Refused::Full) => verdict.failed(sending.refused(hop, None)),
-                Err(Refused::TooLong) => verdict.failed(PublishError::FieldTooLong),
-                Err(Refused::Closed) => {}
+        if slow.is_empty() {
+            return verdict.end();
+        }
+        let deadline = Instant::now() + limit;
+        for hop in slow {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.within(left, sending.insist_async(hop)).await {
+                Some(Ok(written)) => verdict.sent(written),
+                Some(Err(refused)) => sending.judge(hop, refused, None, &mut verdict),
+                None => sending.judge(hop, Refused::Full, Some(limit), &mut verdict),
             }
         }
         verdict.end()
@@ -387,7 +440,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
         ts_stack: None,
         body,
     };
-    let opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
+    let mut opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
     call(
         &opened,
         &Delivery {
@@ -397,6 +450,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
             reliability: publication.reliability,
         },
     );
+    let_go(&mut opened);
 }
 
 /// Calls every subscriber; one that panics ends neither the others nor the caller.
@@ -409,5 +463,12 @@ pub(super) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
                 delivery.key
             );
         }
+    }
+}
+
+/// Lets go of subscribers. What belongs to a user may be dropped with them; if that panics, it harms nobody else.
+pub(super) fn let_go(subscribers: &mut Vec<Opened>) {
+    if catch_unwind(AssertUnwindSafe(|| subscribers.clear())).is_err() {
+        tracing::error!("what belonged to a subscriber's callback panicked while it was dropped");
     }
 }

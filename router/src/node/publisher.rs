@@ -14,9 +14,15 @@ use std::{
 use arc_swap::ArcSwap;
 use zonda_codec::{EntityGlobalId, KeyExpr};
 
+use crate::forwarding::Counterpart;
+
 use super::{
-    DeclareError, Outcome, Passing, Plain, Publication, PublishError, Wait, plain::Heads,
-    route::Route, shared::Shared,
+    DeclareError, Listen, ListenerId, Outcome, Passed, Passing, Plain, Publication, PublishError,
+    PublisherCounts, Wait,
+    plain::Heads,
+    route::Route,
+    shared::Shared,
+    tally::{Tallies, Tally},
 };
 
 thread_local! {
@@ -31,9 +37,15 @@ const RECENT_MAX: usize = 8;
 /// A publisher's route at a thread's hand. Boxed, so that taking it and putting it back moves one word.
 struct Recent {
     serial: u64,
-    route: Arc<Route>,
+    way: Way,
     /// The heads of its plain messages, once there was one.
     heads: Option<Heads>,
+}
+
+/// Where a publisher's messages go, and where a thread counts them.
+pub(super) struct Way {
+    pub(super) route: Arc<Route>,
+    pub(super) tally: Arc<Tally>,
 }
 
 /// Numbers the publishers of a process.
@@ -45,6 +57,7 @@ pub struct PublisherFace {
     id: u32,
     serial: u64,
     route: ArcSwap<Route>,
+    tallies: Tallies,
 }
 
 impl std::fmt::Debug for PublisherFace {
@@ -72,6 +85,7 @@ impl PublisherFace {
             id,
             serial,
             route: ArcSwap::new(route),
+            tallies: Tallies::default(),
         })
     }
 
@@ -92,7 +106,13 @@ impl PublisherFace {
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
         let recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
-        let result = self.shared.dispatch(&recent.route, publication, wait);
+        let result = self.shared.dispatch(&recent.way.route, publication, wait);
+        let bytes = publication.payload.as_slice().len();
+        match result {
+            Ok(Outcome::Sent) => recent.way.tally.count(Passed::Sent, bytes),
+            Ok(Outcome::Queued) => recent.way.tally.count(Passed::Queued, bytes),
+            _ => recent.way.tally.count_other(bytes, &result),
+        }
         self.keep_at_hand(recent);
         result
     }
@@ -107,12 +127,12 @@ impl PublisherFace {
             Some(recent) if recent.heads.is_some() => recent,
             recent => self.prepare(recent, plain),
         };
+        let way = &recent.way;
         let result = match &recent.heads {
-            Some(heads) if heads.fit(&recent.route, plain) => {
-                self.shared
-                    .dispatch_plain((&recent.route, heads), plain, wait)
+            Some(heads) if heads.fit(&way.route, plain) => {
+                self.shared.dispatch_plain(way, heads, plain, wait)
             }
-            _ => self.shared.dispatch_unusual(&recent.route, plain, wait),
+            _ => self.shared.dispatch_unusual(way, plain, wait),
         };
         self.keep_at_hand(recent);
         result
@@ -123,8 +143,8 @@ impl PublisherFace {
     fn prepare(&self, recent: Option<Box<Recent>>, plain: &Plain<'_>) -> Box<Recent> {
         let mut recent = recent.unwrap_or_else(|| self.renewed_recent());
         // A route with local subscribers is not kept, so nothing is prepared for it.
-        recent.heads =
-            (recent.route.local.is_empty()).then(|| Heads::new(&self.shared, &recent.route, plain));
+        recent.heads = (recent.way.route.local.is_empty())
+            .then(|| Heads::new(&self.shared, &recent.way.route, plain));
         recent
     }
 
@@ -132,7 +152,10 @@ impl PublisherFace {
     fn renewed_recent(&self) -> Box<Recent> {
         Box::new(Recent {
             serial: self.serial,
-            route: self.renewed(),
+            way: Way {
+                route: self.renewed(),
+                tally: self.tallies.take(),
+            },
             heads: None,
         })
     }
@@ -145,7 +168,7 @@ impl PublisherFace {
             .ok()
             .flatten()?;
         let holds =
-            recent.serial == self.serial && recent.route.generation == self.shared.generation();
+            recent.serial == self.serial && recent.way.route.generation == self.shared.generation();
         holds.then_some(recent)
     }
 
@@ -153,7 +176,7 @@ impl PublisherFace {
     /// outlive them because a thread once published.
     #[inline(always)]
     fn keep_at_hand(&self, recent: Box<Recent>) {
-        if recent.route.local.is_empty() {
+        if recent.way.route.local.is_empty() {
             // A thread that is ending keeps nothing any more.
             let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
         }
@@ -179,7 +202,7 @@ impl PublisherFace {
             .await
     }
 
-    /// As [`PublisherFace::publish_async`], waiting at most `limit` for each neighbour.
+    /// As [`PublisherFace::publish_async`], waiting at most `limit`.
     ///
     /// # Errors
     /// As [`PublisherFace::publish`].
@@ -189,7 +212,16 @@ impl PublisherFace {
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
         let route = self.renewed();
-        self.shared.dispatch_async(&route, publication, limit).await
+        self.tallies.offer(publication.payload.as_slice().len());
+        let result = self.shared.dispatch_async(&route, publication, limit).await;
+        self.tallies.decide(&result);
+        result
+    }
+
+    /// What became of its messages so far.
+    #[must_use]
+    pub fn counters(&self) -> PublisherCounts {
+        self.tallies.counts()
     }
 
     /// Its id among all entities.
@@ -204,15 +236,22 @@ impl PublisherFace {
     /// Whether any subscriber is known that a message would reach.
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
-        if self.shared.is_forked() {
-            return false;
-        }
-        let state = self.shared.state.lock();
-        state.table.has_matching_subscribers(
-            self.shared.local,
-            &self.route.load().key,
-            Some(self.id),
-        )
+        let key = &self.route.load().key;
+        self.shared.has_counterpart(key, Counterpart::Subscribers)
+    }
+
+    /// Tells `listener` whether any subscriber is known that a message would reach: that there is one if there is, and
+    /// then of each change. It ends with the publisher.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_matching_listener(
+        &self,
+        listener: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        let key = &self.route.load().key;
+        let what = (key, Counterpart::Subscribers);
+        self.shared.declare_matching(self.id, what, listener)
     }
 
     /// The route for the table as it is now.

@@ -261,7 +261,8 @@ impl<'a> Alike<'_, 'a> {
         let qos = self.push.qos;
         let overflow = match qos.congestion_control() {
             CongestionControl::Block => Overflow::Keep,
-            _ => Overflow::Drop,
+            CongestionControl::BlockFirst => Overflow::KeepFirst,
+            CongestionControl::Drop => Overflow::Drop,
         };
         let mut whole = false;
         let queued = hop.outbox.push_run(qos.priority(), overflow, |queue| {

@@ -7,7 +7,7 @@ use std::{
     future::{Future, poll_fn},
     pin::pin,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
@@ -22,7 +22,10 @@ use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
     outbox::Outbox,
-    protocol::tx::{Outgoing, Tail},
+    protocol::{
+        options::LocalOptions,
+        tx::{Outgoing, Tail},
+    },
     sync::{Mutex, MutexGuard},
 };
 
@@ -33,10 +36,13 @@ use crate::{
 };
 
 use super::{
-    DeclareError, LinkStatus, PublishError, Sink, SubscriberId,
+    DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
+    asking::{After, Queries},
     dials::Dials,
+    discovery::Discovery,
     events::Events,
     key_cache::KeyCache,
+    listeners::Listener,
     refusals::Refusals,
     route::{Hop, Route},
 };
@@ -59,12 +65,18 @@ pub(super) struct State {
     /// Who is connected, or admitted and about to be (`None`).
     pub(super) neighbours: HashMap<ZenohId, Option<FaceId>>,
     pub(super) sinks: HashMap<u32, Sink>,
+    /// Those of the session that the table tells something.
+    pub(super) listeners: HashMap<u32, Arc<Listener>>,
+    pub(super) queries: Queries,
     pub(super) undeclared: KeyCache,
     pub(super) actions: Vec<Action>,
     /// A task forgets what neighbours that are gone had declared.
     pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
     pub(super) dials: Dials,
+    /// What became of the messages for those who are gone.
+    pub(super) ended: EndedLinks,
+    pub(super) discovery: Discovery,
 }
 
 /// The node itself.
@@ -72,6 +84,8 @@ pub(super) struct Shared {
     pub(super) zid: ZenohId,
     pub(super) role: WhatAmI,
     pub(super) config: Config,
+    /// What its links may have.
+    pub(super) options: LocalOptions,
     pub(super) runtime: AnyRuntime,
     /// The face of this node's own publishers and subscribers.
     pub(super) local: FaceId,
@@ -92,6 +106,10 @@ pub(super) struct Shared {
     /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
     pub(super) events: Events,
     pub(super) refusals: Refusals,
+    /// Wakes the task that looks after what is overdue, earlier than it meant to.
+    pub(super) hurry: Arc<Event>,
+    /// The node itself, for what outlives the call that makes it.
+    pub(super) this: Weak<Shared>,
 }
 
 /// Bytes that are an encoded message already.
@@ -104,7 +122,12 @@ impl Encode for Encoded<'_> {
 }
 
 impl Shared {
-    pub(super) fn new(identity: (ZenohId, WhatAmI), config: Config, runtime: AnyRuntime) -> Self {
+    pub(super) fn new(
+        identity: (ZenohId, WhatAmI),
+        (config, options): (Config, LocalOptions),
+        runtime: AnyRuntime,
+        this: Weak<Shared>,
+    ) -> Self {
         let (zid, role) = identity;
         let limits = Limits {
             answer_timeout: config.interests_timeout(),
@@ -118,17 +141,24 @@ impl Shared {
             kind: crate::forwarding::FaceKind::Local,
         };
         let local = table.add_face(info, &mut actions);
+        if role != WhatAmI::Router && config.adminspace_enabled() {
+            table.add_admin_space();
+        }
         let generation = AtomicU64::new(table.generation());
         let state = State {
             table,
             faces: HashMap::new(),
             neighbours: HashMap::new(),
             sinks: HashMap::new(),
+            listeners: HashMap::new(),
+            queries: Queries::default(),
             undeclared: KeyCache::default(),
             actions,
             sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
+            ended: EndedLinks::default(),
+            discovery: Discovery::new((zid, role), &config),
         };
         Self {
             zid,
@@ -136,6 +166,7 @@ impl Shared {
             stamps: config.timestamping(),
             drops_future: config.drop_future_timestamp(),
             config,
+            options,
             runtime,
             local,
             clock: Hlc::new(zid),
@@ -147,6 +178,8 @@ impl Shared {
             changed: Event::new(),
             events: Events::default(),
             refusals: Refusals::default(),
+            hurry: Arc::new(Event::new()),
+            this,
         }
     }
 
@@ -190,25 +223,43 @@ impl Shared {
 
     /// Changes the table and carries out what it asks for, in the order it asks.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.state.lock();
-        let result = change(&mut state);
-        let touched = self.carry_out(&mut state);
-        let notes = state.table.take_notes();
-        drop(state);
-        for outbox in touched {
-            outbox.flush();
-        }
-        log(notes);
-        result
+        let mut result = None;
+        let after = self.change(|state, _| result = Some(change(state)));
+        after.finish();
+        result.expect("a change is made once")
     }
 
-    /// Queues the table's messages while the lock keeps them in order; they are written after it is gone.
-    fn carry_out(&self, state: &mut MutexGuard<'_, State>) -> Vec<Arc<Outbox>> {
+    /// The same, leaving what is to be done without the lock to the caller.
+    pub(super) fn change(&self, change: impl FnOnce(&mut State, &mut After)) -> After {
+        let mut after = After::default();
+        let mut state = self.state.lock();
+        change(&mut state, &mut after);
+        let (touched, told) = self.carry_out(&mut state);
+        after.touched.extend(touched);
+        after.tell(&self.runtime, told);
+        self.settle_questions(&mut state, &mut after);
+        after.notes = state.table.take_notes();
+        after
+    }
+
+    /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
+    /// after it is gone.
+    fn carry_out(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+    ) -> (Vec<Arc<Outbox>>, Vec<Arc<Listener>>) {
         self.generation
             .store(state.table.generation(), Ordering::Release);
         let mut touched: Vec<Arc<Outbox>> = Vec::new();
+        let mut told = Vec::new();
         for action in std::mem::take(&mut state.actions) {
-            let Action::Send { face, bytes } = action;
+            let (face, bytes) = match action {
+                Action::Send { face, bytes } => (face, bytes),
+                Action::Tell { listener, notice } => {
+                    told.extend(state.queue_notice(listener, notice));
+                    continue;
+                }
+            };
             let Some(face) = state.faces.get(&face) else {
                 continue;
             };
@@ -224,7 +275,7 @@ impl Shared {
                 touched.push(Arc::clone(&face.outbox));
             }
         }
-        touched
+        (touched, told)
     }
 
     /// Whether a declaration of `key` is possible now.
@@ -393,9 +444,11 @@ impl Shared {
         let state = self.state.lock();
         let status = |(&id, face): (&FaceId, &Face)| {
             let sent = face.outbox.counters().snapshot();
+            let priorities = face.outbox.priorities();
             let ignored = state.table.counters(id).unwrap_or_default();
             LinkStatus {
                 sent,
+                priorities,
                 ignored,
                 ..face.status.clone()
             }
@@ -405,6 +458,16 @@ impl Shared {
         links.sort_by_key(|link| link.zid);
         links
     }
+}
+
+/// Waits for whichever comes first.
+pub(super) async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| match one.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => other.as_mut().poll(context),
+    })
+    .await;
 }
 
 /// Passes on what the table notes. Not to be called with the state locked.

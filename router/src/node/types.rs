@@ -11,7 +11,10 @@ use zonda_codec::{
     Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
     Timestamp, WhatAmI, ZSlice, ZenohId,
 };
-use zonda_transport::outbox::OutboxCounts;
+use zonda_transport::{
+    outbox::{OutboxCounts, PriorityCounts},
+    protocol::options::LinkOptions,
+};
 
 use crate::forwarding::{FaceCounters, KeyOverLimit};
 use crate::hlc::TooFarAhead;
@@ -100,6 +103,12 @@ pub enum Outcome {
         /// The slow peer.
         peer: ZenohId,
     },
+    /// The link to at least one peer ended before it had accepted the message: the peer does not get it, unless it came
+    /// back meanwhile by another link. Its subscribers are unknown from now on, until it is connected again.
+    LinkLost {
+        /// The peer whose link ended.
+        peer: ZenohId,
+    },
 }
 
 /// Why a publication was not (fully) accepted.
@@ -137,6 +146,19 @@ pub enum PublishError {
         /// Encoded size in bytes.
         size: usize,
         /// The limit in bytes (`transport/link/rx/max_message_size`).
+        limit: usize,
+    },
+    /// The link to this peer has agreed on single messages without fragments (`transport/unicast/lowlatency`): nothing was
+    /// queued for it.
+    #[error(
+        "a message of {size} bytes does not fit the {limit} bytes that the lowlatency link to peer {peer} carries: publish less at once, or leave transport/unicast/lowlatency out"
+    )]
+    TooLargeForLink {
+        /// The peer.
+        peer: ZenohId,
+        /// Payload and attachment in bytes.
+        size: usize,
+        /// The most that an encoded message may have, in bytes.
         limit: usize,
     },
     /// The schema of the encoding is longer than the protocol can say.
@@ -214,11 +236,23 @@ pub enum OpenError {
         /// What the operating system said.
         reason: String,
     },
-    /// A client needs at least one endpoint to connect to.
+    /// A client needs at least one endpoint to connect to, or to scout for one.
     #[error(
-        "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447)"
+        "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447) or scouting/multicast/enabled"
     )]
     NoEndpoint,
+    /// A client without endpoints found nobody to connect to.
+    #[error(
+        "no {roles} found within {after:?}: {tried}; set connect/endpoints, or see zonda scout --explain"
+    )]
+    NobodyFound {
+        /// Who was looked for.
+        roles: String,
+        /// For how long (`scouting/timeout`).
+        after: Duration,
+        /// On which interfaces, and what went wrong.
+        tried: String,
+    },
     /// An endpoint cannot be listened on.
     #[error("cannot listen on {endpoint}: {reason}")]
     Listen {
@@ -307,8 +341,12 @@ pub struct LinkStatus {
     pub is_qos: bool,
     /// What was sent to the peer, and what was not.
     pub sent: OutboxCounts,
+    /// The same for each priority, the most urgent first.
+    pub priorities: Vec<PriorityCounts>,
     /// What the peer declared or asked and this node ignored.
     pub ignored: FaceCounters,
+    /// What the link has beyond the plain protocol.
+    pub options: LinkOptions,
 }
 
 /// The reference's names for the parts of a link.

@@ -11,7 +11,7 @@ use zonda_codec::{
     NetworkMessage, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::forwarding::{
-    Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Route,
+    Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Notice, Route,
 };
 
 /// A table, its session's face, and what its neighbours got and did not read yet.
@@ -19,6 +19,7 @@ pub struct Bench {
     pub table: ForwardingTable,
     pub local: FaceId,
     inboxes: HashMap<FaceId, Vec<Vec<u8>>>,
+    notices: HashMap<u32, Vec<Notice>>,
 }
 
 impl Bench {
@@ -39,6 +40,7 @@ impl Bench {
             table,
             local,
             inboxes: HashMap::new(),
+            notices: HashMap::new(),
         }
     }
 
@@ -68,11 +70,16 @@ impl Bench {
         let mut actions = Vec::new();
         let result = act(&mut self.table, &mut actions);
         for action in actions {
-            let Action::Send { face, bytes } = action else {
-                panic!("an unknown action");
-            };
-            assert_ne!(face, self.local, "the session gets no messages");
-            self.inboxes.entry(face).or_default().push(bytes);
+            match action {
+                Action::Send { face, bytes } => {
+                    assert_ne!(face, self.local, "the session gets no messages");
+                    self.inboxes.entry(face).or_default().push(bytes);
+                }
+                Action::Tell { listener, notice } => {
+                    self.notices.entry(listener).or_default().push(notice);
+                }
+                _ => panic!("an unknown action"),
+            }
         }
         result
     }
@@ -88,7 +95,6 @@ impl Bench {
                     table.handle_interest(face, interest, actions);
                     while table.answer_on(face, actions) {}
                 }
-                NetworkMessage::Request(request) => table.handle_request(face, request, actions),
                 NetworkMessage::Oam(oam) => table.handle_oam(face, oam, actions),
                 other => panic!("{other:?} is not for the table"),
             });
@@ -153,6 +159,24 @@ impl Bench {
             ));
         }
         lines
+    }
+
+    /// What a listener of the session was told since the last look.
+    pub fn notices(&mut self, listener: u32) -> Vec<Notice> {
+        self.notices.remove(&listener).unwrap_or_default()
+    }
+
+    /// The same, a line per notice.
+    pub fn told(&mut self, listener: u32) -> Vec<String> {
+        let notices = self.notices(listener).into_iter();
+        let line = |notice| match notice {
+            Notice::Token { key, alive: true } => format!("+{key}"),
+            Notice::Token { key, alive: false } => format!("-{key}"),
+            Notice::Matching(matching) => format!("matching {matching}"),
+            Notice::End { complete } => format!("end {complete}"),
+            other => panic!("{other:?}"),
+        };
+        notices.map(line).collect()
     }
 
     /// Where a message goes: `face-number:key` per neighbour in the order given, then the local ids.
@@ -230,7 +254,6 @@ fn line(message: &NetworkMessage<'_>) -> String {
             );
             line.trim_end().to_owned()
         }
-        NetworkMessage::ResponseFinal(end) => format!("response-final {}", end.rid),
         other => panic!("{other:?} is not from the table"),
     }
 }
@@ -249,6 +272,7 @@ fn declaration(body: &Declaration<'_>) -> String {
         Declaration::UndeclareQueryable { id, key: None } => format!("unqueryable {id}"),
         Declaration::Token { id, wire_expr } => format!("token {id} {}", text(wire_expr)),
         Declaration::UndeclareToken { id, key: None } => format!("untoken {id}"),
+        Declaration::UndeclareToken { id, key: Some(key) } => format!("untoken {id} {}", text(key)),
         Declaration::Final => "final".into(),
         other => panic!("{other:?} carries a key"),
     }

@@ -123,14 +123,3 @@ fn a9_between_peers() {
         wire("9e 21 08 20 01 00 04 'demo'  9e 21 08 62 01 01 03 '/**'  be 00 21 08 1a")
     );
 }
-
-#[test]
-fn a_request_has_its_end_at_once() {
-    let mut bench = Bench::new(Router);
-    let d7 = bench.connect(0xd7, Client);
-    bench.receive(d7, &wire("fc 04 00 08 'demo/q/*' a1 0d 26 904e 23 03"));
-    assert_eq!(bench.bytes(d7), wire("9a 04 21 0d"));
-    // An id that nobody declared.
-    bench.receive(d7, &wire("dc 05 09 a1 0d 26 904e 23 03"));
-    assert_eq!(bench.bytes(d7), wire("9a 05 21 0d"));
-}

@@ -3,16 +3,21 @@
 //! Random histories of declarations, interests, connections and cuts, for each role: after every step the
 //! routes and what every neighbour believes are those of a model that knows only lists.
 
+mod questions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use zonda_codec::key_expr::intersects;
 use zonda_codec::{
     Declaration, Interest, InterestMode, Mapping, Qos, QueryableInfo, WhatAmI, WireExpr,
 };
-use zonda_router::forwarding::{FaceId, Limits, Relation};
+use zonda_router::forwarding::{Counterpart, FaceId, Limits, Relation};
 
 use crate::bench::{Bench, encoded, key_expr, options};
+use questions::Asks;
+
 use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
+use crate::session::{Listeners, token_asks};
 
 const SEEDS_PER_ROLE: u64 = 700;
 const STEPS: usize = 40;
@@ -48,6 +53,7 @@ fn what_is_left_of_neighbours_that_are_gone_misleads_nobody() {
             };
             let mut history = History::new(role, seed, limits);
             history.sweeps_at_once = false;
+            history.listeners.inexact = true;
             for step in 0..STEPS {
                 let what = history.step();
                 history.now = format!("{role}, seed {seed}, step {step}, late sweeps: {what}");
@@ -59,6 +65,7 @@ fn what_is_left_of_neighbours_that_are_gone_misleads_nobody() {
                     history.bench.act(|table, actions| table.sweep(actions));
                 }
                 history.deliver();
+                history.hear();
                 if history.bench.table.is_sweeping() {
                     history.check_routes();
                 } else {
@@ -82,7 +89,9 @@ fn run(role: WhatAmI) {
             let what = history.step();
             history.now = format!("{role}, seed {seed}, step {step}: {what}");
             history.deliver();
+            history.hear();
             history.check();
+            history.check_questions();
         }
     }
 }
@@ -95,6 +104,8 @@ struct History {
     questions: Vec<((FaceId, u32), (FaceId, u32))>,
     next_question: u32,
     sweeps_at_once: bool,
+    listeners: Listeners,
+    asks: Asks,
     now: String,
 }
 
@@ -112,12 +123,16 @@ impl History {
                 faces: BTreeMap::from([(bench.local, local)]),
                 local: bench.local,
                 publishers: BTreeMap::new(),
+                listened: Vec::new(),
+                queriers: BTreeMap::new(),
             },
             bench,
             random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ role.code() as u64),
             questions: Vec::new(),
             next_question: 1000,
             sweeps_at_once: true,
+            listeners: Listeners::default(),
+            asks: Asks::default(),
             now: String::new(),
         }
     }
@@ -128,7 +143,8 @@ impl History {
             return self.connect();
         }
         let face = self.random.of(&remotes);
-        match self.random.below(24) {
+        let kinds = if self.sweeps_at_once { 44 } else { 34 };
+        match self.random.below(kinds) {
             0 => self.cut(face),
             1..=3 => self.local_subscriber(),
             4..=5 => self.local_publisher(),
@@ -138,6 +154,13 @@ impl History {
             15..=18 => self.interest(face),
             19 => self.end_interest(face),
             20 => self.question(face),
+            21..=23 => self.local_token(),
+            24..=26 => self.token_listener(),
+            27..=28 => self.matching_listener(),
+            29 => self.local_question(),
+            30 => self.answer_local(face),
+            34..=42 => self.question_step(face),
+            43 => self.local_querier(),
             _ => self.finish(face),
         }
     }
@@ -158,20 +181,22 @@ impl History {
             ],
         };
         let role = self.random.of(roles);
-        let face = self
-            .bench
-            .connect(0xb0 + self.random.next() as u128 % 1000, role);
+        let number = 0xb0 + self.random.next() as u128 % 1000;
+        let face = self.bench.connect(number, role);
+        self.after_connect(face, number);
         let relation = self.bench.table.relation(face).expect("it is connected");
         let mut new = Face::new(relation, role);
         if relation == Relation::PeerToPeer {
             new.finals.insert(0, 1);
         }
         self.model.faces.insert(face, new);
+        self.note_asked(None);
         format!("connect {role} as {face}")
     }
 
     fn cut(&mut self, face: FaceId) -> String {
         self.deliver();
+        self.before_cut(face);
         match self.sweeps_at_once {
             true => self.bench.cut(face),
             false => self.bench.lose(face),
@@ -183,6 +208,7 @@ impl History {
             .into_iter()
             .partition::<Vec<_>, _>(|((gateway, _), _)| *gateway == face);
         self.questions = open;
+        self.listeners.cut(face, &self.model);
         for (_, question) in gone {
             self.end_question(question);
         }
@@ -227,8 +253,114 @@ impl History {
                 .act(|table, actions| table.local_publisher(local, id, &key_expr(key), actions));
             self.model.publishers.insert(id, key.to_owned());
         }
+        self.listeners.end_owner(&mut self.bench, id);
         self.model.follow(&before);
         format!("local publisher {id} on {key}, end {end}")
+    }
+
+    fn local_token(&mut self) -> String {
+        let (local, id) = (self.model.local, self.random.below(4) as u32);
+        let (key, end) = (self.random.of(&KEYS), self.random.one_in(2));
+        let before = self.model.sources();
+        let face = self.model.faces.get_mut(&local).expect("it stays");
+        face.undeclare(TOKEN, id);
+        if end {
+            self.bench
+                .act(|table, actions| table.undeclare_local_token(local, id, actions));
+        } else {
+            face.declare((TOKEN, key.to_owned()), id, QueryableInfo::default());
+            self.bench
+                .act(|table, actions| table.local_token(local, id, &key_expr(key), actions));
+        }
+        self.model.follow(&before);
+        format!("local token {id} on {key}, end {end}")
+    }
+
+    fn token_listener(&mut self) -> String {
+        let number = self.random.below(3) as u32;
+        let (key, history) = (self.random.of(&KEYS), self.random.one_in(2));
+        let before = self.model.sources();
+        self.listeners.end_listener(&mut self.bench, number);
+        self.model.listened = self.listeners.wanted();
+        self.model.forget_unwanted();
+        self.model.follow(&before);
+        self.listeners.follow(&self.model);
+        let begin = !self.random.one_in(4);
+        if begin {
+            self.listeners
+                .listen(&mut self.bench, number, (key, history));
+            self.model.listened = self.listeners.wanted();
+        }
+        format!("token listener {number} on {key}, history {history}, begin {begin}")
+    }
+
+    fn matching_listener(&mut self) -> String {
+        let owner = self.random.below(5) as u32;
+        self.listeners.end_match(&mut self.bench, owner);
+        let what = self.random.of(&[
+            Counterpart::Subscribers,
+            Counterpart::Queryables,
+            Counterpart::CompleteQueryables,
+        ]);
+        let key = self.random.of(&KEYS);
+        let publisher = self.model.publishers.get(&owner).cloned();
+        let key = publisher.as_deref().unwrap_or(key);
+        if !self.random.one_in(5) {
+            self.listeners
+                .match_with(&mut self.bench, owner, (key, what));
+        }
+        format!("{what:?} of {owner} on {key}")
+    }
+
+    /// The session asks for the tokens that exist.
+    fn local_question(&mut self) -> String {
+        self.deliver();
+        if self.random.one_in(4) {
+            self.listeners.time_out(&mut self.bench);
+            return "the time of all local questions is over".into();
+        }
+        let key = self.random.of(&KEYS);
+        let asked = self.listeners.ask(&mut self.bench, &self.model, key);
+        self.note_asked(Some(asked));
+        format!("the session asks for the tokens on {key}")
+    }
+
+    /// A gateway answers a question of the session.
+    fn answer_local(&mut self, gateway: FaceId) -> String {
+        let asks = self.listeners.open_asks(gateway);
+        if asks.is_empty() {
+            return "nothing".into();
+        }
+        let (interest, key) = self.random.of(&asks);
+        let answers: Vec<&str> = KEYS
+            .into_iter()
+            .filter(|other| intersects(other, &key))
+            .collect();
+        let answer = self.random.of(&answers);
+        self.listeners.answered(gateway, interest, answer);
+        let wire_expr = WireExpr::full(answer);
+        let body = Declaration::Token { id: 0, wire_expr };
+        self.bench.declare(gateway, Some(interest), body);
+        format!("{gateway} answers {interest} with {answer}")
+    }
+
+    /// Notes which gateways were asked just now for a question of the session, or those that waited for a gateway.
+    fn note_asked(&mut self, question: Option<u32>) {
+        self.deliver();
+        let known = &self.questions;
+        let mut new = token_asks(&self.model);
+        new.retain(|(gateway, asked, _)| !known.iter().any(|(at, _)| *at == (*gateway, *asked)));
+        self.listeners.note_asked(&new, question);
+        let asker = (self.model.local, 0);
+        let new = new.iter();
+        self.questions
+            .extend(new.map(|(gateway, asked, _)| ((*gateway, *asked), asker)));
+    }
+
+    /// Lets the session's listeners hear what they were told.
+    fn hear(&mut self) {
+        self.listeners.follow(&self.model);
+        self.listeners.read(&mut self.bench, &self.now);
     }
 
     fn declare_key(&mut self, face: FaceId) -> String {
@@ -382,7 +514,13 @@ impl History {
             .map(|thing| thing.1)
             .collect();
         let got = self.model.faces[&face].got.answers.get(&id).cloned();
-        assert_eq!(got.unwrap_or_default(), expected, "{}", self.now);
+        let got = got.unwrap_or_default();
+        if self.bench.table.is_sweeping() {
+            // What is gone may still be told.
+            assert!(got.is_superset(&expected), "{}", self.now);
+        } else {
+            assert_eq!(got, expected, "{}", self.now);
+        }
         let mut open = false;
         for (gateway, known) in &self.model.faces {
             for (asked, interest) in &known.got.asked {
@@ -404,6 +542,9 @@ impl History {
 
     fn end_question(&mut self, question: (FaceId, u32)) {
         let open = self.questions.iter().any(|(_, other)| *other == question);
+        if question.0 == self.model.local {
+            return;
+        }
         if let (false, Some(asker)) = (open, self.model.faces.get_mut(&question.0)) {
             *asker.finals.entry(question.1).or_default() += 1;
         }
@@ -416,6 +557,7 @@ impl History {
         match known.relation {
             Relation::PeerToPeer => {
                 known.final_zero = true;
+                self.listeners.final_zero(face);
                 self.bench.declare(face, Some(0), Declaration::Final);
             }
             Relation::Upstream => {
@@ -430,6 +572,7 @@ impl History {
                         known.got.asked.remove(&id);
                     }
                 }
+                self.listeners.finished(face, id);
                 self.bench.declare(face, Some(id), Declaration::Final);
                 let at = self.questions.iter().position(|(at, _)| *at == (face, id));
                 if let Some(at) = at {
@@ -557,6 +700,7 @@ impl History {
                 assert_eq!(asked, wants, "questions to {id} after {now}");
             }
         }
+        self.listeners.check(&self.model, &self.now);
         self.check_routes();
     }
 

@@ -7,5 +7,8 @@ mod captures;
 mod gateways;
 mod histories;
 mod interests;
+mod liveliness;
 mod model;
+mod questions;
 mod routes;
+mod session;

@@ -269,6 +269,9 @@ pub struct Model {
     pub faces: BTreeMap<FaceId, Face>,
     pub local: FaceId,
     pub publishers: BTreeMap<u32, String>,
+    /// The keys on which the session listens to tokens.
+    pub listened: Vec<String>,
+    pub queriers: BTreeMap<u32, String>,
 }
 
 /// Who declared each thing, with what it promises.
@@ -373,11 +376,15 @@ impl Model {
 
     /// What this node wants of its gateways.
     pub fn wants(&self) -> BTreeMap<String, Want> {
-        let options = InterestOptions::KEYEXPRS | InterestOptions::SUBSCRIBERS;
-        let publishers = self.publishers.values();
-        let own = publishers.map(|key| (InterestMode::CurrentFuture, options, Some(key.clone())));
+        let about = |kind: usize| {
+            let options = InterestOptions::KEYEXPRS | OPTIONS[kind];
+            move |key: &String| (InterestMode::CurrentFuture, options, Some(key.clone()))
+        };
+        let publishers = self.publishers.values().map(about(SUBSCRIBER));
+        let own = publishers.chain(self.queriers.values().map(about(QUERYABLE)));
+        let listened = self.listened.iter().map(about(TOKEN));
         let served = self.faces.values().flat_map(|face| face.interests.values());
-        let all = own.chain(served.map(Asking::want));
+        let all = own.chain(listened).chain(served.map(Asking::want));
         match self.role {
             WhatAmI::Router => BTreeMap::new(),
             _ => all.map(|want| (format!("{want:?}"), want)).collect(),
@@ -436,7 +443,7 @@ impl Model {
             });
             let unfiltered = match face.relation {
                 Relation::PeerToPeer => !face.final_zero,
-                Relation::Upstream => !self.knows(face, key, publisher),
+                Relation::Upstream => !self.knows(face, (SUBSCRIBER, key), publisher),
                 _ => false,
             };
             **id != from && flows(source, face.relation) && (matches || unfiltered)
@@ -445,14 +452,15 @@ impl Model {
         remote.filter(goes).map(|(id, _)| *id).collect()
     }
 
-    fn knows(&self, gateway: &Face, key: &str, publisher: Option<u32>) -> bool {
-        let own = publisher.and_then(|publisher| self.publishers.get(&publisher));
+    /// Whether what a gateway has of a kind is known, to the publisher or querier `own` or to all.
+    pub fn knows(&self, gateway: &Face, (kind, key): (usize, &str), own: Option<u32>) -> bool {
+        let own = own.and_then(|id| self.publishers.get(&id).or(self.queriers.get(&id)));
         let key = own.map_or(key, String::as_str);
         gateway.got.asked.values().any(|asked| {
             let (mode, options, about) = &asked.want;
             let shape = match own {
-                Some(_) => *options == InterestOptions::KEYEXPRS | InterestOptions::SUBSCRIBERS,
-                None => options.contains(InterestOptions::SUBSCRIBERS),
+                Some(_) => *options == InterestOptions::KEYEXPRS | OPTIONS[kind],
+                None => options.contains(OPTIONS[kind]),
             };
             let is_kept = *mode == InterestMode::CurrentFuture;
             asked.finalised && shape && is_kept && about.as_deref() == Some(key)

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use zonda_runtime::Origin;
 
-use super::{Callback, IntoHandler, RecvError, Stored};
+use super::fifo_reading::{FifoIter, FifoStream};
+use super::room::{Beyond, Room};
+use super::{Callback, IntoHandler, Patient, RecvError, Stored, Taken};
 
 /// A bounded queue in order of arrival: the default handler.
 ///
@@ -17,6 +19,10 @@ use super::{Callback, IntoHandler, RecvError, Stored};
 /// session get nothing from that peer. A session that publishes to its own full queue waits for itself, so read from
 /// another thread or task. Choose another policy with [`FifoChannel::overflow`], or a [`RingChannel`](super::RingChannel)
 /// when only recent values matter.
+///
+/// Queries and replies never wait longer than their query lives. What a session answers itself while it is still asking,
+/// and what a get has held back for its end, is taken beyond the capacity: nobody could read it in time. So one thread may
+/// ask, answer and read.
 ///
 /// ```
 /// use zonda::handlers::{FifoChannel, Overflow};
@@ -73,24 +79,99 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for FifoChannel {
     type Handler = FifoChannelHandler<T>;
 
     fn into_handler(self) -> (Callback<T>, Self::Handler) {
+        let (sender, receiver) = flume::bounded::<T>(self.capacity);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let beyond = T::ASKS.then(|| Arc::new(Beyond::new()));
+        let handler = FifoChannelHandler {
+            receiver,
+            dropped: dropped.clone(),
+            beyond: beyond.clone(),
+            origin: Origin::here(),
+        };
+        let callback = Callback::new(move |value| {
+            let turned_away = match &beyond {
+                Some(beyond) if T::ASKS => self.keep_asking(&sender, beyond, value),
+                _ => self.keep(&sender, value),
+            };
+            if let Some(value) = turned_away {
+                dropped.fetch_add(1, Ordering::Relaxed);
+                value.turn_away();
+            }
+        });
+        (callback, handler)
+    }
+
+    fn into_patient(self) -> (Patient<T>, Self::Handler) {
+        if self.overflow == Overflow::Wait {
+            return self.patient();
+        }
+        let (callback, handler) = self.into_handler();
+        (callback.into(), handler)
+    }
+}
+
+impl FifoChannel {
+    /// A queue that is filled by a task which waits without holding its thread.
+    fn patient<T: Send + 'static>(self) -> (Patient<T>, FifoChannelHandler<T>) {
         let (sender, receiver) = flume::bounded(self.capacity);
         let dropped = Arc::new(AtomicU64::new(0));
         let handler = FifoChannelHandler {
             receiver,
             dropped: dropped.clone(),
+            beyond: None,
             origin: Origin::here(),
         };
-        let callback = Callback::new(move |value| {
-            let kept = match self.overflow {
-                Overflow::Wait => sender.send(value).is_ok(),
-                Overflow::WaitAtMost(limit) => sender.send_timeout(value, limit).is_ok(),
-                Overflow::DropNewest => sender.try_send(value).is_ok(),
-            };
-            if !kept {
+        let patient = Patient::new(move |value| match sender.try_send(value) {
+            Ok(()) => None,
+            Err(flume::TrySendError::Disconnected(_)) => {
                 dropped.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+            Err(flume::TrySendError::Full(value)) => {
+                let (taken, dropped) = (sender.clone().into_send_async(value), dropped.clone());
+                Some(Box::pin(async move {
+                    if taken.await.is_err() {
+                        dropped.fetch_add(1, Ordering::Relaxed);
+                    }
+                }) as Taken)
             }
         });
-        (callback, handler)
+        (patient, handler)
+    }
+}
+
+impl FifoChannel {
+    /// Queues a value; gives it back if it cannot.
+    #[inline]
+    fn keep<T>(&self, sender: &flume::Sender<T>, value: T) -> Option<T> {
+        match self.overflow {
+            Overflow::Wait => sender.send(value).err().map(|e| e.0),
+            Overflow::WaitAtMost(limit) => {
+                let kept = sender.send_timeout(value, limit);
+                kept.err().map(flume::SendTimeoutError::into_inner)
+            }
+            Overflow::DropNewest => {
+                let kept = sender.try_send(value);
+                kept.err().map(flume::TrySendError::into_inner)
+            }
+        }
+    }
+
+    /// Queues what belongs to a query; gives it back if it cannot.
+    fn keep_asking<T>(&self, sender: &flume::Sender<T>, beyond: &Beyond<T>, value: T) -> Option<T> {
+        match (Room::here(), self.overflow) {
+            (Room::First, _) => beyond.push_first(value),
+            (Room::Last, _) => beyond.push_last(value),
+            (Room::Usual, _) | (_, Overflow::DropNewest) => return self.keep(sender, value),
+            (Room::Until(mut deadline), overflow) => {
+                if let Overflow::WaitAtMost(limit) = overflow {
+                    deadline = deadline.min(Instant::now() + limit);
+                }
+                let kept = sender.send_deadline(value, deadline);
+                return kept.err().map(flume::SendTimeoutError::into_inner);
+            }
+        }
+        None
     }
 }
 
@@ -99,6 +180,8 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for FifoChannel {
 pub struct FifoChannelHandler<T> {
     receiver: flume::Receiver<T>,
     dropped: Arc<AtomicU64>,
+    /// Only of queues for queries and replies.
+    beyond: Option<Arc<Beyond<T>>>,
     origin: Origin,
 }
 
@@ -111,6 +194,21 @@ impl<T> FifoChannelHandler<T> {
         }
     }
 
+    /// What is to be read before the queue.
+    #[inline]
+    pub(super) fn pop_first(&self) -> Option<T> {
+        self.beyond.as_ref()?.pop_first()
+    }
+
+    /// What is to be read when nobody fills the queue any more.
+    pub(super) fn pop_last(&self) -> Option<T> {
+        self.beyond.as_ref()?.pop_last()
+    }
+
+    fn last(&self) -> Result<T, RecvError> {
+        self.pop_last().ok_or(RecvError::Closed)
+    }
+
     /// Takes the next value.
     ///
     /// # Errors
@@ -121,7 +219,10 @@ impl<T> FifoChannelHandler<T> {
     /// Until there is a value.
     pub fn recv(&self) -> Result<T, RecvError> {
         self.check()?;
-        self.receiver.recv().map_err(|_| RecvError::Closed)
+        if let Some(value) = self.pop_first() {
+            return Ok(value);
+        }
+        self.receiver.recv().or_else(|_| self.last())
     }
 
     /// Takes the next value, waiting by waker.
@@ -133,10 +234,10 @@ impl<T> FifoChannelHandler<T> {
     /// Dropping the future loses nothing.
     pub async fn recv_async(&self) -> Result<T, RecvError> {
         self.check()?;
-        self.receiver
-            .recv_async()
-            .await
-            .map_err(|_| RecvError::Closed)
+        if let Some(value) = self.pop_first() {
+            return Ok(value);
+        }
+        self.receiver.recv_async().await.or_else(|_| self.last())
     }
 
     /// Takes the next value if there is one now.
@@ -145,10 +246,13 @@ impl<T> FifoChannelHandler<T> {
     /// As [`recv`](Self::recv).
     pub fn try_recv(&self) -> Result<Option<T>, RecvError> {
         self.check()?;
+        if let Some(value) = self.pop_first() {
+            return Ok(Some(value));
+        }
         match self.receiver.try_recv() {
             Ok(value) => Ok(Some(value)),
             Err(flume::TryRecvError::Empty) => Ok(None),
-            Err(flume::TryRecvError::Disconnected) => Err(RecvError::Closed),
+            Err(flume::TryRecvError::Disconnected) => self.last().map(Some),
         }
     }
 
@@ -161,10 +265,13 @@ impl<T> FifoChannelHandler<T> {
     /// At most `limit`.
     pub fn recv_timeout(&self, limit: Duration) -> Result<Option<T>, RecvError> {
         self.check()?;
+        if let Some(value) = self.pop_first() {
+            return Ok(Some(value));
+        }
         match self.receiver.recv_timeout(limit) {
             Ok(value) => Ok(Some(value)),
             Err(flume::RecvTimeoutError::Timeout) => Ok(None),
-            Err(flume::RecvTimeoutError::Disconnected) => Err(RecvError::Closed),
+            Err(flume::RecvTimeoutError::Disconnected) => self.last().map(Some),
         }
     }
 
@@ -179,34 +286,42 @@ impl<T> FifoChannelHandler<T> {
         self.recv_timeout(deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// The values as they come; ends when the subscriber is gone. Each step blocks.
+    /// The values as they come; ends when nothing will come any more. Each step blocks.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        std::iter::from_fn(|| self.recv().ok())
+        FifoIter(self)
     }
 
     /// The values that are there, without waiting.
     pub fn try_iter(&self) -> impl Iterator<Item = T> + '_ {
-        self.receiver.try_iter()
+        std::iter::from_fn(|| self.try_recv().ok().flatten())
     }
 
     /// Takes all values that are there now, at once.
     pub fn drain(&self) -> impl Iterator<Item = T> + '_ {
-        self.receiver.drain()
+        let first = std::iter::from_fn(|| self.pop_first());
+        let last = std::iter::from_fn(|| match self.receiver.is_disconnected() {
+            true => self.pop_last(),
+            false => None,
+        });
+        first.chain(self.receiver.drain()).chain(last)
     }
 
     /// The values as a `futures` stream.
-    pub fn stream(&self) -> flume::r#async::RecvStream<'_, T> {
-        self.receiver.stream()
+    pub fn stream(&self) -> FifoStream<'_, T> {
+        FifoStream {
+            handler: self,
+            queue: self.receiver.stream(),
+        }
     }
 
     /// How many values wait to be taken.
     pub fn len(&self) -> usize {
-        self.receiver.len()
+        self.receiver.len() + self.beyond.as_ref().map_or(0, |beyond| beyond.len())
     }
 
     /// Whether no value waits to be taken.
     pub fn is_empty(&self) -> bool {
-        self.receiver.is_empty()
+        self.len() == 0
     }
 
     /// How many values the queue holds when full.
@@ -214,7 +329,8 @@ impl<T> FifoChannelHandler<T> {
         self.receiver.capacity().unwrap_or(usize::MAX)
     }
 
-    /// How many values were dropped because the queue was full. Always 0 under [`Overflow::Wait`].
+    /// How many values were dropped because the queue was full. Always 0 under [`Overflow::Wait`], but for queries and
+    /// replies that waited until nobody wanted them any more.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -222,9 +338,9 @@ impl<T> FifoChannelHandler<T> {
 
 impl<'a, T> IntoIterator for &'a FifoChannelHandler<T> {
     type Item = T;
-    type IntoIter = flume::Iter<'a, T>;
+    type IntoIter = FifoIter<'a, T>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.receiver.iter()
+        FifoIter(self)
     }
 }

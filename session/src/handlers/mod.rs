@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How a subscriber is called: an inline [`Callback`], a bounded queue ([`FifoChannel`], the default) or a ring of
+//! How a subscriber, a queryable or a get is called: an inline [`Callback`], a bounded queue ([`FifoChannel`], the default) or a ring of
 //! the latest values ([`RingChannel`]). Anything that implements [`IntoHandler`] will do.
 //!
 //! | handler | runs on | when full |
@@ -9,23 +9,31 @@
 //! | [`FifoChannel`] | your thread or task | waits, so the link is not read (back-pressure); or drops the newest and counts |
 //! | [`RingChannel`] | your thread or task | drops the oldest and counts |
 //!
+//! What liveliness subscribers, questions for tokens and matching listeners are told comes from a task of the session's runtime
+//! instead; a full queue makes that task wait and nobody else.
+//!
 //! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
 //! runs, nor while it is dropped. A panic in it is logged and costs that one message.
 
 mod callback;
 mod fifo;
+mod fifo_reading;
+mod patient;
 mod ring;
+pub(crate) mod room;
 #[cfg(test)]
 mod tests;
 
 pub use callback::{Callback, CallbackDrop};
 pub use fifo::{FifoChannel, FifoChannelHandler, Overflow};
+pub use fifo_reading::{FifoIter, FifoStream};
+pub use patient::{Patient, Taken};
 pub use ring::{RingChannel, RingChannelHandler};
 
-/// The handler of a subscriber that names none.
+/// The handler of a subscriber, queryable or get that names none.
 pub type DefaultHandler = FifoChannel;
 
-/// Something that takes what a subscriber receives: split into the side that is called and the side that the
+/// Something that takes what a subscriber, a queryable or a get receives: split into the side that is called and the side that the
 /// application keeps.
 pub trait IntoHandler<T> {
     /// What the application keeps; reached through the subscriber, which dereferences to it.
@@ -36,6 +44,17 @@ pub trait IntoHandler<T> {
 
     /// Makes the two sides.
     fn into_handler(self) -> (Callback<T>, Self::Handler);
+
+    /// The same for what is told by a task of its own, such as changes of liveliness: where the other side would hold its
+    /// thread until there is room, this one waits without.
+    fn into_patient(self) -> (Patient<T>, Self::Handler)
+    where
+        Self: Sized,
+        T: 'static,
+    {
+        let (callback, handler) = self.into_handler();
+        (callback.into(), handler)
+    }
 }
 
 /// A value that can be prepared for being kept for a while.
@@ -45,16 +64,23 @@ pub trait Stored: Sized {
     fn before_storing(self) -> Self {
         self
     }
+
+    /// Whether it is a query or a reply: a full [`FifoChannel`] then waits no longer than the query lives.
+    const ASKS: bool = false;
+
+    /// Called instead of just dropping it when a queue has no room for it.
+    fn turn_away(self) {}
 }
 
 /// Why nothing was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecvError {
-    /// Nothing is left, and nothing will come: the subscriber is undeclared or its session closed.
-    #[error("the subscriber is closed")]
+    /// Nothing is left, and nothing will come: the get has ended, the subscriber or queryable is undeclared, or the
+    /// session is closed.
+    #[error("nothing will come any more: it has ended or is closed")]
     Closed,
-    /// This process was forked off after the subscriber was declared; nothing will come here.
+    /// This process was forked off after the session was opened; nothing will come here.
     #[error(
         "this process was forked off after the session was opened: open a session here, or fork before"
     )]
@@ -75,6 +101,18 @@ where
             let _ = sender.send(value);
         });
         (callback, receiver)
+    }
+
+    fn into_patient(self) -> (Patient<T>, Self::Handler) {
+        let (sender, receiver) = self;
+        let patient = Patient::new(move |value| match sender.try_send(value) {
+            Err(flume::TrySendError::Full(value)) => {
+                let taken = sender.clone().into_send_async(value);
+                Some(Box::pin(async move { drop(taken.await) }) as Taken)
+            }
+            _ => None,
+        });
+        (patient, receiver)
     }
 }
 

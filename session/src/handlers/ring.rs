@@ -88,7 +88,7 @@ impl<T> Ring<T> {
 /// The only writer; closes the ring when it goes.
 struct Writer<T>(Arc<Ring<T>>);
 
-impl<T> Writer<T> {
+impl<T: Stored> Writer<T> {
     fn push(&self, value: T) {
         let mut state = self.0.state.lock();
         let full = state.values.len() >= self.0.capacity;
@@ -102,7 +102,9 @@ impl<T> Writer<T> {
             self.0.arrived.notify_additional(1);
         }
         // Last, outside of the lock: dropping a value may run anybody's code.
-        drop(oldest);
+        if let Some(oldest) = oldest {
+            oldest.turn_away();
+        }
     }
 }
 

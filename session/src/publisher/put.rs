@@ -98,7 +98,7 @@ impl Wait for PublisherPutBuilder<'_> {
     /// Publishes.
     ///
     /// # Blocking
-    /// Under congestion control `Drop` never; else at most the timeout of the builder.
+    /// Under congestion control `Block` at most the timeout of the builder, else never.
     #[inline(always)]
     fn wait(self) -> Self::To {
         let Some(plain) = self.plain() else {
@@ -127,7 +127,7 @@ impl<'a> IntoFuture for PublisherPutBuilder<'a> {
     fn into_future(mut self) -> Publishing<'a> {
         let (service, rich) = (&self.publisher.service, &self.rich);
         let delivery = rich.as_ref().map_or(service, |message| &message.delivery);
-        if delivery.congestion_control == CongestionControl::Drop {
+        if delivery.congestion_control != CongestionControl::Block {
             return Publishing::at_once(self.wait());
         }
         Publishing::waiting(async move {

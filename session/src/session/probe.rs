@@ -8,12 +8,15 @@ use std::time::Duration;
 
 use zonda_router::node::Node;
 
+use crate::listening::Listeners;
+
 use super::{Session, Shared};
 
 impl Session {
     /// A session over this node.
     pub fn over(node: Node) -> Session {
         Session(Arc::new(Shared {
+            listeners: Listeners::new(node.clone()),
             node,
             publish_limit: Duration::from_secs(5),
             namespace: None,

@@ -102,6 +102,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
                 return;
             }
         };
+        let timers = timers.steady(receiver.framing().is_bare());
         let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);
         tasks.spawn("zonda-tx", move || writer.run(write));
         read::Reading::new(tasks, (receiver, outbox), handler)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reading task: one read brings many batches, their messages are delivered in place.
 
+mod framed;
 mod landing;
 
 use std::{any::Any, fmt, sync::Arc, time::Instant};
@@ -10,7 +11,10 @@ use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{
     outbox::Outbox,
-    protocol::rx::{Flow, Pause, Receiver},
+    protocol::{
+        options::Framing,
+        rx::{Flow, Pause, Receiver},
+    },
 };
 
 use super::{Ended, Handler};
@@ -22,11 +26,11 @@ const BLOCK_BYTES: usize = 256 * 1024;
 /// [`BLOCK_BYTES`].
 const SMALL_BLOCK_BYTES: usize = 4096;
 
-/// What a read brings that is nothing but a keep-alive, which a peer sends when it has said nothing for a while.
-const KEEP_ALIVE_BYTES: usize = 3;
+/// What a read brings at most that is nothing but a keep-alive, which a peer sends when it has said nothing for a while.
+const KEEP_ALIVE_BYTES: usize = 5;
 
 /// With less spare than this a block is not read into any further: the largest batch and its prefix must fit.
-const SPARE_BYTES_MIN: usize = 65_535 + 2;
+const SPARE_BYTES_MIN: usize = 65_535 + 4;
 
 /// Blocks that a link keeps while samples still refer to them; beyond that they belong to the samples alone.
 const POOL_MAX: usize = 4;
@@ -67,12 +71,15 @@ pub(super) struct Reading<R, H> {
     pool: Vec<Arc<SharedBlock>>,
     /// Until when the memory of a large message is kept, once another read than of such a one has begun since.
     keeps_until: Option<Instant>,
+    /// Where batches may be compressed. In a box, as it is rarely there.
+    unpacking: Option<Box<framed::Unpacking>>,
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
     pub(super) fn new(runtime: R, (receiver, outbox): (Receiver, Arc<Outbox>), handler: H) -> Self {
         Self {
             runtime,
+            unpacking: (receiver.framing() == Framing::Compressed).then(Box::default),
             receiver,
             outbox,
             handler,
@@ -149,6 +156,10 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
 
     /// Hands every whole batch of the block to the receiver, or as many as the handler takes in one go.
     fn deliver(&mut self) -> Result<Progress, Ended> {
+        let framing = self.receiver.framing();
+        if framing != Framing::Plain {
+            return self.deliver_framed(framing);
+        }
         self.deliver_landed();
         let buffer = Arc::clone(&self.block);
         let filled = buffer.0.filled();
@@ -222,6 +233,9 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     #[inline(never)]
     fn resized(&mut self, bytes: usize) -> RxBuf {
         self.pool = Vec::new();
+        if let Some(unpacking) = &mut self.unpacking {
+            unpacking.release();
+        }
         let held = std::mem::take(&mut self.block);
         let left = held.0.filled().get(self.consumed..).unwrap_or(&[]);
         let mut fresh = RxBuf::new(bytes);

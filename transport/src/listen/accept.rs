@@ -130,6 +130,10 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         self.runtime.spawn_brief(task, move || async move {
             let mut acceptor = Acceptor::new(reception.local.clone(), Arc::clone(&reception.key));
             acceptor.set_epoch(reception.epoch());
+            let Some(nonce) = reception.nonce() else {
+                return reception.failed(remote, HandshakeError::Io(io::ErrorKind::Other));
+            };
+            acceptor.set_nonce(nonce);
             let hearing = reception.hear(&mut acceptor, stream, remote);
             let bounded = reception
                 .runtime
@@ -158,6 +162,14 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 
     fn epoch(&self) -> u32 {
         u32::try_from(self.started.elapsed().as_secs() / EPOCH.as_secs()).unwrap_or(u32::MAX)
+    }
+
+    /// What a stranger has to prove its user with: a random number. Nobody needs one where no users are asked for.
+    fn nonce(&self) -> Option<u64> {
+        if self.local.options.users.is_none() {
+            return Some(0);
+        }
+        getrandom::u64().ok()
     }
 
     async fn hear(
@@ -219,7 +231,14 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 
     fn failed(&self, remote: SocketAddr, error: HandshakeError) {
         self.counters.failure(&error);
-        tracing::debug!("{}: no link from {remote}: {error}", self.endpoint);
+        let refused = matches!(error, HandshakeError::Unauthenticated { .. });
+        if refused && self.counters.tells_now(self.started) {
+            let count = self.counters.snapshot().unauthenticated;
+            let endpoint = &self.endpoint;
+            tracing::warn!("{endpoint}: no link from {remote}: {error} ({count} refused so far)");
+        } else {
+            tracing::debug!("{}: no link from {remote}: {error}", self.endpoint);
+        }
         self.admission
             .failed_at(&self.endpoint, Some(remote), error);
     }

@@ -2,6 +2,7 @@
 //! What became of the connections that came in, by reason.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use crate::protocol::handshake::HandshakeError;
 
@@ -20,6 +21,8 @@ pub struct ListenCounts {
     pub own_id: u64,
     /// Were turned away by this node's owner, as when their id is connected already.
     pub turned_away: u64,
+    /// Gave no user, an unknown one, or a wrong password.
+    pub unauthenticated: u64,
     /// Were given up by the peer with a Close.
     pub closed_by_peer: u64,
     /// Sent something that is no introduction.
@@ -42,10 +45,13 @@ pub(super) struct Counters {
     wrong_version: AtomicU64,
     own_id: AtomicU64,
     turned_away: AtomicU64,
+    unauthenticated: AtomicU64,
     closed_by_peer: AtomicU64,
     malformed: AtomicU64,
     bad_cookie: AtomicU64,
     io: AtomicU64,
+    /// The second, from 1, in which a refused user was told of last.
+    told: AtomicU64,
 }
 
 pub(super) fn count(counter: &AtomicU64) {
@@ -59,11 +65,18 @@ impl Counters {
             HandshakeError::Version { .. } => &self.wrong_version,
             HandshakeError::OwnId => &self.own_id,
             HandshakeError::SameId { .. } | HandshakeError::NotAdmitted { .. } => &self.turned_away,
+            HandshakeError::Unauthenticated { .. } => &self.unauthenticated,
             HandshakeError::Refused { .. } => &self.closed_by_peer,
             HandshakeError::Cookie => &self.bad_cookie,
             HandshakeError::Io(_) => &self.io,
             _ => &self.malformed,
         });
+    }
+
+    /// Whether a refused user may be told of: once in a second, so that nobody can fill the log.
+    pub(super) fn tells_now(&self, since: Instant) -> bool {
+        let second = since.elapsed().as_secs() + 1;
+        self.told.swap(second, Ordering::Relaxed) != second
     }
 
     pub(super) fn snapshot(&self) -> ListenCounts {
@@ -75,6 +88,7 @@ impl Counters {
             wrong_version: read(&self.wrong_version),
             own_id: read(&self.own_id),
             turned_away: read(&self.turned_away),
+            unauthenticated: read(&self.unauthenticated),
             closed_by_peer: read(&self.closed_by_peer),
             malformed: read(&self.malformed),
             bad_cookie: read(&self.bad_cookie),

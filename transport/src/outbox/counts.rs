@@ -3,7 +3,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::OutboxCounters;
+use zonda_codec::Priority;
+
+use crate::protocol::tx::Batch;
+
+use super::{Outbox, OutboxCounters};
 
 /// The counters of one connection's sending half at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,5 +40,123 @@ impl OutboxCounters {
             writes_driver: read(&self.writes_driver),
             bytes: read(&self.bytes),
         }
+    }
+}
+
+/// What became of the messages of one priority at one moment. At any of them `accepted = sent + queued`, and what was
+/// offered is `accepted + dropped + refused`; once the connection is closed, what is still `queued` is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PriorityCounts {
+    /// The priority; [`Priority::Data`] for all together where the peer knows no priorities.
+    pub priority: Priority,
+    /// Messages that were taken into the queue.
+    pub accepted: u64,
+    /// Those of them that the operating system's socket has as a whole.
+    pub sent: u64,
+    /// Bytes of the batches that it has as a whole, framing included.
+    pub sent_bytes: u64,
+    /// Messages that wait, whole or in part.
+    pub queued: u64,
+    /// Bytes that wait. A batch that is being written does not count.
+    pub queued_bytes: usize,
+    /// Messages that congestion control dropped because the queue was full.
+    pub dropped: u64,
+    /// Messages that a sender got back: it would not wait, or no longer.
+    pub refused: u64,
+}
+
+impl PriorityCounts {
+    /// Nothing yet.
+    #[must_use]
+    pub fn none(priority: Priority) -> Self {
+        Self {
+            priority,
+            accepted: 0,
+            sent: 0,
+            sent_bytes: 0,
+            queued: 0,
+            queued_bytes: 0,
+            dropped: 0,
+            refused: 0,
+        }
+    }
+
+    /// Adds those of another connection.
+    pub fn add(&mut self, other: &PriorityCounts) {
+        self.accepted += other.accepted;
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.queued += other.queued;
+        self.queued_bytes += other.queued_bytes;
+        self.dropped += other.dropped;
+        self.refused += other.refused;
+    }
+}
+
+/// What is counted of a priority outside of its lane's lock.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    sent: AtomicU64,
+    sent_bytes: AtomicU64,
+    pub(super) dropped: AtomicU64,
+    pub(super) refused: AtomicU64,
+}
+
+impl Tally {
+    /// The socket has all of `batch`. Only for whoever holds the exit.
+    pub(super) fn departed(&self, batch: &Batch) {
+        let bytes = self.sent_bytes.load(Ordering::Relaxed) + batch.wire_len() as u64;
+        self.sent_bytes.store(bytes, Ordering::Relaxed);
+        self.sent.store(batch.last_message(), Ordering::Relaxed);
+    }
+}
+
+impl Outbox {
+    /// What became of the messages of each priority, the most urgent first.
+    #[must_use]
+    pub fn priorities(&self) -> Vec<PriorityCounts> {
+        let lanes = self.lanes.iter().zip(&self.tallies);
+        let counts = lanes.zip(Priority::ALL).map(|((lane, tally), priority)| {
+            let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+            let lane = lane.lock();
+            // Nothing can become sent that is not accepted yet: the lane is locked.
+            let (accepted, sent) = (lane.accepted(), read(&tally.sent));
+            PriorityCounts {
+                priority: match self.lanes.len() {
+                    1 => Priority::Data,
+                    _ => priority,
+                },
+                accepted,
+                sent,
+                sent_bytes: read(&tally.sent_bytes),
+                queued: accepted.saturating_sub(sent),
+                queued_bytes: lane.queued_bytes(),
+                dropped: read(&tally.dropped),
+                refused: read(&tally.refused),
+            }
+        });
+        counts.collect()
+    }
+
+    /// The same of a closed connection, once a write that is under way on a sender's thread has ended. Nothing changes
+    /// any more.
+    #[must_use]
+    pub fn last_priorities(&self) -> Vec<PriorityCounts> {
+        drop(self.exit.lock());
+        self.priorities()
+    }
+
+    /// Counts a message that congestion control dropped.
+    pub fn count_dropped(&self, priority: Priority) {
+        self.counters.dropped.fetch_add(1, Ordering::Relaxed);
+        let tally = &self.tallies[self.lane_index(priority)];
+        tally.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a message whose sender would not wait for room, or no longer.
+    pub fn count_refused(&self, priority: Priority) {
+        let tally = &self.tallies[self.lane_index(priority)];
+        tally.refused.fetch_add(1, Ordering::Relaxed);
     }
 }

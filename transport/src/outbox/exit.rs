@@ -14,7 +14,7 @@ use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
 use zonda_runtime::{LinkWrite, Runtime};
 
-use crate::driver::Ended;
+use crate::{driver::Ended, protocol::compression::Packer};
 
 use super::{
     MOMENT, Outbox, signal,
@@ -112,15 +112,39 @@ impl DirectSocket {
 pub(super) struct Exit {
     direct: Option<DirectSocket>,
     transmit: Transmit,
+    buffers: Buffers,
+}
+
+/// What batches are made of, or made smaller with, on their way out.
+#[derive(Debug)]
+struct Buffers {
+    /// To be used again.
     free: Vec<Box<[u8]>>,
+    /// Where batches may be compressed.
+    packer: Option<Box<Packer>>,
 }
 
 impl Exit {
-    pub(super) fn new(direct: Option<DirectSocket>) -> Self {
+    pub(super) fn new(direct: Option<DirectSocket>, packer: Option<Box<Packer>>) -> Self {
         Self {
             direct,
             transmit: Transmit::default(),
-            free: Vec::with_capacity(FREE_MAX),
+            buffers: Buffers {
+                free: Vec::with_capacity(FREE_MAX),
+                packer,
+            },
+        }
+    }
+}
+
+impl Buffers {
+    /// Compresses the batches from the `first` on, which have just come, if the link does that.
+    #[inline]
+    fn pack(&mut self, (transmit, first): (&mut Transmit, usize), buffer_bytes: usize) {
+        if let Some(packer) = &mut self.packer {
+            transmit.pack(first, |batch| {
+                packer.pack(batch, &mut self.free, buffer_bytes)
+            });
         }
     }
 }
@@ -130,19 +154,38 @@ impl Outbox {
     ///
     /// What others add meanwhile is not chased: they write themselves, demand it, or leave it to the next tick.
     pub(super) fn write_now(&self, exit: &mut Exit) -> bool {
+        let Exit {
+            direct,
+            transmit,
+            buffers,
+        } = exit;
+        match direct {
+            Some(direct) => self.write_by(transmit, buffers, |transmit| direct.send(transmit)),
+            None => false,
+        }
+    }
+
+    /// The same by any way to `send`, which tells how many bytes it took.
+    fn write_by(
+        &self,
+        transmit: &mut Transmit,
+        buffers: &mut Buffers,
+        mut send: impl FnMut(&Transmit) -> io::Result<usize>,
+    ) -> bool {
         loop {
-            let all = self.gather(&mut exit.transmit, &mut exit.free);
-            if exit.transmit.is_empty() {
+            // Nothing is written behind the end, so that what was lost by it can be counted.
+            if self.is_closed() {
+                return false;
+            }
+            let all = self.gather(transmit, buffers);
+            if transmit.is_empty() {
                 return true;
             }
-            let Some(direct) = &exit.direct else {
-                return false;
-            };
-            match direct.send(&exit.transmit) {
+            match send(transmit) {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
-                    exit.transmit.advance(count, &mut exit.free, FREE_MAX);
-                    match exit.transmit.is_empty() {
+                    transmit.advance(count, &mut buffers.free, FREE_MAX, &self.tallies);
+                    match transmit.is_empty() {
                         true if all => return true,
                         true => continue,
                         false => {}
@@ -156,6 +199,7 @@ impl Outbox {
                     return false;
                 }
             }
+            self.put_back(transmit);
             self.busy.store(true, Ordering::SeqCst);
             if !self.attendance.driver_will_look() {
                 self.signals.raise(signal::HANDOVER);
@@ -165,15 +209,29 @@ impl Outbox {
     }
 
     /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes. False if there
-    /// were more than go into one write.
-    fn gather(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
+    /// may be more than go into this write.
+    fn gather(&self, transmit: &mut Transmit, buffers: &mut Buffers) -> bool {
+        let first = transmit.len();
+        let all = self.collect(transmit, &mut buffers.free);
+        buffers.pack((transmit, first), self.batch_bytes);
+        all
+    }
+
+    fn collect(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
         while !transmit.is_full() {
             let ready = self.ready.load(Ordering::SeqCst);
             let index = ready.trailing_zeros() as usize;
             let Some(lane) = self.lanes.get(index) else {
                 return true;
             };
-            let mut lane = lane.lock();
+            // What is at hand does not wait for somebody who is still filling a lane behind it.
+            let mut lane = match transmit.is_empty() {
+                true => lane.lock(),
+                false => match lane.try_lock() {
+                    Some(lane) => lane,
+                    None => return false,
+                },
+            };
             while !transmit.is_full() {
                 let Some(batch) = lane.pop(free) else { break };
                 transmit.push(batch);
@@ -188,6 +246,26 @@ impl Outbox {
             }
         }
         false
+    }
+
+    /// The socket is full: what it has seen no byte of goes back to the front of its lane, so that a more urgent message that
+    /// comes before there is room again waits for one batch at most.
+    #[cold]
+    #[inline(never)]
+    fn put_back(&self, transmit: &mut Transmit) {
+        let mut next = transmit.take_unwritten();
+        while let Some(batch) = next {
+            let priority = batch.priority();
+            let index = self.lane_index(priority);
+            let mut lane = self.lanes[index].lock();
+            lane.put_back(batch);
+            next = transmit.take_unwritten();
+            while let Some(batch) = next.take_if(|batch| batch.priority() == priority) {
+                lane.put_back(batch);
+                next = transmit.take_unwritten();
+            }
+            self.mark_ready(index);
+        }
     }
 
     fn count_write(&self, bytes: usize, writes: &std::sync::atomic::AtomicU64) {
@@ -304,7 +382,7 @@ impl Outbox {
             result?;
             self.count_write(bytes, &self.counters.writes_driver);
             let mut exit = self.exit.lock();
-            transmit.finish(&mut exit.free, FREE_MAX);
+            transmit.advance(bytes, &mut exit.buffers.free, FREE_MAX, &self.tallies);
             exit.transmit = transmit;
             if !self.demand.load(Ordering::SeqCst) {
                 self.busy.store(false, Ordering::SeqCst);
@@ -322,7 +400,10 @@ impl Outbox {
         let exit = &mut *exit;
         self.busy.store(true, Ordering::SeqCst);
         self.demand.store(false, Ordering::SeqCst);
-        self.gather(&mut exit.transmit, &mut exit.free);
+        let Exit {
+            transmit, buffers, ..
+        } = &mut *exit;
+        self.gather(transmit, buffers);
         if exit.transmit.is_empty() {
             self.busy.store(false, Ordering::SeqCst);
             return None;
@@ -333,7 +414,10 @@ impl Outbox {
     /// Queues a keep-alive, ahead of all data. Nothing was sent for a while: the memory for more is given back.
     pub(crate) fn push_keep_alive(&self) {
         if let Some(mut exit) = self.exit.try_lock() {
-            exit.free.clear();
+            exit.buffers.free.clear();
+            if let Some(packer) = &mut exit.buffers.packer {
+                packer.trim();
+            }
         }
         for lane in &self.lanes {
             lane.lock().trim();
@@ -426,3 +510,6 @@ impl Outbox {
 
 /// A hot link cools down after this many ticks without a message.
 const IDLE_TICKS_MAX: u32 = 10;
+
+#[cfg(test)]
+mod tests;

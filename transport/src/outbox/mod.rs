@@ -36,6 +36,8 @@ use zonda_codec::{Encode, Priority};
 use crate::{
     driver::Ended,
     protocol::{
+        compression::Packer,
+        options::Framing,
         parameters::Established,
         tx::{Lane, LaneConfig, Outgoing, Pushed},
     },
@@ -43,7 +45,8 @@ use crate::{
 };
 
 use attendance::Attendance;
-pub use counts::OutboxCounts;
+use counts::Tally;
+pub use counts::{OutboxCounts, PriorityCounts};
 pub use exit::DirectSocket;
 use exit::Exit;
 use pace::{Pace, Turn};
@@ -102,6 +105,8 @@ pub struct Outbox {
     ready: AtomicU8,
     exit: Mutex<Exit>,
     has_direct: bool,
+    /// Bytes of a whole batch's buffer.
+    batch_bytes: usize,
     /// The socket is full, or the driver has the batches: nobody else writes. Changed only with the exit locked; who only
     /// wants to know need not wait for a writer.
     busy: AtomicBool,
@@ -120,6 +125,8 @@ pub struct Outbox {
     attendance: Attendance,
     overrun_bytes: usize,
     counters: OutboxCounters,
+    /// One for each lane.
+    tallies: Box<[Tally]>,
 }
 
 impl std::fmt::Debug for Outbox {
@@ -150,9 +157,12 @@ impl Outbox {
         queue_bytes_max: &dyn Fn(Priority) -> usize,
         direct: Option<DirectSocket>,
     ) -> Self {
-        let batch_size = direct.as_ref().map_or(established.batch_size, |direct| {
-            direct.batch_size(established.batch_size)
-        });
+        let (max, framing) = (established.batch_size, established.options.framing());
+        let batch_size = match &direct {
+            Some(direct) if !framing.is_bare() => direct.batch_size(max),
+            // a bare message may be as long as a batch: there are no fragments
+            _ => max,
+        };
         let lane = |priority| {
             Mutex::new(Lane::new(LaneConfig {
                 priority,
@@ -160,9 +170,10 @@ impl Outbox {
                 sn_mask: established.sn_mask,
                 initial_sn: established.initial_sn_tx,
                 queue_bytes_max: queue_bytes_max(priority),
+                framing,
             }))
         };
-        let lanes = if established.qos {
+        let lanes: Box<[_]> = if established.qos {
             Priority::ALL
                 .iter()
                 .map(|&priority| lane(priority))
@@ -170,12 +181,18 @@ impl Outbox {
         } else {
             Box::from([lane(Priority::Data)])
         };
+        let packer = match framing {
+            Framing::Compressed => Packer::new(),
+            Framing::Plain | Framing::Bare => None,
+        };
         Self {
+            tallies: lanes.iter().map(|_| Tally::default()).collect(),
             lanes,
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
             busy: AtomicBool::new(false),
-            exit: Mutex::new(Exit::new(direct)),
+            exit: Mutex::new(Exit::new(direct, packer)),
+            batch_bytes: batch_size.into(),
             demand: AtomicBool::new(false),
             pace: Pace::default(),
             sealed_since_tick: AtomicBool::new(false),
@@ -256,6 +273,39 @@ impl Outbox {
         Ok((lane.weigh(pushed), lane.has_room()))
     }
 
+    /// Queues a message under congestion control `BlockFirst`: as [`Outbox::push`], but the first one that finds no room
+    /// waits in the queue, beyond its limit. As long as it does, others are refused.
+    ///
+    /// # Errors
+    /// [`Refused`]; the message was not queued.
+    pub fn push_first<E: Encode + ?Sized>(
+        &self,
+        priority: Priority,
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, Refused> {
+        let index = self.lane_index(priority);
+        let mut lane = self.lanes[index].lock();
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Refused::Closed);
+        }
+        if !lane.has_room() {
+            if lane.has_guest() {
+                drop(lane);
+                return Err(self.refuse_full());
+            }
+            lane.begin_guest();
+        }
+        let queued = lane.push(message);
+        lane.end_guest();
+        match queued {
+            Ok(pushed) => {
+                self.mark_ready(index);
+                Ok(lane.weigh(pushed))
+            }
+            Err(_) => Err(self.refuse_too_long()),
+        }
+    }
+
     /// Decides who writes what [`Outbox::push`] has queued, and writes if it is the caller. Never blocks. Tells
     /// whether the message is with the socket already.
     #[inline]
@@ -296,6 +346,12 @@ impl Outbox {
             }
         }
         true
+    }
+
+    /// Most bytes of an encoded message on this link; `None` where longer ones go out in fragments.
+    #[must_use]
+    pub fn message_bytes_max(&self) -> Option<usize> {
+        self.lanes[0].lock().message_bytes_max()
     }
 
     /// True while the lane of this priority takes messages without going over its limit.
@@ -359,18 +415,19 @@ impl Outbox {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Counts a message that congestion control dropped.
-    pub fn count_dropped(&self) {
-        self.counters.dropped.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// What this outbox has done so far.
     #[must_use]
     pub fn counters(&self) -> &OutboxCounters {
         &self.counters
     }
 
-    /// Bytes that wait in all lanes.
+    /// True if something that was queued is not with the socket as a whole.
+    #[must_use]
+    pub fn has_unsent(&self) -> bool {
+        self.is_busy() || self.queued_bytes() > 0
+    }
+
+    /// Bytes that wait in all lanes. A batch that is being written does not count.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
         self.lanes
@@ -381,11 +438,7 @@ impl Outbox {
 
     #[inline]
     fn lane_index(&self, priority: Priority) -> usize {
-        if self.lanes.len() == 1 {
-            0
-        } else {
-            priority as usize
-        }
+        lane_index(self.lanes.len(), priority)
     }
 
     #[inline]
@@ -432,5 +485,14 @@ impl Outbox {
 
     fn now_ns(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Which of so many lanes is that of a priority: there is one for all where the peer knows no priorities.
+#[inline]
+fn lane_index(lanes: usize, priority: Priority) -> usize {
+    match lanes {
+        1 => 0,
+        _ => priority as usize,
     }
 }

@@ -19,6 +19,8 @@ pub enum Overflow {
     Drop,
     /// They are queued all the same, as by [`Outbox::push_over`], and the source is to be paused.
     Keep,
+    /// The first one is queued, as by [`Outbox::push_first`]; the others are dropped and counted.
+    KeepFirst,
 }
 
 /// What became of a run.
@@ -69,11 +71,14 @@ impl Queue<'_> {
     /// Whether one more message is queued although the lane is full.
     #[cold]
     fn squeeze(&mut self) -> bool {
-        if self.overflow == Overflow::Drop {
-            self.dropped += 1;
-            return false;
+        match self.overflow {
+            Overflow::KeepFirst if !self.lane.has_guest() => self.lane.begin_guest(),
+            Overflow::KeepFirst | Overflow::Drop => {
+                self.dropped += 1;
+                return false;
+            }
+            Overflow::Keep => self.overrun = self.lane.queued_bytes_small() > self.overrun_bytes,
         }
-        self.overrun = self.lane.queued_bytes_small() > self.overrun_bytes;
         !self.overrun
     }
 }
@@ -106,6 +111,10 @@ impl Outbox {
             overrun: false,
         };
         fill(&mut queue);
+        if overflow == Overflow::KeepFirst {
+            // Whatever came after it in this run was dropped.
+            queue.lane.end_guest();
+        }
         if queue.queued > 0 {
             self.mark_ready(index);
         }
@@ -121,7 +130,7 @@ impl Outbox {
         let has_room = lane.has_room();
         drop(lane);
         if dropped + too_long > 0 || overrun {
-            self.account(dropped, too_long, overrun);
+            self.account(index, dropped, too_long, overrun);
         }
         match queued {
             0 => RunQueued::Nothing,
@@ -130,8 +139,10 @@ impl Outbox {
     }
 
     #[cold]
-    fn account(&self, dropped: u64, too_long: u64, overrun: bool) {
+    fn account(&self, lane: usize, dropped: u64, too_long: u64, overrun: bool) {
         let counters = &self.counters;
+        let tally = &self.tallies[lane];
+        tally.dropped.fetch_add(dropped, Ordering::Relaxed);
         counters.refused_full.fetch_add(dropped, Ordering::Relaxed);
         counters.dropped.fetch_add(dropped, Ordering::Relaxed);
         counters

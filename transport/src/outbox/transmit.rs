@@ -7,6 +7,8 @@ use zonda_runtime::Segments;
 
 use crate::protocol::tx::Batch;
 
+use super::{counts::Tally, lane_index};
+
 /// Most slices of one vectored write; two for each batch.
 pub(super) const SLICES_MAX: usize = 64;
 
@@ -16,7 +18,7 @@ const BATCHES_MAX: usize = SLICES_MAX / 2;
 /// Most bytes taken at once, for the same reason.
 const BYTES_MAX: usize = 256 * 1024;
 
-/// A few batches, oldest first, the first of them perhaps partly written.
+/// A few batches in the order in which they leave, the first of them perhaps partly written.
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
     batches: VecDeque<Batch>,
@@ -30,6 +32,20 @@ impl Transmit {
         self.batches.is_empty()
     }
 
+    /// How many batches there are.
+    pub(crate) fn len(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Has each batch from the `first` on changed by `pack`. None of them is partly written.
+    pub(crate) fn pack(&mut self, first: usize, mut pack: impl FnMut(&mut Batch)) {
+        for batch in self.batches.iter_mut().skip(first) {
+            self.bytes -= batch.wire_len();
+            pack(batch);
+            self.bytes += batch.wire_len();
+        }
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.batches.len() >= BATCHES_MAX || self.bytes >= BYTES_MAX
     }
@@ -38,13 +54,36 @@ impl Transmit {
         self.bytes
     }
 
+    /// How many batches are under way.
+    #[cfg(test)]
+    pub(super) fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
     pub(crate) fn push(&mut self, batch: Batch) {
         self.bytes += batch.wire_len();
         self.batches.push_back(batch);
     }
 
-    /// The socket took `count` more bytes: drops the batches that are out, keeping their buffers in `free`.
-    pub(crate) fn advance(&mut self, mut count: usize, free: &mut Vec<Box<[u8]>>, free_max: usize) {
+    /// Takes the last batch, if the socket has seen no byte of it.
+    pub(super) fn take_unwritten(&mut self) -> Option<Batch> {
+        if self.batches.len() == 1 && self.written > 0 {
+            return None;
+        }
+        let batch = self.batches.pop_back()?;
+        self.bytes -= batch.wire_len();
+        Some(batch)
+    }
+
+    /// The socket took `count` more bytes: drops the batches that are out, keeping their buffers in `free`, and notes in
+    /// `tallies` what was in them.
+    pub(super) fn advance(
+        &mut self,
+        mut count: usize,
+        free: &mut Vec<Box<[u8]>>,
+        free_max: usize,
+        tallies: &[Tally],
+    ) {
         while let Some(first) = self.batches.front() {
             let left = first.wire_len() - self.written;
             if count < left {
@@ -55,6 +94,10 @@ impl Transmit {
             count -= left;
             self.bytes -= left;
             self.written = 0;
+            let lane = lane_index(tallies.len(), first.priority());
+            if let Some(tally) = tallies.get(lane) {
+                tally.departed(first);
+            }
             if let Some(batch) = self.batches.pop_front() {
                 let buffer = batch.into_buffer();
                 if free.len() < free_max && buffer.len() > BUFFER_BYTES_MIN {
@@ -62,12 +105,6 @@ impl Transmit {
                 }
             }
         }
-    }
-
-    /// Drops everything that was written as a whole by the driver.
-    pub(crate) fn finish(&mut self, free: &mut Vec<Box<[u8]>>, free_max: usize) {
-        let all = self.bytes;
-        self.advance(all, free, free_max);
     }
 
     /// The unwritten bytes as slices for one vectored write; tells how many there are.

@@ -8,6 +8,8 @@ use std::time::Instant;
 use zenoh_buffers::ZSlice;
 use zonda_codec::{Close, Encode, EncodeError, Priority, TransportMessage};
 
+use super::compression::{Content, Packer, Unpacker};
+use super::options::Framing;
 use super::parameters::{Established, LocalParameters};
 use super::rx::{Deliver, Flow, PeerMisbehaved, Receiver};
 use super::timers::{TimerEvent, Timers};
@@ -39,6 +41,8 @@ pub struct Connection {
     free: Vec<Box<[u8]>>,
     receiver: Receiver,
     timers: Timers,
+    packer: Option<Box<Packer>>,
+    unpacker: Unpacker,
 }
 
 impl Connection {
@@ -61,14 +65,22 @@ impl Connection {
                 sn_mask: established.sn_mask,
                 initial_sn: established.initial_sn_tx,
                 queue_bytes_max,
+                framing: established.options.framing(),
             })
         };
+        let framing = established.options.framing();
         let divisor = local.keep_alive_divisor;
         Connection {
             lanes: priorities.iter().map(lane).collect(),
             free: Vec::new(),
             receiver: Receiver::new(established, local.message_size_max),
-            timers: Timers::new(now, local.lease, divisor, established.remote_lease),
+            timers: Timers::new(now, local.lease, divisor, established.remote_lease)
+                .steady(framing.is_bare()),
+            packer: match framing {
+                Framing::Compressed => Packer::new(),
+                Framing::Plain | Framing::Bare => None,
+            },
+            unpacker: Unpacker::default(),
         }
     }
 
@@ -107,7 +119,10 @@ impl Connection {
     /// [`recycle`](Connection::recycle).
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Batch> {
         let free = &mut self.free;
-        let batch = self.lanes.iter_mut().find_map(|lane| lane.pop(free))?;
+        let mut batch = self.lanes.iter_mut().find_map(|lane| lane.pop(free))?;
+        if let Some(packer) = &mut self.packer {
+            packer.pack(&mut batch, free, self.lanes[0].buffer_bytes());
+        }
         self.timers.on_sent(now);
         Some(batch)
     }
@@ -146,9 +161,32 @@ impl Connection {
         block: &ZSlice,
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
+        let unpacked = match self.receiver.framing() {
+            Framing::Plain => None,
+            Framing::Compressed => Some(self.unpacker.open(batch)?),
+            Framing::Bare => return self.handle_message(batch, block, deliver),
+        };
+        let (batch, block) = match &unpacked {
+            None => (batch, block),
+            Some(Content::Plain) => (batch.get(1..).unwrap_or(&[]), block),
+            Some(Content::Unpacked(unpacked)) => (unpacked.as_slice(), unpacked),
+        };
         let mut flow = self.receiver.handle_batch(batch, block, deliver)?;
         while let Flow::Paused(pause) = flow {
             flow = self.receiver.resume_batch(pause, batch, block, deliver)?;
+        }
+        Ok(flow)
+    }
+
+    fn handle_message<D: Deliver>(
+        &mut self,
+        message: &[u8],
+        block: &ZSlice,
+        deliver: &mut D,
+    ) -> Result<Flow, PeerMisbehaved> {
+        let mut flow = self.receiver.handle_bare(message, block, deliver)?;
+        while let Flow::Paused(pause) = flow {
+            flow = self.receiver.resume_bare(pause, message, block, deliver)?;
         }
         Ok(flow)
     }
@@ -167,7 +205,7 @@ impl Connection {
         self.timers.on_received(now);
         let mut rest = block.as_slice();
         let mut flow = Flow::Open;
-        while let (Flow::Open, Some((batch, behind))) = (flow, split_batch(rest)) {
+        while let (Flow::Open, Some((batch, behind))) = (flow, self.split(rest)?) {
             flow = self.handle_whole(batch, block, deliver)?;
             rest = behind;
         }
@@ -175,6 +213,18 @@ impl Connection {
             consumed: block.len() - rest.len(),
             flow,
         })
+    }
+
+    /// The batch or bare message at the front of a stream's bytes and what follows it; `None` if it is not complete.
+    fn split<'b>(&self, bytes: &'b [u8]) -> Result<Option<Split<'b>>, PeerMisbehaved> {
+        if !self.receiver.framing().is_bare() {
+            return Ok(split_batch(bytes));
+        }
+        let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
+            return Ok(None);
+        };
+        let length = self.receiver.check_bare(u32::from_le_bytes(*length))?;
+        Ok(rest.split_at_checked(length))
     }
 
     /// When to call [`handle_timeout`](Connection::handle_timeout) at the latest.
@@ -211,8 +261,11 @@ impl Connection {
     }
 }
 
+/// What is at the front of a stream's bytes, and what follows it.
+type Split<'b> = (&'b [u8], &'b [u8]);
+
 /// The batch at the front of a stream's bytes and what follows it; `None` if it is not complete.
-fn split_batch(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_batch(bytes: &[u8]) -> Option<Split<'_>> {
     let (prefix, rest) = bytes.split_first_chunk::<2>()?;
     rest.split_at_checked(u16::from_le_bytes(*prefix).into())
 }

@@ -4,12 +4,15 @@
 //! the same functions.
 //!
 //! A link begins with a [`handshake`], which turns [`parameters::LocalParameters`] of both sides
-//! into [`parameters::Established`]. From then on [`tx`] makes batches of messages, [`rx`] messages
+//! into [`parameters::Established`], [`options`] included. From then on [`tx`] makes batches of messages, [`rx`] messages
 //! of batches, and [`timers`] keeps both sides assured that the other is alive. A [`connection`] is all
 //! three in one hand.
 
+pub mod auth;
+pub mod compression;
 pub mod connection;
 pub mod handshake;
+pub mod options;
 pub mod parameters;
 pub mod rx;
 pub mod timers;

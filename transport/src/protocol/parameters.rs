@@ -9,6 +9,8 @@ use sha3::Shake128;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 use zonda_codec::{Resolution, WhatAmI, ZenohId};
 
+use super::options::{LinkOptions, LocalOptions};
+
 /// The smallest batch size, in bytes with its length prefix, that a link may agree on.
 ///
 /// A fragment costs up to 11 bytes of prefix, header, sequence number and extensions; below this
@@ -44,6 +46,8 @@ pub struct LocalParameters {
     pub keep_alive_divisor: u32,
     /// The largest message, in bytes, put together from fragments. Default 1 GiB.
     pub message_size_max: usize,
+    /// What its links may have beyond the plain protocol. Default: nothing.
+    pub options: LocalOptions,
 }
 
 impl LocalParameters {
@@ -59,6 +63,7 @@ impl LocalParameters {
             lease: Duration::from_secs(10),
             keep_alive_divisor: 4,
             message_size_max: 1 << 30,
+            options: LocalOptions::default(),
         }
     }
 }
@@ -84,6 +89,8 @@ pub struct Established {
     pub initial_sn_tx: u32,
     /// The sequence number of the peer's first frame on every channel.
     pub initial_sn_rx: u32,
+    /// What the link has beyond the plain protocol.
+    pub options: LinkOptions,
 }
 
 /// The first sequence number that node `own` uses towards node `peer`.

@@ -20,9 +20,17 @@ pub struct Timers {
     remote_lease: Duration,
     last_sent: Instant,
     last_received: Instant,
+    /// The peer's lease seemed over, but nobody looked in time: it is over then.
+    reprieve: Option<Instant>,
+    /// Keep-alives are due whatever else is sent.
+    is_steady: bool,
 }
 
 impl Timers {
+    /// A look at the deadlines that comes later than this is the fault of a machine without time for it. What the peer sent
+    /// may then wait unread as well.
+    const LATE: Duration = Duration::from_millis(50);
+
     /// The smallest interval between keep-alives, whatever the lease.
     const INTERVAL_MIN: Duration = Duration::from_millis(1);
 
@@ -35,19 +43,32 @@ impl Timers {
             remote_lease: lease_remote,
             last_sent: now,
             last_received: now,
+            reprieve: None,
+            is_steady: false,
         }
+    }
+
+    /// Makes keep-alives due at each interval, whatever else is sent: what links of bare messages do.
+    #[must_use]
+    pub fn steady(self, is_steady: bool) -> Self {
+        Timers { is_steady, ..self }
     }
 
     /// Bytes came from the peer: whatever they are, they refresh its lease.
     #[inline]
     pub fn on_received(&mut self, now: Instant) {
+        if now > self.last_received {
+            self.reprieve = None;
+        }
         self.last_received = now;
     }
 
     /// A batch went out: no keep-alive is due for another interval.
     #[inline]
     pub fn on_sent(&mut self, now: Instant) {
-        self.last_sent = now;
+        if !self.is_steady {
+            self.last_sent = now;
+        }
     }
 
     /// When to call [`handle_timeout`](Timers::handle_timeout) at the latest.
@@ -57,8 +78,14 @@ impl Timers {
 
     /// What is due at `now`, one event per call; `None` if nothing is.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TimerEvent> {
-        if now >= self.expiry() {
-            return Some(TimerEvent::Expired);
+        let expiry = self.expiry();
+        if now >= expiry {
+            // Whoever reads gets as much time again as this look came late.
+            let late = now - expiry;
+            if self.reprieve.is_some() || late <= Self::LATE {
+                return Some(TimerEvent::Expired);
+            }
+            self.reprieve = Some(after(now, late));
         }
         if now >= self.keep_alive() {
             self.last_sent = now;
@@ -68,7 +95,8 @@ impl Timers {
     }
 
     fn expiry(&self) -> Instant {
-        after(self.last_received, self.remote_lease)
+        self.reprieve
+            .unwrap_or_else(|| after(self.last_received, self.remote_lease))
     }
 
     fn keep_alive(&self) -> Instant {

@@ -158,5 +158,6 @@ fn plain_link() -> Established {
         remote_lease: Duration::from_secs(10),
         initial_sn_tx: 0,
         initial_sn_rx: 0,
+        options: Default::default(),
     }
 }

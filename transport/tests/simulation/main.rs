@@ -3,6 +3,7 @@
 //! repeat, reorder and damage what they carry. A seed decides everything; a failing one is printed,
 //! and `ZONDA_SEED=<seed>` runs that one alone. `ZONDA_SEEDS=<factor>` runs that many times more.
 
+mod contents;
 mod ledger;
 mod oracle;
 mod pipe;
@@ -11,6 +12,7 @@ mod side;
 mod traffic;
 mod world;
 
+mod bare;
 mod damage;
 mod delivery;
 mod time;

@@ -43,6 +43,8 @@ pub struct Pipe {
     bytes_under_way: usize,
     last_arrival: Option<Instant>,
     count: u64,
+    /// What is sent brings its own lengths.
+    pub bare: bool,
 }
 
 impl Pipe {
@@ -57,6 +59,7 @@ impl Pipe {
             bytes_under_way: 0,
             last_arrival: None,
             count: 0,
+            bare: false,
         }
     }
 
@@ -113,7 +116,10 @@ impl Pipe {
             self.insert(at, batch.to_vec());
             return;
         }
-        let mut bytes = (batch.len() as u16).to_le_bytes().to_vec();
+        let mut bytes = match self.bare {
+            true => Vec::new(),
+            false => (batch.len() as u16).to_le_bytes().to_vec(),
+        };
         bytes.extend_from_slice(batch);
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {

@@ -12,10 +12,12 @@ use zonda_transport::protocol::connection::Connection;
 use zonda_transport::protocol::handshake::{
     AcceptStep, Acceptor, CookieKey, HandshakeError, OpenStep, Opener, STEP_TIMEOUT,
 };
+use zonda_transport::protocol::options::Framing;
 use zonda_transport::protocol::parameters::{Established, LocalParameters};
 use zonda_transport::protocol::rx::{Flow, PeerMisbehaved};
 use zonda_transport::protocol::tx::{Outgoing, Tail};
 
+use super::contents::Contents;
 use super::ledger::Ledger;
 use super::oracle::Oracle;
 use super::pipe::Pipe;
@@ -62,6 +64,7 @@ pub struct Side {
     pub ended_at: Option<Instant>,
     /// Close when everything is sent.
     pub closes: bool,
+    contents: Contents,
 }
 
 impl Side {
@@ -89,6 +92,7 @@ impl Side {
             last_received: now,
             ended_at: None,
             closes: false,
+            contents: Contents::new(Framing::Plain),
         }
     }
 
@@ -185,7 +189,7 @@ impl Side {
         let mut rest = &self.partial[..consumed];
         while let Some((prefix, behind)) = rest.split_first_chunk::<2>() {
             let (batch, behind) = behind.split_at(u16::from_le_bytes(*prefix).into());
-            oracle.take(batch);
+            oracle.take(&self.contents.plain(batch).expect("undamaged"));
             rest = behind;
         }
     }
@@ -229,7 +233,7 @@ impl Side {
         let block = ZSlice::from(batch.to_vec());
         let flow = connection.handle_batch(now, block.as_slice(), &block, &mut self.recorder);
         if let Some(oracle) = &mut self.oracle {
-            oracle.take(batch);
+            oracle.take(&self.contents.plain(batch).expect("undamaged"));
         }
         match flow {
             Ok(Flow::Open) => {}
@@ -243,7 +247,8 @@ impl Side {
     fn open(&mut self, now: Instant, established: Established) {
         let connection = Connection::new(&self.local, &established, QUEUE_BYTES_MAX, now);
         self.recorder.qos_agreed = established.qos;
-        if self.checks_with_oracle {
+        self.contents = Contents::new(established.options.framing());
+        if self.checks_with_oracle && !established.options.low_latency {
             let (sn, mask) = (established.initial_sn_rx, established.sn_mask);
             self.oracle = Some(Oracle::new(
                 sn,
@@ -314,16 +319,11 @@ impl Side {
             let Some(batch) = connection.poll_transmit(now) else {
                 break;
             };
-            let mut bytes = batch.head()[2..].to_vec();
-            bytes.extend_from_slice(batch.tail().map_or(&[], |tail| tail.as_slice()));
-            let prefix = u16::from_le_bytes([batch.head()[0], batch.head()[1]]);
-            assert_eq!(
-                usize::from(prefix),
-                bytes.len(),
-                "the prefix counts the batch"
-            );
+            let bytes = self.contents.outgoing(&batch);
             self.batch_times.push(now);
-            self.ledger.enter(&bytes);
+            if let Some(plain) = self.contents.plain(&bytes) {
+                self.ledger.enter(&plain);
+            }
             connection.recycle(batch);
             back.pipe.send(now, &bytes, back.rng);
         }
@@ -331,7 +331,8 @@ impl Side {
             self.closes = false;
             connection.close(0);
             while let Some(batch) = connection.poll_transmit(now) {
-                back.pipe.send(now, batch.body(), back.rng);
+                let bytes = self.contents.outgoing(&batch);
+                back.pipe.send(now, &bytes, back.rng);
             }
             self.finish(now, End::Closed(0));
         }

@@ -118,6 +118,33 @@ fn timers_do_what_they_say() {
     );
 }
 
+/// On a machine without time for this node, what the peer sent in time may lie unread while its lease seems over.
+#[test]
+fn a_late_look_at_the_lease_gives_the_reader_as_much_time_again() {
+    let start = Instant::now();
+    let ms = |count| start + Duration::from_millis(count);
+    let second = Duration::from_secs(1);
+    let late = || {
+        let mut timers = Timers::new(start, second * 10, 4, second);
+        assert_eq!(timers.handle_timeout(ms(1300)), None);
+        assert_eq!(timers.poll_timeout(), ms(1600));
+        timers
+    };
+    let mut timers = late();
+    assert_eq!(timers.handle_timeout(ms(1599)), None);
+    assert_eq!(timers.handle_timeout(ms(1600)), Some(TimerEvent::Expired));
+    let mut timers = late();
+    timers.on_received(ms(1500));
+    assert_eq!(timers.handle_timeout(ms(2499)), None);
+    assert_eq!(timers.handle_timeout(ms(2500)), Some(TimerEvent::Expired));
+    let mut timers = late();
+    assert_eq!(
+        timers.handle_timeout(ms(5000)),
+        Some(TimerEvent::Expired),
+        "only once"
+    );
+}
+
 #[test]
 fn absurd_leases_do_no_harm() {
     let start = Instant::now();

@@ -40,6 +40,8 @@ impl World {
             own.qos = rng.per_mille(800);
             own.patch = u8::from(rng.per_mille(850));
             own.message_size_max = usize::from(own.batch_size) * 20;
+            // both ends of every third world
+            own.options.compression = seed.is_multiple_of(3);
             own
         };
         let locals = [local(seed as u128 | 1 << 70), local(seed as u128 | 1 << 90)];
@@ -62,6 +64,24 @@ impl World {
             sides,
             pipes,
         }
+    }
+
+    /// A world of bare messages: streams without priorities, and buffers that take every message.
+    pub fn bare(seed: u64) -> Self {
+        let mut world = World::new(seed);
+        for (side, opens) in world.sides.iter_mut().zip([true, false]) {
+            let lease = Duration::from_millis(world.rng.between(400, 10_000));
+            let zid = seed as u128 | 1 << if opens { 70 } else { 90 };
+            let mut own = node(zid, WhatAmI::Peer, lease);
+            own.batch_size = world.rng.between(40_000, 65_535) as u16;
+            own.qos = false;
+            own.options.low_latency = true;
+            *side = Side::new(own, opens, world.start);
+        }
+        for pipe in &mut world.pipes {
+            pipe.carriage.stream = true;
+        }
+        world
     }
 
     /// Sends the opener's first word.

@@ -59,6 +59,7 @@ fn no_keep_alive_waits_for_a_full_socket() {
         remote_lease: Duration::from_secs(60),
         initial_sn_tx: 0,
         initial_sn_rx: 0,
+        options: Default::default(),
     };
     let outbox = Arc::new(Outbox::new(&established, 1 << 20, None));
     let lease = Duration::from_millis(4);

@@ -10,7 +10,8 @@ use zonda_codec::{
 };
 
 use super::cookie::{Agreement, CookieKey, seal, unseal};
-use super::{HandshakeError, Step, answer, decode, name, put, write_close};
+use super::{AuthProblem, HandshakeError, Step, answer, decode, name, password, put, write_close};
+use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{
     BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn,
 };
@@ -32,6 +33,8 @@ pub struct Acceptor {
     key: Arc<CookieKey>,
     epoch: u32,
     step: Step,
+    /// What the peer has to prove its user with, where users are asked for.
+    nonce: u64,
     /// This side's first sequence number, set once the peer waits to be admitted.
     waiting: Option<u32>,
 }
@@ -44,6 +47,7 @@ impl Acceptor {
             key,
             epoch: 0,
             step: Step::InitSyn,
+            nonce: 0,
             waiting: None,
         }
     }
@@ -57,6 +61,12 @@ impl Acceptor {
     /// in the epoch it was sealed in and in the next one. Without this call cookies do not age.
     pub fn set_epoch(&mut self, epoch: u32) {
         self.epoch = epoch;
+    }
+
+    /// Sets what the peer has to prove its user with: a number from a secure random source, another one for each
+    /// connection. Where [users](crate::protocol::options::LocalOptions::users) are asked for it must be set.
+    pub fn set_nonce(&mut self, nonce: u64) {
+        self.nonce = nonce;
     }
 
     /// Takes one batch from the opener and replaces `out` by the batch to send, which may be empty.
@@ -88,7 +98,10 @@ impl Acceptor {
                 &OpenAck {
                     lease: self.local.lease,
                     initial_sn,
-                    ext: OpenExt::default(),
+                    ext: OpenExt {
+                        auth: self.asks().then_some(password::UNIT),
+                        ..OpenExt::default()
+                    },
                 },
                 out,
             );
@@ -144,14 +157,20 @@ impl Acceptor {
             });
         }
         let range = check_priorities(&syn.ext)?.filter(|_| self.local.qos);
+        let options = &self.local.options;
+        let qos = self.local.qos && (syn.ext.qos || range.is_some());
         let agreement = Agreement {
             zid: syn.zid,
             whatami: syn.whatami,
             resolution: syn.resolution.min(self.local.resolution),
             batch_size,
-            qos: self.local.qos && (syn.ext.qos || range.is_some()),
+            qos,
+            low_latency: options.low_latency && !self.local.qos && syn.ext.low_latency && !qos,
+            compression: options.compression && syn.ext.compression,
             patch: syn.ext.patch.min(self.local.patch),
+            nonce: self.asks().then_some(self.nonce),
         };
+        let challenge = self.challenge(syn)?;
         let ack = InitAck {
             version: PROTOCOL_VERSION,
             whatami: self.local.whatami,
@@ -163,11 +182,53 @@ impl Acceptor {
                 qos: agreement.qos && range.is_none(),
                 qos_link: range,
                 patch: agreement.patch,
+                auth: challenge.as_deref(),
+                low_latency: agreement.low_latency,
+                compression: agreement.compression,
                 ..InitExt::default()
             },
         };
         put(&ack, out);
         Ok(())
+    }
+
+    /// Whether this node lets in only whom it knows.
+    fn asks(&self) -> bool {
+        self.local.options.users.is_some()
+    }
+
+    /// What the opener has to prove its user with. Whoever announces none is not heard any further.
+    fn challenge(&self, syn: &InitSyn<'_>) -> Result<Option<Vec<u8>>, HandshakeError> {
+        if !self.asks() {
+            return Ok(None);
+        }
+        let problem = match password::is_there(syn.ext.auth) {
+            Ok(true) => return Ok(Some(password::challenge(self.nonce))),
+            Ok(false) => AuthProblem::Missing,
+            Err(problem) => problem,
+        };
+        let zid = syn.zid;
+        Err(HandshakeError::Unauthenticated { zid, problem })
+    }
+
+    /// The user that the opener has proved to be. A cookie of another connection, and the proof that went with it, are
+    /// worth nothing here.
+    fn identify(
+        &self,
+        agreed: &Agreement,
+        syn: &OpenSyn<'_>,
+    ) -> Result<Option<Arc<str>>, HandshakeError> {
+        let Some(users) = &self.local.options.users else {
+            return Ok(None);
+        };
+        let nonce = agreed.nonce.filter(|nonce| *nonce == self.nonce);
+        let nonce = nonce.ok_or(HandshakeError::Cookie)?;
+        let user = password::verify(users, nonce, syn.ext.auth);
+        user.map(Some)
+            .map_err(|problem| HandshakeError::Unauthenticated {
+                zid: agreed.zid,
+                problem,
+            })
     }
 
     fn recognise(&self, syn: &OpenSyn<'_>) -> Result<Established, HandshakeError> {
@@ -177,6 +238,7 @@ impl Acceptor {
         }
         let mask = agreed.resolution.frame_sn_mask();
         super::check_open(Step::OpenSyn, syn.lease, syn.initial_sn, mask)?;
+        let user = self.identify(&agreed, syn)?;
         Ok(Established {
             zid: agreed.zid,
             whatami: agreed.whatami,
@@ -187,6 +249,11 @@ impl Acceptor {
             remote_lease: syn.lease.min(LEASE_MAX),
             initial_sn_tx: initial_sn(&self.local.zid, &agreed.zid, mask),
             initial_sn_rx: syn.initial_sn,
+            options: LinkOptions {
+                user,
+                compression: agreed.compression,
+                low_latency: agreed.low_latency,
+            },
         })
     }
 }

@@ -3,7 +3,8 @@
 //! parameters and an epoch, authenticated with a key that never leaves the node.
 //!
 //! ```text
-//! epoch u32le | zid length u8, zid | whatami u8 | resolution u8 | batch u16le | qos u8 | patch u8 | mac 16 bytes
+//! epoch u32le | zid length u8, zid | whatami u8 | resolution u8 | batch u16le | features u8 | patch u8
+//!   | nonce u64le, if the features say so | mac 16 bytes
 //! ```
 //! The opener returns it verbatim. A changed byte, a foreign key or an old epoch makes it worthless.
 
@@ -14,6 +15,11 @@ use zonda_codec::{Reader, Resolution, WhatAmI, ZenohId};
 
 /// Bytes of the authentication code at the end of a cookie.
 const MAC_BYTES: usize = 16;
+/// Bits of the features.
+const QOS: u8 = 1;
+const NONCE: u8 = 2;
+const LOW_LATENCY: u8 = 4;
+const COMPRESSION: u8 = 8;
 /// Keeps these codes apart from any other use of the same key.
 const DOMAIN: &[u8] = b"zonda handshake cookie 1";
 
@@ -54,21 +60,35 @@ pub(super) struct Agreement {
     pub(super) resolution: Resolution,
     pub(super) batch_size: u16,
     pub(super) qos: bool,
+    pub(super) low_latency: bool,
+    pub(super) compression: bool,
     pub(super) patch: u8,
+    /// What the peer has to prove its user with, if it has to.
+    pub(super) nonce: Option<u64>,
 }
 
 /// Writes `agreement` as a cookie of `epoch`.
 pub(super) fn seal(key: &CookieKey, epoch: u32, agreement: &Agreement) -> Vec<u8> {
     let zid = agreement.zid.as_le_bytes();
-    let mut cookie = Vec::with_capacity(11 + zid.len() + MAC_BYTES);
+    let mut cookie = Vec::with_capacity(19 + zid.len() + MAC_BYTES);
     cookie.extend_from_slice(&epoch.to_le_bytes());
     cookie.push(zid.len() as u8);
     cookie.extend_from_slice(zid);
     cookie.push(agreement.whatami.code());
     cookie.push(agreement.resolution.bits());
     cookie.extend_from_slice(&agreement.batch_size.to_le_bytes());
-    cookie.push(agreement.qos as u8);
+    let features = [
+        (agreement.qos, QOS),
+        (agreement.nonce.is_some(), NONCE),
+        (agreement.low_latency, LOW_LATENCY),
+        (agreement.compression, COMPRESSION),
+    ];
+    let set = features.iter().filter(|(is_set, _)| *is_set);
+    cookie.push(set.fold(0, |all, (_, bit)| all | bit));
     cookie.push(agreement.patch);
+    if let Some(nonce) = agreement.nonce {
+        cookie.extend_from_slice(&nonce.to_le_bytes());
+    }
     let mac = key.mac(&cookie);
     cookie.extend_from_slice(&mac[..MAC_BYTES]);
     cookie
@@ -91,15 +111,22 @@ pub(super) fn unseal(key: &CookieKey, epoch: u32, cookie: &[u8]) -> Option<Agree
     let whatami = WhatAmI::from_code(r.u8().ok()?)?;
     let resolution = Resolution::from_bits(r.u8().ok()?);
     let batch_size = r.u16_le().ok()?;
-    let qos = r.u8().ok()? != 0;
+    let features = r.u8().ok()?;
     let patch = r.u8().ok()?;
+    let nonce = match features & NONCE {
+        0 => None,
+        _ => Some(u64::from_le_bytes(r.take(8).ok()?.try_into().ok()?)),
+    };
     r.is_empty().then_some(Agreement {
         zid,
         whatami,
         resolution,
         batch_size,
-        qos,
+        qos: features & QOS != 0,
+        low_latency: features & LOW_LATENCY != 0,
+        compression: features & COMPRESSION != 0,
         patch,
+        nonce,
     })
 }
 

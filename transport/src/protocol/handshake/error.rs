@@ -7,6 +7,8 @@ use std::io;
 
 use zonda_codec::{DecodeError, PROTOCOL_VERSION, ZenohId};
 
+use super::password::AuthProblem;
+
 /// The message a handshake was waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -150,6 +152,35 @@ pub enum HandshakeError {
         "the cookie in the peer's OpenSyn was not issued by this node, or too long ago; connect again"
     )]
     Cookie,
+    /// The peer has not proved who it is to this node, which asks for that.
+    #[error("node {zid} was not let in: {problem}")]
+    Unauthenticated {
+        /// The peer's id.
+        zid: ZenohId,
+        /// What was wrong.
+        problem: AuthProblem,
+    },
+    /// The peer refused the link at the first message, and this node gave no user name.
+    #[error(
+        "the peer refused the link without a reason (0); if it asks for a user, set transport/auth/usrpwd/user and transport/auth/usrpwd/password, else look at its log"
+    )]
+    CredentialsWanted,
+    /// The peer refused the user name of this node, or the proof of its password.
+    #[error(
+        "node {zid} refused user {user:?}; correct transport/auth/usrpwd/user and transport/auth/usrpwd/password, or the peer's dictionary_file"
+    )]
+    CredentialsRefused {
+        /// The peer's id.
+        zid: ZenohId,
+        /// The user this node said it is.
+        user: String,
+    },
+    /// The peer asked for a user and did not confirm it, or answered what cannot be read.
+    #[error("in the peer's {step} the answer about the user cannot be used; update the peer")]
+    Confirmation {
+        /// The message that should have carried it.
+        step: Step,
+    },
     /// The link failed below the protocol.
     #[error("the link failed during the handshake: {0}; check that the peer is running")]
     Io(io::ErrorKind),

@@ -41,11 +41,13 @@ mod accept;
 mod cookie;
 mod error;
 mod open;
+mod password;
 
 pub use accept::{AcceptStep, Acceptor};
 pub use cookie::CookieKey;
 pub use error::{HandshakeError, Step};
 pub use open::{OpenStep, Opener};
+pub use password::AuthProblem;
 
 /// How long either side waits for each message of a handshake.
 pub const STEP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -104,7 +106,9 @@ fn answer(error: &HandshakeError, out: &mut Vec<u8>) {
             ..
         } => return,
         HandshakeError::OwnId => CONNECTION_TO_SELF,
-        HandshakeError::Feature { .. } => GENERIC,
+        HandshakeError::Feature { .. }
+        | HandshakeError::Unauthenticated { .. }
+        | HandshakeError::Confirmation { .. } => GENERIC,
         _ => INVALID,
     };
     write_close(reason, out);

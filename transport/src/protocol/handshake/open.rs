@@ -3,10 +3,12 @@
 
 use zonda_codec::{
     InitAck, InitExt, InitSyn, OpenAck, OpenExt, OpenSyn, PROTOCOL_VERSION, TransportMessage,
-    ZenohId,
+    ZenohId, transport::reason::GENERIC,
 };
 
-use super::{HandshakeError, Step, answer, decode, name, put};
+use super::{HandshakeError, Step, answer, decode, name, password, put};
+use crate::protocol::auth::Credentials;
+use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{
     BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn, is_within,
 };
@@ -28,6 +30,8 @@ pub struct Opener {
     step: Step,
     /// Known from InitAck on; the lease and the peer's first sequence number come with OpenAck.
     agreed: Option<Established>,
+    /// What the acceptor asked this node to prove its user with.
+    nonce: Option<u64>,
 }
 
 impl Opener {
@@ -38,6 +42,7 @@ impl Opener {
             expected,
             step: Step::InitAck,
             agreed: None,
+            nonce: None,
         }
     }
 
@@ -57,6 +62,14 @@ impl Opener {
             ext: InitExt {
                 qos: self.local.qos,
                 patch: self.local.patch,
+                low_latency: self.offers_low_latency(),
+                compression: self.local.options.compression,
+                auth: self
+                    .local
+                    .options
+                    .credentials
+                    .is_some()
+                    .then_some(password::UNIT),
                 ..InitExt::default()
             },
         };
@@ -84,16 +97,20 @@ impl Opener {
 
     fn advance(&mut self, batch: &[u8], out: &mut Vec<u8>) -> Result<OpenStep, HandshakeError> {
         match (self.step, decode(batch, self.step)?, self.agreed.take()) {
-            (_, TransportMessage::Close(close), _) => Err(HandshakeError::Refused {
-                reason: close.reason,
-            }),
+            (step, TransportMessage::Close(close), agreed) => {
+                Err(self.refused(step, close.reason, agreed))
+            }
             (Step::InitAck, TransportMessage::InitAck(ack), _) => {
                 let agreed = self.check(&ack)?;
+                let proof = self.prove(&ack)?;
                 let syn = OpenSyn {
                     lease: self.local.lease,
                     initial_sn: agreed.initial_sn_tx,
                     cookie: ack.cookie,
-                    ext: OpenExt::default(),
+                    ext: OpenExt {
+                        auth: proof.as_deref(),
+                        ..OpenExt::default()
+                    },
                 };
                 put(&syn, out);
                 self.agreed = Some(agreed);
@@ -101,7 +118,7 @@ impl Opener {
                 Ok(OpenStep::Continue)
             }
             (Step::OpenAck, TransportMessage::OpenAck(ack), Some(agreed)) => {
-                let established = complete(agreed, &ack)?;
+                let established = self.complete(agreed, &ack)?;
                 self.step = Step::Finished;
                 Ok(OpenStep::Done(established))
             }
@@ -159,7 +176,67 @@ impl Opener {
             remote_lease: LEASE_MAX,
             initial_sn_tx: initial_sn(&self.local.zid, &ack.zid, mask),
             initial_sn_rx: 0,
+            options: LinkOptions {
+                compression: ack.ext.compression,
+                low_latency: ack.ext.low_latency,
+                user: None,
+            },
         })
+    }
+
+    /// The proof of this node's user, if the acceptor asks for one. One that does not ask lets everybody in.
+    fn prove(&mut self, ack: &InitAck<'_>) -> Result<Option<Vec<u8>>, HandshakeError> {
+        let step = Step::InitAck;
+        let Some(credentials) = &self.local.options.credentials else {
+            return Ok(None);
+        };
+        self.nonce =
+            password::nonce(ack.ext.auth).map_err(|_| HandshakeError::Confirmation { step })?;
+        Ok(self.nonce.map(|nonce| password::answer(credentials, nonce)))
+    }
+
+    fn complete(
+        &self,
+        agreed: Established,
+        ack: &OpenAck<'_>,
+    ) -> Result<Established, HandshakeError> {
+        let step = Step::OpenAck;
+        super::check_open(step, ack.lease, ack.initial_sn, agreed.sn_mask)?;
+        if self.nonce.is_some() && !password::is_there(ack.ext.auth).unwrap_or(false) {
+            return Err(HandshakeError::Confirmation { step });
+        }
+        let credentials = self.local.options.credentials.as_ref();
+        let user = credentials.filter(|_| self.nonce.is_some());
+        Ok(Established {
+            remote_lease: ack.lease.min(LEASE_MAX),
+            initial_sn_rx: ack.initial_sn,
+            options: LinkOptions {
+                user: user.map(Credentials::shared_user),
+                ..agreed.options
+            },
+            ..agreed
+        })
+    }
+
+    /// What a Close says at this step: whoever keeps strangers out gives no reason.
+    fn refused(&self, step: Step, reason: u8, agreed: Option<Established>) -> HandshakeError {
+        match (step, &self.local.options.credentials, agreed) {
+            (Step::InitAck, None, _) if reason == GENERIC => HandshakeError::CredentialsWanted,
+            (Step::OpenAck, Some(credentials), Some(agreed))
+                if reason == GENERIC && self.nonce.is_some() =>
+            {
+                HandshakeError::CredentialsRefused {
+                    zid: agreed.zid,
+                    user: credentials.user().to_owned(),
+                }
+            }
+            _ => HandshakeError::Refused { reason },
+        }
+    }
+
+    /// Bare messages have no priorities.
+    fn offers_low_latency(&self) -> bool {
+        self.local.options.low_latency && !self.local.qos
     }
 
     /// Only what changes the bytes on the link is refused when it was not offered; shared memory,
@@ -176,20 +253,12 @@ impl Opener {
         match ext {
             _ if ext.qos && ext.qos_link.is_some() => refuse("QoS with and without a range"),
             _ if qos && !self.local.qos => refuse("QoS"),
-            _ if ext.low_latency => refuse("low latency"),
-            _ if ext.compression => refuse("compression"),
+            _ if ext.low_latency && !self.offers_low_latency() => refuse("low latency"),
+            _ if ext.low_latency && qos => refuse("low latency with QoS"),
+            _ if ext.compression && !self.local.options.compression => refuse("compression"),
             _ => Ok(qos),
         }
     }
-}
-
-fn complete(agreed: Established, ack: &OpenAck<'_>) -> Result<Established, HandshakeError> {
-    super::check_open(Step::OpenAck, ack.lease, ack.initial_sn, agreed.sn_mask)?;
-    Ok(Established {
-        remote_lease: ack.lease.min(LEASE_MAX),
-        initial_sn_rx: ack.initial_sn,
-        ..agreed
-    })
 }
 
 fn exceeds<T: Into<u64>>(what: &'static str, value: T, min: T, max: T) -> HandshakeError {

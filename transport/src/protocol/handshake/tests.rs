@@ -614,3 +614,25 @@ fn empty_batches_change_nothing() {
         Ok(OpenStep::Continue)
     );
 }
+
+/// Compression and bare messages: on where both want them, and bare messages only where neither wants priorities.
+#[test]
+fn options_are_on_where_both_want_them() {
+    for flags in 0..64_u8 {
+        let bit = |index: u8| flags & 1 << index != 0;
+        let with = |mut own: LocalParameters, first| {
+            own.options.compression = bit(first);
+            own.options.low_latency = bit(first + 1);
+            own.qos = bit(first + 2);
+            own
+        };
+        let (a, b) = (with(client(), 0), with(router(), 3));
+        let bare = |own: &LocalParameters| own.options.low_latency && !own.qos;
+        let (compression, low_latency) = (bit(0) && bit(3), bare(&a) && bare(&b));
+        let (open, accept) = run(a, b, |_, _| {}).expect("compatible sides");
+        for side in [open, accept] {
+            assert_eq!(side.options.compression, compression, "{flags:06b}");
+            assert_eq!(side.options.low_latency, low_latency, "{flags:06b}");
+        }
+    }
+}

@@ -6,6 +6,7 @@
 //! [`Deliver::run`]. Per frame: one sequence check. A message that came in fragments costs one copy of its
 //! bytes and, in the long run, no allocation beyond a reference count.
 
+mod bare;
 mod landing;
 
 use zenoh_buffers::ZSlice;
@@ -15,7 +16,7 @@ use zonda_codec::{
 };
 
 use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequence};
-use crate::protocol::parameters::Established;
+use crate::protocol::{compression::Corrupt, options::Framing, parameters::Established};
 
 pub use landing::Lent;
 
@@ -62,6 +63,8 @@ pub struct Context<'a> {
     pub reliability: Reliability,
     /// The priority of the channel it came on.
     pub priority: Priority,
+    /// The whole of the message; empty for pushes, whose body is handed over beside them.
+    pub raw: &'a [u8],
 }
 
 /// How far a batch was read, and whether the link goes on.
@@ -118,6 +121,15 @@ pub enum PeerMisbehaved {
         /// The largest one agreed.
         mask: u32,
     },
+    /// A frame or fragment on a link of bare messages.
+    #[error("frame at byte {offset} of what must be a bare message")]
+    Framed {
+        /// Where it starts.
+        offset: usize,
+    },
+    /// A compressed batch that cannot be unpacked.
+    #[error(transparent)]
+    Compression(#[from] Corrupt),
     /// A frame of another priority than `Data` although priorities are not in use.
     #[error("frame of priority {priority:?} on a link without priorities")]
     Priority {
@@ -153,6 +165,7 @@ pub struct Received {
 #[derive(Debug)]
 pub struct Receiver {
     batch_size: u16,
+    framing: Framing,
     sn_mask: u32,
     qos: bool,
     sequences: [Sequence; CHANNELS],
@@ -171,6 +184,7 @@ impl Receiver {
         let limits = ReassemblyLimits::for_messages(message_size_max);
         Receiver {
             batch_size: established.batch_size,
+            framing: established.options.framing(),
             sn_mask: established.sn_mask,
             qos: established.qos,
             sequences: [sequence; CHANNELS],
@@ -179,6 +193,11 @@ impl Receiver {
             unfinished: None,
             counters: Received::default(),
         }
+    }
+
+    /// What stands in front of the messages on this link.
+    pub fn framing(&self) -> Framing {
+        self.framing
     }
 
     /// What was counted since the link opened.
@@ -371,6 +390,7 @@ impl<D: Deliver> Pass<'_, D> {
             block: self.block,
             reliability,
             priority,
+            raw: &[],
         };
         let (mut messages, mut pause) = (0, None);
         while let Some(byte) = r.peek().filter(|byte| NetworkMessage::starts(*byte)) {
@@ -383,8 +403,10 @@ impl<D: Deliver> Pass<'_, D> {
                     messages += self.run(&push, run, (r, &context));
                 }
             } else {
+                let start = *r;
                 let message = self.decoded(offset, NetworkMessage::decode(r))?;
-                self.deliver.message(message, &context);
+                let raw = r.since(start);
+                self.deliver.message(message, &Context { raw, ..context });
             }
             messages += 1;
             pause = self.pause((priority, reliability), r);
@@ -464,6 +486,7 @@ impl<D: Deliver> Pass<'_, D> {
                 block,
                 reliability,
                 priority,
+                raw: &[],
             },
             self.deliver,
         ) {
@@ -503,7 +526,8 @@ fn deliver_one<D: Deliver>(
     } else {
         let message = NetworkMessage::decode(&mut r)?;
         if r.is_empty() {
-            deliver.message(message, context);
+            let raw = bytes;
+            deliver.message(message, &Context { raw, ..*context });
         }
     }
     Ok(r.is_empty())

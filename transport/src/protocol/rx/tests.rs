@@ -23,6 +23,7 @@ pub(super) fn established() -> Established {
         remote_lease: Duration::from_secs(10),
         initial_sn_tx: 0,
         initial_sn_rx: 100,
+        options: Default::default(),
     }
 }
 

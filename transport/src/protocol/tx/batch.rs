@@ -2,7 +2,9 @@
 //! One write unit: a length prefix, the encoded messages, and at most one shared payload behind them.
 
 use zenoh_buffers::ZSlice;
-use zonda_codec::payload::shared_part;
+use zonda_codec::{Priority, payload::shared_part};
+
+use crate::protocol::options::Framing;
 
 /// Bytes of the length prefix that every batch of a streamed link starts with.
 pub(crate) const PREFIX_BYTES: usize = 2;
@@ -11,44 +13,61 @@ pub(crate) const PREFIX_BYTES: usize = 2;
 #[derive(Debug)]
 pub struct Batch {
     bytes: Box<[u8]>,
-    len: usize,
+    /// In a word with what follows: batches are moved often.
+    len: u32,
     tail: Option<ZSlice>,
+    /// Where the messages begin.
+    start: u8,
     /// It holds a piece of a message that fits in no batch.
     is_fragment: bool,
+    /// Something shorter stands for what it held.
+    is_packed: bool,
+    /// That of its lane; known once it is sealed.
+    priority: Priority,
+    /// The number of the last message that ends in it, counted by its lane from 1; known once it is sealed.
+    last_message: u64,
 }
 
 impl Batch {
-    /// An empty batch over `bytes`, whose length is the most this batch may hold.
+    /// An empty batch of a plain link over `bytes`, whose length is the most this batch may hold.
     #[must_use]
     pub fn over(bytes: Box<[u8]>) -> Self {
-        debug_assert!(
-            bytes.len() > PREFIX_BYTES,
-            "a batch has room beyond its prefix"
-        );
+        Self::framed(bytes, Framing::Plain)
+    }
+
+    /// As [`Batch::over`], for any kind of link.
+    #[must_use]
+    pub fn framed(bytes: Box<[u8]>, framing: Framing) -> Self {
+        let start = framing.prefix_bytes();
+        debug_assert!(bytes.len() > start, "a batch has room beyond its prefix");
         Self {
             bytes,
-            len: PREFIX_BYTES,
+            len: start as u32,
             tail: None,
+            start: start as u8,
             is_fragment: false,
+            is_packed: false,
+            priority: Priority::Data,
+            last_message: 0,
         }
     }
 
     /// True while the batch holds nothing but its prefix.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len == PREFIX_BYTES && self.tail.is_none()
+        self.len() == self.start() && self.tail.is_none()
     }
 
     /// The bytes that count on the wire, prefix included.
     #[must_use]
     pub fn wire_len(&self) -> usize {
-        self.len + self.tail.as_ref().map_or(0, ZSlice::len)
+        self.len() + self.tail.as_ref().map_or(0, ZSlice::len)
     }
 
     /// The prefix and the encoded messages.
     #[must_use]
     pub fn head(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes[..self.len()]
     }
 
     /// The shared payload that follows [`Batch::head`] on the wire, if there is one.
@@ -57,24 +76,34 @@ impl Batch {
         self.tail.as_ref()
     }
 
-    /// What one datagram would hold: the batch without its prefix. Only for batches without a tail.
+    /// Its own bytes without what stands in front of the messages. What one datagram would hold, if there is no tail.
     #[must_use]
     pub fn body(&self) -> &[u8] {
-        &self.bytes[PREFIX_BYTES..self.len]
+        &self.bytes[self.start()..self.len()]
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    fn start(&self) -> usize {
+        usize::from(self.start)
     }
 
     pub(super) fn room(&self) -> usize {
-        self.bytes.len() - self.len
+        self.bytes.len() - self.len()
     }
 
     pub(super) fn spare(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.len..]
+        let len = self.len();
+        &mut self.bytes[len..]
     }
 
     pub(super) fn commit(&mut self, written: usize) {
-        self.len += written;
+        self.len += written as u32;
         debug_assert!(
-            self.len <= self.bytes.len(),
+            self.len() <= self.bytes.len(),
             "a batch never outgrows its buffer"
         );
     }
@@ -82,6 +111,12 @@ impl Batch {
     /// Whether it holds a piece of a message that fits in no batch.
     pub(super) fn is_fragment(&self) -> bool {
         self.is_fragment
+    }
+
+    /// Whether its content was [replaced](Batch::replace).
+    #[cfg_attr(not(feature = "compression"), allow(dead_code))]
+    pub(crate) fn is_packed(&self) -> bool {
+        self.is_packed
     }
 
     pub(super) fn mark_fragment(&mut self) {
@@ -92,12 +127,75 @@ impl Batch {
         self.tail = Some(tail);
     }
 
+    /// How many messages of its lane are out once this batch is, all before it included.
+    pub(crate) fn last_message(&self) -> u64 {
+        self.last_message
+    }
+
+    /// The priority of its lane.
+    pub(crate) fn priority(&self) -> Priority {
+        self.priority
+    }
+
     /// Writes the length prefix: from here on the batch is what goes out.
-    pub(super) fn seal(&mut self) {
+    pub(super) fn seal(&mut self, priority: Priority, last_message: u64) {
+        self.priority = priority;
+        self.last_message = last_message;
+        self.write_length();
+    }
+
+    /// Another message was put behind what is sealed.
+    pub(super) fn extended(&mut self, last_message: u64) {
+        self.last_message = last_message;
+    }
+
+    fn write_length(&mut self) {
+        let start = self.start();
+        if start < PREFIX_BYTES {
+            return;
+        }
         let counted = self.wire_len() - PREFIX_BYTES;
         let prefix =
             u16::try_from(counted).expect("a batch is at most 65535 bytes, prefix included");
         self.bytes[..PREFIX_BYTES].copy_from_slice(&prefix.to_le_bytes());
+        // no flags: the content is as it is
+        self.bytes[PREFIX_BYTES..start].fill(0);
+    }
+
+    /// Puts `content`, which is shorter than all the batch holds, in the place of that, under `flags`. The batch gets
+    /// another buffer of `buffer_bytes` if its own, of which a shared payload has no need, is too small.
+    #[cfg_attr(not(feature = "compression"), allow(dead_code))]
+    pub(crate) fn replace(
+        &mut self,
+        flags: u8,
+        content: &[u8],
+        free: &mut Vec<Box<[u8]>>,
+        buffer_bytes: usize,
+    ) {
+        let start = self.start();
+        let len = start + content.len();
+        if self.bytes.len() < len {
+            self.bytes = match free.pop() {
+                Some(buffer) if buffer.len() >= len => buffer,
+                _ => vec![0; buffer_bytes.max(len)].into_boxed_slice(),
+            };
+        }
+        self.tail = None;
+        self.len = len as u32;
+        self.bytes[start..len].copy_from_slice(content);
+        self.write_length();
+        self.bytes[PREFIX_BYTES..start].fill(flags);
+        self.is_packed = true;
+    }
+
+    /// Takes back what was written behind the first `len` bytes.
+    pub(super) fn rewind(&mut self, len: usize) {
+        self.len = len.max(self.start()) as u32;
+    }
+
+    /// Overwrites bytes that were written before.
+    pub(super) fn patch(&mut self, at: usize, bytes: &[u8]) {
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     /// Takes the buffer back for the next batch, dropping the tail.

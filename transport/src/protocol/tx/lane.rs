@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use zonda_codec::{Encode, EncodeError, Fragment, FrameHeader, Priority, Reliability, Writer};
 
+use crate::protocol::options::Framing;
+
 use super::{
     SHARE_BYTES_MIN,
     batch::{Batch, Tail},
@@ -16,8 +18,8 @@ const SPARES_MAX: usize = 2;
 /// Most bytes of a message outside of any frame, its length prefix included. A link that is idle needs no larger buffer.
 const BARE_BYTES_MAX: usize = 32;
 
-/// Most bytes a fragment's header takes: length prefix, id, sequence number, three extensions.
-const FRAGMENT_HEADER_BYTES_MAX: usize = 12;
+/// Most bytes a fragment's header takes, without what stands in front of it: id, sequence number, three extensions.
+const FRAGMENT_HEADER_BYTES_MAX: usize = 10;
 
 /// What a lane must know of its connection.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,8 @@ pub struct LaneConfig {
     pub initial_sn: u32,
     /// The lane is full from this many queued bytes on; one message may overshoot it.
     pub queue_bytes_max: usize,
+    /// What stands in front of the messages.
+    pub framing: Framing,
 }
 
 /// A message on its way out: a head that can encode itself, and the payload bytes that follow the head.
@@ -72,6 +76,12 @@ pub struct Lane {
     fragment_bytes: usize,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
+    /// Messages that were queued so far.
+    accepted: u64,
+    /// Batches that were taken out so far.
+    popped: u64,
+    /// A message that was let in over the limit is out once so many batches are.
+    guest_until: u64,
 }
 
 impl Lane {
@@ -88,6 +98,34 @@ impl Lane {
             fragment_bytes: 0,
             spares: Vec::new(),
             next_sn: [first; 2],
+            accepted: 0,
+            popped: 0,
+            guest_until: 0,
+        }
+    }
+
+    /// Messages that were queued so far.
+    #[must_use]
+    pub fn accepted(&self) -> u64 {
+        self.accepted
+    }
+
+    /// True while a message waits that was [let in](Lane::begin_guest) over the limit.
+    #[must_use]
+    pub fn has_guest(&self) -> bool {
+        self.popped < self.guest_until
+    }
+
+    /// The next message is let in although there is no room: until it is out, [`Lane::has_guest`] is true.
+    pub fn begin_guest(&mut self) {
+        self.guest_until = u64::MAX;
+    }
+
+    /// The message that was let in, if there is one, is the last in the queue now.
+    pub fn end_guest(&mut self) {
+        if self.guest_until == u64::MAX {
+            let open = usize::from(self.open.is_some());
+            self.guest_until = self.popped + (self.sealed.len() + open) as u64;
         }
     }
 
@@ -149,7 +187,11 @@ impl Lane {
     /// One transport message that stands outside of any frame (keep-alive, close).
     pub fn push_bare<E: Encode + ?Sized>(&mut self, message: &E) {
         self.seal_open();
-        let mut batch = Batch::over(vec![0; BARE_BYTES_MAX].into_boxed_slice());
+        let buffer = vec![0; BARE_BYTES_MAX].into_boxed_slice();
+        let mut batch = Batch::framed(buffer, self.config.framing);
+        if self.config.framing.is_bare() {
+            return self.push_bare_alone(batch, message);
+        }
         let mut writer = Writer::new(batch.spare());
         if message.encode(&mut writer).is_ok() {
             let written = writer.position();
@@ -166,6 +208,7 @@ impl Lane {
 
     /// Takes the batch that goes out next: the oldest sealed one, else the open one. `free` gives the lane a
     /// buffer for its next batch in the same visit.
+    #[inline(always)]
     pub fn pop(&mut self, free: &mut Vec<Box<[u8]>>) -> Option<Batch> {
         if self.sealed.is_empty() {
             self.seal_open();
@@ -180,7 +223,18 @@ impl Lane {
         {
             self.spares.push(buffer);
         }
+        self.popped += 1;
         Some(batch)
+    }
+
+    /// Takes back the batch that was taken out last and did not leave. What came meanwhile goes behind it.
+    pub fn put_back(&mut self, batch: Batch) {
+        self.sealed_bytes += batch.wire_len();
+        if batch.is_fragment() {
+            self.fragment_bytes += batch.wire_len();
+        }
+        self.popped -= 1;
+        self.sealed.push_front(batch);
     }
 
     /// What a push has done, seen together with what waited before.
@@ -201,6 +255,7 @@ impl Lane {
 
     #[inline]
     fn appended(&mut self, reliability: Reliability, shared: bool) -> Pushed {
+        self.accepted += 1;
         if self.frame != Some(reliability) {
             self.frame = Some(reliability);
             self.advance(reliability);
@@ -217,6 +272,9 @@ impl Lane {
         &mut self,
         message: &Outgoing<'_, E>,
     ) -> Result<Pushed, EncodeError> {
+        if self.config.framing.is_bare() {
+            return self.push_message(message);
+        }
         let sealed = self.seal_open();
         // No buffer is taken for what cannot fit in any.
         if message.payload.bytes().len() >= usize::from(self.config.batch_size) {
@@ -250,11 +308,13 @@ impl Lane {
         let payload_bytes = message.payload.bytes();
         let total = head.len() + payload_bytes.len();
         let room = usize::from(self.config.batch_size)
-            .saturating_sub(FRAGMENT_HEADER_BYTES_MAX)
+            .saturating_sub(FRAGMENT_HEADER_BYTES_MAX + self.config.framing.prefix_bytes())
             .max(1);
         let mut at = 0;
         while at < total {
             let end = total.min(at + room);
+            // It counts once its last piece is out.
+            self.accepted += u64::from(end == total);
             let header = Fragment {
                 reliability: message.reliability,
                 priority: self.config.priority,
@@ -267,7 +327,7 @@ impl Lane {
             let own = head.get(at..end.min(head.len())).unwrap_or(&[]);
             let start = at.max(head.len()) - head.len();
             let batch = fragment(
-                &header,
+                (&header, self.config.framing),
                 own,
                 &message.payload,
                 start..start + (end - at - own.len()),
@@ -295,8 +355,36 @@ impl Lane {
         true
     }
 
-    fn enqueue(&mut self, mut batch: Batch) {
-        batch.seal();
+    pub(super) fn config(&self) -> &LaneConfig {
+        &self.config
+    }
+
+    /// Has the last batch that waits grow by `put`, which may refuse it; tells whether it did.
+    pub(super) fn extend_last(
+        &mut self,
+        put: impl FnOnce(&mut Batch) -> Result<(), EncodeError>,
+    ) -> bool {
+        let Some(last) = self.sealed.back_mut() else {
+            return false;
+        };
+        let before = last.wire_len();
+        let done = put(last).is_ok();
+        self.sealed_bytes += last.wire_len() - before;
+        if done {
+            self.accepted += 1;
+            last.extended(self.accepted);
+        }
+        done
+    }
+
+    /// Queues a batch that holds one message.
+    pub(super) fn enqueue_message(&mut self, batch: Batch) {
+        self.accepted += 1;
+        self.enqueue(batch);
+    }
+
+    pub(super) fn enqueue(&mut self, mut batch: Batch) {
+        batch.seal(self.config.priority, self.accepted);
         self.sealed_bytes += batch.wire_len();
         if batch.is_fragment() {
             self.fragment_bytes += batch.wire_len();
@@ -304,15 +392,15 @@ impl Lane {
         self.sealed.push_back(batch);
     }
 
-    fn fresh(&mut self) -> Batch {
+    pub(super) fn fresh(&mut self) -> Batch {
         let buffer = self
             .spares
             .pop()
             .unwrap_or_else(|| vec![0; self.buffer_bytes()].into_boxed_slice());
-        Batch::over(buffer)
+        Batch::framed(buffer, self.config.framing)
     }
 
-    fn keep_spare(&mut self, buffer: Box<[u8]>) {
+    pub(super) fn keep_spare(&mut self, buffer: Box<[u8]>) {
         if self.spares.len() < SPARES_MAX {
             self.spares.push(buffer);
         }
@@ -330,7 +418,7 @@ fn channel(reliability: Reliability) -> usize {
 /// Appends one message; `frame` holds the next sequence numbers if a frame header must come first. Tells whether
 /// the payload was attached as a shared slice, which ends the batch. On an error the batch is as before.
 #[inline(always)]
-fn append<E: Encode + ?Sized>(
+pub(super) fn append<E: Encode + ?Sized>(
     batch: &mut Batch,
     config: &LaneConfig,
     frame: Option<&[u32; 2]>,
@@ -368,7 +456,7 @@ fn append<E: Encode + ?Sized>(
 
 /// One fragment's batch: its header, the part of the message's head that belongs to it, the part of the payload.
 fn fragment(
-    header: &Fragment<'_>,
+    (header, framing): (&Fragment<'_>, Framing),
     own: &[u8],
     payload: &Tail<'_>,
     range: std::ops::Range<usize>,
@@ -383,8 +471,9 @@ fn fragment(
     } else {
         payload.bytes().get(range).unwrap_or(&[])
     };
-    let capacity = FRAGMENT_HEADER_BYTES_MAX + own.len() + copied.len();
-    let mut batch = Batch::over(vec![0; capacity].into_boxed_slice());
+    let header_bytes = framing.prefix_bytes() + FRAGMENT_HEADER_BYTES_MAX;
+    let capacity = header_bytes + own.len() + copied.len();
+    let mut batch = Batch::framed(vec![0; capacity].into_boxed_slice(), framing);
     batch.mark_fragment();
     let mut writer = Writer::new(batch.spare());
     header

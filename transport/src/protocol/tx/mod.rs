@@ -6,6 +6,7 @@
 //! Large payloads are not copied: they hang behind the batch as a shared slice and reach the socket by a vectored
 //! write. Who locks a lane, and who writes its batches to a socket, is the business of [`crate::outbox`].
 
+mod bare;
 mod batch;
 mod lane;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use zonda_codec::{
 };
 
 use super::*;
+use crate::protocol::options::Framing;
 
 const BATCH_SIZE: u16 = 1000;
 
@@ -20,6 +21,7 @@ fn lane(batch_size: u16) -> Lane {
         sn_mask: 0x7f,
         initial_sn: 0x7e,
         queue_bytes_max: 3000,
+        framing: Framing::Plain,
     })
 }
 

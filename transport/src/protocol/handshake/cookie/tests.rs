@@ -10,7 +10,10 @@ fn agreement(zid_bytes: usize) -> Agreement {
         resolution: Resolution::from_bits(0x0a),
         batch_size: 49_152,
         qos: true,
+        low_latency: zid_bytes % 3 == 1,
+        compression: zid_bytes % 5 == 1,
         patch: 1,
+        nonce: zid_bytes.is_multiple_of(2).then_some(u64::MAX - 5),
     }
 }
 
@@ -19,7 +22,7 @@ fn a_cookie_returns_what_was_agreed() {
     let key = CookieKey::new([7; 32]);
     for zid_bytes in 1..=16 {
         let cookie = seal(&key, 9, &agreement(zid_bytes));
-        assert!(cookie.len() <= 43, "{} bytes", cookie.len());
+        assert!(cookie.len() <= 51, "{} bytes", cookie.len());
         assert_eq!(unseal(&key, 9, &cookie), Some(agreement(zid_bytes)));
     }
 }

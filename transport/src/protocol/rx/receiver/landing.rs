@@ -306,6 +306,7 @@ impl Receiver {
             block: &message,
             reliability: landing.reliability,
             priority: landing.priority,
+            raw: &[],
         };
         match deliver_one(message.as_slice(), &context, deliver) {
             Ok(true) => self.counters.messages += 1,

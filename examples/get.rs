@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Asks once and prints the replies.
+//!
+//! ```text
+//! cargo run --example get -- -m client -e tcp/127.0.0.1:7447 -s 'demo/example/**?unit=celsius'
+//! ```
+
+mod arguments;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use arguments::{Connection, Failure, Reach};
+use clap::Parser;
+use zonda::Wait;
+use zonda::query::{QueryTarget, Selector};
+
+/// Asks once and prints the replies.
+#[derive(Parser)]
+struct Cli {
+    /// Keys to ask for, with parameters
+    #[arg(short, long, default_value = "demo/example/**", value_parser = arguments::selector)]
+    selector: Selector<'static>,
+    /// Something for whoever answers to work on
+    #[arg(short, long, short_alias = 'v', alias = "value")]
+    payload: Option<String>,
+    /// Who is asked: BEST_MATCHING, ALL or ALL_COMPLETE
+    #[arg(short, long, default_value = "BEST_MATCHING", value_parser = arguments::target)]
+    target: QueryTarget,
+    /// How long replies are waited for, in milliseconds
+    #[arg(short = 'o', long, value_name = "TIMEOUT_MS", default_value = "10000")]
+    timeout: u64,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+fn main() -> ExitCode {
+    arguments::run(get)
+}
+
+fn get(cli: Cli) -> Result<(), Failure> {
+    let session = cli.connection.open()?;
+    Reach::insist(&session)?.tell(&session);
+    arguments::print(format_args!("Sending Query '{}'...", cli.selector));
+    let mut get = session
+        .get(&cli.selector)
+        .target(cli.target)
+        .timeout(Duration::from_millis(cli.timeout));
+    if let Some(payload) = &cli.payload {
+        get = get.payload(payload);
+    }
+    // without a handler of its own, a get has a bounded queue to receive from; it ends after the last reply
+    for reply in &get.wait()? {
+        arguments::print(format_args!("{}", arguments::received(&reply)));
+    }
+    session.close().wait()?;
+    Ok(())
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Prints which liveliness tokens are alive.
+
+mod arguments;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use arguments::{Connection, Failure};
+use clap::Parser;
+use zonda::Wait;
+use zonda::key_expr::KeyExpr;
+
+/// Prints which liveliness tokens are alive, and leaves.
+#[derive(Parser)]
+struct Cli {
+    /// Key expression of the tokens
+    #[arg(short, long, default_value = "group1/**", value_parser = arguments::key_expr)]
+    key: KeyExpr<'static>,
+    /// How long the answers may take
+    #[arg(
+        short = 'o',
+        long,
+        value_name = "MILLISECONDS",
+        default_value = "10000"
+    )]
+    timeout: u64,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+fn main() -> ExitCode {
+    arguments::run(get)
+}
+
+fn get(cli: Cli) -> Result<(), Failure> {
+    let session = cli.connection.open()?;
+    arguments::print(format_args!("Sending Liveliness Query '{}'...", cli.key));
+    let replies = session
+        .liveliness()
+        .get(&cli.key)
+        .timeout(Duration::from_millis(cli.timeout))
+        .wait()?;
+    // the replies end when everybody has answered, or with an error when the time is over
+    while let Ok(reply) = replies.recv() {
+        match reply.result() {
+            Ok(sample) => {
+                arguments::print(format_args!(">> Alive token ('{}')", sample.key_expr()));
+            }
+            Err(error) => arguments::print(format_args!(">> Received (ERROR: '{error}')")),
+        }
+    }
+    session.close().wait()?;
+    Ok(())
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Prints which liveliness tokens come and go.
+
+mod arguments;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use arguments::{Connection, Failure, Interrupt};
+use clap::Parser;
+use zonda::Wait;
+use zonda::key_expr::KeyExpr;
+use zonda::sample::SampleKind;
+
+/// Prints which liveliness tokens come and go until Ctrl-C.
+#[derive(Parser)]
+struct Cli {
+    /// Key expression of the tokens
+    #[arg(short, long, default_value = "group1/**", value_parser = arguments::key_expr)]
+    key: KeyExpr<'static>,
+    /// Print those that are alive already, too
+    #[arg(long)]
+    history: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+fn main() -> ExitCode {
+    arguments::run(subscribe)
+}
+
+fn subscribe(cli: Cli) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let session = cli.connection.open()?;
+
+    arguments::print(format_args!(
+        "Declaring Liveliness Subscriber on '{}'...",
+        cli.key
+    ));
+    let subscriber = session
+        .liveliness()
+        .declare_subscriber(&cli.key)
+        .history(cli.history)
+        .wait()?;
+    arguments::print(format_args!("Press CTRL-C to quit..."));
+    while !interrupt.happened() {
+        let Some(sample) = subscriber.recv_timeout(Duration::from_millis(50))? else {
+            continue;
+        };
+        let what = match sample.kind() {
+            SampleKind::Put => "New alive token",
+            SampleKind::Delete => "Dropped token",
+        };
+        let key = sample.key_expr();
+        arguments::print(format_args!(">> [LivelinessSubscriber] {what} ('{key}')"));
+    }
+    subscriber.undeclare().wait()?;
+    session.close().wait()?;
+    Ok(())
+}

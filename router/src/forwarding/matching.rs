@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Whether anybody is there for what the session's publishers and queriers do: the state, and listeners that are told of
+//! each change of it.
+//!
+//! A listener begins with "nobody", is told at once if that is wrong, and then of every change, so never the same twice
+//! in a row. Neighbours that are gone count until what they declared is forgotten, a moment later.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use zonda_codec::{KeyExpr, key_expr};
+
+use super::entity::{Change, Kind};
+use super::key_tree::KeyTree;
+use super::message::WIRE_KEY_MAX;
+use super::table::ForwardingTable;
+use super::{Action, FaceId, Notice};
+
+/// Those that something of the session is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Counterpart {
+    /// Of a publisher: subscribers on keys that intersect its own.
+    Subscribers,
+    /// Of a querier: queryables on keys that intersect its own.
+    Queryables,
+    /// Of a querier that asks all complete ones: queryables that are complete, on keys that include its own.
+    CompleteQueryables,
+}
+
+impl Counterpart {
+    const fn kind(self) -> Kind {
+        match self {
+            Counterpart::Subscribers => Kind::Subscriber,
+            Counterpart::Queryables | Counterpart::CompleteQueryables => Kind::Queryable,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct MatchingListener {
+    face: FaceId,
+    /// The publisher or querier it belongs to.
+    owner: u32,
+    key: Arc<str>,
+    what: Counterpart,
+    /// What it was told last.
+    told: bool,
+}
+
+/// The session's listeners, by their ids and keys.
+#[derive(Debug, Default)]
+pub(super) struct MatchingListeners {
+    by_id: HashMap<u32, MatchingListener>,
+    tree: KeyTree<u32>,
+}
+
+impl MatchingListeners {
+    /// The ids of those that `is` holds for, in order.
+    fn ids(&self, is: impl Fn(&MatchingListener) -> bool) -> Vec<u32> {
+        let those = self.by_id.iter().filter(|(_, listener)| is(listener));
+        let mut ids: Vec<u32> = those.map(|(id, _)| *id).collect();
+        ids.sort_unstable();
+        ids
+    }
+}
+
+impl ForwardingTable {
+    /// Whether anybody is known, here or elsewhere, that something on `key` from `from` would reach now. Only those count
+    /// that were declared, whatever [`route`](Self::route) does while a neighbour has not told all it has.
+    pub fn has_counterpart(&self, from: FaceId, key: &str, what: Counterpart) -> bool {
+        let Some(source) = self.face(from) else {
+            return false;
+        };
+        let complete = what == Counterpart::CompleteQueryables;
+        let entities = self.entities(what.kind());
+        let mut text = String::new();
+        entities.tree.any(key, &mut |entity| {
+            let mut sources = entities.sources(entity).iter();
+            let reached = sources.any(|declared| {
+                let face = self.faces.get(declared.slot);
+                (declared.info().complete || !complete)
+                    && face.is_some_and(|face| self.reaches(source, face))
+            });
+            reached
+                && (!complete
+                    || entities.write_key(entity, &mut text) && key_expr::includes(&text, key))
+        })
+    }
+
+    /// The session listens to whether anybody matches `key`. `owner` is the id of its publisher or querier, with which the
+    /// listener ends; `id` is the session's, unique among its listeners of all kinds.
+    pub fn local_matching(
+        &mut self,
+        face: FaceId,
+        (owner, id): (u32, u32),
+        (key, what): (&KeyExpr<'_>, Counterpart),
+        actions: &mut Vec<Action>,
+    ) {
+        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+            return;
+        }
+        self.undeclare_local_matching(face, id);
+        let key: Arc<str> = Arc::from(key.clone());
+        self.matching.tree.insert(&key, id);
+        let listener = MatchingListener {
+            face,
+            owner,
+            key,
+            what,
+            told: false,
+        };
+        self.matching.by_id.insert(id, listener);
+        self.look_again(id, actions);
+    }
+
+    /// The end of a listener. Unknown ids are ignored.
+    pub fn undeclare_local_matching(&mut self, face: FaceId, id: u32) {
+        let listeners = &mut self.matching;
+        if let Some(ended) = listeners.by_id.get(&id).filter(|known| known.face == face) {
+            listeners.tree.remove(&ended.key, id);
+            listeners.by_id.remove(&id);
+        }
+    }
+
+    /// A publisher or querier ends, and its listeners with it.
+    pub(super) fn end_matching_of(
+        &mut self,
+        (face, owner): (FaceId, u32),
+        actions: &mut Vec<Action>,
+    ) {
+        let theirs = |listener: &MatchingListener| listener.face == face && listener.owner == owner;
+        self.end_matching(theirs, actions);
+    }
+
+    /// Ends the listeners of a session that is gone.
+    pub(super) fn forget_matching(&mut self, gone: FaceId, actions: &mut Vec<Action>) {
+        self.end_matching(|listener| listener.face == gone, actions);
+    }
+
+    fn end_matching(
+        &mut self,
+        which: impl Fn(&MatchingListener) -> bool,
+        actions: &mut Vec<Action>,
+    ) {
+        for id in self.matching.ids(which) {
+            if let Some(ended) = self.matching.by_id.remove(&id) {
+                self.matching.tree.remove(&ended.key, id);
+            }
+            let notice = Notice::End { complete: true };
+            actions.push(Action::Tell {
+                listener: id,
+                notice,
+            });
+        }
+    }
+
+    /// Looks again at what may have changed for the listeners, now that the sources of an entity have.
+    pub(super) fn rematch(
+        &mut self,
+        kind: Kind,
+        entity: u32,
+        change: Change,
+        actions: &mut Vec<Action>,
+    ) {
+        if self.matching.by_id.is_empty() {
+            return;
+        }
+        let Some(key) = self.entities(kind).key(entity) else {
+            return;
+        };
+        let listeners = &self.matching;
+        let mut concerned = Vec::new();
+        listeners.tree.matches(&key, &mut |id| {
+            let Some(listener) = listeners.by_id.get(&id) else {
+                return;
+            };
+            // One more cannot mean nobody, and one less not somebody.
+            let may_change = match listener.told {
+                true => change.after <= change.before,
+                false => change.after >= change.before,
+            };
+            if listener.what.kind() == kind && may_change {
+                concerned.push(id);
+            }
+        });
+        concerned.sort_unstable();
+        for id in concerned {
+            self.look_again(id, actions);
+        }
+    }
+
+    /// Tells a listener how it stands if it was told otherwise.
+    fn look_again(&mut self, id: u32, actions: &mut Vec<Action>) {
+        let Some(listener) = self.matching.by_id.get(&id) else {
+            return;
+        };
+        let now = self.has_counterpart(listener.face, &listener.key, listener.what);
+        if let Some(listener) = self.matching.by_id.get_mut(&id)
+            && std::mem::replace(&mut listener.told, now) != now
+        {
+            let notice = Notice::Matching(now);
+            actions.push(Action::Tell {
+                listener: id,
+                notice,
+            });
+        }
+    }
+}

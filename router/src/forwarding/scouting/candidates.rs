@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The nodes that were heard of and are to be connected to: which attempt is next, and when. One attempt at a node at a
+//! time, a bounded number of them at once, each failure makes the next one later, and after some the node is forgotten
+//! until it is heard of again.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Locator, WhatAmI, ZenohId};
+
+use super::host::LOCATORS_MAX;
+
+/// A node that was heard of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its id.
+    pub zid: ZenohId,
+    /// Its role.
+    pub whatami: WhatAmI,
+    /// Where it can be reached.
+    pub locators: Vec<Locator>,
+}
+
+/// An attempt to make: at each locator in turn, until one leads to the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The node that must answer.
+    pub zid: ZenohId,
+    /// Where to try.
+    pub locators: Vec<Locator>,
+}
+
+/// Whether there is a link to a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// There is.
+    Up,
+    /// The node is introducing itself: it will be clear soon.
+    Coming,
+    /// There is none.
+    None,
+}
+
+/// What is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CandidateLimits {
+    /// Nodes that are remembered. Default 10 000. More are ignored and counted.
+    pub nodes_max: usize,
+    /// Attempts under way at once. Default 16; 1 for a client, which wants one link only.
+    pub attempts_max: usize,
+    /// Failures in a row after which a node is forgotten. Default 8.
+    pub failures_max: u32,
+}
+
+impl Default for CandidateLimits {
+    fn default() -> Self {
+        CandidateLimits {
+            nodes_max: 10_000,
+            attempts_max: 16,
+            failures_max: 8,
+        }
+    }
+}
+
+/// What happened to candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CandidateCounts {
+    /// Attempts made.
+    pub attempts: u64,
+    /// Attempts that failed.
+    pub failures: u64,
+    /// Nodes that were given up after failures in a row.
+    pub given_up: u64,
+    /// Nodes that were ignored because too many are remembered.
+    pub over_limit: u64,
+}
+
+/// The pause after the first failure; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// No pause is longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How long an attempt of one's own is more trusted than a link that is there.
+const PREFERENCE: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+struct Candidate {
+    whatami: WhatAmI,
+    locators: Vec<Locator>,
+    failures: u32,
+    /// When the next attempt may be made; of one under way, when it began.
+    not_before: Instant,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    UnderWay,
+    Linked,
+}
+
+/// The nodes to connect to.
+#[derive(Debug)]
+pub struct Candidates {
+    own: ZenohId,
+    limits: CandidateLimits,
+    nodes: HashMap<ZenohId, Candidate>,
+    under_way: usize,
+    counts: CandidateCounts,
+}
+
+impl Candidates {
+    /// None yet, for the node `own`.
+    pub fn new(own: ZenohId, limits: CandidateLimits) -> Self {
+        Candidates {
+            own,
+            limits,
+            nodes: HashMap::new(),
+            under_way: 0,
+            counts: CandidateCounts::default(),
+        }
+    }
+
+    /// A node was heard of. What is known of it is brought up to date; a pause after a failure goes on. True if an attempt
+    /// at it may be [due](Candidates::due).
+    pub fn hear(&mut self, found: Found, now: Instant) -> bool {
+        let Found {
+            zid,
+            whatami,
+            mut locators,
+        } = found;
+        locators.truncate(LOCATORS_MAX);
+        if locators.is_empty() || zid == self.own {
+            return false;
+        }
+        if let Some(known) = self.nodes.get_mut(&zid) {
+            known.whatami = whatami;
+            known.locators = locators;
+            return known.state == State::Waiting && known.not_before <= now;
+        }
+        if self.nodes.len() >= self.limits.nodes_max {
+            self.counts.over_limit += 1;
+            return false;
+        }
+        let candidate = Candidate {
+            whatami,
+            locators,
+            failures: 0,
+            not_before: now,
+            state: State::Waiting,
+        };
+        self.nodes.insert(zid, candidate);
+        true
+    }
+
+    /// The attempts to make now. `link` tells whether there is a link already.
+    pub fn due(&mut self, now: Instant, link: impl Fn(&ZenohId) -> Link) -> Vec<Attempt> {
+        let mut ready: Vec<(WhatAmI, Instant, ZenohId)> = Vec::new();
+        for (zid, node) in &mut self.nodes {
+            match (link(zid), node.state) {
+                (Link::Up, State::Waiting) => {
+                    node.state = State::Linked;
+                    node.failures = 0;
+                }
+                (Link::None, State::Waiting) if node.not_before <= now => {
+                    ready.push((node.whatami, node.not_before, *zid));
+                }
+                _ => {}
+            }
+        }
+        // routers first, and among equals whoever waits longest
+        ready.sort_by_key(|(whatami, since, zid)| (whatami.code(), *since, *zid));
+        ready.truncate(self.limits.attempts_max.saturating_sub(self.under_way));
+        let mut attempts = Vec::new();
+        for (_, _, zid) in ready {
+            if let Some(node) = self.nodes.get_mut(&zid) {
+                node.state = State::UnderWay;
+                node.not_before = now;
+                self.under_way += 1;
+                self.counts.attempts += 1;
+                let locators = node.locators.clone();
+                attempts.push(Attempt { zid, locators });
+            }
+        }
+        attempts
+    }
+
+    /// Whether a link that this node opens now is to stay rather than one of the same node that comes in: two nodes that
+    /// hear of each other connect to each other at the same time, and the link of the greater id is kept. Data on the
+    /// other one could get lost when it is closed, so it should not come up at all. One's own attempt counts for half a
+    /// second: it may lead nowhere.
+    pub fn prefers_own(&self, zid: &ZenohId, now: Instant) -> bool {
+        let own = self.nodes.get(zid).filter(|_| self.own > *zid);
+        own.is_some_and(|node| {
+            let age = now.saturating_duration_since(node.not_before);
+            node.state == State::UnderWay && age < PREFERENCE
+        })
+    }
+
+    /// How an attempt ended.
+    pub fn ended(&mut self, zid: &ZenohId, is_linked: bool, now: Instant) {
+        let Some(node) = self.nodes.get_mut(zid) else {
+            return;
+        };
+        if node.state != State::UnderWay {
+            return;
+        }
+        self.under_way -= 1;
+        match is_linked {
+            true => {
+                node.state = State::Linked;
+                node.failures = 0;
+            }
+            false => {
+                node.state = State::Waiting;
+                self.counts.failures += 1;
+                self.put_off(zid, now);
+            }
+        }
+    }
+
+    /// A link is gone; `for_good` if the other side ended it in an orderly way and does not want it back.
+    pub fn lost(&mut self, zid: &ZenohId, for_good: bool, now: Instant) {
+        let Some(node) = self.nodes.get_mut(zid) else {
+            return;
+        };
+        match node.state {
+            State::UnderWay => {}
+            _ if for_good => {
+                self.nodes.remove(zid);
+            }
+            _ => {
+                node.state = State::Waiting;
+                self.put_off(zid, now);
+            }
+        }
+    }
+
+    /// Puts the next attempt off, or gives the node up. Of two nodes that fail to connect to each other at the same time
+    /// the one with the greater id is earlier the next time.
+    fn put_off(&mut self, zid: &ZenohId, now: Instant) {
+        let Some(node) = self.nodes.get_mut(zid) else {
+            return;
+        };
+        node.failures += 1;
+        if node.failures >= self.limits.failures_max {
+            self.nodes.remove(zid);
+            self.counts.given_up += 1;
+            return;
+        }
+        let pause = FIRST_PAUSE * 2u32.saturating_pow(node.failures - 1).min(64);
+        let pause = pause.min(LONGEST_PAUSE);
+        node.not_before = match self.own > *zid {
+            true => now + pause / 2,
+            false => now + pause,
+        };
+    }
+
+    /// When the next attempt is due, if none of those under way ends before.
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.under_way >= self.limits.attempts_max {
+            return None;
+        }
+        let waiting = self.nodes.values().filter(|n| n.state == State::Waiting);
+        waiting.map(|node| node.not_before).min()
+    }
+
+    /// How many nodes are remembered.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether none is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Attempts under way.
+    pub fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// What happened so far.
+    pub fn counts(&self) -> CandidateCounts {
+        self.counts
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Finding others: when to ask who is there, whom to answer and with which locators, and whom to connect to.
+//!
+//! - [`Asking`] says when the next SCOUT is due.
+//! - [`Host`] is this machine as others see it: its interfaces, and what of the listening sockets leads there.
+//! - [`Answering`] bounds how many HELLOs are sent.
+//! - [`Candidates`] are the nodes that were heard of, with the next attempt at each.
+//!
+//! The sockets are in [`crate::scouting`], the links in [`crate::node`].
+
+mod answering;
+mod asking;
+mod candidates;
+mod host;
+mod policy;
+#[cfg(test)]
+mod tests;
+
+pub use answering::{Answering, ScoutCounts};
+pub use asking::Asking;
+pub use candidates::{Attempt, CandidateCounts, CandidateLimits, Candidates, Found, Link};
+pub use host::{Address, Host, Interface, LOCATORS_MAX, is_loopback, socket_address};
+pub use policy::{Autoconnect, Strategy};

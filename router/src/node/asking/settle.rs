@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What is left to do when the table has changed and the lock is gone: batches to write, users' code to call.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Instant,
+};
+
+use zonda_codec::{
+    Encode, Encoding, EntityGlobalId, ErrBody, RawExtensions, Reliability, ResponseBody,
+    ResponseFinal,
+};
+use zonda_runtime::AnyRuntime;
+use zonda_transport::{
+    outbox::Outbox,
+    protocol::tx::{Outgoing, Tail},
+};
+
+use crate::forwarding::{Asker, Ended, Ending};
+use crate::node::{
+    listeners::Listener,
+    shared::{Shared, State, log},
+};
+
+use super::{
+    AskedSink, IncomingQuery, QuestionEnd,
+    ask::HeldQuestion,
+    heads::response,
+    open::{Next, OpenQuestion, TIMEOUT_TEXT},
+};
+
+/// What a change of the state leaves to do without its lock.
+#[derive(Default)]
+#[must_use = "somebody waits for it"]
+pub(in crate::node) struct After {
+    /// Outboxes that got messages and must be written.
+    pub(in crate::node) touched: Vec<Arc<Outbox>>,
+    /// Listeners that have something to be told, and where that is done.
+    pub(in crate::node) told: Option<(AnyRuntime, Vec<Arc<Listener>>)>,
+    pub(in crate::node) calls: Vec<Call>,
+    pub(in crate::node) notes: Vec<String>,
+    /// What is not needed any more. Users' code may run when it goes, so it must not go with the lock held.
+    ended: Vec<(Arc<OpenQuestion>, Option<HeldQuestion>)>,
+    asked: Vec<HeldQuestion>,
+}
+
+/// Users' code to run.
+pub(in crate::node) enum Call {
+    /// The news of a question of this node.
+    Drain(Arc<OpenQuestion>),
+    /// A query that the node's own queryables are asked.
+    Ask(IncomingQuery, Vec<AskedSink>),
+}
+
+impl After {
+    /// Does it. Not to be called with a lock held.
+    #[inline]
+    pub(in crate::node) fn finish(self) {
+        for outbox in &self.touched {
+            outbox.flush();
+        }
+        self.run();
+    }
+
+    /// The same, except that writing is left to the caller.
+    #[inline]
+    pub(in crate::node) fn run(self) {
+        if let Some((runtime, listeners)) = self.told {
+            for listener in listeners {
+                listener.start_telling(&runtime);
+            }
+        }
+        log(self.notes);
+        if !self.calls.is_empty() {
+            self.calls.into_iter().for_each(Call::run);
+        }
+    }
+
+    /// Notes listeners that have something to be told.
+    pub(in crate::node) fn tell(&mut self, runtime: &AnyRuntime, listeners: Vec<Arc<Listener>>) {
+        if !listeners.is_empty() {
+            let told = self
+                .told
+                .get_or_insert_with(|| (runtime.clone(), Vec::new()));
+            told.1.extend(listeners);
+        }
+    }
+
+    pub(in crate::node) fn touch(&mut self, outbox: &Arc<Outbox>) {
+        if !self.touched.iter().any(|known| Arc::ptr_eq(known, outbox)) {
+            self.touched.push(Arc::clone(outbox));
+        }
+    }
+}
+
+impl Call {
+    pub(in crate::node) fn run(self) {
+        match self {
+            Call::Drain(question) => question.drain(),
+            Call::Ask(query, sinks) => {
+                for sink in sinks {
+                    let Some(opened) = sink.open() else {
+                        continue;
+                    };
+                    let asked = query.clone();
+                    if catch_unwind(AssertUnwindSafe(move || opened(asked))).is_err() {
+                        tracing::error!(
+                            "a queryable's callback on {} panicked; the query is lost for it",
+                            query.key()
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Tells askers about questions that have ended, and asks what was held.
+    #[inline]
+    pub(in crate::node) fn settle_questions(&self, state: &mut State, after: &mut After) {
+        if state.table.may_release_held() {
+            self.release_held(state, after);
+        }
+        if state.table.has_ended() {
+            self.end_questions(state, after);
+        }
+    }
+
+    #[cold]
+    fn release_held(&self, state: &mut State, after: &mut After) {
+        for (rid, branches) in state.table.release_held(Instant::now()) {
+            if let Some(held) = state.queries.held.remove(&rid) {
+                held.lend(|question| self.spread(&branches, question, (state, after)));
+                after.asked.push(held);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn end_questions(&self, state: &mut State, after: &mut After) {
+        for Ended { asker, how } in state.table.take_ended() {
+            if asker.face == self.local {
+                let Some(question) = state.queries.open.remove(&asker.rid) else {
+                    continue;
+                };
+                let held = state.queries.held.remove(&asker.rid);
+                let (end, timeouts) = match how {
+                    Ending::Complete => (QuestionEnd::Complete, 0),
+                    Ending::LinkLost(peer) => (QuestionEnd::LinkLost { peer }, 0),
+                    Ending::TimedOut(open) => (QuestionEnd::TimedOut, open),
+                };
+                if question.end(end, timeouts) == Next::Drain {
+                    after.calls.push(Call::Drain(Arc::clone(&question)));
+                }
+                after.ended.push((question, held));
+            } else if let Some(face) = state.faces.get(&asker.face) {
+                if let Ending::TimedOut(open) = how {
+                    for _ in 0..open {
+                        self.send_timeout(&asker, &face.outbox);
+                    }
+                }
+                let end = ResponseFinal {
+                    rid: asker.rid,
+                    qos: asker.qos,
+                    timestamp: None,
+                };
+                send_over(&asker, &face.outbox, &end);
+                after.touch(&face.outbox);
+            }
+        }
+    }
+
+    /// The error that stands for a branch without an answer in time.
+    fn send_timeout(&self, asker: &Asker, outbox: &Outbox) {
+        let responder = EntityGlobalId {
+            zid: self.zid,
+            eid: 0,
+        };
+        let error = ErrBody {
+            encoding: Encoding::BYTES,
+            source_info: None,
+            unknown: RawExtensions::default(),
+            payload: TIMEOUT_TEXT,
+        };
+        let head = response(asker, "", Some(responder));
+        send_over(asker, outbox, &head.with_body(ResponseBody::Err(error)));
+    }
+}
+
+/// Queues what must not be dropped, in the lane of the question.
+fn send_over(asker: &Asker, outbox: &Outbox, message: &impl Encode) {
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: message,
+        payload: Tail::NONE,
+    };
+    // A connection that is closed loses its questions by itself.
+    let _ = outbox.push_over(asker.qos.priority(), &message);
+}

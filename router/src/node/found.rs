@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Connecting to those who were heard of, and what `open` waits for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Endpoint, WhatAmI, ZenohId};
+use zonda_runtime::with_runtime;
+use zonda_transport::dial::{DialOptions, open_link_with};
+
+use crate::forwarding::scouting::{self, Link};
+
+use super::connect::Attempt;
+use super::shared::{Shared, State};
+use super::{Node, OpenError};
+
+/// However many locators a node has, each gets at least this much of the time that is left.
+const SHARE_MIN: Duration = Duration::from_millis(500);
+
+impl Shared {
+    /// One attempt at a node that was heard of: at each of its locators in turn.
+    pub(super) async fn connect_to(shared: Arc<Self>, attempt: scouting::Attempt) {
+        let scouting::Attempt { zid, locators } = attempt;
+        let deadline = Instant::now() + shared.config.open_timeout();
+        let mut failure = None;
+        for (tried, locator) in locators.iter().enumerate() {
+            if shared.is_closed() || shared.state.lock().link_to(&zid) != Link::None {
+                break;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let parts = u32::try_from(locators.len() - tried).unwrap_or(u32::MAX);
+            let limit = (left / parts).max(SHARE_MIN);
+            let options = DialOptions {
+                timeout: limit,
+                expected: Some(zid),
+                buffers: shared.config.tcp_buffers(),
+            };
+            match Self::dial_found(&shared, &locator.clone().into(), options).await {
+                Ok(()) | Err(Attempt::Known(_)) => {
+                    failure = None;
+                    break;
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        if let Some(error) = &failure {
+            tracing::debug!("{zid}: {error}");
+        }
+        let mut state = shared.state.lock();
+        if let Some(error) = failure {
+            state.discovery.last_failure = Some(error.to_string());
+        }
+        let is_linked = state.link_to(&zid) == Link::Up;
+        let candidates = &mut state.discovery.candidates;
+        candidates.ended(&zid, is_linked, Instant::now());
+        drop(state);
+        // another one may have its turn
+        Self::connect_to_found(&shared);
+    }
+
+    /// Whether this node is about to open a link to that one, and should.
+    pub(super) fn prefers_own_link(&self, zid: &ZenohId) -> bool {
+        let state = self.state.lock();
+        state.discovery.candidates.prefers_own(zid, Instant::now())
+    }
+
+    async fn dial_found(
+        shared: &Arc<Self>,
+        endpoint: &Endpoint,
+        options: DialOptions,
+    ) -> Result<(), Attempt> {
+        let parameters = shared.parameters();
+        let link = with_runtime!(&shared.runtime, runtime => {
+            open_link_with(runtime, endpoint, &parameters, &options).await
+        })?;
+        if shared.reserve_dialed(link.established.zid).is_err() {
+            return Err(Attempt::Known(endpoint.clone()));
+        }
+        Self::adopt(shared, link, true)
+            .map(drop)
+            .ok_or(Attempt::Closed)
+    }
+}
+
+impl State {
+    /// Whether some link can be used: its peer has told what it declared, if that is awaited.
+    pub(super) fn has_usable_link(&self, awaits_declarations: bool) -> bool {
+        let mut faces = self.faces.keys();
+        faces.any(|face| !awaits_declarations || self.table.has_told_all(*face))
+    }
+}
+
+impl Node {
+    /// A client without endpoints: waits until somebody who answers can be connected to.
+    pub(super) async fn find_gateway(&self) -> Result<(), OpenError> {
+        let shared = &self.shared;
+        let scouting = shared.config.scouting();
+        if !shared.scouts(&scouting) {
+            return Err(OpenError::NoEndpoint);
+        }
+        let deadline = Instant::now() + scouting.timeout;
+        let is_connected = |state: &State| !state.faces.is_empty();
+        if shared.wait_until(deadline, is_connected).await {
+            return Ok(());
+        }
+        let status = self.discovery();
+        let tried = status.scouting.map_or_else(
+            || "scouting could not start".to_owned(),
+            |report| report.to_string(),
+        );
+        Err(OpenError::NobodyFound {
+            roles: scouting.autoconnect.roles.to_string(),
+            after: scouting.timeout,
+            tried: match status.last_failure {
+                Some(failure) => format!("{tried}; {failure}"),
+                None => tried,
+            },
+        })
+    }
+
+    /// Waits for the first link that can be used, if there is reason to expect one, but not for long.
+    pub(super) async fn await_first_link(&self, awaits_endpoints: bool) {
+        let shared = &self.shared;
+        let config = &shared.config;
+        let scouting = config.scouting();
+        let scouts = shared.role == WhatAmI::Peer && shared.scouts(&scouting);
+        if !config.open_awaits_connection() || !(awaits_endpoints || scouts) {
+            return;
+        }
+        let deadline = Instant::now() + scouting.delay;
+        let awaits_declarations = config.open_awaits_declarations();
+        let is_usable = |state: &State| state.has_usable_link(awaits_declarations);
+        shared.wait_until(deadline, is_usable).await;
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What must be true once a network is at rest.
+
+use zonda_codec::KeyExpr;
+use zonda_codec::key_expr::intersects;
+use zonda_router::forwarding::FaceId;
+
+use crate::node::key_expr;
+use crate::world::World;
+
+/// What is published on, beside the publishers' own keys.
+const PUBLISHED: [&str; 7] = ["a/b", "a/b/c", "b/x", "b/yx", "b/y/z/x", "@v/a", "c"];
+
+/// More hops than any path has: a message that comes further goes in circles.
+const HOPS_MAX: usize = 8;
+
+/// Who got a message: node and subscriber.
+type Delivered = Vec<(usize, u32)>;
+
+pub fn check(world: &mut World, now: &str) {
+    for node in 0..world.nodes.len() {
+        for key in PUBLISHED {
+            check_publication(world, node, (key, None), now);
+        }
+        let publishers = world.nodes[node].publishers.clone();
+        for (id, key) in publishers {
+            check_publication(world, node, (key, Some(id)), now);
+        }
+    }
+}
+
+fn check_publication(world: &mut World, node: usize, message: (&str, Option<u32>), now: &str) {
+    let (text, publisher) = message;
+    let key = key_expr(text).into_owned();
+    let mut walk = Walk {
+        world,
+        key: &key,
+        delivered: Vec::new(),
+        in_vain: Vec::new(),
+    };
+    let local = walk.world.nodes[node].local;
+    walk.go((node, local), publisher, 0);
+    let (mut delivered, in_vain) = (walk.delivered, walk.in_vain);
+    delivered.sort_unstable();
+    let mut expected = Delivered::new();
+    for (at, node) in world.nodes.iter().enumerate() {
+        let subscribers = node.subscribers.iter();
+        let matching = subscribers.filter(|(_, subscribed)| intersects(subscribed, text));
+        expected.extend(matching.map(|(id, _)| (at, *id)));
+    }
+    assert_eq!(delivered, expected, "{now}: {message:?} from node {node}");
+    // A publisher has asked who is there; and whoever is asked on behalf of others knows as well.
+    if publisher.is_some() {
+        assert_eq!(in_vain, [0; 0], "{now}: {message:?} from node {node}");
+    }
+}
+
+/// A message on its way.
+struct Walk<'a> {
+    world: &'a mut World,
+    key: &'a KeyExpr<'static>,
+    delivered: Delivered,
+    /// Nodes that it came to without any need.
+    in_vain: Vec<usize>,
+}
+
+impl Walk<'_> {
+    fn go(&mut self, (node, from): (usize, FaceId), publisher: Option<u32>, hops: usize) {
+        assert!(hops < HOPS_MAX, "{} goes in circles", self.key);
+        let found = &mut self.world.nodes[node];
+        let route = found.table.route(from, self.key, publisher);
+        if hops > 0 && route.hops.is_empty() && route.local.is_empty() {
+            self.in_vain.push(node);
+        }
+        let delivered = route.local.iter().map(|id| (node, *id));
+        self.delivered.extend(delivered);
+        for hop in route.hops {
+            let (link, side) = self.world.link_of(node, hop.face).expect("a live link");
+            let other = &self.world.links[link].sides[1 - side];
+            let (next, face) = (other.node, other.face.expect("both sides of a live link"));
+            let read = self.world.nodes[next]
+                .table
+                .push_key(face, &hop.wire_expr());
+            assert_eq!(read.as_ref(), Some(self.key), "as node {next} reads it");
+            self.go((next, face), None, hops + 1);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The network: nodes, links, and a clock that jumps from one event to the next.
+
+use std::time::{Duration, Instant};
+
+use zonda_codec::{NetworkMessage, Reader, WhatAmI};
+use zonda_router::forwarding::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
+
+use crate::link::Link;
+use crate::node::Node;
+use crate::rng::Rng;
+
+/// What is declared.
+pub const KEYS: [&str; 10] = [
+    "a/b", "a/c", "a/*", "a/**", "**", "b/x", "b/$*x", "b/**/x", "@v/a", "@v/*",
+];
+
+/// How long a side may believe in a link that is cut.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// How soon a link is restored at most.
+const RETRY: Duration = Duration::from_secs(4);
+
+/// How long a message may be on its way.
+const DELAY: Duration = Duration::from_millis(200);
+
+/// How much later than everything else an answer that never comes is given up, with the next look at it.
+const GIVEN_UP: Duration = Duration::from_secs(12);
+
+pub struct World {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    rng: Rng,
+    now: Instant,
+    ids: u32,
+}
+
+impl World {
+    pub fn new(seed: u64, (roles, links): (&[WhatAmI], &[(usize, usize)])) -> Self {
+        let nodes = roles.iter().zip(1..);
+        let mut world = World {
+            nodes: nodes
+                .map(|(role, number)| Node::new(number, *role))
+                .collect(),
+            links: links.iter().map(|ends| Link::new(*ends)).collect(),
+            rng: Rng::new(seed),
+            now: Instant::now(),
+            ids: 0,
+        };
+        for link in 0..world.links.len() {
+            world.connect(link);
+        }
+        world
+    }
+
+    /// A while of changes at random times.
+    pub fn disturb(&mut self) {
+        for _ in 0..self.rng.below(60) {
+            self.change();
+            let pause = self.up_to(Duration::from_secs(1));
+            self.run_until(self.now + pause);
+        }
+    }
+
+    /// Lets everything happen that is under way, until nothing is.
+    pub fn rest(&mut self) {
+        while let Some(next) = self.links.iter().filter_map(Link::next_event).min() {
+            self.run_until(next);
+        }
+        self.run_until(self.now + GIVEN_UP);
+        assert_eq!(self.links.iter().filter_map(Link::next_event).min(), None);
+    }
+
+    fn change(&mut self) {
+        let node = self.rng.index(self.nodes.len());
+        let key = self.rng.of(&KEYS);
+        self.ids += 1;
+        let id = self.ids;
+        match self.rng.below(20) {
+            0 => self.restart(node),
+            1 | 2 => {
+                let link = self.rng.index(self.links.len());
+                self.cut(link);
+            }
+            3..=8 => self.act(node, |node, actions| node.subscribe(id, key, actions)),
+            9..=11 => {
+                if let Some(id) = self.one_of(|world| &world.nodes[node].subscribers) {
+                    self.act(node, |node, actions| node.unsubscribe(id, actions));
+                }
+            }
+            12..=16 => self.act(node, |node, actions| node.publish(id, key, actions)),
+            _ => {
+                if let Some(id) = self.one_of(|world| &world.nodes[node].publishers) {
+                    self.act(node, |node, actions| node.unpublish(id, actions));
+                }
+            }
+        }
+    }
+
+    fn one_of<T>(
+        &mut self,
+        declared: impl Fn(&World) -> &std::collections::BTreeMap<u32, T>,
+    ) -> Option<u32> {
+        let ids: Vec<u32> = declared(self).keys().copied().collect();
+        (!ids.is_empty()).then(|| self.rng.of(&ids))
+    }
+
+    /// The node forgets everything and begins anew, as the same node.
+    fn restart(&mut self, node: usize) {
+        for link in 0..self.links.len() {
+            let sides = &self.links[link].sides;
+            if let Some(own) = sides.iter().position(|side| side.node == node) {
+                self.cut(link);
+                let side = &mut self.links[link].sides[own];
+                (side.face, side.notices) = (None, None);
+                self.restore_if_noticed(link);
+            }
+        }
+        let role = self.nodes[node].role;
+        self.nodes[node] = Node::new(node as u128 + 1, role);
+    }
+
+    fn cut(&mut self, link: usize) {
+        if !self.links[link].is_cut {
+            let notices = [0, 1].map(|_| self.now + self.up_to(LEASE));
+            self.links[link].cut(notices);
+        }
+    }
+
+    fn connect(&mut self, link: usize) {
+        self.links[link].is_cut = false;
+        self.links[link].restored = None;
+        for side in [0, 1] {
+            let (node, other) = self.ends(link, side);
+            let info = FaceInfo {
+                zid: self.nodes[other].zid,
+                whatami: self.nodes[other].role,
+                kind: FaceKind::Remote,
+            };
+            let mut actions = Vec::new();
+            let face = self.nodes[node].table.add_face(info, &mut actions);
+            self.links[link].sides[side].face = Some(face);
+            self.send(node, actions);
+        }
+    }
+
+    fn ends(&self, link: usize, side: usize) -> (usize, usize) {
+        let sides = &self.links[link].sides;
+        (sides[side].node, sides[1 - side].node)
+    }
+
+    /// Does something at a node and sends what follows from it.
+    fn act(&mut self, node: usize, act: impl FnOnce(&mut Node, &mut Vec<Action>)) {
+        let mut actions = Vec::new();
+        act(&mut self.nodes[node], &mut actions);
+        self.send(node, actions);
+    }
+
+    fn send(&mut self, node: usize, actions: Vec<Action>) {
+        for action in actions {
+            let Action::Send { face, bytes } = action else {
+                continue;
+            };
+            let Some((link, side)) = self.link_of(node, face) else {
+                panic!("node {node} sends to {face}, which is no link of its own");
+            };
+            let delay = self.up_to(DELAY);
+            let link = &mut self.links[link];
+            if !link.is_cut {
+                // In order, however long each takes.
+                let queue = &mut link.sides[1 - side].incoming;
+                let earliest = queue.back().map_or(self.now, |last| last.0);
+                queue.push_back((earliest.max(self.now + delay), bytes));
+            }
+        }
+    }
+
+    /// The link and side that a face of a node is.
+    pub fn link_of(&self, node: usize, face: FaceId) -> Option<(usize, usize)> {
+        let mut links = self.links.iter().enumerate();
+        links.find_map(|(at, link)| Some((at, link.side_of(node, face)?)))
+    }
+
+    fn run_until(&mut self, until: Instant) {
+        loop {
+            let next = self.links.iter().filter_map(Link::next_event).min();
+            let Some(next) = next.filter(|next| *next <= until) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            for link in 0..self.links.len() {
+                self.step(link);
+            }
+        }
+        self.now = until;
+        for node in 0..self.nodes.len() {
+            let now = self.now;
+            self.act(node, |node, actions| {
+                node.table.expire(now, actions);
+                while node.table.sweep(actions) {}
+            });
+        }
+    }
+
+    /// What is due on a link.
+    fn step(&mut self, link: usize) {
+        let now = self.now;
+        if self.links[link].restored.is_some_and(|at| at <= now) {
+            self.connect(link);
+        }
+        for side in [0, 1] {
+            let found = &mut self.links[link].sides[side];
+            if found.notices.is_some_and(|at| at <= now) {
+                found.notices = None;
+                let (face, node) = (found.face.take(), found.node);
+                if let Some(face) = face {
+                    self.act(node, |node, actions| node.table.remove_face(face, actions));
+                }
+                self.restore_if_noticed(link);
+            }
+            while let Some((node, face, bytes)) = self.arrived(link, side) {
+                self.act(node, |node, actions| {
+                    hand_over(&mut node.table, face, &bytes, actions);
+                });
+            }
+        }
+    }
+
+    fn restore_if_noticed(&mut self, link: usize) {
+        let restored = self.now + self.up_to(RETRY);
+        let link = &mut self.links[link];
+        if link.is_cut && link.sides.iter().all(|side| side.face.is_none()) {
+            link.restored = Some(restored);
+        }
+    }
+
+    fn arrived(&mut self, link: usize, side: usize) -> Option<(usize, FaceId, Vec<u8>)> {
+        let now = self.now;
+        let side = &mut self.links[link].sides[side];
+        let face = side.face?;
+        if side.incoming.front()?.0 > now {
+            return None;
+        }
+        let (_, bytes) = side.incoming.pop_front()?;
+        Some((side.node, face, bytes))
+    }
+
+    fn up_to(&mut self, limit: Duration) -> Duration {
+        Duration::from_millis(self.rng.below(limit.as_millis() as u64 + 1))
+    }
+}
+
+fn hand_over(table: &mut ForwardingTable, face: FaceId, bytes: &[u8], actions: &mut Vec<Action>) {
+    let message = NetworkMessage::decode(&mut Reader::new(bytes)).expect("a message");
+    match &message {
+        NetworkMessage::Declare(declare) => table.handle_declare(face, declare, actions),
+        NetworkMessage::Interest(interest) => {
+            table.handle_interest(face, interest, actions);
+            while table.answer_on(face, actions) {}
+        }
+        NetworkMessage::Oam(oam) => table.handle_oam(face, oam, actions),
+        other => panic!("{other:?} is no control message"),
+    }
+}

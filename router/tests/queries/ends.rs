@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How questions end: at once when a link is lost, on time, when they are cancelled; and once.
+
+use std::time::{Duration, Instant};
+
+use zonda_codec::Payload;
+use zonda_router::config::Config;
+use zonda_router::node::{Question, QuestionEnd, ReplyError};
+
+use crate::party::{
+    COMPLETE, Got, LONG, answering, ask, client, close, get, keeping, key, open, peer, peer_of,
+    put, question, reply, router, until, until_answered, until_kept,
+};
+
+fn timeout() -> Got {
+    Got::Error(Payload::from("Timeout"))
+}
+
+#[test]
+fn a_question_times_out_on_time() {
+    let middle = router();
+    let (asker, answerer) = (client(&middle), client(&middle));
+    let kept = keeping(&answerer, "slow");
+    until_answered(&asker, "slow");
+    let asked = key("slow");
+    for milliseconds in [0, 50, 300] {
+        let limit = Duration::from_millis(milliseconds);
+        let short = Question {
+            timeout: limit,
+            ..question(&asked)
+        };
+        let begin = Instant::now();
+        let (_, notes) = ask(&asker, &short);
+        let got = notes.all();
+        assert!(begin.elapsed() >= limit);
+        assert_eq!(got, [timeout(), Got::End(QuestionEnd::TimedOut)]);
+        assert!(
+            begin.elapsed() < limit + Duration::from_secs(2),
+            "{milliseconds} ms"
+        );
+    }
+    // Nobody waits for these answers any more, at the router neither.
+    until("the router has given up", || {
+        let query = kept.lock().unwrap().last().cloned();
+        query.is_some_and(|query| {
+            let _ = reply(&query, "slow", "late");
+            middle
+                .links()
+                .iter()
+                .any(|link| link.ignored.unknown_answers > 0)
+        })
+    });
+    for node in [&asker, &answerer, &middle] {
+        close(node);
+    }
+}
+
+#[test]
+fn a_lost_link_ends_its_questions_at_once() {
+    let first = peer();
+    let second = peer_of(&first);
+    let kept = keeping(&second, "k");
+    until_answered(&first, "k");
+    let (_, notes) = ask(&first, &question(&key("k")));
+    until_kept(&kept, 1);
+    let peer = second.zid();
+    close(&second);
+    let begin = Instant::now();
+    assert_eq!(notes.all(), [Got::End(QuestionEnd::LinkLost { peer })]);
+    assert!(begin.elapsed() < LONG / 4);
+    close(&first);
+}
+
+#[test]
+fn a_router_ends_what_a_lost_client_was_asked() {
+    let middle = router();
+    let (asker, answerer, other) = (client(&middle), client(&middle), client(&middle));
+    let kept = keeping(&answerer, "k");
+    answering(&other, "k", "other");
+    let asked = key("k");
+    until("both are asked", || {
+        let before = kept.lock().unwrap().len();
+        let (_, notes) = ask(&asker, &question(&asked));
+        until("one has answered", || !notes.got().is_empty());
+        before < kept.lock().unwrap().len() && notes.got() == [put("k", "other")]
+    });
+    let (_, notes) = ask(&asker, &question(&asked));
+    until("the other has answered", || !notes.got().is_empty());
+    close(&answerer);
+    assert_eq!(notes.all(), [put("k", "other"), COMPLETE]);
+    for node in [&asker, &other, &middle] {
+        close(node);
+    }
+}
+
+#[test]
+fn an_asker_that_is_gone_is_not_answered() {
+    let first = peer();
+    let second = peer_of(&first);
+    let kept = keeping(&second, "k");
+    until_answered(&first, "k");
+    let (_, notes) = ask(&first, &question(&key("k")));
+    until_kept(&kept, 1);
+    close(&first);
+    assert_eq!(notes.all(), [Got::End(QuestionEnd::Closed)]);
+    let query = kept.lock().unwrap().pop().expect("it was asked");
+    until("the asker is gone", || second.links().is_empty());
+    assert_eq!(reply(&query, "k", "x"), Err(ReplyError::Over));
+    close(&second);
+    assert_eq!(reply(&query, "k", "x"), Err(ReplyError::Closed));
+}
+
+#[test]
+fn a_cancelled_question_gets_nothing_more() {
+    let node = peer();
+    let kept = keeping(&node, "k");
+    let (id, notes) = ask(&node, &question(&key("k")));
+    let query = kept.lock().unwrap().pop().expect("it was asked");
+    reply(&query, "k", "first").expect("the answer is taken");
+    node.cancel(id);
+    node.cancel(id);
+    assert_eq!(
+        notes.all(),
+        [put("k", "first"), Got::End(QuestionEnd::Cancelled)]
+    );
+    assert_eq!(reply(&query, "k", "second"), Err(ReplyError::Over));
+    drop(query);
+    assert_eq!(get(&node, "nobody"), [COMPLETE]);
+    close(&node);
+}
+
+/// A client without its router holds the question; it is answered when the router is there again.
+#[test]
+fn a_client_that_reconnects_holds_its_questions() {
+    let middle = router();
+    let address = middle.locators().remove(0).to_string();
+    let asker = client(&middle);
+    close(&middle);
+    until("the link is gone", || asker.links().is_empty());
+    let (_, notes) = ask(&asker, &question(&key("k")));
+    let asked = key("k");
+    let short = Question {
+        timeout: Duration::from_millis(30),
+        ..question(&asked)
+    };
+    let (_, in_vain) = ask(&asker, &short);
+    assert_eq!(in_vain.all(), [timeout(), Got::End(QuestionEnd::TimedOut)]);
+    assert_eq!(notes.got(), []);
+    let again = restarted(&Config::router().listen([&address]));
+    answering(&again, "k", "after all");
+    let mut got = notes.all();
+    // The router may have been asked before its queryable was there.
+    if got == [COMPLETE] {
+        got = get(&asker, "k");
+    }
+    assert_eq!(got, [put("k", "after all"), COMPLETE]);
+    close(&asker);
+    close(&again);
+}
+
+/// A peer holds a question that nobody is known for while a link that it opened is being restored.
+#[test]
+fn a_peer_that_reconnects_holds_its_questions() {
+    let first = peer();
+    let address = first.locators().remove(0).to_string();
+    let asker = peer_of(&first);
+    assert_eq!(get(&asker, "k"), [COMPLETE]);
+    close(&first);
+    until("the link is gone", || asker.links().is_empty());
+    let (_, notes) = ask(&asker, &question(&key("k")));
+    assert_eq!(notes.got(), []);
+    let again = restarted(&Config::peer().listen([&address]));
+    answering(&again, "k", "after all");
+    let mut got = notes.all();
+    if got == [COMPLETE] {
+        until_answered(&asker, "k");
+        got = get(&asker, "k");
+    }
+    assert_eq!(got, [put("k", "after all"), COMPLETE]);
+    close(&asker);
+    close(&again);
+}
+
+fn restarted(config: &Config) -> zonda_router::node::Node {
+    let mut node = None;
+    until("the port is free again", || {
+        node = zonda_runtime::block_on(zonda_router::node::Node::open(config.clone())).ok();
+        node.is_some()
+    });
+    node.unwrap_or_else(|| open(config.clone()))
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Nodes for tests, queryables that do what they are told, and questions that write down what comes back.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Consolidation, Encoding, KeyExpr, Payload, PushBody, Qos, Reliability, Target};
+use zonda_router::config::Config;
+use zonda_router::node::{
+    Answer, AnswerBody, Answers, Asked, IncomingQuery, Node, OpenedQueryable, Outcome, Publication,
+    QueryableId, Question, QuestionEnd, QuestionId, ReplyError, SampleKind, Value, Wait,
+};
+use zonda_runtime::block_on;
+
+/// Never passes in a test that works.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// How long tests let a sender wait for room.
+pub const PATIENCE: Wait = Wait::AtMost(LONG);
+
+pub fn router() -> Node {
+    open(Config::router().listen(["tcp/127.0.0.1:0"]))
+}
+
+pub fn peer() -> Node {
+    open(Config::peer().listen(["tcp/127.0.0.1:0"]))
+}
+
+pub fn open(config: Config) -> Node {
+    block_on(Node::open(config)).expect("it opens")
+}
+
+/// A node connected to `other`; returns when both know.
+pub fn connected(config: Config, other: &Node) -> Node {
+    let address = other.locators().remove(0).to_string();
+    let retry = "{ period_init_ms: 10, period_max_ms: 50 }";
+    let node = open(config.connect([&address]).with("connect/retry", retry));
+    let linked = |a: &Node, b: &Node| a.links().iter().any(|link| link.zid == b.zid());
+    until("both see the link", || {
+        linked(&node, other) && linked(other, &node)
+    });
+    node
+}
+
+pub fn client(of: &Node) -> Node {
+    connected(Config::client([] as [&str; 0]), of)
+}
+
+pub fn peer_of(other: &Node) -> Node {
+    connected(Config::peer().listen([] as [&str; 0]), other)
+}
+
+pub fn close(node: &Node) {
+    node.close_blocking(LONG).expect("it closes");
+}
+
+/// Waits for a condition, with a deadline.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < LONG, "not within {LONG:?}: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+pub fn key(text: &str) -> KeyExpr<'_> {
+    KeyExpr::new(text).expect("a key expression")
+}
+
+/// What a question got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Got {
+    Put(String, Payload),
+    Delete(String),
+    Error(Payload),
+    End(QuestionEnd),
+}
+
+pub fn put(key: &str, payload: impl Into<Payload>) -> Got {
+    Got::Put(key.to_owned(), payload.into())
+}
+
+/// Writes down what comes back.
+#[derive(Default)]
+pub struct Notes {
+    got: Mutex<Vec<Got>>,
+    more: Condvar,
+}
+
+impl Notes {
+    pub fn got(&self) -> Vec<Got> {
+        self.got.lock().unwrap().clone()
+    }
+
+    /// All that came, once it has ended.
+    pub fn all(&self) -> Vec<Got> {
+        let got = self.got.lock().unwrap();
+        let ended = |got: &mut Vec<Got>| !matches!(got.last(), Some(Got::End(_)));
+        let (got, late) = self.more.wait_timeout_while(got, LONG, ended).unwrap();
+        assert!(!late.timed_out(), "no end within {LONG:?}: {got:?}");
+        got.clone()
+    }
+
+    fn note(&self, news: Got) {
+        let mut got = self.got.lock().unwrap();
+        assert!(
+            !matches!(got.last(), Some(Got::End(_))),
+            "{news:?} after the end: {got:?}"
+        );
+        got.push(news);
+        self.more.notify_all();
+    }
+}
+
+impl Answers for Notes {
+    fn reply(&self, answer: &Answer<'_>) {
+        let key = answer.key.to_string();
+        self.note(match answer.body {
+            AnswerBody::Sample(PushBody::Put(put)) => Got::Put(key, Payload::from(put.payload)),
+            AnswerBody::Sample(PushBody::Del(_)) => Got::Delete(key),
+            AnswerBody::Error { payload, .. } => Got::Error(Payload::from(payload)),
+        });
+    }
+
+    fn end(&self, how: QuestionEnd) {
+        self.note(Got::End(how));
+    }
+}
+
+/// A question with default treatment.
+pub fn question<'a>(key: &'a KeyExpr<'a>) -> Question<'a> {
+    Question {
+        key,
+        parameters: "",
+        body: None,
+        attachment: None,
+        target: Target::BestMatching,
+        consolidation: Consolidation::None,
+        timeout: LONG,
+        qos: Qos::REQUEST,
+        source_info: None,
+    }
+}
+
+pub fn ask(node: &Node, question: &Question<'_>) -> (QuestionId, Arc<Notes>) {
+    let notes = Arc::new(Notes::default());
+    let id = node
+        .ask(
+            question,
+            None,
+            Arc::clone(&notes) as Arc<dyn Answers>,
+            PATIENCE,
+        )
+        .expect("it is asked");
+    (id, notes)
+}
+
+/// Asks on a key and gives all that came.
+pub fn get(node: &Node, text: &str) -> Vec<Got> {
+    ask(node, &question(&key(text))).1.all()
+}
+
+/// A queryable made of a function.
+pub struct With(OpenedQueryable);
+
+impl Asked for With {
+    fn open(&self) -> Option<OpenedQueryable> {
+        Some(Arc::clone(&self.0))
+    }
+}
+
+pub fn queryable(
+    node: &Node,
+    text: &str,
+    complete: bool,
+    call: impl Fn(IncomingQuery) + Send + Sync + 'static,
+) -> QueryableId {
+    let sink = Arc::new(With(Arc::new(Box::new(call))));
+    node.declare_queryable(&key(text), complete, sink)
+        .expect("it is declared")
+}
+
+/// A queryable that answers with its own key and these bytes.
+pub fn answering(node: &Node, text: &'static str, payload: &'static str) -> QueryableId {
+    queryable(node, text, false, move |query| {
+        reply(&query, text, payload).expect("the answer is taken");
+    })
+}
+
+/// A queryable that keeps what it is asked.
+pub fn keeping(node: &Node, text: &str) -> Arc<Mutex<Vec<IncomingQuery>>> {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&kept);
+    queryable(node, text, false, move |query| {
+        keep.lock().unwrap().push(query)
+    });
+    kept
+}
+
+/// Waits until a queryable has kept so many queries.
+pub fn until_kept(kept: &Mutex<Vec<IncomingQuery>>, count: usize) {
+    until("the query is there", || kept.lock().unwrap().len() >= count);
+}
+
+pub fn reply(
+    query: &IncomingQuery,
+    text: &str,
+    payload: impl Into<Payload>,
+) -> Result<Outcome, ReplyError> {
+    let payload = payload.into();
+    let sample = sample(SampleKind::Put, &payload);
+    query.reply(QueryableId(7), &key(text), &sample, PATIENCE)
+}
+
+pub fn sample(kind: SampleKind, payload: &Payload) -> Publication<'_> {
+    Publication {
+        kind,
+        payload: Value::Shared(payload),
+        encoding: Encoding::BYTES,
+        attachment: None,
+        timestamp: None,
+        source_info: None,
+        qos: Qos::DATA,
+        reliability: Reliability::Reliable,
+    }
+}
+
+/// Waits until `node` knows of somebody who answers on `text`: until its router, or peer, has told it.
+pub fn until_answered(node: &Node, text: &str) {
+    let querier = node.declare_querier(&key(text)).expect("it is declared");
+    until("a queryable is known", || {
+        querier.has_matching_queryables(Target::BestMatching)
+    });
+}
+
+pub const COMPLETE: Got = Got::End(QuestionEnd::Complete);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What the node calls for something that was declared: the user's callback, until the end. Whoever declares something
+//! with a callback makes [`Calls`], hands them to the node, and enters them in the session's [`Registry`].
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+use zonda_router::node::{QueryableId, SubscriberId};
+
+/// What the user's side and the node share: the callback, until the end.
+///
+/// The node may keep this for a while after the end (in a remembered route); the user's closure must not wait for that.
+pub(crate) struct Calls<C> {
+    opened: ArcSwapOption<C>,
+    tally: Arc<Tally>,
+}
+
+/// What is known of the calls of one callback.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// No call begins any more.
+    ended: AtomicBool,
+    /// Calls that panicked.
+    panics: AtomicU64,
+}
+
+impl<C> Calls<C> {
+    /// `call` is what the node is to call, and makes its calls by `tally`.
+    pub fn new(tally: Arc<Tally>, call: C) -> Arc<Calls<C>> {
+        let opened = ArcSwapOption::from_pointee(call);
+        Arc::new(Calls { opened, tally })
+    }
+
+    /// What to call; `None` after the end.
+    pub fn opened(&self) -> Option<Arc<C>> {
+        self.opened.load_full()
+    }
+
+    /// No call begins any more. The closure is dropped here, or when the burst is over that uses it now.
+    pub fn end(&self) {
+        self.tally.ended.store(true, Ordering::Release);
+        let_go(self.opened.swap(None));
+    }
+
+    /// How many calls panicked.
+    pub fn panics(&self) -> u64 {
+        self.tally.panics.load(Ordering::Relaxed)
+    }
+}
+
+impl Tally {
+    /// Calls the callback, if it has not ended; keeps a panic from harming anybody else, and reports it.
+    #[inline(always)]
+    pub fn call(&self, callback: impl FnOnce(), report: impl FnOnce()) {
+        if self.ended.load(Ordering::Acquire) {
+            return;
+        }
+        if catch_unwind(AssertUnwindSafe(callback)).is_err() {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            report();
+        }
+    }
+}
+
+/// Drops what may belong to a user. A panic in it must not keep others from being ended, or a session from being closed.
+pub(crate) fn let_go<T>(value: T) {
+    if catch_unwind(AssertUnwindSafe(|| drop(value))).is_err() {
+        tracing::error!("what belonged to a callback panicked while it was dropped");
+    }
+}
+
+/// What can be ended with its session.
+pub(crate) trait End: Send + Sync {
+    /// No call begins any more.
+    fn end(&self);
+}
+
+impl<C: Send + Sync> End for Calls<C> {
+    fn end(&self) {
+        Calls::end(self);
+    }
+}
+
+/// What was declared, as its node knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Declared {
+    Subscriber(SubscriberId),
+    Queryable(QueryableId),
+}
+
+/// What of a session has a callback and lives, so that closing the session ends it.
+#[derive(Default)]
+pub(crate) struct Registry(Mutex<HashMap<Declared, Arc<dyn End>>>);
+
+impl Registry {
+    /// Ends everything.
+    pub fn end_all(&self) {
+        let all = std::mem::take(&mut *self.0.lock());
+        // Closures are dropped here, where the lock is free again.
+        for calls in all.values() {
+            calls.end();
+        }
+    }
+
+    pub fn insert(&self, declared: Declared, calls: Arc<dyn End>) {
+        self.0.lock().insert(declared, calls);
+    }
+
+    pub fn remove(&self, declared: Declared) {
+        let removed = self.0.lock().remove(&declared);
+        drop(removed);
+    }
+}

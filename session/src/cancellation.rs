@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`CancellationToken`]: ends gets before their time.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::wait::Done;
+
+/// Ends every get it was given to. Clones are the same token.
+///
+/// ```
+/// use zonda::cancellation::CancellationToken;
+/// use zonda::{Config, Wait};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let token = CancellationToken::default();
+/// let replies = session.get("demo/**").cancellation_token(token.clone()).wait()?;
+/// token.cancel().wait()?;
+/// assert!(replies.recv().is_err());
+/// # Ok::<(), zonda::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct CancellationToken(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    cancelled: bool,
+    next: u64,
+    /// What is to be ended, until it has ended by itself.
+    open: HashMap<u64, Box<dyn FnOnce() + Send>>,
+}
+
+impl CancellationToken {
+    /// Ends what has the token, and whatever is given it later: a get is then over at once.
+    ///
+    /// When this returns, no call of a handler begins any more; one that is under way on another thread may still
+    /// end. Never blocks and never fails; legal from inside callbacks.
+    pub fn cancel(&self) -> Done<Result<(), Infallible>> {
+        let mut state = self.0.lock();
+        state.cancelled = true;
+        let open = std::mem::take(&mut state.open);
+        drop(state);
+        for end in open.into_values() {
+            end();
+        }
+        Done(Ok(()))
+    }
+
+    /// Whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.lock().cancelled
+    }
+
+    /// Calls `end` when it is cancelled, at once if it is already. The number takes it back.
+    pub(crate) fn on_cancel(&self, end: Box<dyn FnOnce() + Send>) -> Option<u64> {
+        let mut state = self.0.lock();
+        if state.cancelled {
+            drop(state);
+            end();
+            return None;
+        }
+        let number = state.next;
+        state.next += 1;
+        state.open.insert(number, end);
+        Some(number)
+    }
+
+    /// What had this number has ended.
+    pub(crate) fn forget(&self, number: u64) {
+        let forgotten = self.0.lock().open.remove(&number);
+        drop(forgotten);
+    }
+}
+
+impl fmt::Debug for CancellationToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.0.lock();
+        f.debug_struct("CancellationToken")
+            .field("cancelled", &state.cancelled)
+            .field("open", &state.open.len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn a_token_ends_everything_once_and_forgets_what_has_ended() {
+        let (token, ends) = (CancellationToken::default(), Arc::new(AtomicUsize::new(0)));
+        let end = || {
+            let ends = ends.clone();
+            Box::new(move || {
+                ends.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        let first = token.on_cancel(end()).unwrap();
+        let _second = token.clone().on_cancel(end()).unwrap();
+        token.forget(first);
+        assert!(!token.is_cancelled());
+        for _ in 0..2 {
+            let Ok(()) = crate::Wait::wait(token.cancel());
+        }
+        assert_eq!(
+            (token.is_cancelled(), ends.load(Ordering::Relaxed)),
+            (true, 1)
+        );
+        assert_eq!(token.on_cancel(end()), None);
+        assert_eq!(ends.load(Ordering::Relaxed), 2);
+        assert_eq!(Arc::strong_count(&ends), 1);
+    }
+}

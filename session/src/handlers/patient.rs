@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Callbacks that wait for room without holding a thread, for what is told one after another by a task of its own.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::Callback;
+
+/// Waits until a value is taken.
+pub type Taken = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A callback that may have to wait before it can take a value: of changes that are told one after another, the next one
+/// comes when the last one is taken.
+pub struct Patient<T>(Arc<dyn Fn(T) -> Option<Taken> + Send + Sync>);
+
+impl<T> Patient<T> {
+    /// Wraps a function that gives back what is to be waited for, if anything is.
+    pub fn new(f: impl Fn(T) -> Option<Taken> + Send + Sync + 'static) -> Patient<T> {
+        Patient(Arc::new(f))
+    }
+
+    /// Gives it a value.
+    pub fn call(&self, value: T) -> Option<Taken> {
+        (self.0)(value)
+    }
+}
+
+impl<T: 'static> From<Callback<T>> for Patient<T> {
+    fn from(callback: Callback<T>) -> Self {
+        Patient::new(move |value| {
+            callback.call(value);
+            None
+        })
+    }
+}
+
+impl<T> fmt::Debug for Patient<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Patient")
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Questions for those who are alive now.
+
+use std::future::{IntoFuture, Ready, ready};
+use std::time::Duration;
+
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_router::forwarding::Notice;
+use zonda_router::node::DeclareError;
+
+use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::sample::Sample;
+use crate::session::Session;
+use crate::wait::Wait;
+
+use super::Reply;
+
+/// A question for those who are alive, under construction; made by [`Liveliness::get`](super::Liveliness::get).
+///
+/// The answers end when all is told: among peers at once, and with a router when it has answered. A client that has lost
+/// its router waits for the next one. What is not known within the timeout is told by one error, `Timeout`, as the last
+/// reply.
+#[derive(Debug)]
+#[must_use = "nothing is asked before .await or .wait()"]
+pub struct LivelinessGetBuilder<'a, 'b, H = DefaultHandler> {
+    pub(super) session: &'a Session,
+    pub(super) key: Result<KeyExpr<'b>, KeyExprError>,
+    pub(super) limit: Duration,
+    pub(super) handler: H,
+}
+
+impl<'a, 'b> LivelinessGetBuilder<'a, 'b, DefaultHandler> {
+    /// Calls this function with every reply, on a task of the session's runtime.
+    pub fn callback<F>(self, callback: F) -> LivelinessGetBuilder<'a, 'b, Callback<Reply>>
+    where
+        F: Fn(Reply) + Send + Sync + 'static,
+    {
+        self.with(Callback::new(callback))
+    }
+
+    /// Gives every reply to this handler.
+    pub fn with<H: IntoHandler<Reply>>(self, handler: H) -> LivelinessGetBuilder<'a, 'b, H> {
+        LivelinessGetBuilder {
+            session: self.session,
+            key: self.key,
+            limit: self.limit,
+            handler,
+        }
+    }
+}
+
+impl<H> LivelinessGetBuilder<'_, '_, H> {
+    /// How long the answers may take. Default: 10 s.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let get = session.liveliness().get("robots/*").timeout(Duration::from_millis(500));
+    /// for reply in &get.wait()? {
+    ///     println!("{reply:?}");
+    /// }
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+}
+
+impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
+    type To = Result<H::Handler, DeclareError>;
+
+    /// Asks; does not wait for the answers.
+    fn wait(self) -> Self::To {
+        let key = self.key?;
+        let (patient, handler) = self.handler.into_patient();
+        let tell = Box::new(move |notice| match notice {
+            Notice::Token { key, .. } => {
+                patient.call(Reply::of_sample(Sample::of_token(key, true)))
+            }
+            Notice::End { complete: false } => patient.call(Reply::timeout()),
+            _ => None,
+        });
+        let listeners = self.session.listeners();
+        let mut question = listeners.start(tell, |listener| {
+            listeners.node().ask_tokens(&key, self.limit, listener)
+        })?;
+        question.detach();
+        Ok(handler)
+    }
+}
+
+impl<H: IntoHandler<Reply>> IntoFuture for LivelinessGetBuilder<'_, '_, H> {
+    type Output = Result<H::Handler, DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Subscribers to tokens: who comes to life and who goes.
+
+use std::future::{IntoFuture, Ready, ready};
+
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_router::forwarding::Notice;
+use zonda_router::node::DeclareError;
+
+use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::pubsub::Subscriber;
+use crate::sample::Sample;
+use crate::session::Session;
+use crate::wait::Wait;
+
+/// A liveliness subscriber under construction; made by
+/// [`Liveliness::declare_subscriber`](super::Liveliness::declare_subscriber).
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct LivelinessSubscriberBuilder<'a, 'b, H = DefaultHandler> {
+    pub(super) session: &'a Session,
+    pub(super) key: Result<KeyExpr<'b>, KeyExprError>,
+    pub(super) history: bool,
+    pub(super) handler: H,
+}
+
+impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, DefaultHandler> {
+    /// Calls this function with every change, on a task of the session's runtime. Calls do not overlap and keep the order
+    /// of the changes. It may call anything of the session, and nobody waits for it.
+    pub fn callback<F>(self, callback: F) -> LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>>
+    where
+        F: Fn(Sample) + Send + Sync + 'static,
+    {
+        self.with(Callback::new(callback))
+    }
+
+    /// Gives every change to this handler.
+    pub fn with<H: IntoHandler<Sample>>(
+        self,
+        handler: H,
+    ) -> LivelinessSubscriberBuilder<'a, 'b, H> {
+        LivelinessSubscriberBuilder {
+            session: self.session,
+            key: self.key,
+            history: self.history,
+            handler,
+        }
+    }
+}
+
+impl<H> LivelinessSubscriberBuilder<'_, '_, H> {
+    /// Whether the tokens that are alive already are told too, each as a put. Default: no.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let token = session.liveliness().declare_token("robots/7").wait()?;
+    /// let all = session.liveliness().declare_subscriber("robots/*").history(true).wait()?;
+    /// assert_eq!(all.recv()?.key_expr().as_str(), "robots/7");
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn history(mut self, history: bool) -> Self {
+        self.history = history;
+        self
+    }
+}
+
+impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>> {
+    /// Declares a subscriber that lives as long as its session: nothing has to be kept.
+    pub fn background(self) -> BackgroundLivelinessSubscriberBuilder<'a, 'b> {
+        BackgroundLivelinessSubscriberBuilder(self)
+    }
+}
+
+impl<H: IntoHandler<Sample>> Wait for LivelinessSubscriberBuilder<'_, '_, H> {
+    type To = Result<Subscriber<H::Handler>, DeclareError>;
+
+    /// Declares the subscriber; does not block.
+    fn wait(self) -> Self::To {
+        let key = self.key?.into_owned();
+        let (patient, handler) = self.handler.into_patient();
+        let tell = Box::new(move |notice| match notice {
+            Notice::Token { key, alive } => patient.call(Sample::of_token(key, alive)),
+            _ => None,
+        });
+        let listeners = self.session.listeners();
+        let listening = listeners.start(tell, |listener| {
+            let node = listeners.node();
+            node.declare_token_listener(&key, self.history, listener)
+        })?;
+        Ok(Subscriber::to_tokens(key, listening, handler))
+    }
+}
+
+impl<H: IntoHandler<Sample>> IntoFuture for LivelinessSubscriberBuilder<'_, '_, H> {
+    type Output = Result<Subscriber<H::Handler>, DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// A liveliness subscriber under construction that will live as long as its session.
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct BackgroundLivelinessSubscriberBuilder<'a, 'b>(
+    LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>>,
+);
+
+impl Wait for BackgroundLivelinessSubscriberBuilder<'_, '_> {
+    type To = Result<(), DeclareError>;
+
+    /// Declares the subscriber; does not block.
+    fn wait(self) -> Self::To {
+        self.0.wait()?.detach();
+        Ok(())
+    }
+}
+
+impl IntoFuture for BackgroundLivelinessSubscriberBuilder<'_, '_> {
+    type Output = Result<(), DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}

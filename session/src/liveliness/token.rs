@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Tokens: a session says that it is alive.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{IntoFuture, Ready, ready};
+
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_router::node::{DeclareError, Node, TokenId};
+
+use crate::session::Session;
+use crate::wait::{Done, Wait};
+
+/// A token under construction; made by [`Liveliness::declare_token`](super::Liveliness::declare_token).
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct LivelinessTokenBuilder<'a, 'b> {
+    pub(super) session: &'a Session,
+    pub(super) key: Result<KeyExpr<'b>, KeyExprError>,
+}
+
+impl Wait for LivelinessTokenBuilder<'_, '_> {
+    type To = Result<LivelinessToken, DeclareError>;
+
+    /// Declares the token; does not block.
+    fn wait(self) -> Self::To {
+        let key = self.key?.into_owned();
+        let node = self.session.node().clone();
+        let id = node.declare_token(&key)?;
+        Ok(LivelinessToken { node, id, key })
+    }
+}
+
+impl IntoFuture for LivelinessTokenBuilder<'_, '_> {
+    type Output = Result<LivelinessToken, DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// Says that its session is alive on its key, until it is dropped, which does not block. It does not keep the session
+/// open; when that is closed, or cannot be reached, the token is gone for others.
+///
+/// ```
+/// # use zonda::{Config, Wait};
+/// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let token = session.liveliness().declare_token("robots/7").wait()?;
+/// assert_eq!(token.key_expr().as_str(), "robots/7");
+/// token.undeclare().wait()?;
+/// # Ok::<(), zonda::Error>(())
+/// ```
+#[must_use = "a token that is dropped is gone"]
+pub struct LivelinessToken {
+    node: Node,
+    id: TokenId,
+    key: KeyExpr<'static>,
+}
+
+impl LivelinessToken {
+    /// The key.
+    pub fn key_expr(&self) -> &KeyExpr<'static> {
+        &self.key
+    }
+
+    /// Ends it. The same as dropping it; never blocks and never fails.
+    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+        drop(self);
+        Done(Ok(()))
+    }
+}
+
+impl Drop for LivelinessToken {
+    fn drop(&mut self) {
+        self.node.undeclare_token(self.id);
+    }
+}
+
+impl fmt::Debug for LivelinessToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LivelinessToken")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}

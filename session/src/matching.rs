@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Whether anybody is there for what a publisher publishes, and listeners that are told when that changes.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{IntoFuture, Ready, ready};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use zonda_router::forwarding::Notice;
+use zonda_router::node::{DeclareError, Listen, ListenerId};
+
+use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::listening::{Listeners, Listening};
+use crate::wait::{Done, Wait};
+
+/// Whether anybody is there: for a publisher, subscribers.
+///
+/// Those of the same session count too. It is what this node knows now: a subscriber elsewhere is known a moment after
+/// it was declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MatchingStatus {
+    matching: bool,
+}
+
+impl MatchingStatus {
+    pub(crate) fn new(matching: bool) -> MatchingStatus {
+        MatchingStatus { matching }
+    }
+
+    /// Whether there is at least one.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let publisher = session.declare_publisher("demo/a").wait()?;
+    /// assert!(!publisher.matching_status().wait()?.matching());
+    /// let subscriber = session.declare_subscriber("demo/*").wait()?;
+    /// assert!(publisher.matching_status().wait()?.matching());
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn matching(&self) -> bool {
+        self.matching
+    }
+}
+
+impl Stored for MatchingStatus {}
+
+/// What has a matching status.
+pub(crate) trait Matched: Sync {
+    /// Makes a listener to it known to the node.
+    fn listen(&self, listener: Arc<dyn Listen>) -> Result<ListenerId, DeclareError>;
+}
+
+/// A matching listener under construction; made by [`Publisher::matching_listener`](crate::pubsub::Publisher::matching_listener).
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct MatchingListenerBuilder<'a, H = DefaultHandler> {
+    matched: &'a dyn Matched,
+    listeners: &'a Arc<Listeners>,
+    handler: H,
+}
+
+impl<'a> MatchingListenerBuilder<'a, DefaultHandler> {
+    pub(crate) fn new(matched: &'a dyn Matched, listeners: &'a Arc<Listeners>) -> Self {
+        MatchingListenerBuilder {
+            matched,
+            listeners,
+            handler: DefaultHandler::default(),
+        }
+    }
+
+    /// Calls this function with every change, on a task of the session's runtime. It may call anything of the session.
+    pub fn callback<F>(self, callback: F) -> MatchingListenerBuilder<'a, Callback<MatchingStatus>>
+    where
+        F: Fn(MatchingStatus) + Send + Sync + 'static,
+    {
+        self.with(Callback::new(callback))
+    }
+
+    /// Gives every change to this handler.
+    pub fn with<H: IntoHandler<MatchingStatus>>(
+        self,
+        handler: H,
+    ) -> MatchingListenerBuilder<'a, H> {
+        MatchingListenerBuilder {
+            matched: self.matched,
+            listeners: self.listeners,
+            handler,
+        }
+    }
+}
+
+impl<'a> MatchingListenerBuilder<'a, Callback<MatchingStatus>> {
+    /// Declares a listener that lives as long as what it listens to: nothing has to be kept.
+    pub fn background(self) -> BackgroundMatchingListenerBuilder<'a> {
+        BackgroundMatchingListenerBuilder(self)
+    }
+}
+
+impl<H: IntoHandler<MatchingStatus>> Wait for MatchingListenerBuilder<'_, H> {
+    type To = Result<MatchingListener<H::Handler>, DeclareError>;
+
+    /// Declares the listener; does not block.
+    fn wait(self) -> Self::To {
+        let (patient, handler) = self.handler.into_patient();
+        let tell = Box::new(move |notice| match notice {
+            Notice::Matching(matching) => patient.call(MatchingStatus::new(matching)),
+            _ => None,
+        });
+        let listening = self
+            .listeners
+            .start(tell, |listener| self.matched.listen(listener))?;
+        Ok(MatchingListener { listening, handler })
+    }
+}
+
+impl<H: IntoHandler<MatchingStatus>> IntoFuture for MatchingListenerBuilder<'_, H> {
+    type Output = Result<MatchingListener<H::Handler>, DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+impl<H> fmt::Debug for MatchingListenerBuilder<'_, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MatchingListenerBuilder")
+            .finish_non_exhaustive()
+    }
+}
+
+/// A matching listener under construction that will live as long as what it listens to.
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct BackgroundMatchingListenerBuilder<'a>(
+    MatchingListenerBuilder<'a, Callback<MatchingStatus>>,
+);
+
+impl Wait for BackgroundMatchingListenerBuilder<'_> {
+    type To = Result<(), DeclareError>;
+
+    /// Declares the listener; does not block.
+    fn wait(self) -> Self::To {
+        let mut listener = self.0.wait()?;
+        listener.listening.detach();
+        Ok(())
+    }
+}
+
+impl IntoFuture for BackgroundMatchingListenerBuilder<'_> {
+    type Output = Result<(), DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// Is told when the first counterpart comes (also if it is there already) and when the last one goes. Dropping it ends it,
+/// without blocking; so does the end of what it listens to.
+///
+/// It begins with "nobody", and never says the same twice in a row. It dereferences to its handler:
+///
+/// ```
+/// # use zonda::{Config, Wait};
+/// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let publisher = session.declare_publisher("demo/a").wait()?;
+/// let listener = publisher.matching_listener().wait()?;
+/// let subscriber = session.declare_subscriber("demo/*").wait()?;
+/// assert!(listener.recv()?.matching());
+/// drop(subscriber);
+/// assert!(!listener.recv()?.matching());
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub struct MatchingListener<H = FifoChannelHandler<MatchingStatus>> {
+    listening: Listening,
+    handler: H,
+}
+
+impl<H> MatchingListener<H> {
+    /// Its handler.
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    /// Its handler.
+    pub fn handler_mut(&mut self) -> &mut H {
+        &mut self.handler
+    }
+
+    /// How many changes were lost because the callback panicked on them.
+    pub fn panics(&self) -> u64 {
+        self.listening.panics()
+    }
+
+    /// How many changes were not told because others took them back while the callback was busy with older ones. 0 as long
+    /// as no more than 16384 wait for it.
+    pub fn cancelled(&self) -> u64 {
+        self.listening.cancelled()
+    }
+
+    /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
+    /// another thread may still end. Never blocks and never fails.
+    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+        drop(self);
+        Done(Ok(()))
+    }
+}
+
+impl<H> Deref for MatchingListener<H> {
+    type Target = H;
+
+    fn deref(&self) -> &H {
+        &self.handler
+    }
+}
+
+impl<H> DerefMut for MatchingListener<H> {
+    fn deref_mut(&mut self) -> &mut H {
+        &mut self.handler
+    }
+}
+
+impl<H> fmt::Debug for MatchingListener<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MatchingListener").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`Query`]: what a queryable receives, and replies to.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, SourceInfo};
+use zonda_router::node::{IncomingQuery, QueryableId, Wait as Limit};
+
+use super::manner::ReplyKeyExpr;
+use super::parameters::Parameters;
+use super::reply_builder::{
+    ReplyBuilder, ReplyBuilderDelete, ReplyBuilderPut, ReplyErrBuilder, ReplySample,
+};
+use super::selector::Selector;
+use crate::bytes::{Encoding, ZBytes};
+use crate::handlers::Stored;
+use crate::publication::{Message, Service};
+use crate::sample::Sample;
+
+/// A query to answer: with any number of replies, or with an error.
+///
+/// Whoever asks knows that there are no more answers when this is dropped, and every clone of it. It may be kept and
+/// answered later, from any thread; an answer that comes when nobody waits for it any more is an error that says so.
+///
+/// ```
+/// fn answer(query: zonda::query::Query) -> zonda::Result<()> {
+///     use zonda::Wait;
+///     match query.parameters().get("unit") {
+///         Some("celsius") | None => query.reply(query.key_expr(), "21.5").wait()?,
+///         Some(other) => query.reply_err(format!("no such unit: {other}")).wait()?,
+///     }
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Query {
+    asked: IncomingQuery,
+    place: std::sync::Arc<Place>,
+    parameters: Parameters<'static>,
+    payload: Option<ZBytes>,
+    encoding: Option<Encoding>,
+    attachment: Option<ZBytes>,
+}
+
+/// The queryable that got a query.
+pub(super) struct Place {
+    /// Known as soon as it is declared.
+    pub id: OnceLock<QueryableId>,
+    /// How long a reply may wait, unless it says otherwise.
+    pub limit: Duration,
+}
+
+impl Query {
+    pub(super) fn new(asked: IncomingQuery, place: std::sync::Arc<Place>) -> Query {
+        let parameters = match asked.parameters() {
+            "" => Parameters::empty(),
+            text => Parameters::from(text.to_owned()),
+        };
+        Query {
+            parameters,
+            payload: asked.payload().map(|payload| payload.clone().into()),
+            encoding: asked.encoding().map(Encoding::copied),
+            attachment: asked.attachment().map(|payload| payload.clone().into()),
+            asked,
+            place,
+        }
+    }
+
+    /// Keys and parameters as they were asked for.
+    pub fn selector(&self) -> Selector<'_> {
+        Selector::borrowed(self.key_expr(), &self.parameters)
+    }
+
+    /// The keys asked for.
+    pub fn key_expr(&self) -> &KeyExpr<'static> {
+        self.asked.key()
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters<'static> {
+        &self.parameters
+    }
+
+    /// Something to work on, if the asker sent it.
+    pub fn payload(&self) -> Option<&ZBytes> {
+        self.payload.as_ref()
+    }
+
+    /// The payload, to change it; other queryables and clones keep theirs.
+    pub fn payload_mut(&mut self) -> Option<&mut ZBytes> {
+        self.payload.as_mut()
+    }
+
+    /// How to read the payload, if there is one.
+    pub fn encoding(&self) -> Option<&Encoding> {
+        self.encoding.as_ref()
+    }
+
+    /// The asker's own bytes beside the payload.
+    pub fn attachment(&self) -> Option<&ZBytes> {
+        self.attachment.as_ref()
+    }
+
+    /// The asker's own bytes beside the payload, to change them.
+    pub fn attachment_mut(&mut self) -> Option<&mut ZBytes> {
+        self.attachment.as_mut()
+    }
+
+    /// Who asks, if he said so.
+    pub fn source_info(&self) -> Option<SourceInfo> {
+        self.asked.source_info()
+    }
+
+    /// On which keys replies are accepted.
+    pub fn accepts_replies(&self) -> ReplyKeyExpr {
+        match self.asked.accepts_any_key() {
+            true => ReplyKeyExpr::Any,
+            false => ReplyKeyExpr::MatchingQuery,
+        }
+    }
+
+    /// The priority of the query; its replies have the same.
+    pub fn priority(&self) -> Priority {
+        self.asked.qos().priority()
+    }
+
+    /// What happens to the replies when a peer is slow.
+    pub fn congestion_control(&self) -> CongestionControl {
+        self.asked.qos().congestion_control()
+    }
+
+    /// Whether the replies do not wait for company in a batch.
+    pub fn express(&self) -> bool {
+        self.asked.qos().is_express()
+    }
+
+    /// Answers with a value. The key has to intersect the query's, unless the query
+    /// [accepts](Query::accepts_replies) others.
+    pub fn reply<'b, K>(
+        &self,
+        key: K,
+        payload: impl Into<ZBytes>,
+    ) -> ReplyBuilder<'_, 'b, ReplyBuilderPut>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        let message = Message::put(payload.into(), Service::default(), self.place.limit);
+        ReplyBuilder::new(self, key.try_into().map_err(Into::into), message)
+    }
+
+    /// Answers that a key has no value any more.
+    pub fn reply_del<'b, K>(&self, key: K) -> ReplyBuilder<'_, 'b, ReplyBuilderDelete>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        let message = Message::delete(Service::default(), self.place.limit);
+        ReplyBuilder::new(self, key.try_into().map_err(Into::into), message)
+    }
+
+    /// Answers that the question cannot be answered, and why.
+    pub fn reply_err(&self, payload: impl Into<ZBytes>) -> ReplyErrBuilder<'_> {
+        ReplyErrBuilder::new(self, payload.into(), self.place.limit)
+    }
+
+    /// Answers with a sample as it is, for example one that was kept from a subscriber.
+    pub fn reply_sample(&self, sample: Sample) -> ReplySample<'_> {
+        ReplySample::new(self, sample, self.place.limit)
+    }
+
+    pub(super) fn asked(&self) -> &IncomingQuery {
+        &self.asked
+    }
+
+    /// The queryable that got it; a query that comes in while it is being declared waits for that to be done.
+    pub(super) fn queryable(&self) -> QueryableId {
+        *self.place.id.wait()
+    }
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query")
+            .field("selector", &self.selector())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.selector(), f)
+    }
+}
+
+impl<'a> From<&'a Query> for Selector<'a> {
+    fn from(query: &'a Query) -> Self {
+        query.selector()
+    }
+}
+
+impl Stored for Query {
+    const ASKS: bool = true;
+
+    /// As for samples: small parts get buffers of their own.
+    fn before_storing(mut self) -> Query {
+        self.payload = self.payload.map(|payload| payload.detached());
+        self.attachment = self.attachment.map(|attachment| attachment.detached());
+        self
+    }
+
+    /// Tells whoever asks, without waiting.
+    fn turn_away(self) {
+        let reason = ZBytes::from("the queue of the queryable is full");
+        let encoding = Encoding::ZENOH_STRING;
+        let told = self.asked.reply_error(
+            self.queryable(),
+            (reason.value(), encoding.wire()),
+            Limit::Never,
+        );
+        if let Err(error) = told {
+            tracing::debug!(query = %self, "a query found no room and its asker is not told: {error}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a get and a querier have in common: whom they ask and how, and what they ask beside the selector.
+
+use std::time::Duration;
+
+use zonda_codec::{CongestionControl, Priority, Qos, SourceInfo, Target};
+use zonda_router::node::Value;
+
+use super::asking::GetEnd;
+use super::consolidation::QueryConsolidation;
+use super::parameters::{ANY_KEY, Parameters};
+use crate::bytes::{Encoding, ZBytes};
+use crate::cancellation::CancellationToken;
+use crate::error::GetError;
+
+/// On which keys replies are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ReplyKeyExpr {
+    /// On any key; whoever answers is told so by the parameter `_anyke`.
+    Any,
+    /// On keys that intersect the query's.
+    #[default]
+    MatchingQuery,
+}
+
+/// Whom is asked and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner {
+    pub target: Target,
+    pub consolidation: QueryConsolidation,
+    /// The session's default if `None`.
+    pub timeout: Option<Duration>,
+    pub accept: ReplyKeyExpr,
+    pub priority: Priority,
+    pub congestion_control: CongestionControl,
+    pub express: bool,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Manner {
+            target: Target::default(),
+            consolidation: QueryConsolidation::default(),
+            timeout: None,
+            accept: ReplyKeyExpr::default(),
+            priority: Priority::default(),
+            congestion_control: CongestionControl::Block,
+            express: false,
+        }
+    }
+}
+
+impl Manner {
+    pub fn qos(&self) -> Qos {
+        Qos::new(self.priority, self.congestion_control, self.express)
+    }
+
+    /// The parameters as they are sent.
+    pub fn parameters<'a>(&self, parameters: Parameters<'a>) -> Parameters<'a> {
+        let mut parameters = parameters;
+        if self.accept == ReplyKeyExpr::Any && !parameters.contains_key(ANY_KEY) {
+            parameters.insert(ANY_KEY, "");
+        }
+        parameters
+    }
+}
+
+/// What is asked beside the selector, and how the end is told.
+#[derive(Default)]
+pub(super) struct Matter {
+    pub payload: Option<ZBytes>,
+    pub encoding: Option<Encoding>,
+    pub attachment: Option<ZBytes>,
+    pub source_info: Option<SourceInfo>,
+    pub token: Option<CancellationToken>,
+    pub on_end: Option<OnEnd>,
+}
+
+/// Told once how a get has ended.
+pub(super) type OnEnd = Box<dyn FnOnce(&GetEnd) + Send>;
+
+impl Matter {
+    /// The node's view of payload and encoding.
+    ///
+    /// # Errors
+    /// The schema is too long for the protocol.
+    pub fn body(&self) -> Result<Option<(Value<'_>, zonda_codec::Encoding<'_>)>, GetError> {
+        let encoding = self.encoding.as_ref().map(Encoding::wire);
+        let schema = encoding.and_then(|e| e.schema).map_or(0, <[u8]>::len);
+        if schema > Encoding::SCHEMA_BYTES_MAX {
+            return Err(GetError::SchemaTooLong { len: schema });
+        }
+        let payload = self.payload.as_ref().map(ZBytes::value);
+        Ok(match (payload, encoding) {
+            (None, None) => None,
+            (payload, encoding) => Some((
+                payload.unwrap_or(Value::Borrowed(&[])),
+                encoding.unwrap_or_default(),
+            )),
+        })
+    }
+}
+
+impl std::fmt::Debug for Matter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Matter")
+            .field("payload", &self.payload)
+            .field("encoding", &self.encoding)
+            .field("attachment", &self.attachment)
+            .field("source_info", &self.source_info)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Writes the setters of builders with a [`Manner`] at the given place.
+macro_rules! manner_setters {
+    ($($manner:tt)+) => {
+        /// Which queryables are asked. Default: the nearest complete one, or all if none is complete.
+        pub fn target(mut self, target: $crate::query::QueryTarget) -> Self {
+            self.$($manner)+.target = target;
+            self
+        }
+
+        /// How the replies of several queryables are merged. Default: the newest of each key, at the end.
+        pub fn consolidation(
+            mut self,
+            consolidation: impl Into<$crate::query::QueryConsolidation>,
+        ) -> Self {
+            self.$($manner)+.consolidation = consolidation.into();
+            self
+        }
+
+        /// How long replies are waited for. Default: the configuration's `queries_default_timeout`, 10 s.
+        pub fn timeout(mut self, limit: std::time::Duration) -> Self {
+            self.$($manner)+.timeout = Some(limit);
+            self
+        }
+
+        /// On which keys replies are accepted. Default: those that intersect the query's.
+        pub fn accept_replies(mut self, accept: $crate::query::ReplyKeyExpr) -> Self {
+            self.$($manner)+.accept = accept;
+            self
+        }
+
+        /// Which messages go first, for the query and its replies. Default: `Data`.
+        pub fn priority(mut self, priority: $crate::qos::Priority) -> Self {
+            self.$($manner)+.priority = priority;
+            self
+        }
+
+        /// What happens to the query and its replies when a peer is slow. Default: `Block`.
+        pub fn congestion_control(mut self, control: $crate::qos::CongestionControl) -> Self {
+            self.$($manner)+.congestion_control = control;
+            self
+        }
+
+        /// Whether query and replies are not to wait for company in a batch. Default: no.
+        pub fn express(mut self, express: bool) -> Self {
+            self.$($manner)+.express = express;
+            self
+        }
+    };
+}
+
+/// Writes the setters of builders with a [`Matter`] at the given place.
+macro_rules! matter_setters {
+    ($($matter:tt)+) => {
+        /// Something for whoever answers to work on. Default: none.
+        pub fn payload(mut self, payload: impl Into<$crate::bytes::ZBytes>) -> Self {
+            self.$($matter)+.payload = Some(payload.into());
+            self
+        }
+
+        /// How to read the payload. Default: plain bytes.
+        pub fn encoding(mut self, encoding: impl Into<$crate::bytes::Encoding>) -> Self {
+            self.$($matter)+.encoding = Some(encoding.into());
+            self
+        }
+
+        /// The application's own bytes beside the payload.
+        pub fn attachment(mut self, attachment: impl $crate::put::IntoAttachment) -> Self {
+            self.$($matter)+.attachment = attachment.into_attachment();
+            self
+        }
+
+        /// Who asks, and the question's number in that source.
+        pub fn source_info(
+            mut self,
+            source_info: impl Into<Option<$crate::sample::SourceInfo>>,
+        ) -> Self {
+            self.$($matter)+.source_info = source_info.into();
+            self
+        }
+
+        /// Ends the get when this token is cancelled.
+        pub fn cancellation_token(
+            mut self,
+            token: $crate::cancellation::CancellationToken,
+        ) -> Self {
+            self.$($matter)+.token = Some(token);
+            self
+        }
+
+        /// Calls this once when the get has ended, after the handler got its last reply and before the handler ends.
+        ///
+        /// ```
+        /// use std::sync::mpsc::channel;
+        /// use zonda::query::EndReason;
+        /// use zonda::{Config, Wait};
+        ///
+        /// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+        /// let (tell, told) = channel();
+        /// let get = session.get("nobody/answers").on_end(move |end| {
+        ///     let _ = tell.send(*end);
+        /// });
+        /// assert_eq!(get.wait()?.iter().count(), 0);
+        /// assert_eq!(told.recv().unwrap().reason(), EndReason::Complete);
+        /// # Ok::<(), zonda::Error>(())
+        /// ```
+        pub fn on_end(mut self, tell: impl FnOnce(&$crate::query::GetEnd) + Send + 'static) -> Self {
+            self.$($matter)+.on_end = Some(Box::new(tell));
+            self
+        }
+    };
+}
+
+pub(super) use {manner_setters, matter_setters};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Queries: a [get](crate::Session::get) asks, [queryables](crate::Session::declare_queryable) reply, and the replies
+//! come to the get's handler until it ends.
+//!
+//! ```
+//! use zonda::{Config, Wait};
+//!
+//! let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+//! let thermometer = session
+//!     .declare_queryable("room/*/temperature")
+//!     .callback(|query| {
+//!         let unit = query.parameters().get("unit").unwrap_or("celsius");
+//!         let reply = query.reply("room/3/temperature", format!("21.5 {unit}")).wait();
+//!         reply.expect("whoever asks waits");
+//!     })
+//!     .wait()?;
+//!
+//! for reply in session.get("room/3/**?unit=celsius").wait()?.iter() {
+//!     let sample = reply.into_result()?;
+//!     assert_eq!(sample.payload().try_to_string()?, "21.5 celsius");
+//! }
+//! # Ok::<(), zonda::Error>(())
+//! ```
+//!
+//! # How a get ends
+//! The handler ends after the last reply, as a subscriber's does when it is undeclared. [`SessionGetBuilder::on_end`] tells
+//! why: everybody has answered, the time is over, a link was lost on which answers were to come, the get was cancelled or
+//! the session closed. Of what is missing, an error among the replies tells too: `Timeout` once for each neighbour that has
+//! not finished in time, and `the link to <id> was lost`.
+//!
+//! To drop the handler does not end the get: what still comes is discarded. Cancel it with a
+//! [`CancellationToken`](crate::cancellation::CancellationToken).
+//!
+//! # Threads
+//! Callbacks of queryables run inline on the task that receives the query, those of gets on the one that receives the
+//! reply. A session that asks itself does all of it on the asking thread, before the get's `.wait()` returns. No lock is held
+//! meanwhile, so a callback may ask, reply, declare, undeclare and close. What it must not do is to wait for something that
+//! comes on the very link whose task it runs on, such as the end of a get that was asked there.
+//!
+//! A queue that is full makes whoever fills it wait for its reader, but never longer than the query lives; a query
+//! that found no room is answered with an error. What a session answers itself while it asks does not count against the
+//! capacity of the get's [`FifoChannel`](crate::handlers::FifoChannel), so one thread may ask, answer and read. Channels
+//! of your own (flume, mpsc) know nothing of this: give them room for what comes while nobody reads.
+
+mod answering;
+mod asking;
+mod consolidation;
+mod get;
+mod manner;
+mod parameters;
+mod querier;
+mod queryable;
+mod reply;
+mod reply_builder;
+mod rfc3339;
+mod selector;
+mod time_range;
+
+pub use answering::Query;
+pub use asking::{EndReason, GetEnd};
+pub use consolidation::{ConsolidationMode, QueryConsolidation};
+pub use get::SessionGetBuilder;
+pub use manner::ReplyKeyExpr;
+pub use parameters::{Parameters, ZenohParameters};
+pub use querier::{Querier, QuerierBuilder, QuerierGetBuilder};
+pub use queryable::{BackgroundQueryableBuilder, Queryable, QueryableBuilder};
+pub use reply::{Reply, ReplyError};
+pub use reply_builder::{
+    ReplyBuilder, ReplyBuilderDelete, ReplyBuilderPut, ReplyErrBuilder, ReplySample,
+};
+pub use selector::Selector;
+pub use time_range::{TimeBound, TimeExpr, TimeRange, TimeRangeError};
+pub use zonda_codec::Target as QueryTarget;

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`Querier`]: a key and a manner of asking that are worked out once, so that each get is cheap.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{IntoFuture, Ready, ready};
+use std::time::Duration;
+
+use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority};
+use zonda_router::node::{DeclareError, Node, QuerierFace};
+
+use super::get::Inquiry;
+use super::manner::{Manner, Matter, ReplyKeyExpr, manner_setters, matter_setters};
+use super::parameters::Parameters;
+use super::reply::Reply;
+use crate::error::GetError;
+use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::pubsub::MatchingStatus;
+use crate::session::Session;
+use crate::wait::{Done, Pending, Wait};
+
+/// A querier under construction; made by [`Session::declare_querier`].
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct QuerierBuilder<'a, 'b> {
+    session: &'a Session,
+    key: Result<KeyExpr<'b>, KeyExprError>,
+    manner: Manner,
+}
+
+impl<'a, 'b> QuerierBuilder<'a, 'b> {
+    pub(crate) fn new(session: &'a Session, key: Result<KeyExpr<'b>, KeyExprError>) -> Self {
+        let manner = Manner::default();
+        QuerierBuilder {
+            session,
+            key,
+            manner,
+        }
+    }
+
+    manner_setters!(manner);
+}
+
+impl<'b> Wait for QuerierBuilder<'_, 'b> {
+    type To = Result<Querier<'b>, DeclareError>;
+
+    /// Declares the querier; does not block.
+    fn wait(self) -> Self::To {
+        let key = self.key?;
+        let node = self.session.node().clone();
+        Ok(Querier {
+            face: node.declare_querier(&key)?,
+            node,
+            key,
+            manner: self.manner,
+            limit: self.session.publish_limit(),
+        })
+    }
+}
+
+impl<'b> IntoFuture for QuerierBuilder<'_, 'b> {
+    type Output = Result<Querier<'b>, DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// Asks on one key. Its session knows whether anybody answers there: a get that nobody would answer is not sent.
+/// Dropping it undeclares it, without blocking; gets that are under way go on.
+///
+/// ```
+/// use zonda::query::QueryTarget;
+/// use zonda::{Config, Wait};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let _answers = session
+///     .declare_queryable("demo/square")
+///     .callback(|query| {
+///         let n: u32 = query.parameters().get("n").and_then(|n| n.parse().ok()).unwrap_or(0);
+///         query.reply("demo/square", (n * n).to_string()).wait().expect("it waits");
+///     })
+///     .wait()?;
+/// let querier = session.declare_querier("demo/square").target(QueryTarget::All).wait()?;
+/// for n in 1..=3 {
+///     let reply = querier.get().parameters(format!("n={n}")).wait()?.recv()?;
+///     assert_eq!(reply.into_result()?.payload().try_to_string()?, (n * n).to_string());
+/// }
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub struct Querier<'a> {
+    face: QuerierFace,
+    node: Node,
+    key: KeyExpr<'a>,
+    manner: Manner,
+    limit: Duration,
+}
+
+impl<'a> Querier<'a> {
+    /// Asks.
+    pub fn get(&self) -> QuerierGetBuilder<'_, 'static, DefaultHandler> {
+        QuerierGetBuilder {
+            querier: self,
+            parameters: Parameters::empty(),
+            matter: Matter::default(),
+            handler: DefaultHandler::default(),
+        }
+    }
+
+    /// The key.
+    pub fn key_expr(&self) -> &KeyExpr<'a> {
+        &self.key
+    }
+
+    /// What happens to its queries and their replies when a peer is slow.
+    pub fn congestion_control(&self) -> CongestionControl {
+        self.manner.congestion_control
+    }
+
+    /// The priority of its queries and their replies.
+    pub fn priority(&self) -> Priority {
+        self.manner.priority
+    }
+
+    /// On which keys it accepts replies.
+    pub fn accept_replies(&self) -> ReplyKeyExpr {
+        self.manner.accept
+    }
+
+    /// Whether anybody would answer, as far as this node knows now.
+    pub fn matching_status(&self) -> Done<Result<MatchingStatus, Infallible>> {
+        let matching = self.face.has_matching_queryables(self.manner.target);
+        Done(Ok(MatchingStatus::new(matching)))
+    }
+
+    /// Undeclares it. The same as dropping it; never blocks and never fails.
+    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+        drop(self);
+        Done(Ok(()))
+    }
+}
+
+impl fmt::Debug for Querier<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Querier")
+            .field("key", &self.key)
+            .field("manner", &self.manner)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A get of a querier under construction; made by [`Querier::get`].
+#[derive(Debug)]
+#[must_use = "nothing is asked before .await or .wait()"]
+pub struct QuerierGetBuilder<'a, 'b, H = DefaultHandler> {
+    querier: &'a Querier<'a>,
+    parameters: Parameters<'b>,
+    matter: Matter,
+    handler: H,
+}
+
+impl<'a, 'b> QuerierGetBuilder<'a, 'b, DefaultHandler> {
+    /// As [`SessionGetBuilder::callback`](super::SessionGetBuilder::callback).
+    pub fn callback<F>(self, callback: F) -> QuerierGetBuilder<'a, 'b, Callback<Reply>>
+    where
+        F: Fn(Reply) + Send + Sync + 'static,
+    {
+        self.with(Callback::new(callback))
+    }
+
+    /// Gives every reply to this handler.
+    pub fn with<H: IntoHandler<Reply>>(self, handler: H) -> QuerierGetBuilder<'a, 'b, H> {
+        QuerierGetBuilder {
+            querier: self.querier,
+            parameters: self.parameters,
+            matter: self.matter,
+            handler,
+        }
+    }
+}
+
+impl<'a, H> QuerierGetBuilder<'a, '_, H> {
+    matter_setters!(matter);
+
+    /// Parameters for whoever answers, such as `unit=celsius`. Default: none.
+    pub fn parameters<'p>(
+        self,
+        parameters: impl Into<Parameters<'p>>,
+    ) -> QuerierGetBuilder<'a, 'p, H> {
+        QuerierGetBuilder {
+            querier: self.querier,
+            parameters: parameters.into(),
+            matter: self.matter,
+            handler: self.handler,
+        }
+    }
+}
+
+impl<'a, 'b: 'a, H> QuerierGetBuilder<'a, 'b, H> {
+    fn inquiry(self) -> (Inquiry<'a>, H) {
+        let querier = self.querier;
+        let inquiry = Inquiry {
+            node: &querier.node,
+            querier: Some(&querier.face),
+            key: &querier.key,
+            parameters: self.parameters,
+            manner: querier.manner,
+            matter: self.matter,
+        };
+        (inquiry, self.handler)
+    }
+}
+
+impl<'a, 'b: 'a, H: IntoHandler<Reply>> Wait for QuerierGetBuilder<'a, 'b, H> {
+    type To = Result<H::Handler, GetError>;
+
+    /// Asks.
+    ///
+    /// # Blocking
+    /// As [`SessionGetBuilder`](super::SessionGetBuilder).
+    fn wait(self) -> Self::To {
+        let limit = self.querier.limit;
+        let (inquiry, handler) = self.inquiry();
+        inquiry.ask(handler, limit)
+    }
+}
+
+impl<'a, 'b: 'a, H> IntoFuture for QuerierGetBuilder<'a, 'b, H>
+where
+    H: IntoHandler<Reply> + Send + 'a,
+    H::Handler: Send,
+{
+    type Output = Result<H::Handler, GetError>;
+    type IntoFuture = Pending<'a, Self::Output>;
+
+    /// Asks; under congestion control `Block` it waits by waker.
+    fn into_future(self) -> Self::IntoFuture {
+        let (inquiry, handler) = self.inquiry();
+        Box::pin(inquiry.ask_async(handler))
+    }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Queryables: queries on matching keys are given to a handler, which replies.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{IntoFuture, Ready, ready};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, OnceLock};
+
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_router::node::{
+    Asked, AskedSink, DeclareError, IncomingQuery, Node, OpenedQueryable, QueryableId,
+};
+
+use super::answering::{Place, Query};
+use crate::calls::{Calls, Declared, Registry, Tally};
+use crate::handlers::room::Room;
+use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::session::{EntityGlobalId, Session};
+use crate::wait::{Done, Wait};
+
+/// A queryable under construction; made by [`Session::declare_queryable`].
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct QueryableBuilder<'a, 'b, H = DefaultHandler> {
+    session: &'a Session,
+    key: Result<KeyExpr<'b>, KeyExprError>,
+    complete: bool,
+    handler: H,
+}
+
+impl<'a, 'b> QueryableBuilder<'a, 'b, DefaultHandler> {
+    pub(crate) fn new(session: &'a Session, key: Result<KeyExpr<'b>, KeyExprError>) -> Self {
+        QueryableBuilder {
+            session,
+            key,
+            complete: false,
+            handler: DefaultHandler::default(),
+        }
+    }
+
+    /// Calls this function with every query, inline: on the receiving task, or on the asking thread for a query of this
+    /// same session. While it runs its link is not read, so keep it short, or keep the query and reply elsewhere; it may
+    /// call anything of the session.
+    pub fn callback<F>(self, callback: F) -> QueryableBuilder<'a, 'b, Callback<Query>>
+    where
+        F: Fn(Query) + Send + Sync + 'static,
+    {
+        self.with(Callback::new(callback))
+    }
+
+    /// Gives every query to this handler.
+    pub fn with<H: IntoHandler<Query>>(self, handler: H) -> QueryableBuilder<'a, 'b, H> {
+        QueryableBuilder {
+            session: self.session,
+            key: self.key,
+            complete: self.complete,
+            handler,
+        }
+    }
+}
+
+impl<H> QueryableBuilder<'_, '_, H> {
+    /// Promises that it knows everything there is on its keys, so that nobody else has to be asked. Default: no.
+    pub fn complete(mut self, complete: bool) -> Self {
+        self.complete = complete;
+        self
+    }
+}
+
+impl<'a, 'b> QueryableBuilder<'a, 'b, Callback<Query>> {
+    /// Declares a queryable that lives as long as its session: nothing has to be kept.
+    pub fn background(self) -> BackgroundQueryableBuilder<'a, 'b> {
+        BackgroundQueryableBuilder(self)
+    }
+}
+
+impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
+    type To = Result<Queryable<H::Handler>, DeclareError>;
+
+    /// Declares the queryable; does not block.
+    fn wait(self) -> Self::To {
+        let key = self.key?.into_owned();
+        let node = self.session.node().clone();
+        let registry = self.session.subscribers().clone();
+        let (callback, handler) = self.handler.into_handler();
+        let place = Arc::new(Place {
+            id: OnceLock::new(),
+            limit: self.session.publish_limit(),
+        });
+        let calls = calls_of(callback, H::STORES, place.clone());
+        let sink: AskedSink = calls.clone();
+        let id = node.declare_queryable(&key, self.complete, sink)?;
+        // Set once, here; a query that came first waits for it.
+        let _ = place.id.set(id);
+        registry.insert(Declared::Queryable(id), calls.clone());
+        if node.is_closed() {
+            // The close may have looked at the registry before this queryable was in it.
+            calls.end();
+        }
+        let entry = Entry {
+            node,
+            registry,
+            id,
+            key,
+            calls,
+            background: false,
+        };
+        Ok(Queryable { entry, handler })
+    }
+}
+
+impl<H: IntoHandler<Query>> IntoFuture for QueryableBuilder<'_, '_, H> {
+    type Output = Result<Queryable<H::Handler>, DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// A queryable under construction that will live as long as its session.
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct BackgroundQueryableBuilder<'a, 'b>(QueryableBuilder<'a, 'b, Callback<Query>>);
+
+impl BackgroundQueryableBuilder<'_, '_> {
+    /// As [`QueryableBuilder::complete`].
+    pub fn complete(mut self, complete: bool) -> Self {
+        self.0.complete = complete;
+        self
+    }
+}
+
+impl Wait for BackgroundQueryableBuilder<'_, '_> {
+    type To = Result<(), DeclareError>;
+
+    /// Declares the queryable; does not block.
+    fn wait(self) -> Self::To {
+        let mut queryable = self.0.wait()?;
+        queryable.entry.background = true;
+        Ok(())
+    }
+}
+
+impl IntoFuture for BackgroundQueryableBuilder<'_, '_> {
+    type Output = Result<(), DeclareError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// Receives the queries on every key that matches its own. Dropping it undeclares it, without blocking; queries that
+/// wait in its handler are then dropped with it, which ends them.
+///
+/// It dereferences to its handler, so that the default one is used like a queue:
+///
+/// ```
+/// use zonda::{Config, Wait};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let queryable = session.declare_queryable("demo/**").complete(true).wait()?;
+/// let replies = session.get("demo/greeting").wait()?;
+///
+/// let query = queryable.recv()?;
+/// query.reply(query.key_expr(), "hello").wait()?;
+/// drop(query);
+///
+/// let sample = replies.recv()?.into_result()?;
+/// assert_eq!(sample.payload().try_to_string()?, "hello");
+/// assert!(replies.recv().is_err(), "that was all");
+/// # Ok::<(), zonda::Error>(())
+/// ```
+///
+/// A queryable does not keep its session open.
+pub struct Queryable<H = FifoChannelHandler<Query>> {
+    entry: Entry,
+    handler: H,
+}
+
+impl<H> Queryable<H> {
+    /// The key expression it was declared with.
+    pub fn key_expr(&self) -> &KeyExpr<'static> {
+        &self.entry.key
+    }
+
+    /// Its id, which its replies carry.
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.entry.node.zid(),
+            eid: self.entry.id.0,
+        }
+    }
+
+    /// Its handler.
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    /// Its handler.
+    pub fn handler_mut(&mut self) -> &mut H {
+        &mut self.handler
+    }
+
+    /// How many queries were lost because the callback panicked on them.
+    pub fn panics(&self) -> u64 {
+        self.entry.calls.panics()
+    }
+
+    /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
+    /// another thread may still end. Never blocks and never fails.
+    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+        drop(self);
+        Done(Ok(()))
+    }
+}
+
+impl<H> Deref for Queryable<H> {
+    type Target = H;
+
+    fn deref(&self) -> &H {
+        &self.handler
+    }
+}
+
+impl<H> DerefMut for Queryable<H> {
+    fn deref_mut(&mut self) -> &mut H {
+        &mut self.handler
+    }
+}
+
+impl<H> fmt::Debug for Queryable<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queryable")
+            .field("key", &self.entry.key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The declaration; undeclares itself when dropped.
+struct Entry {
+    node: Node,
+    registry: Arc<Registry>,
+    id: QueryableId,
+    key: KeyExpr<'static>,
+    calls: Arc<Calls<Call>>,
+    /// Outlives its [`Queryable`].
+    background: bool,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if !self.background && !self.node.is_forked() {
+            self.calls.end();
+            self.registry.remove(Declared::Queryable(self.id));
+            self.node.undeclare_queryable(self.id);
+        }
+    }
+}
+
+/// Gives one query to the callback.
+type Call = Box<dyn Fn(IncomingQuery) + Send + Sync>;
+
+fn calls_of(callback: Callback<Query>, stores: bool, place: Arc<Place>) -> Arc<Calls<Call>> {
+    let tally = Arc::new(Tally::default());
+    let known = tally.clone();
+    let call: Call = Box::new(move |asked| {
+        let key = asked.key().clone();
+        let room = Room::Until(asked.deadline());
+        let call = || {
+            let query = Query::new(asked, place.clone());
+            let query = match stores {
+                true => query.before_storing(),
+                false => query,
+            };
+            room.during(|| callback.call(query));
+        };
+        known.call(call, || {
+            tracing::error!(%key, "a queryable's callback panicked; this query is lost to it");
+        });
+    });
+    Calls::new(tally, call)
+}
+
+impl Asked for Calls<Call> {
+    fn open(&self) -> Option<OpenedQueryable> {
+        self.opened()
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`Reply`]: what a get receives.
+
+use std::fmt;
+
+use zonda_codec::{EntityGlobalId, Push, Reliability, WireExpr};
+use zonda_router::node::{Answer, AnswerBody, Delivery};
+
+use crate::bytes::{Encoding, ZBytes};
+use crate::handlers::Stored;
+use crate::sample::Sample;
+
+/// One answer to a query: a sample, or an error.
+///
+/// ```
+/// fn show(reply: &zonda::query::Reply) {
+///     match reply.result() {
+///         Ok(sample) => println!("{} = {:?}", sample.key_expr(), sample.payload()),
+///         Err(error) => println!("no answer: {error}"),
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Reply {
+    result: Result<Sample, ReplyError>,
+    replier: Option<EntityGlobalId>,
+}
+
+impl Reply {
+    /// The sample or the error.
+    pub fn result(&self) -> Result<&Sample, &ReplyError> {
+        self.result.as_ref()
+    }
+
+    /// The sample or the error, to change it.
+    pub fn result_mut(&mut self) -> Result<&mut Sample, &mut ReplyError> {
+        self.result.as_mut()
+    }
+
+    /// Takes the sample or the error out.
+    pub fn into_result(self) -> Result<Sample, ReplyError> {
+        self.result
+    }
+
+    /// Which queryable of which node answered, if that is known. Errors that are made on the way have nobody.
+    pub fn replier_id(&self) -> Option<EntityGlobalId> {
+        self.replier
+    }
+
+    /// Shares the answer's buffer; copies only what is small.
+    pub(super) fn new(answer: &Answer<'_>) -> Reply {
+        let result = match &answer.body {
+            AnswerBody::Sample(body) => {
+                let mut push = Push::new(WireExpr::default(), **body);
+                push.qos = answer.qos;
+                let key = answer.key.clone().into_owned();
+                Ok(Sample::new(&Delivery {
+                    key: &key,
+                    push: &push,
+                    block: answer.block,
+                    reliability: Reliability::Reliable,
+                }))
+            }
+            AnswerBody::Error { encoding, payload } => Err(ReplyError {
+                payload: ZBytes::of_block(answer.block, payload),
+                encoding: Encoding::of_block(answer.block, *encoding),
+            }),
+        };
+        let replier = answer.responder;
+        Reply { result, replier }
+    }
+
+    pub(super) fn failed(error: ReplyError, replier: Option<EntityGlobalId>) -> Reply {
+        let result = Err(error);
+        Reply { result, replier }
+    }
+
+    /// About how much memory it holds.
+    pub(super) fn held_bytes(&self) -> usize {
+        let beside = size_of::<Reply>();
+        match &self.result {
+            Ok(sample) => {
+                let attached = sample.attachment().map_or(0, ZBytes::len);
+                beside + sample.key_expr().as_str().len() + sample.payload().len() + attached
+            }
+            Err(error) => beside + error.payload.len(),
+        }
+    }
+}
+
+impl From<Reply> for Result<Sample, ReplyError> {
+    fn from(reply: Reply) -> Self {
+        reply.result
+    }
+}
+
+impl Stored for Reply {
+    const ASKS: bool = true;
+
+    /// As for samples: small parts get buffers of their own.
+    fn before_storing(self) -> Reply {
+        let Reply { result, replier } = self;
+        let result = result
+            .map(Stored::before_storing)
+            .map_err(Stored::before_storing);
+        Reply { result, replier }
+    }
+}
+
+/// An error that somebody gave as an answer, or that stands for an answer which does not come: `Timeout`, or
+/// `the link to <id> was lost`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyError {
+    payload: ZBytes,
+    encoding: Encoding,
+}
+
+impl ReplyError {
+    pub(super) fn new(payload: ZBytes, encoding: Encoding) -> ReplyError {
+        ReplyError { payload, encoding }
+    }
+
+    /// What went wrong.
+    pub fn payload(&self) -> &ZBytes {
+        &self.payload
+    }
+
+    /// What went wrong, to change it.
+    pub fn payload_mut(&mut self) -> &mut ZBytes {
+        &mut self.payload
+    }
+
+    /// How to read the payload.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+}
+
+impl fmt::Display for ReplyError {
+    /// The payload if it is text, else how much of what it is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.payload.try_to_string() {
+            Ok(text) => f.write_str(&text),
+            Err(_) => write!(f, "{} bytes of {}", self.payload.len(), self.encoding),
+        }
+    }
+}
+
+impl std::error::Error for ReplyError {}
+
+impl Stored for ReplyError {
+    fn before_storing(mut self) -> ReplyError {
+        self.payload = self.payload.detached();
+        self.encoding.detach();
+        self
+    }
+}
+
+#[cfg(test)]
+impl Reply {
+    /// A put.
+    pub(super) fn of_test(
+        key: &'static str,
+        timestamp: Option<crate::time::Timestamp>,
+        payload: &str,
+    ) -> Reply {
+        let mut put = zonda_codec::Put::new(payload.as_bytes());
+        put.timestamp = timestamp;
+        let block = zonda_codec::ZSlice::from(payload.as_bytes().to_vec());
+        let push = Push::new(WireExpr::default(), zonda_codec::PushBody::Put(put));
+        let key = zonda_codec::KeyExpr::new(key).expect("a key").into_owned();
+        let sample = Sample::new(&Delivery {
+            key: &key,
+            push: &push,
+            block: &block,
+            reliability: Reliability::Reliable,
+        });
+        Reply {
+            result: Ok(sample),
+            replier: None,
+        }
+    }
+}

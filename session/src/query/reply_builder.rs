@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Answers under construction.
+
+use std::future::IntoFuture;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_router::node::{Outcome, Publication, PublishError};
+
+use super::answering::Query;
+use crate::bytes::{Encoding, ZBytes};
+use crate::error::AnswerError;
+use crate::publication::{Message, Service, message_setters, patience};
+use crate::qos::{CongestionControl, Priority};
+use crate::sample::{Sample, SampleFields};
+use crate::wait::{Pending, Wait};
+
+/// Says that a [`ReplyBuilder`] answers with a value.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplyBuilderPut;
+
+/// Says that a [`ReplyBuilder`] answers that a key has no value any more.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplyBuilderDelete;
+
+/// An answer under construction; made by [`Query::reply`] and [`Query::reply_del`].
+///
+/// `.wait()` and `.await` tell whether the answer is on its way: whoever asked may not wait any more, or (if the query was
+/// sent with congestion control `Drop`) the answer was dropped for a slow peer.
+#[derive(Debug)]
+#[must_use = "nothing is answered before .await or .wait()"]
+pub struct ReplyBuilder<'a, 'b, T> {
+    query: &'a Query,
+    key: Result<KeyExpr<'b>, KeyExprError>,
+    message: Message,
+    kind: PhantomData<T>,
+}
+
+impl<'a, 'b, T> ReplyBuilder<'a, 'b, T> {
+    pub(super) fn new(
+        query: &'a Query,
+        key: Result<KeyExpr<'b>, KeyExprError>,
+        message: Message,
+    ) -> Self {
+        ReplyBuilder {
+            query,
+            key,
+            message,
+            kind: PhantomData,
+        }
+    }
+
+    message_setters!(message);
+
+    /// Changes nothing: answers travel with the priority of their query.
+    pub fn priority(self, _priority: Priority) -> Self {
+        self
+    }
+
+    /// Changes nothing: answers travel with the congestion control of their query.
+    pub fn congestion_control(self, _control: CongestionControl) -> Self {
+        self
+    }
+
+    /// Changes nothing: answers are express if their query is.
+    pub fn express(self, _express: bool) -> Self {
+        self
+    }
+}
+
+impl<T> Wait for ReplyBuilder<'_, '_, T> {
+    type To = Result<(), AnswerError>;
+
+    /// Answers.
+    ///
+    /// # Blocking
+    /// If the query was sent with congestion control `Drop` never; else at most the timeout of the builder. For a query
+    /// of this same session the get's callback is called, or its queue waited for.
+    fn wait(self) -> Self::To {
+        answer(self.query, &self.key?, &self.message)
+    }
+}
+
+impl<'a, T: Send + 'a> IntoFuture for ReplyBuilder<'a, 'a, T> {
+    type Output = Result<(), AnswerError>;
+    type IntoFuture = Pending<'a, Self::Output>;
+
+    /// Answers; where it has to wait, it waits by waker.
+    fn into_future(self) -> Self::IntoFuture {
+        let ReplyBuilder {
+            query,
+            key,
+            message,
+            ..
+        } = self;
+        Box::pin(async move { answer_async(query, &key?, &message).await })
+    }
+}
+
+/// An answer that is a sample as it is; made by [`Query::reply_sample`].
+#[derive(Debug)]
+#[must_use = "nothing is answered before .await or .wait()"]
+pub struct ReplySample<'a> {
+    query: &'a Query,
+    key: KeyExpr<'static>,
+    message: Message,
+}
+
+impl<'a> ReplySample<'a> {
+    pub(super) fn new(query: &'a Query, sample: Sample, limit: Duration) -> Self {
+        let fields = SampleFields::from(sample);
+        let message = Message {
+            kind: fields.kind,
+            encoding: fields.encoding,
+            attachment: fields.attachment,
+            timestamp: fields.timestamp,
+            source_info: fields.source_info,
+            ..Message::put(fields.payload, Service::default(), limit)
+        };
+        ReplySample {
+            query,
+            key: fields.key_expr,
+            message,
+        }
+    }
+}
+
+impl Wait for ReplySample<'_> {
+    type To = Result<(), AnswerError>;
+
+    /// Answers.
+    ///
+    /// # Blocking
+    /// As [`ReplyBuilder`].
+    fn wait(self) -> Self::To {
+        answer(self.query, &self.key, &self.message)
+    }
+}
+
+impl<'a> IntoFuture for ReplySample<'a> {
+    type Output = Result<(), AnswerError>;
+    type IntoFuture = Pending<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { answer_async(self.query, &self.key, &self.message).await })
+    }
+}
+
+/// An error as an answer, under construction; made by [`Query::reply_err`].
+#[derive(Debug)]
+#[must_use = "nothing is answered before .await or .wait()"]
+pub struct ReplyErrBuilder<'a> {
+    query: &'a Query,
+    payload: ZBytes,
+    encoding: Encoding,
+    limit: Duration,
+}
+
+impl<'a> ReplyErrBuilder<'a> {
+    pub(super) fn new(query: &'a Query, payload: ZBytes, limit: Duration) -> Self {
+        ReplyErrBuilder {
+            query,
+            payload,
+            encoding: Encoding::default(),
+            limit,
+        }
+    }
+
+    /// How to read the payload. Default: plain bytes.
+    pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
+        self.encoding = encoding.into();
+        self
+    }
+
+    /// How long this answer may wait for room. Default: the configuration's `wait_before_close`, 5 s.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    fn check(&self) -> Result<(), AnswerError> {
+        match self.encoding.schema().map_or(0, <[u8]>::len) {
+            len if len > Encoding::SCHEMA_BYTES_MAX => Err(AnswerError::SchemaTooLong { len }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Wait for ReplyErrBuilder<'_> {
+    type To = Result<(), AnswerError>;
+
+    /// Answers.
+    ///
+    /// # Blocking
+    /// As [`ReplyBuilder`].
+    fn wait(self) -> Self::To {
+        self.check()?;
+        let limit = patience(self.query.congestion_control(), self.limit);
+        let error = (self.payload.value(), self.encoding.wire());
+        let query = self.query;
+        query
+            .asked()
+            .reply_error(query.queryable(), error, limit)
+            .map(on_its_way)
+    }
+}
+
+impl<'a> IntoFuture for ReplyErrBuilder<'a> {
+    type Output = Result<(), AnswerError>;
+    type IntoFuture = Pending<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            self.check()?;
+            let error = (self.payload.value(), self.encoding.wire());
+            let query = self.query;
+            let answer = query
+                .asked()
+                .reply_error_async(query.queryable(), error, self.limit);
+            answer.await.map(on_its_way)
+        })
+    }
+}
+
+fn answer(query: &Query, key: &KeyExpr<'_>, message: &Message) -> Result<(), AnswerError> {
+    let limit = patience(query.congestion_control(), message.limit);
+    let sample = view(message)?;
+    let answered = query.asked().reply(query.queryable(), key, &sample, limit);
+    answered.map(on_its_way)
+}
+
+async fn answer_async(
+    query: &Query,
+    key: &KeyExpr<'_>,
+    message: &Message,
+) -> Result<(), AnswerError> {
+    let sample = view(message)?;
+    let answer = query
+        .asked()
+        .reply_async(query.queryable(), key, &sample, message.limit);
+    answer.await.map(on_its_way)
+}
+
+fn view(message: &Message) -> Result<Publication<'_>, AnswerError> {
+    message.view().map_err(|error| match error {
+        PublishError::SchemaTooLong { len } => AnswerError::SchemaTooLong { len },
+        _ => AnswerError::FieldTooLong,
+    })
+}
+
+/// Sent or queued: it is on its way.
+fn on_its_way(_outcome: Outcome) {}

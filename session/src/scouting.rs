@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Looking for nodes by multicast, without being one.
+//!
+//! A session finds others by itself ([`Config`](crate::Config), section `scouting`); this is for programs that want to see
+//! who is there.
+
+use std::fmt;
+use std::future::{IntoFuture, Ready, ready};
+use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use zonda_codec::{Locator, Roles, WhatAmI, ZenohId};
+use zonda_router::scouting::{Greeting, Search, search};
+
+use crate::config::Config;
+use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::wait::Wait;
+
+pub use zonda_router::scouting::{InterfaceReport, ScoutError, ScoutReport, Use};
+
+/// Looks for nodes of these roles: sends a question to the multicast group on every interface at once and again after 1,
+/// 2, 4, 8, 8... seconds, until the [`Scout`] is dropped. Each answer is a [`Hello`]; the same node may answer several
+/// times. Of the configuration the address, the interfaces and the TTL of `scouting/multicast` matter.
+///
+/// ```
+/// use std::time::Duration;
+/// use zonda::config::WhatAmI;
+/// use zonda::{Config, Wait};
+///
+/// // asks this machine only
+/// let config = Config::default().with("scouting/multicast/interface", "'127.0.0.1'");
+/// let scout = zonda::scout(WhatAmI::Router | WhatAmI::Peer, config).wait()?;
+/// while let Some(hello) = scout.recv_timeout(Duration::from_millis(10))? {
+///     println!("{hello}");
+/// }
+/// scout.stop();
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub fn scout(what: impl Into<Roles>, config: impl Into<Config>) -> ScoutBuilder {
+    ScoutBuilder {
+        what: what.into(),
+        config: config.into(),
+        handler: DefaultHandler::default(),
+    }
+}
+
+/// A search for nodes about to begin; made by [`scout`].
+#[derive(Debug)]
+#[must_use = "nothing is sent before .await or .wait()"]
+pub struct ScoutBuilder<H = DefaultHandler> {
+    what: Roles,
+    config: Config,
+    handler: H,
+}
+
+impl ScoutBuilder<DefaultHandler> {
+    /// Calls this function with every answer, on the thread `zonda-scout`. A panic in it costs that one answer.
+    pub fn callback<F>(self, callback: F) -> ScoutBuilder<Callback<Hello>>
+    where
+        F: Fn(Hello) + Send + Sync + 'static,
+    {
+        self.with(Callback::new(callback))
+    }
+
+    /// Gives every answer to this handler.
+    pub fn with<H: IntoHandler<Hello>>(self, handler: H) -> ScoutBuilder<H> {
+        ScoutBuilder {
+            what: self.what,
+            config: self.config,
+            handler,
+        }
+    }
+}
+
+impl<H: IntoHandler<Hello>> Wait for ScoutBuilder<H> {
+    type To = Result<Scout<H::Handler>, ScoutError>;
+
+    /// Begins to look; does not block.
+    fn wait(self) -> Self::To {
+        let (callback, handler) = self.handler.into_handler();
+        let sink = move |greeting: Greeting| {
+            let call = AssertUnwindSafe(|| callback.call(Hello(greeting)));
+            if catch_unwind(call).is_err() {
+                tracing::error!("the callback of a scout panicked; this answer is lost to it");
+            }
+        };
+        let search = search(self.what, &self.config, sink)?;
+        Ok(Scout { search, handler })
+    }
+}
+
+impl<H: IntoHandler<Hello>> IntoFuture for ScoutBuilder<H> {
+    type Output = Result<Scout<H::Handler>, ScoutError>;
+    type IntoFuture = Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.wait())
+    }
+}
+
+/// A search for nodes. It dereferences to its handler, so that the default one is used like a queue. Dropping it ends the
+/// search, without blocking.
+#[derive(Debug)]
+pub struct Scout<H = FifoChannelHandler<Hello>> {
+    search: Search,
+    handler: H,
+}
+
+impl<H> Scout<H> {
+    /// Its handler.
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    /// What was sent and heard so far on each interface, and why others are not used.
+    pub fn report(&self) -> ScoutReport {
+        self.search.report()
+    }
+
+    /// Ends the search; the same as dropping it.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl<H> Deref for Scout<H> {
+    type Target = H;
+
+    fn deref(&self) -> &H {
+        &self.handler
+    }
+}
+
+impl<H> DerefMut for Scout<H> {
+    fn deref_mut(&mut self) -> &mut H {
+        &mut self.handler
+    }
+}
+
+/// A node's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello(Greeting);
+
+impl Hello {
+    /// The node's role.
+    pub fn whatami(&self) -> WhatAmI {
+        self.0.whatami
+    }
+
+    /// The node's id.
+    pub fn zid(&self) -> ZenohId {
+        self.0.zid
+    }
+
+    /// Where it can be reached from here, the best first as the node sees it.
+    pub fn locators(&self) -> &[Locator] {
+        &self.0.locators
+    }
+
+    /// Where the answer came from: the only hint for a node that names no locator.
+    pub fn source(&self) -> SocketAddr {
+        self.0.source
+    }
+}
+
+impl Stored for Hello {}
+
+impl fmt::Display for Hello {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let locators: Vec<&str> = self.locators().iter().map(Locator::as_str).collect();
+        write!(
+            f,
+            "{} {} at {}",
+            self.whatami(),
+            self.zid(),
+            match locators.is_empty() {
+                true => format!("an address it does not tell (from {})", self.source()),
+                false => locators.join(", "),
+            }
+        )
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A publishing session, a subscribing one, the way between them, and the account of what went over it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::pair::{LONG, alone, until, until_matched};
+use crate::proxy::Proxy;
+use crate::table::Call;
+use zonda::bytes::ZBytes;
+use zonda::pubsub::Publisher;
+use zonda::qos::{CongestionControl, Priority};
+use zonda::{Config, Outcome, PublishError, Session, Wait};
+
+/// Short for a test, long for a loopback socket.
+pub const LIMIT: Duration = Duration::from_millis(100);
+
+/// One put.
+#[derive(Debug, Clone, Copy)]
+pub struct Offer {
+    pub control: CongestionControl,
+    pub call: Call,
+    pub size: usize,
+}
+
+/// Ways to finish a put.
+pub mod call {
+    use super::*;
+
+    /// The future of a put of a message that is never published.
+    pub async fn future(publisher: &Publisher<'_>, size: usize) -> Published {
+        let put = publisher.put(vec![0; size]).timeout(LONG);
+        put.await
+    }
+}
+
+type Published = Result<Outcome, PublishError>;
+
+pub struct Scene {
+    pub a: Session,
+    pub b: Session,
+    pub proxy: Arc<Proxy>,
+    publishers: Vec<(CongestionControl, Publisher<'static>)>,
+    /// The numbers and sizes of the messages that have arrived.
+    pub arrived: Arc<Mutex<Vec<(u64, usize)>>>,
+    /// Messages that were accepted.
+    pub accepted: u64,
+    numbers: u64,
+    /// Their sizes.
+    sizes: Vec<usize>,
+    /// Those of the refused ones.
+    refused: Vec<u64>,
+    /// How long a put may wait.
+    pub patience: Duration,
+}
+
+impl Scene {
+    pub fn new() -> Scene {
+        let b = alone();
+        let proxy = Arc::new(Proxy::before(b.info().locators().remove(0).as_ref()));
+        let arrived = Arc::<Mutex<Vec<(u64, usize)>>>::default();
+        let into = arrived.clone();
+        let subscriber = b.declare_subscriber("demo/key").callback(move |sample| {
+            let payload = sample.payload().to_bytes();
+            let number = u64::from_le_bytes(payload[..8].try_into().unwrap());
+            into.lock().unwrap().push((number, payload.len()));
+        });
+        subscriber.background().wait().unwrap();
+        let config = Config::peer().listen([] as [&str; 0]);
+        let a = zonda::open(config.connect([&proxy.endpoint()]))
+            .wait()
+            .unwrap();
+        until("both see the link", || {
+            !a.info().links().is_empty() && !b.info().links().is_empty()
+        });
+        let publishers = crate::table::CONTROLS
+            .iter()
+            .map(|(control, _)| {
+                let publisher = a.declare_publisher("demo/key").congestion_control(*control);
+                (*control, publisher.wait().unwrap())
+            })
+            .collect::<Vec<_>>();
+        for (_, publisher) in &publishers {
+            until_matched(publisher);
+        }
+        Scene {
+            a,
+            b,
+            proxy,
+            publishers,
+            arrived,
+            accepted: 0,
+            numbers: 0,
+            sizes: Vec::new(),
+            refused: Vec::new(),
+            patience: LIMIT,
+        }
+    }
+
+    pub fn publisher(&self, control: CongestionControl) -> &Publisher<'static> {
+        let found = self.publishers.iter().find(|(one, _)| *one == control);
+        &found.expect("one for each").1
+    }
+
+    /// How many were offered so far.
+    pub fn offered(&self) -> u64 {
+        self.numbers
+    }
+
+    /// A payload with the next number.
+    pub fn next_payload(&mut self, size: usize) -> ZBytes {
+        let mut bytes = vec![7; size.max(8)];
+        bytes[..8].copy_from_slice(&self.numbers.to_le_bytes());
+        self.numbers += 1;
+        self.sizes.push(bytes.len());
+        bytes.into()
+    }
+
+    /// Publishes a message and writes down what came of it.
+    pub fn offer(&mut self, offer: Offer) -> Published {
+        let number = self.numbers;
+        let payload = self.next_payload(offer.size);
+        let put = self.publisher(offer.control).put(payload);
+        let put = put.timeout(self.patience);
+        let result = match offer.call {
+            Call::TryPublish => put.try_publish(),
+            Call::Wait => put.wait(),
+            Call::Await => async_io::block_on(async { put.await }),
+        };
+        match result {
+            Ok(Outcome::Sent | Outcome::Queued) => self.accepted += 1,
+            _ => self.refused.push(number),
+        }
+        result
+    }
+
+    /// Holds the peer up until nothing more goes into its queue.
+    pub fn fill(&mut self) {
+        self.proxy.hold();
+        let offer = Offer {
+            control: CongestionControl::Block,
+            call: Call::Wait,
+            size: 64 << 10,
+        };
+        while self.offer(offer).is_ok() {}
+    }
+
+    /// Waits until as many messages have arrived as were accepted.
+    pub fn until_all_arrived(&self) {
+        until("all that was accepted arrives", || {
+            self.arrived.lock().unwrap().len() as u64 >= self.accepted
+        });
+    }
+
+    /// What arrived is what was accepted, in its order, and nothing else; the counters agree.
+    pub fn settle_accounts(&mut self) {
+        // A last one, behind which nothing can come any more.
+        let last = Offer {
+            control: CongestionControl::Block,
+            call: Call::Wait,
+            size: 8,
+        };
+        self.patience = LONG;
+        self.offer(last).unwrap();
+        self.until_all_arrived();
+        assert_eq!(*self.arrived.lock().unwrap(), self.expected());
+        self.settle_publisher();
+        let sum = |count: fn(&zonda::pubsub::PublisherCounts) -> u64| -> u64 {
+            let all = self.publishers.iter();
+            all.map(|(_, publisher)| count(&publisher.counters())).sum()
+        };
+        let peer = self.b.zid();
+        let data = || {
+            let links = self.a.info().links();
+            let link = links.iter().find(|link| link.zid == peer).unwrap();
+            let counts = link.priorities[Priority::Data as usize];
+            assert_eq!(counts.accepted, counts.sent + counts.queued);
+            counts
+        };
+        until("the socket has everything", || data().queued == 0);
+        let counts = data();
+        assert_eq!(counts.accepted, self.accepted);
+        assert_eq!(counts.dropped, sum(|c| c.dropped));
+        assert_eq!(counts.refused, sum(|c| c.would_block + c.timed_out));
+    }
+
+    /// What was accepted was sent or is counted as lost; what arrived is the beginning of it.
+    pub fn settle_lost(&mut self) {
+        until("both have noticed", || {
+            self.a.info().links().is_empty() && self.b.info().links().is_empty()
+        });
+        self.settle_publisher();
+        let ended = self.a.info().ended_links();
+        let counts = ended.priorities[Priority::Data as usize];
+        assert_eq!(ended.links, 1);
+        assert_eq!(counts.accepted, counts.sent + counts.queued);
+        // After the end nobody wants them, so they are sent to nobody.
+        let to_nobody = self.accepted - counts.accepted;
+        assert!(to_nobody == 0 || self.offered() > counts.accepted);
+        let arrived = self.arrived.lock().unwrap();
+        assert!(arrived.len() as u64 <= counts.sent, "no more than was sent");
+        let expected = self.expected();
+        assert!(expected.starts_with(&arrived), "whole, in order, no gap");
+    }
+
+    /// What arrives if nothing is lost.
+    fn expected(&self) -> Vec<(u64, usize)> {
+        let accepted = (0..self.numbers).filter(|number| !self.refused.contains(number));
+        accepted
+            .map(|number| (number, self.sizes[number as usize]))
+            .collect()
+    }
+
+    /// Each message has one outcome.
+    pub fn settle_publisher(&self) {
+        let mut offered = 0;
+        for (control, publisher) in &self.publishers {
+            let counts = publisher.counters();
+            offered += counts.offered;
+            assert_eq!(counts.undecided(), 0, "{control:?}: {counts:?}");
+        }
+        assert_eq!(offered, self.numbers);
+    }
+}

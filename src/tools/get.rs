@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda get`: asks once and prints the replies.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use zonda::cancellation::CancellationToken;
+use zonda::handlers::FifoChannelHandler;
+use zonda::query::{
+    ConsolidationMode, EndReason, GetEnd, QueryTarget, Reply, ReplyKeyExpr, Selector,
+};
+use zonda::{RecvError, Session, Wait};
+
+use super::show::{behind, text};
+use crate::arguments::{
+    Connection, Failure, Interrupt, Reach, consolidation, print, seconds, selector, target,
+};
+
+/// How soon Ctrl-C is noticed.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// Below the help.
+const EXIT: &str = "\
+Exit code: 0 when there was an answer, or when everybody was asked and nobody had one; 1 when there was none because of an \
+error, which is told in one line; 2 for bad usage. If only some of the answers came, standard error says what is missing.";
+
+/// Ask for the values of a selector, print the replies, and leave.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXIT)]
+pub struct Get {
+    /// Keys to ask for, with parameters: demo/*?unit=celsius
+    #[arg(short, long, value_parser = selector)]
+    selector: Selector<'static>,
+    /// Something for whoever answers to work on
+    #[arg(short, long, short_alias = 'v', alias = "value")]
+    payload: Option<String>,
+    /// How to read the payload, such as text/plain or application/json [default: text/plain]
+    #[arg(long)]
+    encoding: Option<String>,
+    /// Bytes to send beside it
+    #[arg(short, long)]
+    attach: Option<String>,
+    /// Who is asked: best (the nearest complete one, or all), all, or all-complete
+    #[arg(short, long, default_value = "best", value_parser = target)]
+    target: QueryTarget,
+    /// How replies on the same key are merged: auto, none, monotonic or latest
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = consolidation)]
+    consolidation: ConsolidationMode,
+    /// How long replies are waited for
+    #[arg(short = 'o', long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    timeout: Duration,
+    /// Accept replies on keys that were not asked for
+    #[arg(long)]
+    any_key: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What has been told of the answers.
+#[derive(Default)]
+struct Told {
+    samples: u64,
+    /// The first error among the replies.
+    error: Option<String>,
+}
+
+impl Get {
+    /// Asks and prints.
+    pub fn run(self) -> Result<(), Failure> {
+        let interrupt = Interrupt::listen()?;
+        let session = self.connection.open()?;
+        let mut reach = Reach::insist(&session)?;
+        reach.tell(&session);
+        let token = CancellationToken::default();
+        let end = Arc::new(OnceLock::new());
+        let replies = self.ask(&session, &token, end.clone())?;
+        let mut told = Told::default();
+        loop {
+            match replies.recv_timeout(NOTICE) {
+                Ok(Some(reply)) => told.show(&reply, self.connection.json),
+                Ok(None) if interrupt.happened() => token.cancel().wait()?,
+                Ok(None) => {}
+                Err(RecvError::Closed) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        session.close().wait()?;
+        told.finish(end.get(), self.timeout)
+    }
+
+    fn ask(
+        &self,
+        session: &Session,
+        token: &CancellationToken,
+        end: Arc<OnceLock<GetEnd>>,
+    ) -> Result<FifoChannelHandler<Reply>, Failure> {
+        let mut get = session
+            .get(&self.selector)
+            .target(self.target)
+            .consolidation(self.consolidation)
+            .timeout(self.timeout)
+            .attachment(self.attach.as_deref())
+            .cancellation_token(token.clone())
+            .on_end(move |how| {
+                let _ = end.set(*how);
+            });
+        if let Some(payload) = &self.payload {
+            let encoding = self.encoding.as_deref().unwrap_or("text/plain");
+            get = get.payload(payload).encoding(encoding);
+        } else if let Some(encoding) = &self.encoding {
+            get = get.encoding(encoding.as_str());
+        }
+        if self.any_key {
+            get = get.accept_replies(ReplyKeyExpr::Any);
+        }
+        Ok(get.wait()?)
+    }
+}
+
+impl Told {
+    fn show(&mut self, reply: &Reply, as_json: bool) {
+        let replier = reply.replier_id().map(|id| id.zid.to_string());
+        let line = match reply.result() {
+            Ok(sample) if as_json => json!({
+                "kind": sample.kind().to_string(),
+                "key": sample.key_expr().as_str(),
+                "payload": text(sample.payload()),
+                "encoding": sample.encoding().to_string(),
+                "attachment": sample.attachment().map(text),
+                "timestamp": sample.timestamp().map(ToString::to_string),
+                "replier": replier,
+            })
+            .to_string(),
+            Ok(sample) => format!(
+                "{} {}: {}{}",
+                sample.kind(),
+                sample.key_expr(),
+                text(sample.payload()),
+                behind(sample.attachment())
+            ),
+            Err(error) if as_json => json!({
+                "kind": "ERROR",
+                "payload": text(error.payload()),
+                "encoding": error.encoding().to_string(),
+                "replier": replier,
+            })
+            .to_string(),
+            Err(error) => format!("ERROR: {}", text(error.payload())),
+        };
+        match reply.result() {
+            Ok(_) => self.samples += 1,
+            Err(error) => {
+                self.error.get_or_insert_with(|| error.to_string());
+            }
+        }
+        print(format_args!("{line}"));
+    }
+
+    fn finish(self, end: Option<&GetEnd>, timeout: Duration) -> Result<(), Failure> {
+        let reason = end.map_or(EndReason::Closed, GetEnd::reason);
+        let missing = match (reason, self.error) {
+            (EndReason::Cancelled, _) => return Ok(()),
+            (EndReason::Complete, None) => return Ok(()),
+            (EndReason::Timeout, _) => format!("not all have answered within {timeout:?}"),
+            (EndReason::LinkLost { peer }, _) => format!("the link to {peer} was lost"),
+            (EndReason::Complete, Some(error)) => format!("answered with an error: {error}"),
+            (_, _) => "the session was closed".to_owned(),
+        };
+        if self.samples == 0 {
+            return Err(Failure::Run(missing));
+        }
+        // standard error may be closed, and then nobody is left to tell
+        let _ = writeln!(io::stderr(), "note: {missing}");
+        Ok(())
+    }
+}

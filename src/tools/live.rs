@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda live`: who is alive, and who comes and goes; and to be alive oneself.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use zonda::key_expr::KeyExpr;
+use zonda::liveliness::{LivelinessToken, Reply};
+use zonda::sample::{Sample, SampleKind};
+use zonda::{Session, Wait};
+
+use crate::arguments::{Connection, Failure, Interrupt, Reach, key_expr, print, seconds};
+
+/// How soon Ctrl-C is noticed.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// Below the help.
+const HELP: &str = "\
+Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached, or when --get did not \
+hear from everybody in time; 2 for bad usage.";
+
+/// Show which liveliness tokens come and go.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
+pub struct Live {
+    /// Key expression of the tokens to show
+    #[arg(short, long, default_value = "**", value_parser = key_expr)]
+    key: KeyExpr<'static>,
+    /// Be alive on this key until the end (repeatable)
+    #[arg(long, value_name = "KEY", value_parser = key_expr)]
+    token: Vec<KeyExpr<'static>>,
+    /// Show the tokens that are alive already, too
+    #[arg(long)]
+    history: bool,
+    /// Show the tokens that are alive, and leave
+    #[arg(long, conflicts_with_all = ["history", "number"])]
+    get: bool,
+    /// How long --get waits for answers
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    timeout: Duration,
+    /// Leave after so many changes [default: never]
+    #[arg(short, long, value_name = "CHANGES")]
+    number: Option<u64>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Live {
+    /// Shows changes until Ctrl-C or the number, or what is alive.
+    pub fn run(self) -> Result<(), Failure> {
+        let interrupt = Interrupt::listen()?;
+        let session = self.connection.open()?;
+        let shown = match self.get {
+            true => self.get(&session, &interrupt),
+            false => self.watch(&session, &interrupt),
+        };
+        let closed = session.close().wait();
+        shown?;
+        Ok(closed?)
+    }
+
+    fn get(&self, session: &Session, interrupt: &Interrupt) -> Result<(), Failure> {
+        let reach = Reach::insist(session)?;
+        let _tokens = self.tokens(session)?;
+        let get = session.liveliness().get(&self.key).timeout(self.timeout);
+        let replies = get.wait()?;
+        while !interrupt.happened() {
+            let Ok(reply) = replies.recv_timeout(NOTICE) else {
+                break;
+            };
+            match reply.as_ref().map(Reply::result) {
+                None => {}
+                Some(Ok(sample)) => self.show(sample),
+                Some(Err(_)) => {
+                    return Err(Failure::Run(format!(
+                        "not everybody who may know of tokens on {} has answered within {:?}: see --timeout",
+                        self.key, self.timeout
+                    )));
+                }
+            }
+        }
+        reach.finish(session)
+    }
+
+    fn watch(&self, session: &Session, interrupt: &Interrupt) -> Result<(), Failure> {
+        let subscriber = session
+            .liveliness()
+            .declare_subscriber(&self.key)
+            .history(self.history)
+            .wait()?;
+        let _tokens = self.tokens(session)?;
+        if self.connection.json {
+            let listening = session.info().locators().into_iter();
+            let listening: Vec<String> = listening.map(|locator| locator.to_string()).collect();
+            print(format_args!(
+                "{}",
+                json!({"event": "ready", "listening": listening})
+            ));
+        }
+        let mut left = self.number.unwrap_or(u64::MAX);
+        while left > 0 && !interrupt.happened() {
+            if let Some(sample) = subscriber.recv_timeout(NOTICE)? {
+                self.show(&sample);
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn tokens(&self, session: &Session) -> Result<Vec<LivelinessToken>, Failure> {
+        let mut tokens = Vec::new();
+        for key in &self.token {
+            tokens.push(session.liveliness().declare_token(key).wait()?);
+        }
+        Ok(tokens)
+    }
+
+    fn show(&self, sample: &Sample) {
+        let event = match sample.kind() {
+            SampleKind::Put => "alive",
+            SampleKind::Delete => "gone",
+        };
+        let key = sample.key_expr().as_str();
+        if self.connection.json {
+            print(format_args!("{}", json!({"event": event, "key": key})));
+        } else {
+            print(format_args!("{event} {key}"));
+        }
+    }
+}

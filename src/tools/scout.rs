@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda scout`: who is there, and why nobody is.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::{Value, json};
+use zonda::Wait;
+use zonda::config::{Roles, WhatAmI, ZenohId};
+use zonda::scouting::{Hello, InterfaceReport, Scout as Search, ScoutReport, Use};
+
+use crate::arguments::{Connection, Failure, Interrupt, print, seconds};
+
+/// How soon Ctrl-C is noticed.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// What the result means.
+const HELP: &str = "\
+Exit code: 0 when somebody answered; 1 when nobody did; 2 for bad usage. Which group and which interfaces are asked: \
+--cfg scouting/multicast/address and --cfg scouting/multicast/interface (such as \"'lo,eth0'\").";
+
+/// Look for routers and peers by multicast, and print each answer as it comes.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
+pub struct Scout {
+    /// Whom to look for: router, peer, client, or several joined by | or commas
+    #[arg(short, long, value_name = "ROLES", default_value = "router|peer", value_parser = roles)]
+    what: Roles,
+    /// How long to look
+    #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    timeout: Duration,
+    /// Print in the end what was sent and heard on each interface, and why others were left out
+    #[arg(long)]
+    explain: bool,
+    /// Print every answer, also those that say the same again
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// The last answer of each node, and from where it can be told again.
+type Seen = HashMap<ZenohId, Vec<Hello>>;
+
+impl Scout {
+    /// Looks until the time is over or Ctrl-C.
+    pub fn run(self) -> Result<(), Failure> {
+        let interrupt = Interrupt::listen()?;
+        let config = self.connection.to_config()?;
+        crate::arguments::log();
+        let until = Instant::now() + self.timeout;
+        let scout = zonda::scout(self.what, config)
+            .wait()
+            .map_err(|error| match error {
+                zonda::ScoutError::Config(_) => Failure::Usage(error.to_string()),
+                _ => Failure::from(error),
+            })?;
+        let seen = self.watch(&scout, until, &interrupt)?;
+        let report = scout.report();
+        if self.explain {
+            self.explain(&report, &seen);
+        }
+        match seen.is_empty() && !interrupt.happened() {
+            true => Err(Failure::Run(format!(
+                "no {} answered within {:?}: {report}{}",
+                self.what,
+                self.timeout,
+                if self.explain { "" } else { "; try --explain" }
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    fn watch(&self, scout: &Search, until: Instant, on: &Interrupt) -> Result<Seen, Failure> {
+        let mut seen = Seen::new();
+        while !on.happened() && Instant::now() < until {
+            let left = until.saturating_duration_since(Instant::now());
+            let Some(hello) = scout.recv_timeout(left.min(NOTICE))? else {
+                continue;
+            };
+            let before = seen.entry(hello.zid()).or_default();
+            let is_new = !before.iter().any(|b| b.locators() == hello.locators());
+            if is_new || self.all {
+                self.show(&hello);
+            }
+            if is_new {
+                before.push(hello);
+            }
+        }
+        Ok(seen)
+    }
+
+    fn show(&self, hello: &Hello) {
+        if !self.connection.json {
+            return print(format_args!("{hello}"));
+        }
+        let locators: Vec<&str> = hello.locators().iter().map(|l| l.as_str()).collect();
+        let line = json!({
+            "event": "hello",
+            "zid": hello.zid().to_string(),
+            "role": hello.whatami().to_string(),
+            "locators": locators,
+            "source": hello.source().to_string(),
+        });
+        print(format_args!("{line}"));
+    }
+
+    fn explain(&self, report: &ScoutReport, seen: &Seen) {
+        if self.connection.json {
+            let interfaces: Vec<Value> = report.interfaces.iter().map(as_json).collect();
+            let line = json!({
+                "event": "report",
+                "group": report.group.to_string(),
+                "nodes": seen.len(),
+                "interfaces": interfaces,
+            });
+            return print(format_args!("{line}"));
+        }
+        let (group, what) = (report.group, self.what);
+        print(format_args!("asked {group} for {what}:"));
+        for interface in &report.interfaces {
+            print(format_args!("  {}", in_words(interface)));
+        }
+        for hello in seen.values().flatten().filter(|h| h.locators().is_empty()) {
+            print(format_args!(
+                "  {} {} from {} names no address to connect to: does it listen on loopback only, on another host?",
+                hello.whatami(),
+                hello.zid(),
+                hello.source(),
+            ));
+        }
+    }
+}
+
+fn in_words(interface: &InterfaceReport) -> String {
+    let addresses: Vec<String> = interface
+        .addresses
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let place = match addresses.is_empty() {
+        true => interface.name.clone(),
+        false => format!("{} ({})", interface.name, addresses.join(", ")),
+    };
+    if let Use::Skipped(why) = &interface.usage {
+        return format!("{place}: left out, {why}");
+    }
+    let failures = match &interface.last_failure {
+        Some(why) => format!(", {} not sent ({why})", interface.failed),
+        None => String::new(),
+    };
+    let malformed = match interface.malformed {
+        0 => String::new(),
+        count => format!(", {count} datagrams of something else"),
+    };
+    format!(
+        "{place}: {} questions{failures}, {} answers{malformed}",
+        interface.asked, interface.answers
+    )
+}
+
+fn as_json(interface: &InterfaceReport) -> Value {
+    let why = match &interface.usage {
+        Use::Used => None,
+        Use::Deaf(why) | Use::Skipped(why) => Some(why),
+    };
+    json!({
+        "name": interface.name,
+        "addresses": interface.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "used": !matches!(interface.usage, Use::Skipped(_)),
+        "why": why,
+        "asked": interface.asked,
+        "answers": interface.answers,
+        "malformed": interface.malformed,
+        "failed": interface.failed,
+        "last_failure": interface.last_failure,
+    })
+}
+
+/// Roles joined by `|` or commas.
+fn roles(text: &str) -> Result<Roles, String> {
+    let names = text.split(['|', ',']).map(str::trim);
+    let roles: Result<Roles, _> = names.map(str::parse::<WhatAmI>).collect();
+    roles.map_err(|_| "expected router, peer, client, or several joined by |".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_read_as_they_are_written() {
+        assert_eq!(roles("router|peer"), Ok(WhatAmI::Router | WhatAmI::Peer));
+        assert_eq!(roles("client, peer"), Ok(WhatAmI::Client | WhatAmI::Peer));
+        assert!(roles("").is_err() && roles("boss").is_err());
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sessions, and what they see of each other.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use zonda::config::ZenohId;
+use zonda::pubsub::Subscriber;
+use zonda::{Config, Session, Wait};
+
+/// Longer than anything that works takes, on a busy machine.
+pub const LONG: Duration = Duration::from_secs(30);
+
+pub fn open(config: Config) -> Session {
+    zonda::open(config)
+        .wait()
+        .unwrap_or_else(|e| panic!("it does not open: {e}"))
+}
+
+/// A peer that listens on any port of loopback, and knows nobody.
+pub fn peer() -> Config {
+    Config::peer().listen(["tcp/127.0.0.1:0"])
+}
+
+/// A router that listens on any port of loopback.
+pub fn router() -> Config {
+    Config::router().listen(["tcp/127.0.0.1:0"])
+}
+
+/// The same without multicast, and with a short pause between attempts.
+pub fn told(config: Config) -> Config {
+    config
+        .with("scouting/multicast/enabled", "false")
+        .with("connect/retry/period_init_ms", "50")
+        .with("connect/retry/period_max_ms", "200")
+}
+
+pub fn endpoint(session: &Session) -> String {
+    session.info().locators().remove(0).to_string()
+}
+
+/// The neighbours.
+pub fn linked(session: &Session) -> BTreeSet<ZenohId> {
+    session.info().links().iter().map(|l| l.zid).collect()
+}
+
+pub fn are_linked(one: &Session, other: &Session) -> bool {
+    linked(one).contains(&other.zid()) && linked(other).contains(&one.zid())
+}
+
+/// Waits until something holds.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < LONG, "not within {LONG:?}: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Counts the samples of each number.
+pub struct Tally {
+    _subscriber: Subscriber<()>,
+    numbers: Arc<Mutex<Vec<u64>>>,
+    count: Arc<AtomicU64>,
+}
+
+impl Tally {
+    pub fn of(session: &Session, key: &str) -> Tally {
+        let numbers = Arc::<Mutex<Vec<u64>>>::default();
+        let count = Arc::<AtomicU64>::default();
+        let (noting, counting) = (numbers.clone(), count.clone());
+        let subscriber = session
+            .declare_subscriber(key)
+            .callback(move |sample| {
+                let payload = sample.payload().to_bytes();
+                let number = payload.first_chunk().copied().map(u64::from_le_bytes);
+                let number = number.expect("a number was put");
+                noting.lock().expect("nobody panics with it").push(number);
+                counting.fetch_add(1, Ordering::Release);
+            })
+            .wait()
+            .expect("it is open");
+        Tally {
+            _subscriber: subscriber,
+            numbers,
+            count,
+        }
+    }
+
+    /// What has come, in the order in which it came.
+    pub fn numbers(&self) -> Vec<u64> {
+        self.numbers.lock().expect("nobody panics with it").clone()
+    }
+
+    /// Waits for so many.
+    pub fn await_count(&self, count: u64) {
+        until(&format!("{count} samples"), || {
+            self.count.load(Ordering::Acquire) >= count
+        });
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Gossip between the implementations: peers that know a common router or peer find each other, and what goes on between
+//! them then comes once. In networks of the tests' own: the reference tells nobody of addresses on loopback.
+
+use zonda::config::WhatAmI;
+
+use crate::environment::python;
+use crate::message::Service;
+use crate::namespace::{ADDRESS, Network, inside};
+use crate::party::{Party, Setup};
+use crate::router::Router;
+use crate::wait::until;
+
+#[derive(Clone, Copy)]
+enum Side {
+    Ours,
+    Theirs,
+}
+
+use Side::{Ours, Theirs};
+
+/// A peer that others can reach, and that knows one node.
+fn peer_beside(side: Side, endpoint: &str) -> Party {
+    let setup = Setup {
+        listen: vec![format!("tcp/{ADDRESS}:0")],
+        ..Setup::peer_at(endpoint)
+    };
+    match side {
+        Ours => Party::Ours(setup.ours()),
+        Theirs => Party::Theirs(setup.theirs()),
+    }
+}
+
+/// A router on the address that others see.
+fn router(side: Side) -> Router {
+    // theirs does not tell which port it was given
+    match side {
+        Ours => Router::process_at(&format!("tcp/{ADDRESS}:0")),
+        Theirs => Router::theirs_at(&format!("tcp/{ADDRESS}:17447")),
+    }
+}
+
+fn are_linked(one: &Party, other: &Party) -> bool {
+    one.linked().contains(&other.zid()) && other.linked().contains(&one.zid())
+}
+
+/// Messages from one to the other come once each, and in their order.
+fn once(from: &Party, to: &Party) {
+    let key = format!("once/{}", from.zid());
+    let count = to.count(&key);
+    let publisher = from.publisher(&key, Service::BLOCK);
+    until("it is matched", || publisher.is_matched());
+    publisher.publish_numbered(1000, 8).done();
+    count.reaches(1000);
+    // one that came by another way could come later: what is sent after it has that way behind it
+    let last = to.count(&format!("{key}/last"));
+    let publisher = from.publisher(&format!("{key}/last"), Service::BLOCK);
+    until("it is matched", || publisher.is_matched());
+    publisher.publish_numbered(1, 8).done();
+    last.reaches(1);
+    let counted = count.now();
+    assert_eq!((counted.count, counted.disorder), (1000, None));
+}
+
+fn through_a_router(test: &str, sides: [Side; 2], between: Side) {
+    if python().is_none() {
+        return;
+    }
+    inside(test, Network::Usual, || {
+        let router = router(between);
+        let [one, other] = sides.map(|side| peer_beside(side, &router.endpoint));
+        until("the two are linked", || are_linked(&one, &other));
+        for peer in [&one, &other] {
+            until("it has both", || peer.linked().len() == 2);
+        }
+        once(&one, &other);
+        once(&other, &one);
+        assert_eq!(router.complaints(), [""; 0]);
+    });
+}
+
+#[test]
+fn ours_and_theirs_meet_through_our_router() {
+    let name = "gossip::ours_and_theirs_meet_through_our_router";
+    through_a_router(name, [Ours, Theirs], Ours);
+}
+
+#[test]
+fn theirs_and_ours_meet_through_our_router() {
+    let name = "gossip::theirs_and_ours_meet_through_our_router";
+    through_a_router(name, [Theirs, Ours], Ours);
+}
+
+#[test]
+fn two_of_theirs_meet_through_our_router() {
+    let name = "gossip::two_of_theirs_meet_through_our_router";
+    through_a_router(name, [Theirs, Theirs], Ours);
+}
+
+#[test]
+fn ours_and_theirs_meet_through_their_router() {
+    let name = "gossip::ours_and_theirs_meet_through_their_router";
+    through_a_router(name, [Ours, Theirs], Theirs);
+}
+
+#[test]
+fn theirs_and_ours_meet_through_their_router() {
+    let name = "gossip::theirs_and_ours_meet_through_their_router";
+    through_a_router(name, [Theirs, Ours], Theirs);
+}
+
+#[test]
+fn two_of_ours_meet_through_their_router() {
+    let name = "gossip::two_of_ours_meet_through_their_router";
+    through_a_router(name, [Ours, Ours], Theirs);
+}
+
+/// Three peers of which two know the first.
+fn through_a_peer(test: &str, first: Side, others: [Side; 2]) {
+    if python().is_none() {
+        return;
+    }
+    inside(test, Network::Usual, || {
+        let endpoint = format!("tcp/{ADDRESS}:17448");
+        let setup = Setup::listening(WhatAmI::Peer, &endpoint);
+        let first = match first {
+            Ours => Party::Ours(setup.ours()),
+            Theirs => Party::Theirs(setup.theirs()),
+        };
+        let [one, other] = others.map(|side| peer_beside(side, &endpoint));
+        until("the two are linked", || are_linked(&one, &other));
+        once(&one, &other);
+        once(&other, &first);
+    });
+}
+
+#[test]
+fn ours_and_theirs_meet_through_our_peer() {
+    let name = "gossip::ours_and_theirs_meet_through_our_peer";
+    through_a_peer(name, Ours, [Ours, Theirs]);
+}
+
+#[test]
+fn two_of_theirs_meet_through_our_peer() {
+    let name = "gossip::two_of_theirs_meet_through_our_peer";
+    through_a_peer(name, Ours, [Theirs, Theirs]);
+}
+
+#[test]
+fn ours_and_theirs_meet_through_their_peer() {
+    let name = "gossip::ours_and_theirs_meet_through_their_peer";
+    through_a_peer(name, Theirs, [Theirs, Ours]);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What must hold for liveliness in every scene, whoever watches (`from`) and whoever is alive (`to`).
+
+use crate::message::Pattern;
+use crate::party::Subscription;
+use crate::router::Router;
+use crate::scene::Scene;
+pub use crate::scene::play;
+use crate::wait::{SOON, until_within};
+
+/// The next thing that a watcher sees: whether it appeared, and its key.
+fn next(watcher: &Subscription) -> (bool, String) {
+    let seen = watcher.next();
+    assert!(seen.carries(Pattern::default()), "{seen:?}");
+    (!seen.delete, seen.key)
+}
+
+fn appeared(key: &str) -> (bool, String) {
+    (true, key.to_owned())
+}
+
+fn vanished(key: &str) -> (bool, String) {
+    (false, key.to_owned())
+}
+
+/// The keys that are alive.
+fn alive(scene: &Scene, key: &str) -> Vec<String> {
+    scene.from.alive(key).keys()
+}
+
+/// Tokens are found by key while they are there, each once.
+pub fn tokens_are_found(scene: &Scene) {
+    assert_eq!(alive(scene, "live/**"), [""; 0]);
+    let a = scene.to.token("live/a");
+    let b = scene.to.token("live/b/c");
+    let second = scene.to.token("live/a");
+    scene.settles();
+    assert_eq!(alive(scene, "live/**"), ["live/a", "live/b/c"]);
+    assert_eq!(alive(scene, "live/*"), ["live/a"]);
+    assert_eq!(alive(scene, "live/b/c"), ["live/b/c"]);
+    assert_eq!(alive(scene, "live/c"), [""; 0]);
+    a.undeclare();
+    scene.settles();
+    assert_eq!(alive(scene, "live/*"), ["live/a"], "one is left");
+    second.undeclare();
+    b.undeclare();
+    scene.settles();
+    assert_eq!(alive(scene, "live/**"), [""; 0]);
+}
+
+/// A token is neither a subscriber nor a queryable, and a query does not find it.
+pub fn tokens_are_nothing_else(scene: &Scene) {
+    let _token = scene.to.token("live/only");
+    let publisher = scene
+        .from
+        .publisher("live/only", crate::message::Service::BLOCK);
+    scene.settles();
+    assert!(!publisher.is_matched());
+    let conditions = crate::questions::Conditions::default();
+    let question = crate::questions::Question::PLAIN;
+    scene.from.ask("live/**", conditions, question).ends();
+    assert_eq!(alive(scene, "live/**"), ["live/only"]);
+}
+
+/// A watcher without history sees what comes and goes from then on.
+pub fn coming_and_going_is_seen(scene: &Scene) {
+    let watcher = scene.from.watch("live/**", false);
+    scene.settles_back();
+    let first = scene.to.token("live/1");
+    assert_eq!(next(&watcher), appeared("live/1"));
+    let second = scene.to.token("live/2/x");
+    let _else = scene.to.token("other/3");
+    assert_eq!(next(&watcher), appeared("live/2/x"));
+    first.undeclare();
+    assert_eq!(next(&watcher), vanished("live/1"));
+    let _again = scene.to.token("live/1");
+    assert_eq!(next(&watcher), appeared("live/1"));
+    second.undeclare();
+    assert_eq!(next(&watcher), vanished("live/2/x"));
+    watcher.undeclare();
+}
+
+/// A watcher with history sees first what is there already, each once, and then what changes.
+pub fn history_comes_first(scene: &Scene) {
+    let tokens = ["live/1", "live/2", "live/3"].map(|key| scene.to.token(key));
+    let _else = scene.to.token("other/4");
+    scene.settles();
+    let watcher = scene.from.watch("live/*", true);
+    let mut seen = [(); 3].map(|()| next(&watcher));
+    seen.sort_unstable();
+    assert_eq!(seen, ["live/1", "live/2", "live/3"].map(appeared));
+    let _more = scene.to.token("live/5");
+    assert_eq!(next(&watcher), appeared("live/5"));
+    for (token, key) in tokens.into_iter().zip(["live/1", "live/2", "live/3"]) {
+        token.undeclare();
+        assert_eq!(next(&watcher), vanished(key));
+    }
+    let narrow = scene.from.watch("live/5", true);
+    assert_eq!(next(&narrow), appeared("live/5"));
+    assert!(watcher.try_next().is_none(), "something came twice");
+}
+
+/// Tokens of one key count as one: the first appears, the last vanishes.
+pub fn tokens_of_one_key_are_one(scene: &Scene) {
+    let watcher = scene.from.watch("live/**", true);
+    let first = scene.to.token("live/same");
+    assert_eq!(next(&watcher), appeared("live/same"));
+    let other = scene.another();
+    let second = other.as_ref().unwrap_or(&scene.to).token("live/same");
+    scene.settles_with(other.as_ref().unwrap_or(&scene.to));
+    first.undeclare();
+    let marker = scene.to.token("live/marker");
+    assert_eq!(next(&watcher), appeared("live/marker"), "one is left");
+    // the reference's routers from 1.9 on now and then find the one that is left no more
+    if scene.router.as_ref().is_none_or(Router::is_ours) {
+        assert_eq!(alive(scene, "live/same"), ["live/same"]);
+    }
+    second.undeclare();
+    assert_eq!(next(&watcher), vanished("live/same"));
+    marker.undeclare();
+    assert_eq!(next(&watcher), vanished("live/marker"));
+}
+
+/// Whoever crashes is not alive any more, and everybody hears of it.
+pub fn a_crash_ends_liveliness(scene: &Scene) {
+    let _tokens = ["live/crash/1", "live/crash/2"].map(|key| scene.to.token(key));
+    let watcher = scene.from.watch("live/**", true);
+    let mut seen = [(); 2].map(|()| next(&watcher));
+    seen.sort_unstable();
+    assert_eq!(seen, ["live/crash/1", "live/crash/2"].map(appeared));
+    scene.to.crash();
+    let mut seen = [(); 2].map(|()| next(&watcher));
+    seen.sort_unstable();
+    assert_eq!(seen, ["live/crash/1", "live/crash/2"].map(vanished));
+    // a client that has nobody left to ask waits until there is somebody
+    if scene.router.is_some() {
+        until_within(SOON, "nothing is alive", || {
+            alive(scene, "live/**").is_empty()
+        });
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Links that are no plain ones: batches that may be compressed, and bare messages.
+//!
+//! Neither reads fragments to their place: what is compressed has to be unpacked first, and bare messages have none.
+
+use std::sync::Arc;
+
+use zenoh_buffers::ZSlice;
+use zonda_runtime::Runtime;
+
+use crate::{
+    driver::{Ended, Handler},
+    protocol::{
+        compression::{Content, Unpacker},
+        options::Framing,
+        rx::{Flow, PeerMisbehaved},
+    },
+};
+
+use super::{Progress, Reading, next_batch};
+
+/// Bytes of the length in front of a bare message.
+const LENGTH_BYTES: usize = 4;
+
+/// What unpacking needs.
+#[derive(Default)]
+pub(super) struct Unpacking {
+    unpacker: Unpacker,
+    /// The batch that a pause has interrupted, if it was compressed.
+    unpacked: Option<ZSlice>,
+}
+
+impl Unpacking {
+    /// Lets go of the memory that is kept for the next batches.
+    pub(super) fn release(&mut self) {
+        self.unpacker.release();
+    }
+}
+
+impl<R: Runtime, H: Handler> Reading<R, H> {
+    /// Hands what the block holds to the receiver, or as much as the handler takes in one go.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn deliver_framed(&mut self, framing: Framing) -> Result<Progress, Ended> {
+        let buffer = Arc::clone(&self.block);
+        let filled = buffer.0.filled();
+        let Ok(block) = ZSlice::new(Arc::clone(&buffer) as _, 0, filled.len()) else {
+            return Ok(Progress::Done);
+        };
+        loop {
+            if self.handler.wants_pause() {
+                return Ok(Progress::Paused);
+            }
+            let start = self.paused.map_or(self.consumed, |(_, start)| start);
+            let next = match framing {
+                Framing::Bare => self.next_message(filled, start)?,
+                Framing::Plain | Framing::Compressed => next_batch(filled, start),
+            };
+            let Some((batch, end)) = next else {
+                return Ok(Progress::Done);
+            };
+            if self.outbox.is_closed() {
+                return Err(self.why_closed());
+            }
+            self.consumed = end;
+            let flow = match framing {
+                Framing::Bare => self.take_message(batch, &block),
+                Framing::Plain | Framing::Compressed => self.take_batch(batch, &block),
+            };
+            match flow.map_err(|misbehaved| Ended::Misbehaved(misbehaved.to_string()))? {
+                Flow::Open => {}
+                Flow::Paused(pause) => {
+                    self.paused = Some((pause, start));
+                    return Ok(Progress::Paused);
+                }
+                Flow::Closed { reason } => return Err(Ended::Remote(reason)),
+            }
+        }
+    }
+
+    /// A batch behind its flags, in `block` or unpacked. What a pause interrupts stays unpacked until its end.
+    fn take_batch(&mut self, batch: &[u8], block: &ZSlice) -> Result<Flow, PeerMisbehaved> {
+        let paused = self.paused.take();
+        let Some(unpacking) = &mut self.unpacking else {
+            return Ok(Flow::Open);
+        };
+        if paused.is_none() {
+            unpacking.unpacked = match unpacking.unpacker.open(batch)? {
+                Content::Plain => None,
+                Content::Unpacked(unpacked) => Some(unpacked),
+            };
+        }
+        let (content, block) = match &unpacking.unpacked {
+            Some(unpacked) => (unpacked.as_slice(), unpacked),
+            None => (batch.get(1..).unwrap_or(&[]), block),
+        };
+        let flow = match paused {
+            None => self
+                .receiver
+                .handle_batch(content, block, &mut self.handler),
+            Some((pause, _)) => {
+                self.receiver
+                    .resume_batch(pause, content, block, &mut self.handler)
+            }
+        };
+        if !matches!(flow, Ok(Flow::Paused(_))) {
+            unpacking.unpacked = None;
+        }
+        flow
+    }
+
+    fn take_message(&mut self, message: &[u8], block: &ZSlice) -> Result<Flow, PeerMisbehaved> {
+        match self.paused.take() {
+            None => self.receiver.handle_bare(message, block, &mut self.handler),
+            Some((pause, _)) => self
+                .receiver
+                .resume_bare(pause, message, block, &mut self.handler),
+        }
+    }
+
+    /// The message whose length starts at `at`, and where the next one's does; `None` if it has not arrived as a whole.
+    fn next_message<'f>(
+        &self,
+        filled: &'f [u8],
+        at: usize,
+    ) -> Result<Option<(&'f [u8], usize)>, Ended> {
+        let Some((length, rest)) = filled
+            .get(at..)
+            .and_then(<[u8]>::split_first_chunk::<LENGTH_BYTES>)
+        else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes(*length);
+        let length = self
+            .receiver
+            .check_bare(length)
+            .map_err(|misbehaved| Ended::Misbehaved(misbehaved.to_string()))?;
+        let end = at + LENGTH_BYTES + length;
+        Ok(rest.get(..length).map(|message| (message, end)))
+    }
+}

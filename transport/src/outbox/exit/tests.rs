@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Writing to a socket that takes as much as the test says: nothing is lost, doubled or late.
+
+use proptest::prelude::*;
+use zenoh_buffers::ZSlice;
+use zonda_codec::{
+    Encode, EncodeError, NetworkMessage, Push, PushBody, Put, Qos, Reliability, WhatAmI, WireExpr,
+    Writer,
+};
+use zonda_runtime::Segments;
+
+use super::*;
+use crate::{
+    outbox::{Overflow, Refused},
+    protocol::{
+        parameters::Established,
+        rx::{Context as Received, Deliver, Receiver},
+        tx::{Outgoing, Tail},
+    },
+};
+
+const BATCH_BYTES: usize = 65_535;
+const QUEUE_BYTES_MAX: usize = 1 << 20;
+
+fn established() -> Established {
+    Established {
+        zid: "a1".parse().expect("a valid id"),
+        whatami: WhatAmI::Router,
+        batch_size: BATCH_BYTES as u16,
+        sn_mask: 0x0fff_ffff,
+        qos: true,
+        patch: 1,
+        remote_lease: Duration::from_secs(10),
+        initial_sn_tx: 0,
+        initial_sn_rx: 0,
+        options: Default::default(),
+    }
+}
+
+fn outbox() -> Outbox {
+    Outbox::new(&established(), QUEUE_BYTES_MAX, None)
+}
+
+/// A PUSH up to its payload of so many bytes.
+struct Head(usize);
+
+impl Encode for Head {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
+        Put::new(&[]).encode_head(self.0, writer)
+    }
+}
+
+/// A payload that says which one it is.
+fn numbered(number: u64, bytes: usize) -> ZSlice {
+    let mut payload = vec![number as u8; bytes.max(8)];
+    payload[..8].copy_from_slice(&number.to_le_bytes());
+    ZSlice::from(payload)
+}
+
+type Channel = (Priority, Reliability);
+
+fn push(outbox: &Outbox, (priority, reliability): Channel, payload: &ZSlice) {
+    let message = Outgoing {
+        reliability,
+        head: &Head(payload.len()),
+        payload: Tail::Shared(payload),
+    };
+    outbox.push_over(priority, &message).expect("it is open");
+}
+
+/// Writes to a socket that takes `room` bytes. True if it took everything.
+fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
+    let mut exit = outbox.exit.lock();
+    let Exit {
+        transmit, buffers, ..
+    } = &mut *exit;
+    let done = outbox.write_by(transmit, buffers, |transmit| {
+        let before = wire.len();
+        for index in 0..transmit.count() {
+            let segment = transmit.segment(index);
+            let taken = segment.len().min(room);
+            wire.extend_from_slice(&segment[..taken]);
+            room -= taken;
+        }
+        match wire.len() - before {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            count => Ok(count),
+        }
+    });
+    let kept = transmit.bytes();
+    assert!(
+        kept < BATCH_BYTES && transmit.batches() <= 1,
+        "no more than the rest of a batch is kept, not {kept} bytes"
+    );
+    assert_eq!(
+        outbox.is_busy(),
+        !done,
+        "the driver's turn if anything is left"
+    );
+    outbox.busy.store(false, Ordering::SeqCst);
+    done
+}
+
+/// What a peer makes of the bytes.
+#[derive(Default)]
+struct Heard {
+    messages: Vec<(Channel, u64, usize)>,
+}
+
+impl Deliver for Heard {
+    fn push(&mut self, push: &Push<'_>, _raw: &[u8], context: &Received<'_>) {
+        let PushBody::Put(put) = &push.body else {
+            panic!("{push:?}");
+        };
+        let number = u64::from_le_bytes(put.payload[..8].try_into().expect("eight bytes"));
+        let filler = &put.payload[8..];
+        assert!(filler.iter().all(|byte| *byte == number as u8), "damaged");
+        let channel = (context.priority, context.reliability);
+        self.messages.push((channel, number, put.payload.len()));
+    }
+
+    fn message(&mut self, message: NetworkMessage<'_>, _context: &Received<'_>) {
+        panic!("{message:?}");
+    }
+}
+
+/// The batches of a stream.
+fn batches(wire: &[u8]) -> Vec<&[u8]> {
+    let mut left = wire;
+    let mut batches = Vec::new();
+    while let Some((prefix, rest)) = left.split_first_chunk::<2>() {
+        let (batch, rest) = rest.split_at(usize::from(u16::from_le_bytes(*prefix)));
+        batches.push(batch);
+        left = rest;
+    }
+    batches
+}
+
+fn heard(wire: &[u8]) -> Heard {
+    let mut receiver = Receiver::new(&established(), 1 << 30);
+    let mut heard = Heard::default();
+    for batch in batches(wire) {
+        let block = ZSlice::from(batch.to_vec());
+        receiver
+            .handle_batch(block.as_slice(), &block, &mut heard)
+            .expect("the peer has no complaint");
+    }
+    heard
+}
+
+const DATA: Channel = (Priority::Data, Reliability::Reliable);
+const URGENT: Channel = (Priority::RealTime, Reliability::Reliable);
+
+#[test]
+fn an_urgent_message_waits_for_the_batch_under_way_alone() {
+    for taken in [0, 1, 65_534, 65_535, 65_536, 100_000, 262_140, 300_000] {
+        let outbox = outbox();
+        let mut wire = Vec::new();
+        push(&outbox, DATA, &numbered(1, 10 << 20));
+        push(&outbox, DATA, &numbered(2, 20_000));
+        assert!(!write(&outbox, &mut wire, taken));
+        assert_eq!(wire.len(), taken);
+        push(&outbox, URGENT, &numbered(3, 8));
+        assert!(write(&outbox, &mut wire, usize::MAX));
+        let mut at = 0;
+        let urgent = batches(&wire).into_iter().find_map(|batch| {
+            let begin = at;
+            at += 2 + batch.len();
+            (batch.len() < 100).then_some(begin)
+        });
+        let waited = urgent.expect("the urgent one is short") - taken;
+        assert!(
+            waited < BATCH_BYTES,
+            "{waited} bytes went first after {taken}"
+        );
+        let order: Vec<u64> = heard(&wire).messages.iter().map(|m| m.1).collect();
+        assert_eq!(order, [3, 1, 2], "after {taken}");
+    }
+}
+
+#[test]
+fn what_goes_back_is_accounted_for() {
+    let outbox = outbox();
+    let mut wire = Vec::new();
+    push(&outbox, DATA, &numbered(1, 700_000));
+    push(&outbox, DATA, &numbered(2, 700_000));
+    let before = outbox.queued_bytes();
+    assert!(!outbox.has_room(Priority::Data));
+    assert!(!write(&outbox, &mut wire, 0));
+    assert_eq!(outbox.queued_bytes(), before, "nothing left");
+    assert!(!outbox.has_room(Priority::Data) && outbox.has_unsent());
+    // The first message ends in the eleventh batch.
+    assert!(!write(&outbox, &mut wire, 11 * BATCH_BYTES));
+    let counts = outbox.priorities()[Priority::Data as usize];
+    assert_eq!((counts.accepted, counts.sent, counts.queued), (2, 1, 1));
+    assert!(outbox.has_room(Priority::Data));
+    assert!(write(&outbox, &mut wire, usize::MAX));
+    let counts = outbox.priorities()[Priority::Data as usize];
+    assert_eq!((counts.accepted, counts.sent, counts.queued), (2, 2, 0));
+    assert_eq!(counts.sent_bytes, wire.len() as u64);
+    assert_eq!((outbox.queued_bytes(), outbox.has_unsent()), (0, false));
+}
+
+#[test]
+fn a_keep_alive_and_the_close_keep_their_places() {
+    let outbox = outbox();
+    let mut wire = Vec::new();
+    push(&outbox, DATA, &numbered(1, 200_000));
+    assert!(!write(&outbox, &mut wire, 70_000));
+    outbox.push_close();
+    outbox.push_keep_alive();
+    assert!(!write(&outbox, &mut wire, 70_000));
+    assert!(write(&outbox, &mut wire, usize::MAX));
+    let lengths: Vec<usize> = batches(&wire).iter().map(|batch| batch.len()).collect();
+    let short: Vec<usize> = (0..lengths.len()).filter(|at| lengths[*at] < 10).collect();
+    assert_eq!(short, [2, lengths.len() - 1], "{lengths:?}");
+}
+
+/// Around every limit: what finds room is queued with all its pieces, what does not leaves no trace.
+#[test]
+fn a_message_is_admitted_as_a_whole_or_not_at_all() {
+    let around = |limit: usize| [limit - 1, limit, limit + 1];
+    let limits = [16 * 1024, BATCH_BYTES, 2 * BATCH_BYTES, QUEUE_BYTES_MAX];
+    let sizes = limits.into_iter().flat_map(around).chain([8, 10 << 20]);
+    let mut seen = [0, 0];
+    for size in sizes {
+        for short in [0, 30, 60] {
+            let outbox = outbox();
+            let mut wire = Vec::new();
+            for number in 0..15 {
+                push(&outbox, DATA, &numbered(number, BATCH_BYTES - 20));
+            }
+            let fill = QUEUE_BYTES_MAX - outbox.queued_bytes() - short;
+            push(&outbox, DATA, &numbered(16, fill));
+            outbox.lanes[Priority::Data as usize]
+                .lock()
+                .push_bare(&TransportMessage::KeepAlive);
+            let before = outbox.queued_bytes();
+            let payload = numbered(17, size);
+            let message = Outgoing {
+                reliability: Reliability::Reliable,
+                head: &Head(payload.len()),
+                payload: Tail::Shared(&payload),
+            };
+            let has_room = before < QUEUE_BYTES_MAX;
+            match outbox.push(Priority::Data, &message) {
+                Ok(_) => assert!(has_room && outbox.queued_bytes() > before + size),
+                Err(refused) => {
+                    assert_eq!((refused, has_room), (Refused::Full, false));
+                    assert_eq!(outbox.queued_bytes(), before);
+                }
+            }
+            assert!(write(&outbox, &mut wire, usize::MAX));
+            let last = heard(&wire).messages.last().map(|m| (m.1, m.2));
+            let expected = match has_room {
+                true => (17, size),
+                false => (16, fill),
+            };
+            seen[usize::from(has_room)] += 1;
+            assert_eq!(last, Some(expected), "{size} behind {before}");
+        }
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
+}
+
+/// The first message that finds no room waits beyond the limit; the next may once that one is out.
+#[test]
+fn under_block_first_one_message_waits_at_a_time() {
+    let outbox = outbox();
+    let mut wire = Vec::new();
+    let payload = numbered(7, 300_000);
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: &Head(payload.len()),
+        payload: Tail::Shared(&payload),
+    };
+    let offer = |outbox: &Outbox| outbox.push_first(Priority::Data, &message);
+    for _ in 0..4 {
+        offer(&outbox).expect("there is room");
+    }
+    offer(&outbox).expect("the first that finds none");
+    assert_eq!(offer(&outbox), Err(Refused::Full));
+    let queued = outbox.queued_bytes();
+    outbox.push_run(Priority::Data, Overflow::KeepFirst, |queue| {
+        assert!(queue.push(&message), "it goes on");
+    });
+    assert_eq!(outbox.queued_bytes(), queued, "and was dropped");
+    assert!(!write(&outbox, &mut wire, 0));
+    assert_eq!(offer(&outbox), Err(Refused::Full), "put back is not out");
+    assert!(write(&outbox, &mut wire, usize::MAX));
+    for _ in 0..5 {
+        offer(&outbox).expect("again");
+    }
+    assert_eq!(offer(&outbox), Err(Refused::Full));
+    assert_eq!(heard(&wire).messages.len(), 5);
+    assert_eq!(outbox.priorities()[Priority::Data as usize].dropped, 1);
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Push { channel: Channel, bytes: usize },
+    Write { room: usize },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let priorities = prop::sample::select(vec![0, 1, 4, 5, 7]);
+    let bytes = prop_oneof![
+        5 => 8_usize..100,
+        2 => 900_usize..3000,
+        2 => 15_000_usize..65_600,
+        1 => 65_000_usize..300_000,
+    ];
+    prop_oneof![
+        (priorities, any::<bool>(), bytes).prop_map(|(priority, reliable, bytes)| Step::Push {
+            channel: (
+                Priority::ALL[priority],
+                match reliable {
+                    true => Reliability::Reliable,
+                    false => Reliability::BestEffort,
+                }
+            ),
+            bytes,
+        }),
+        (0_usize..400_000).prop_map(|room| Step::Write { room }),
+        (0_usize..300).prop_map(|room| Step::Write { room }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// However little a socket takes, each channel's messages arrive once and in the order of their pushes, and the queues
+    /// are empty afterwards.
+    #[test]
+    fn nothing_is_lost_or_doubled(steps in prop::collection::vec(step(), 1..60)) {
+        let outbox = outbox();
+        let mut wire = Vec::new();
+        let mut sent: Vec<(Channel, u64, usize)> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Push { channel, bytes } => {
+                    let number = sent.len() as u64;
+                    push(&outbox, channel, &numbered(number, bytes));
+                    sent.push((channel, number, bytes.max(8)));
+                }
+                Step::Write { room } => {
+                    write(&outbox, &mut wire, room);
+                }
+            }
+        }
+        prop_assert!(write(&outbox, &mut wire, usize::MAX));
+        let arrived = heard(&wire).messages;
+        prop_assert_eq!(arrived.len(), sent.len());
+        for priority in Priority::ALL {
+            for reliability in [Reliability::Reliable, Reliability::BestEffort] {
+                let of = |all: &[(Channel, u64, usize)]| -> Vec<_> {
+                    let own = all.iter().filter(|m| m.0 == (priority, reliability));
+                    own.copied().collect()
+                };
+                prop_assert_eq!(of(&arrived), of(&sent));
+            }
+            let counts = outbox.priorities()[priority as usize];
+            let offered = sent.iter().filter(|m| m.0.0 == priority).count() as u64;
+            prop_assert_eq!((counts.accepted, counts.sent), (offered, offered));
+            prop_assert_eq!(outbox.lanes[priority as usize].lock().queued_bytes_small(), 0);
+        }
+        prop_assert_eq!(outbox.queued_bytes(), 0);
+    }
+}

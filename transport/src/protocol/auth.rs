@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who a node says it is, and whom it lets in: a user name with its password, and the list that an acceptor checks them
+//! against. Nothing here prints a password; the steps of the handshake that prove one are in `handshake/password.rs`.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The longest user name, in bytes.
+pub const USER_BYTES_MAX: usize = 1024;
+
+/// Bytes that are never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(Arc<[u8]>);
+
+impl Secret {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Why a user name or a list of them cannot be used. The texts name no password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CredentialsError {
+    /// No name, or one that is too long.
+    #[error("a user name of {length} bytes is outside 1..={USER_BYTES_MAX}")]
+    User {
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// A password without a single byte.
+    #[error("the password of user {user:?} is empty")]
+    EmptyPassword {
+        /// The user.
+        user: String,
+    },
+    /// A line that is not `user:password`.
+    #[error("line {line} has no colon; write user:password")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+    },
+    /// The same name on two lines.
+    #[error("line {line} names user {user:?} again; keep one of the two lines")]
+    Again {
+        /// The number of the second line, from 1.
+        line: usize,
+        /// The user.
+        user: String,
+    },
+    /// A list without anybody, which would let nobody in.
+    #[error("there is no user in it; write a line user:password for each")]
+    Nobody,
+}
+
+/// A user name and its password, which a node shows to the acceptors it connects to.
+///
+/// ```
+/// use zonda_transport::protocol::auth::Credentials;
+///
+/// let bob = Credentials::new("bob", "secret")?;
+/// assert_eq!(bob.user(), "bob");
+/// assert!(!format!("{bob:?}").contains("secret"));
+/// # Ok::<(), zonda_transport::protocol::auth::CredentialsError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    user: Arc<str>,
+    password: Secret,
+}
+
+impl Credentials {
+    /// The credentials of `user`.
+    ///
+    /// # Errors
+    /// The name is empty or longer than [`USER_BYTES_MAX`], or the password is empty.
+    pub fn new(user: &str, password: &str) -> Result<Self, CredentialsError> {
+        if !(1..=USER_BYTES_MAX).contains(&user.len()) {
+            return Err(CredentialsError::User { length: user.len() });
+        }
+        if password.is_empty() {
+            return Err(CredentialsError::EmptyPassword {
+                user: user.to_owned(),
+            });
+        }
+        Ok(Credentials {
+            user: user.into(),
+            password: Secret(password.as_bytes().into()),
+        })
+    }
+
+    /// The user name.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    pub(crate) fn shared_user(&self) -> Arc<str> {
+        Arc::clone(&self.user)
+    }
+
+    pub(crate) fn password(&self) -> &Secret {
+        &self.password
+    }
+}
+
+/// The users that an acceptor lets in. Cloning shares them.
+///
+/// ```
+/// use zonda_transport::protocol::auth::Users;
+///
+/// let users: Users = "bob:secret\n\nann: with:colon \n".parse()?;
+/// assert_eq!(users.len(), 2);
+/// # Ok::<(), zonda_transport::protocol::auth::CredentialsError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Users(Arc<HashMap<Arc<str>, Secret>>);
+
+impl Users {
+    /// How many there are, at least one.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn find(&self, user: &str) -> Option<(&Arc<str>, &Secret)> {
+        self.0.get_key_value(user)
+    }
+}
+
+/// Reads `user:password` lines; blanks around either and empty lines mean nothing, further colons belong to the password.
+impl std::str::FromStr for Users {
+    type Err = CredentialsError;
+
+    fn from_str(text: &str) -> Result<Self, CredentialsError> {
+        let mut users = HashMap::new();
+        for (index, content) in text.lines().enumerate() {
+            let (line, content) = (index + 1, content.trim());
+            if content.is_empty() {
+                continue;
+            }
+            let (user, password) = content
+                .split_once(':')
+                .ok_or(CredentialsError::Line { line })?;
+            let Credentials { user, password } = Credentials::new(user.trim(), password.trim())?;
+            if users.insert(Arc::clone(&user), password).is_some() {
+                let user = user.to_string();
+                return Err(CredentialsError::Again { line, user });
+            }
+        }
+        match users.is_empty() {
+            true => Err(CredentialsError::Nobody),
+            false => Ok(Users(Arc::new(users))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_line_by_line() {
+        let users: Users = " bob : secret \r\n\n  \nann:a:b:\n"
+            .parse()
+            .expect("a list");
+        let password = |user| users.find(user).map(|(_, secret)| secret.bytes());
+        assert_eq!(password("bob"), Some(&b"secret"[..]));
+        assert_eq!(password("ann"), Some(&b"a:b:"[..]));
+        assert_eq!(password("Bob"), None);
+        assert_eq!(password(""), None);
+        assert_eq!(users.len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told_without_a_password() {
+        use CredentialsError::{Again, EmptyPassword, Line, Nobody, User};
+        let long = format!("{}:hush", "u".repeat(USER_BYTES_MAX + 1));
+        let (bob, length) = ("bob".to_owned(), USER_BYTES_MAX + 1);
+        for (text, expected) in [
+            ("", Nobody),
+            ("\n \n", Nobody),
+            ("bob:hush\nhush", Line { line: 2 }),
+            (":hush", User { length: 0 }),
+            ("bob:  ", EmptyPassword { user: bob.clone() }),
+            ("bob:hush\nbob:hush", Again { line: 2, user: bob }),
+            (&long, User { length }),
+        ] {
+            let error = text.parse::<Users>().expect_err(text);
+            assert_eq!(error, expected);
+            assert!(!format!("{error} {error:?}").contains("hush"), "{error}");
+        }
+    }
+
+    #[test]
+    fn nothing_shows_a_password() {
+        let users: Users = "bob:hush".parse().expect("a list");
+        let bob = Credentials::new("bob", "hush").expect("a user");
+        let shown = format!("{users:?} {bob:?}");
+        assert!(shown.contains("bob") && !shown.contains("hush"), "{shown}");
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The LZ4 block format, by a library that holds no unsafe code in the way it is built here.
+
+use std::fmt;
+
+use lz4_flex::block::{
+    CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
+};
+
+use super::PACKED;
+use crate::protocol::tx::Batch;
+
+/// A shorter batch is not worth the work.
+const PACK_BYTES_MIN: usize = 64;
+
+/// The sending side of a link with compression.
+#[derive(Default)]
+pub struct Packer {
+    table: CompressTable,
+    /// A batch and what hangs behind it, in one piece.
+    joined: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+impl fmt::Debug for Packer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Packer")
+    }
+}
+
+impl Packer {
+    /// A packer for links that agreed on compression.
+    #[must_use]
+    pub fn new() -> Option<Box<Packer>> {
+        Some(Box::default())
+    }
+
+    /// Packs a sealed batch if that makes it shorter. `free` may give it a buffer of `buffer_bytes`.
+    pub fn pack(&mut self, batch: &mut Batch, free: &mut Vec<Box<[u8]>>, buffer_bytes: usize) {
+        let plain = batch.body().len() + batch.tail().map_or(0, |tail| tail.len());
+        // A full socket gives batches back that were packed already.
+        if plain < PACK_BYTES_MIN || batch.is_packed() {
+            return;
+        }
+        let room = get_maximum_output_size(plain);
+        if self.packed.len() < room {
+            self.packed.resize(room, 0);
+        }
+        let input = match batch.tail() {
+            None => batch.body(),
+            Some(tail) => {
+                self.joined.clear();
+                self.joined.extend_from_slice(batch.body());
+                self.joined.extend_from_slice(tail.as_slice());
+                &self.joined
+            }
+        };
+        match compress_into_with_table(input, &mut self.packed, &mut self.table) {
+            Ok(count) if count < plain => {
+                batch.replace(PACKED, &self.packed[..count], free, buffer_bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets go of memory while nothing is sent.
+    pub fn trim(&mut self) {
+        self.joined = Vec::new();
+        self.packed = Vec::new();
+    }
+}
+
+/// Unpacks a block into `room`; tells how long it is. `None` if it is none, or longer.
+pub(super) fn unpack(content: &[u8], room: &mut [u8]) -> Option<usize> {
+    decompress_into(content, room).ok()
+}
