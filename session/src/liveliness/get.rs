@@ -10,6 +10,7 @@ use zonda_router::forwarding::Notice;
 use zonda_router::node::DeclareError;
 
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::namespace::incoming;
 use crate::sample::Sample;
 use crate::session::Session;
 use crate::wait::Wait;
@@ -75,9 +76,12 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
     /// Asks; does not wait for the answers.
     fn wait(self) -> Self::To {
         let key = self.key?;
+        let outgoing = self.session.outgoing(&key)?;
+        let namespace = self.session.namespace().cloned();
         let (patient, handler) = self.handler.into_patient();
         let tell = Box::new(move |notice| match notice {
             Notice::Token { key, .. } => {
+                let key = incoming(namespace.as_ref(), key)?;
                 patient.call(Reply::of_sample(Sample::of_token(key, true)))
             }
             Notice::End { complete: false } => patient.call(Reply::timeout()),
@@ -85,7 +89,7 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
         });
         let listeners = self.session.listeners();
         let mut question = listeners.start(tell, |listener| {
-            listeners.node().ask_tokens(&key, self.limit, listener)
+            listeners.node().ask_tokens(&outgoing, self.limit, listener)
         })?;
         question.detach();
         Ok(handler)

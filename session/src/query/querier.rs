@@ -5,6 +5,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
+use std::sync::Arc;
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority};
@@ -16,6 +17,7 @@ use super::parameters::Parameters;
 use super::reply::Reply;
 use crate::error::GetError;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::namespace::Namespace;
 use crate::pubsub::MatchingStatus;
 use crate::session::Session;
 use crate::wait::{Done, Pending, Wait};
@@ -50,7 +52,9 @@ impl<'b> Wait for QuerierBuilder<'_, 'b> {
         let key = self.key?;
         let node = self.session.node().clone();
         Ok(Querier {
-            face: node.declare_querier(&key)?,
+            face: node.declare_querier(&*self.session.outgoing(&key)?)?,
+            outgoing: self.session.outgoing(&key)?.into_owned().into_owned(),
+            namespace: self.session.namespace().cloned(),
             node,
             key,
             manner: self.manner,
@@ -94,6 +98,9 @@ pub struct Querier<'a> {
     face: QuerierFace,
     node: Node,
     key: KeyExpr<'a>,
+    /// The key as others know it.
+    outgoing: KeyExpr<'static>,
+    namespace: Option<Arc<Namespace>>,
     manner: Manner,
     limit: Duration,
 }
@@ -204,7 +211,8 @@ impl<'a, 'b: 'a, H> QuerierGetBuilder<'a, 'b, H> {
         let inquiry = Inquiry {
             node: &querier.node,
             querier: Some(&querier.face),
-            key: &querier.key,
+            namespace: querier.namespace.as_ref(),
+            key: &querier.outgoing,
             parameters: self.parameters,
             manner: querier.manner,
             matter: self.matter,
