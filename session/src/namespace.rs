@@ -5,6 +5,7 @@
 //! [`Namespace::incoming`].
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, KeyExprError};
 
@@ -48,6 +49,17 @@ impl Namespace {
             true => None,
             false => KeyExpr::new(rest.to_owned()).ok(),
         }
+    }
+}
+
+/// The key as a session of this namespace knows it; `None` for a key outside of it.
+pub(crate) fn incoming(
+    namespace: Option<&Arc<Namespace>>,
+    key: KeyExpr<'static>,
+) -> Option<KeyExpr<'static>> {
+    match namespace {
+        None => Some(key),
+        Some(namespace) => namespace.incoming(&key),
     }
 }
 

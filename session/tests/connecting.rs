@@ -150,6 +150,34 @@ fn a_client_that_need_not_connect_opens_and_connects_later() {
 }
 
 #[test]
+fn one_of_a_group_is_enough() {
+    let (first, second) = (alone(), alone());
+    let (_held, nobody) = nobody();
+    let place = |session: &Session| session.info().locators().remove(0).to_string();
+    let (one, two) = (place(&first), place(&second));
+    let group = |locators: &[&String]| {
+        let group = format!("[{{ strategy: 'oneOf', locators: {locators:?} }}]");
+        opened(quiet(&nobody).with("connect/endpoints", &group)).unwrap()
+    };
+    let session = group(&[&nobody, &one, &two]);
+    until("it is connected", || is_linked(&session));
+    assert!(session.info().unreached().is_empty());
+    let status = session.info().endpoints();
+    let connected: Vec<bool> = status.iter().map(|s| s.connected).collect();
+    assert_eq!(connected, [false, true, false]);
+    assert!(status[0].last_failure.is_some() && status[2].attempts == 0);
+    // The other takes its place.
+    first.close().wait().unwrap();
+    until("it is connected anew", || {
+        session
+            .info()
+            .links()
+            .iter()
+            .any(|link| link.zid == second.zid())
+    });
+}
+
+#[test]
 fn a_port_that_comes_free_is_waited_for() {
     for limit in ["-1", "20000"] {
         let held = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -4,7 +4,7 @@
 
 mod pair;
 
-use pair::{LONG, alone, connected_to, until_matched};
+use pair::{LONG, alone, connected_to, until, until_matched};
 use zonda::pubsub::Subscriber;
 use zonda::{Config, PublishError, Session, Wait};
 
@@ -109,4 +109,117 @@ fn a_namespace_has_no_wildcards() {
             "{bad}"
         );
     }
+}
+
+/// The keys of the samples in the replies.
+fn keys(replies: impl IntoIterator<Item = zonda::query::Reply>) -> Vec<String> {
+    let key = |reply: zonda::query::Reply| {
+        let sample = reply.into_result().expect("a sample");
+        sample.key_expr().to_string()
+    };
+    let mut keys: Vec<String> = replies.into_iter().map(key).collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn questions_go_out_and_their_answers_come_in() {
+    let outside = alone();
+    let inside = within("robots/7", &outside);
+    let answering = |key: &'static str| {
+        let queryable = outside.declare_queryable(key).callback(move |query| {
+            assert!(
+                query.key_expr().as_str().starts_with("robots/7/"),
+                "{query}"
+            );
+            query.reply(key, "1").wait().expect("it waits");
+        });
+        queryable.wait().unwrap()
+    };
+    let queryables = ["robots/7/a", "robots/7/b", "a", "robots/8/a"].map(answering);
+    let querier = inside.declare_querier("*").wait().unwrap();
+    until("the queryables are known", || {
+        keys(inside.get("*").wait().unwrap().iter()).len() == 2
+    });
+    assert_eq!(keys(inside.get("*").wait().unwrap().iter()), ["a", "b"]);
+    assert_eq!(keys(querier.get().wait().unwrap().iter()), ["a", "b"]);
+    assert_eq!(querier.key_expr().as_str(), "*");
+    drop(queryables);
+}
+
+#[test]
+fn questions_come_in_and_their_answers_go_out() {
+    let outside = alone();
+    let inside = within("robots/7", &outside);
+    let queryable = inside.declare_queryable("q/*").callback(|query| {
+        let key = query.key_expr().as_str();
+        assert!(["q/a", "*/a", "**"].contains(&key), "{key}");
+        assert_eq!(query.selector().key_expr().as_str(), key);
+        query.reply("q/a", "1").wait().expect("it waits");
+    });
+    let queryable = queryable.wait().unwrap();
+    let asked = |key: &str| keys(outside.get(key).wait().unwrap().iter());
+    until("the queryable is known", || {
+        asked("robots/7/q/a").len() == 1
+    });
+    for key in ["robots/7/q/a", "robots/*/*/a", "robots/**", "**"] {
+        assert_eq!(asked(key), ["robots/7/q/a"], "{key}");
+    }
+    for key in ["q/a", "robots/8/**", "robots/7"] {
+        assert_eq!(asked(key), [""; 0], "{key}");
+    }
+    // and from within
+    assert_eq!(keys(inside.get("q/a").wait().unwrap().iter()), ["q/a"]);
+    drop(queryable);
+}
+
+#[test]
+fn tokens_go_out_and_come_in() {
+    let outside = alone();
+    let inside = within("robots/7", &outside);
+    let declare = |key: &str| outside.liveliness().declare_token(key).wait().unwrap();
+    let tokens = ["robots/7/x", "robots/8/x", "x"].map(declare);
+    let own = inside.liveliness().declare_token("own").wait().unwrap();
+    let watch = outside.liveliness().declare_subscriber("**").history(true);
+    let watch = watch.wait().unwrap();
+    until("the token is seen", || {
+        let seen = watch.recv_timeout(LONG).unwrap().expect("a sample");
+        seen.key_expr().as_str() == "robots/7/own"
+    });
+    let all = inside.liveliness().declare_subscriber("**").history(true);
+    let all = all.wait().unwrap();
+    let mut seen = vec![next(&all).0, next(&all).0];
+    seen.sort();
+    assert_eq!(seen, ["own", "x"]);
+    drop(tokens);
+    let gone = all.recv_timeout(LONG).unwrap().expect("a sample");
+    assert_eq!(gone.key_expr().as_str(), "x");
+    assert_eq!(gone.kind(), zonda::sample::SampleKind::Delete);
+    drop(own);
+    assert_eq!(next(&all).0, "own");
+    assert!(all.try_recv().unwrap().is_none());
+}
+
+#[test]
+fn tokens_are_asked_for() {
+    let outside = alone();
+    let inside = within("robots/7", &outside);
+    let declare = |key: &str| outside.liveliness().declare_token(key).wait().unwrap();
+    let tokens = ["robots/7/x", "robots/7/y", "robots/8/x", "x"].map(declare);
+    let asked = || {
+        let replies = inside.liveliness().get("*").wait().unwrap();
+        let key = |reply: zonda::liveliness::Reply| {
+            reply
+                .into_result()
+                .expect("a sample")
+                .key_expr()
+                .to_string()
+        };
+        let mut keys: Vec<String> = replies.iter().map(key).collect();
+        keys.sort();
+        keys
+    };
+    until("the tokens are known", || asked().len() == 2);
+    assert_eq!(asked(), ["x", "y"]);
+    drop(tokens);
 }

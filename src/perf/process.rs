@@ -58,6 +58,9 @@ impl Process {
     /// closes when this process dies, by which the workers know that they are alone.
     pub fn start(program: &Program) -> Result<Self, Trouble> {
         let mut child = Command::new(&program.executable)
+            // what is measured is what the arguments say
+            .env_remove("ZENOH_CONFIG")
+            .env_remove("ZONDA_CFG")
             .args(&program.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -70,6 +70,8 @@ impl Running {
     pub fn start(program: &Path, arguments: &[&str]) -> Running {
         let mut child = Command::new(program)
             .args(arguments)
+            .env_remove("ZENOH_CONFIG")
+            .env_remove("ZONDA_CFG")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

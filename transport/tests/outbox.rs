@@ -52,6 +52,26 @@ fn outbox(queue_bytes_max: usize) -> (Outbox, TcpStream, TcpStream) {
     )
 }
 
+#[test]
+fn each_priority_has_a_limit_of_its_own() {
+    let (urgent, usual) = (Priority::RealTime, Priority::Data);
+    let limit = |priority| if priority == usual { 1 << 20 } else { 1 };
+    let outbox = Outbox::with_limits(&established(), &limit, None);
+    // more than a batch, so that one is complete
+    let payload = vec![7; 1 << 17];
+    let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: &head,
+        payload: Tail::NONE,
+    };
+    for priority in [urgent, usual] {
+        assert!(outbox.push(priority, &message).is_ok());
+    }
+    assert!(!outbox.has_room(urgent));
+    assert!(outbox.has_room(usual));
+}
+
 /// A large message on its way does not make a peer one that has fallen behind, however many small ones had to wait would.
 #[test]
 fn large_messages_on_their_way_do_not_cost_a_peer_its_link() {

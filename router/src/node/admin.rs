@@ -68,6 +68,8 @@ impl Shared {
             "metadata": serde_json::from_str(&self.config.metadata()).unwrap_or_else(|_| json!({})),
             "locators": locators,
             "sessions": sessions,
+            "endpoints": state.dials.describe(&state.faces),
+            "turned_away": self.describe_refusals(),
             "plugins": {},
         })
     }

@@ -3,9 +3,11 @@
 //! What has become of the endpoints that the configuration wants connected: how often each was tried, why the last
 //! attempt failed, when the next one is.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use zonda_codec::{Endpoint, WhatAmI};
 
 use crate::forwarding::FaceId;
@@ -15,7 +17,7 @@ use super::{
     connect::Attempt,
     links::Standing,
     reasons::{Refusal, RefusalKind},
-    shared::Shared,
+    shared::{Face, Shared},
 };
 
 /// A configured endpoint that was never reached since the node was opened.
@@ -88,6 +90,23 @@ impl Dials {
     fn of<'a>(&'a mut self, endpoints: &'a [Endpoint]) -> impl Iterator<Item = &'a mut Dial> {
         let wanted = |dial: &&mut Dial| endpoints.contains(&dial.endpoint);
         self.0.iter_mut().filter(wanted)
+    }
+}
+
+impl Dials {
+    /// The endpoints and what has become of each, for the admin space.
+    pub(super) fn describe(&self, faces: &HashMap<FaceId, Face>) -> serde_json::Value {
+        let describe = |dial: &Dial| {
+            let is_connected = dial.face.is_some_and(|face| faces.contains_key(&face));
+            json!({
+                "endpoint": dial.endpoint.to_string(),
+                "connected": is_connected,
+                "attempts": dial.attempts,
+                "last_failure": dial.last.as_ref().map(ToString::to_string),
+                "reason": dial.last.as_ref().map(|failure| failure.kind.name()),
+            })
+        };
+        self.0.iter().map(describe).collect()
     }
 }
 

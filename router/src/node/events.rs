@@ -316,3 +316,59 @@ impl Node {
         drop(removed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::super::reasons::RefusalKind;
+    use super::*;
+
+    fn event(number: usize) -> ConnectionEvent {
+        ConnectionEvent::Refused {
+            listener: "tcp/127.0.0.1:1".parse().expect("valid"),
+            remote: None,
+            reason: Refusal {
+                kind: RefusalKind::Version,
+                text: number.to_string(),
+            },
+        }
+    }
+
+    /// The number of the next event that was told.
+    fn next(told: &Receiver<ConnectionEvent>) -> String {
+        match told.recv().expect("it is told") {
+            ConnectionEvent::Refused { reason, .. } => reason.text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_oldest_give_way_and_are_counted() {
+        let (send, told) = channel();
+        let (go, waits) = channel::<()>();
+        let waits = Mutex::new(waits);
+        let listener = Told::new(
+            Box::new(move |event| {
+                send.send(event).expect("it is waited for");
+                // an error means that nobody waits any more
+                let _ = waits.lock().recv();
+            }),
+            VecDeque::new(),
+        );
+        listener.put(event(0));
+        listener.call();
+        assert_eq!(next(&told), "0");
+        for number in 1..=EVENTS_MAX + 5 {
+            listener.put(event(number));
+            listener.call();
+        }
+        assert_eq!(listener.dropped(), 5);
+        drop(go);
+        for number in 6..=EVENTS_MAX + 5 {
+            assert_eq!(next(&told), number.to_string());
+        }
+        listener.end();
+        assert!(told.recv().is_err(), "the function is gone");
+    }
+}

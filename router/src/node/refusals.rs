@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use serde_json::json;
 use zonda_codec::Endpoint;
 use zonda_transport::protocol::handshake::HandshakeError;
 use zonda_transport::sync::Mutex;
@@ -54,6 +55,22 @@ impl Shared {
             remote,
             reason,
         });
+    }
+}
+
+impl Shared {
+    /// Those turned away, for the admin space.
+    pub(super) fn describe_refusals(&self) -> serde_json::Value {
+        let refusals = self.refusals.0.lock();
+        let describe = |known: &TurnedAway| {
+            json!({
+                "reason": known.reason.kind.name(),
+                "count": known.count,
+                "last": known.last.map(|remote| remote.to_string()),
+                "text": known.reason.text,
+            })
+        };
+        refusals.values().map(describe).collect()
     }
 }
 

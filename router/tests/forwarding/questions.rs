@@ -5,7 +5,9 @@
 use std::time::{Duration, Instant};
 
 use zonda_codec::{Declaration, InterestMode, Qos, Target, WhatAmI, WireExpr};
-use zonda_router::forwarding::{Ask, Branches, Disposal, Ended, Ending, FaceId, Limits};
+use zonda_router::forwarding::{
+    Ask, Branches, Counterpart, Disposal, Ended, Ending, FaceId, Limits,
+};
 
 use WhatAmI::{Client, Peer, Router};
 
@@ -168,7 +170,12 @@ fn a_gateway_is_asked_until_it_has_told_a_querier_of_nobody() {
     bench.declare(gateway, None, queryable(4, "k", false, 1));
     let matched = bench.table.handle_question(local, &question(3), now);
     assert!(matches!(matched, Disposal::Asked(_)));
-    let has = |bench: &Bench, target| bench.table.has_matching_queryables(local, &key, target);
+    let has = |bench: &Bench, target| {
+        let counterpart = Counterpart::of_target(target);
+        bench
+            .table
+            .has_counterpart(local, key.as_str(), counterpart)
+    };
     assert!(has(&bench, Target::All) && !has(&bench, Target::AllComplete));
 }
 

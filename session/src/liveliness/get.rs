@@ -12,6 +12,7 @@ use zonda_router::node::DeclareError;
 
 use crate::cancellation::CancellationToken;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::namespace::incoming;
 use crate::query::Reply;
 use crate::sample::Sample;
 use crate::session::Session;
@@ -109,6 +110,8 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
     /// Asks; does not wait for the answers.
     fn wait(self) -> Self::To {
         let key = self.key?;
+        let outgoing = self.session.outgoing(&key)?;
+        let namespace = self.session.namespace().cloned();
         let (patient, handler) = self.handler.into_patient();
         let number = Arc::new(OnceLock::new());
         let watched = self.cancellation.clone().map(|token| Watched {
@@ -120,6 +123,7 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
             let _watched = &watched;
             match notice {
                 Notice::Token { key, .. } => {
+                    let key = incoming(namespace.as_ref(), key)?;
                     patient.call(Reply::of_sample(Sample::of_token(key, true)))
                 }
                 Notice::End { complete: false } => patient.call(Reply::timeout()),
@@ -128,7 +132,7 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
         });
         let listeners = self.session.listeners();
         let question = listeners.start(tell, |listener| {
-            listeners.node().ask_tokens(&key, self.limit, listener)
+            listeners.node().ask_tokens(&outgoing, self.limit, listener)
         })?;
         let end = question.into_end();
         if let Some(token) = self.cancellation

@@ -9,6 +9,7 @@ use zonda_router::forwarding::Notice;
 use zonda_router::node::DeclareError;
 
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::namespace::incoming;
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
 use crate::session::Session;
@@ -80,15 +81,21 @@ impl<H: IntoHandler<Sample>> Wait for LivelinessSubscriberBuilder<'_, '_, H> {
     fn wait(self) -> Self::To {
         let key = self.key?.into_owned();
         let (patient, handler) = self.handler.into_patient();
+        let namespace = self.session.namespace().cloned();
         let tell = Box::new(move |notice| match notice {
-            Notice::Token { key, alive } => patient.call(Sample::of_token(key, alive)),
+            Notice::Token { key, alive } => {
+                let key = incoming(namespace.as_ref(), key)?;
+                patient.call(Sample::of_token(key, alive))
+            }
             _ => None,
         });
         let listeners = self.session.listeners();
+        let outgoing = self.session.outgoing(&key)?;
         let listening = listeners.start(tell, |listener| {
             let node = listeners.node();
-            node.declare_token_listener(&key, self.history, listener)
+            node.declare_token_listener(&outgoing, self.history, listener)
         })?;
+        drop(outgoing);
         Ok(Subscriber::to_tokens(key, listening, handler))
     }
 }

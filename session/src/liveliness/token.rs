@@ -27,7 +27,7 @@ impl Wait for LivelinessTokenBuilder<'_, '_> {
     fn wait(self) -> Self::To {
         let key = self.key?.into_owned();
         let node = self.session.node().clone();
-        let id = node.declare_token(&key)?;
+        let id = node.declare_token(&*self.session.outgoing(&key)?)?;
         Ok(LivelinessToken { node, id, key })
     }
 }

@@ -2,6 +2,7 @@
 
 //! [`Query`]: what a queryable receives, and replies to.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use super::reply_builder::{
 use super::selector::Selector;
 use crate::bytes::{Encoding, ZBytes};
 use crate::handlers::Stored;
+use crate::namespace::Namespace;
 use crate::publication::{Message, Service};
 use crate::sample::Sample;
 
@@ -38,6 +40,7 @@ use crate::sample::Sample;
 #[derive(Clone)]
 pub struct Query {
     asked: IncomingQuery,
+    key: KeyExpr<'static>,
     place: std::sync::Arc<Place>,
     parameters: Parameters<'static>,
     payload: Option<ZBytes>,
@@ -51,10 +54,17 @@ pub(super) struct Place {
     pub id: OnceLock<QueryableId>,
     /// How long a reply may wait, unless it says otherwise.
     pub limit: Duration,
+    /// That of its session.
+    pub namespace: Option<std::sync::Arc<Namespace>>,
 }
 
 impl Query {
-    pub(super) fn new(asked: IncomingQuery, place: std::sync::Arc<Place>) -> Query {
+    /// `key` is that of the question as the session knows it.
+    pub(super) fn new(
+        asked: IncomingQuery,
+        key: KeyExpr<'static>,
+        place: std::sync::Arc<Place>,
+    ) -> Query {
         let parameters = match asked.parameters() {
             "" => Parameters::empty(),
             text => Parameters::from(text.to_owned()),
@@ -65,6 +75,7 @@ impl Query {
             encoding: asked.encoding().map(Encoding::copied),
             attachment: asked.attachment().map(|payload| payload.clone().into()),
             asked,
+            key,
             place,
         }
     }
@@ -76,7 +87,7 @@ impl Query {
 
     /// The keys asked for.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
-        self.asked.key()
+        &self.key
     }
 
     /// The parameters.
@@ -170,6 +181,17 @@ impl Query {
     /// Answers with a sample as it is, for example one that was kept from a subscriber.
     pub fn reply_sample(&self, sample: Sample) -> ReplySample<'_> {
         ReplySample::new(self, sample, self.place.limit)
+    }
+
+    /// A key of the session as others know it.
+    pub(super) fn outgoing<'k>(
+        &self,
+        key: &'k KeyExpr<'_>,
+    ) -> Result<Cow<'k, KeyExpr<'k>>, KeyExprError> {
+        match &self.place.namespace {
+            None => Ok(Cow::Borrowed(key)),
+            Some(namespace) => namespace.outgoing(key).map(Cow::Owned),
+        }
     }
 
     pub(super) fn asked(&self) -> &IncomingQuery {

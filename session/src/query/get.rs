@@ -18,6 +18,7 @@ use super::selector::Selector;
 use crate::bytes::ZBytes;
 use crate::error::GetError;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::namespace::Namespace;
 use crate::publication::patience;
 use crate::session::Session;
 use crate::wait::{Pending, Wait};
@@ -87,7 +88,8 @@ impl<H: IntoHandler<Reply>> Wait for SessionGetBuilder<'_, '_, H> {
         let inquiry = Inquiry {
             node: self.session.node(),
             querier: None,
-            key: &key,
+            namespace: self.session.namespace(),
+            key: &*self.session.outgoing(&key)?,
             parameters,
             manner: self.manner,
             matter: self.matter,
@@ -111,7 +113,8 @@ where
             let inquiry = Inquiry {
                 node: self.session.node(),
                 querier: None,
-                key: &key,
+                namespace: self.session.namespace(),
+                key: &*self.session.outgoing(&key)?,
                 parameters,
                 manner: self.manner,
                 matter: self.matter,
@@ -125,10 +128,21 @@ where
 pub(super) struct Inquiry<'a> {
     pub node: &'a Node,
     pub querier: Option<&'a QuerierFace>,
+    /// That of the session; `key` has it already.
+    pub namespace: Option<&'a Arc<Namespace>>,
     pub key: &'a KeyExpr<'a>,
     pub parameters: Parameters<'a>,
     pub manner: Manner,
     pub matter: Matter,
+}
+
+/// The callback, given replies with their keys below the namespace.
+fn below(namespace: Arc<Namespace>, callback: Callback<Reply>) -> Callback<Reply> {
+    Callback::new(move |reply: Reply| {
+        if let Some(reply) = reply.below(&namespace) {
+            callback.call(reply);
+        }
+    })
 }
 
 /// No timeout is longer.
@@ -178,6 +192,10 @@ impl Inquiry<'_> {
     fn begin(&mut self, callback: Callback<Reply>, stores: bool) -> Arc<Asking> {
         self.parameters = self.manner.parameters(std::mem::take(&mut self.parameters));
         let asks_for_time = self.parameters.contains_key(TIME);
+        let callback = match self.namespace {
+            None => callback,
+            Some(namespace) => below(Arc::clone(namespace), callback),
+        };
         let asking = Arc::new(Asking::new(Terms {
             callback,
             stores,

@@ -19,6 +19,7 @@ use crate::error::GetError;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
+use crate::namespace::Namespace;
 use crate::session::Session;
 use crate::wait::{Done, Pending, Wait};
 
@@ -52,7 +53,9 @@ impl<'b> Wait for QuerierBuilder<'_, 'b> {
         let key = self.key?;
         let node = self.session.node().clone();
         Ok(Querier {
-            face: node.declare_querier(&key)?,
+            face: node.declare_querier(&*self.session.outgoing(&key)?)?,
+            outgoing: self.session.outgoing(&key)?.into_owned().into_owned(),
+            namespace: self.session.namespace().cloned(),
             node,
             key,
             manner: self.manner,
@@ -97,6 +100,9 @@ pub struct Querier<'a> {
     face: QuerierFace,
     node: Node,
     key: KeyExpr<'a>,
+    /// The key as others know it.
+    outgoing: KeyExpr<'static>,
+    namespace: Option<Arc<Namespace>>,
     manner: Manner,
     limit: Duration,
     listeners: Arc<Listeners>,
@@ -231,7 +237,8 @@ impl<'a, 'b: 'a, H> QuerierGetBuilder<'a, 'b, H> {
         let inquiry = Inquiry {
             node: &querier.node,
             querier: Some(&querier.face),
-            key: &querier.key,
+            namespace: querier.namespace.as_ref(),
+            key: &querier.outgoing,
             parameters: self.parameters,
             manner: querier.manner,
             matter: self.matter,

@@ -17,6 +17,7 @@ use super::answering::{Place, Query};
 use crate::calls::{Calls, Declared, Registry, Tally};
 use crate::handlers::room::Room;
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::namespace::incoming;
 use crate::session::{EntityGlobalId, Session};
 use crate::wait::{Done, Wait};
 
@@ -88,10 +89,11 @@ impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
         let place = Arc::new(Place {
             id: OnceLock::new(),
             limit: self.session.publish_limit(),
+            namespace: self.session.namespace().cloned(),
         });
         let calls = calls_of(callback, H::STORES, place.clone());
         let sink: AskedSink = calls.clone();
-        let id = node.declare_queryable(&key, self.complete, sink)?;
+        let id = node.declare_queryable(&*self.session.outgoing(&key)?, self.complete, sink)?;
         // Set once, here; a query that came first waits for it.
         let _ = place.id.set(id);
         registry.insert(Declared::Queryable(id), calls.clone());
@@ -268,10 +270,13 @@ fn calls_of(callback: Callback<Query>, stores: bool, place: Arc<Place>) -> Arc<C
     let tally = Arc::new(Tally::default());
     let known = tally.clone();
     let call: Call = Box::new(move |asked| {
-        let key = asked.key().clone();
+        // Of a query that is none of the session's business, dropping is the answer.
+        let Some(key) = incoming(place.namespace.as_ref(), asked.key().clone()) else {
+            return;
+        };
         let room = Room::Until(asked.deadline());
         let call = || {
-            let query = Query::new(asked, place.clone());
+            let query = Query::new(asked, key.clone(), place.clone());
             let query = match stores {
                 true => query.before_storing(),
                 false => query,

@@ -9,6 +9,7 @@ use zonda_router::node::{Answer, AnswerBody, Delivery};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::handlers::Stored;
+use crate::namespace::Namespace;
 use crate::sample::Sample;
 
 /// One answer to a query: a sample, or an error.
@@ -82,6 +83,19 @@ impl Reply {
     pub(crate) fn timeout() -> Reply {
         let error = ReplyError::new(ZBytes::from("Timeout"), Encoding::ZENOH_STRING);
         Reply::failed(error, None)
+    }
+
+    /// The same with its key below the namespace; `None` for a key outside of it.
+    pub(super) fn below(self, namespace: &Namespace) -> Option<Reply> {
+        let Reply { result, replier } = self;
+        let result = match result {
+            Ok(sample) => {
+                let key = namespace.incoming(sample.key_expr())?;
+                Ok(sample.renamed(key))
+            }
+            Err(error) => Err(error),
+        };
+        Some(Reply { result, replier })
     }
 
     pub(super) fn failed(error: ReplyError, replier: Option<EntityGlobalId>) -> Reply {

@@ -244,7 +244,9 @@ impl<'a> IntoFuture for ReplyErrBuilder<'a> {
 fn answer(query: &Query, key: &KeyExpr<'_>, message: &Message) -> Result<(), AnswerError> {
     let limit = patience(query.congestion_control(), message.limit);
     let sample = view(message)?;
-    let answered = query.asked().reply(query.queryable(), key, &sample, limit);
+    let answered = query
+        .asked()
+        .reply(query.queryable(), &*query.outgoing(key)?, &sample, limit);
     answered.map(on_its_way)
 }
 
@@ -254,9 +256,10 @@ async fn answer_async(
     message: &Message,
 ) -> Result<(), AnswerError> {
     let sample = view(message)?;
+    let key = query.outgoing(key)?;
     let answer = query
         .asked()
-        .reply_async(query.queryable(), key, &sample, message.limit);
+        .reply_async(query.queryable(), &key, &sample, message.limit);
     answer.await.map(on_its_way)
 }
 
