@@ -406,6 +406,26 @@ fn a_link_that_is_lost_ends_its_gets_at_once() {
 }
 
 #[test]
+fn who_leaves_after_his_answer_has_answered() {
+    for round in 0..20 {
+        let (asking, answering) = pair();
+        let queryable = answering.declare_queryable("last").wait().unwrap();
+        until_answered(&asking, "last");
+        let (tell, told) = channel();
+        let get = asking.get("last").timeout(LONG);
+        let get = get.on_end(move |end| tell.send(end.reason()).unwrap());
+        let replies = get.wait().unwrap();
+        let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
+        query.reply("last", "goodbye").wait().unwrap();
+        drop(query);
+        queryable.undeclare().wait().unwrap();
+        answering.close().wait().unwrap();
+        assert_eq!(texts_of(replies), ["goodbye"], "round {round}");
+        assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Complete));
+    }
+}
+
+#[test]
 fn after_a_close_nothing_is_asked_and_everything_has_ended() {
     let session = alone();
     let querier = session.declare_querier("slow").wait().unwrap();
@@ -666,6 +686,15 @@ fn a_full_queue_of_queries_is_waited_for_while_the_query_lives() {
     assert_eq!(end.reason(), EndReason::Complete);
     drop(queryable);
     assert_eq!(texts_of(first).len(), 0);
+    // Nor is the oldest left without an answer by a ring.
+    let ring = RingChannel::new(1);
+    let queryable = session.declare_queryable("latest").with(ring).wait();
+    let queryable = queryable.unwrap();
+    let (first, second) = (session.get("latest").wait(), session.get("latest").wait());
+    let full = ["error: the queue of the queryable is full"];
+    assert_eq!(texts_of(first.unwrap()), full);
+    drop(queryable.recv_timeout(LONG).unwrap().expect("the query"));
+    assert_eq!(texts_of(second.unwrap()).len(), 0);
 }
 
 #[test]

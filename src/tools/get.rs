@@ -50,9 +50,9 @@ pub struct Get {
     /// How replies on the same key are merged: auto, none, monotonic or latest
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = consolidation)]
     consolidation: ConsolidationMode,
-    /// How long replies are waited for
-    #[arg(short = 'o', long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    timeout: Duration,
+    /// How long replies are waited for [default: the configuration's queries_default_timeout, 10 s]
+    #[arg(short = 'o', long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
     /// Accept replies on keys that were not asked for
     #[arg(long)]
     any_key: bool,
@@ -102,12 +102,14 @@ impl Get {
             .get(&self.selector)
             .target(self.target)
             .consolidation(self.consolidation)
-            .timeout(self.timeout)
             .attachment(self.attach.as_deref())
             .cancellation_token(token.clone())
             .on_end(move |how| {
                 let _ = end.set(*how);
             });
+        if let Some(timeout) = self.timeout {
+            get = get.timeout(timeout);
+        }
         if let Some(payload) = &self.payload {
             let encoding = self.encoding.as_deref().unwrap_or("text/plain");
             get = get.payload(payload).encoding(encoding);
@@ -160,12 +162,16 @@ impl Told {
         print(format_args!("{line}"));
     }
 
-    fn finish(self, end: Option<&GetEnd>, timeout: Duration) -> Result<(), Failure> {
+    fn finish(self, end: Option<&GetEnd>, timeout: Option<Duration>) -> Result<(), Failure> {
         let reason = end.map_or(EndReason::Closed, GetEnd::reason);
         let missing = match (reason, self.error) {
             (EndReason::Cancelled, _) => return Ok(()),
             (EndReason::Complete, None) => return Ok(()),
-            (EndReason::Timeout, _) => format!("not all have answered within {timeout:?}"),
+            (EndReason::Timeout, _) => {
+                let limit =
+                    timeout.map_or("queries_default_timeout".to_owned(), |t| format!("{t:?}"));
+                format!("not all have answered within {limit}")
+            }
             (EndReason::LinkLost { peer }, _) => format!("the link to {peer} was lost"),
             (EndReason::Complete, Some(error)) => format!("answered with an error: {error}"),
             (_, _) => "the session was closed".to_owned(),

@@ -34,22 +34,20 @@ fn a_question_times_out_on_time() {
         let (_, notes) = ask(&asker, &short);
         let got = notes.all();
         assert!(begin.elapsed() >= limit);
-        assert_eq!(got, [timeout(), Got::End(QuestionEnd::TimedOut)]);
+        // Whoever is between may be the first to notice.
+        let ends = [QuestionEnd::TimedOut, QuestionEnd::Complete].map(Got::End);
+        assert_eq!((got.len(), &got[0]), (2, &timeout()));
+        assert!(ends.contains(&got[1]), "{got:?}");
         assert!(
             begin.elapsed() < limit + Duration::from_secs(2),
             "{milliseconds} ms"
         );
     }
-    // Nobody waits for these answers any more, at the router neither.
-    until("the router has given up", || {
-        let query = kept.lock().unwrap().last().cloned();
-        query.is_some_and(|query| {
-            let _ = reply(&query, "slow", "late");
-            middle
-                .links()
-                .iter()
-                .any(|link| link.ignored.unknown_answers > 0)
-        })
+    // Nobody waits for these answers any more, at the other end neither.
+    let queries = std::mem::take(&mut *kept.lock().unwrap());
+    until("everybody has given up", || {
+        let late = queries.iter().map(|query| reply(query, "slow", "late"));
+        late.into_iter().all(|said| said == Err(ReplyError::Over))
     });
     for node in [&asker, &answerer, &middle] {
         close(node);
@@ -76,14 +74,14 @@ fn a_lost_link_ends_its_questions_at_once() {
 fn a_router_ends_what_a_lost_client_was_asked() {
     let middle = router();
     let (asker, answerer, other) = (client(&middle), client(&middle), client(&middle));
-    let kept = keeping(&answerer, "k");
     answering(&other, "k", "other");
+    until_answered(&asker, "k");
+    let kept = keeping(&answerer, "k");
     let asked = key("k");
     until("both are asked", || {
-        let before = kept.lock().unwrap().len();
         let (_, notes) = ask(&asker, &question(&asked));
         until("one has answered", || !notes.got().is_empty());
-        before < kept.lock().unwrap().len() && notes.got() == [put("k", "other")]
+        !kept.lock().unwrap().is_empty()
     });
     let (_, notes) = ask(&asker, &question(&asked));
     until("the other has answered", || !notes.got().is_empty());
