@@ -96,6 +96,11 @@ impl ForwardingTable {
         })
     }
 
+    /// Whether any queryable, here or elsewhere, is known that a question for `target` on `key` from `from` would reach.
+    pub fn has_matching_queryables(&self, from: FaceId, key: &KeyExpr<'_>, target: Target) -> bool {
+        self.has_counterpart(from, key.as_str(), Counterpart::of_target(target))
+    }
+
     /// The session listens to whether anybody matches `key`. `owner` is the id of its publisher or querier, with which the
     /// listener ends; `id` is the session's, unique among its listeners of all kinds.
     pub fn local_matching(
