@@ -13,10 +13,13 @@ mod identity;
 mod ids;
 mod lowlatency;
 mod message;
+mod multilink;
 mod others;
 mod party;
 mod proxy;
 mod reference;
+#[path = "../../session/tests/relay/mod.rs"]
+mod relay;
 mod restart;
 mod router;
 mod runtimes;

@@ -23,7 +23,7 @@ use crate::forwarding::{FaceId, FaceInfo, FaceKind};
 use super::{
     LinkStatus,
     inbound::Inbound,
-    links::{Links, Placed, Standing},
+    links::{Joined, Links, Placed, Standing},
     shared::{Face, Shared, State},
 };
 
@@ -115,8 +115,8 @@ impl Shared {
     /// Makes an open link whose place was reserved part of its connection, or a connection of its own.
     pub(super) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
         match Self::join(shared, link) {
-            Ok(joined) => joined,
-            Err(first) => Self::adopt(shared, first, dialed),
+            Joined::Standing(standing) => standing,
+            Joined::First(link) => Self::adopt(shared, *link, dialed),
         }
     }
 

@@ -324,6 +324,7 @@ impl Lane {
         done
     }
 
+    #[inline]
     pub(super) fn enqueue(&mut self, mut batch: Batch) {
         batch.seal();
         self.sealed_bytes += batch.wire_len();
@@ -333,6 +334,7 @@ impl Lane {
         self.sealed.push_back(batch);
     }
 
+    #[inline]
     pub(super) fn fresh(&mut self) -> Batch {
         let buffer = self
             .spares
@@ -341,6 +343,7 @@ impl Lane {
         Batch::framed(buffer, self.config.framing)
     }
 
+    #[inline]
     pub(super) fn keep_spare(&mut self, buffer: Box<[u8]>) {
         if self.spares.len() < SPARES_MAX {
             self.spares.push(buffer);
