@@ -57,7 +57,7 @@ impl Shared {
             lease: self.config.lease(),
             keep_alive_divisor: self.config.keep_alive_divisor(),
             message_size_max: self.config.max_message_size(),
-            options: self.options.clone(),
+            options: Arc::clone(&self.options),
             ..LocalParameters::new(self.zid, self.role)
         }
     }
@@ -172,7 +172,7 @@ impl Shared {
         };
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
         let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox));
-        let standing = match established.options.multilink {
+        let standing = match established.options.multilink() {
             None => {
                 with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
                 Some(Standing { face, link: None })

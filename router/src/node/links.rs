@@ -83,7 +83,7 @@ impl Links {
 /// Whether two links come from the same node and may carry the same connection.
 fn is_alike(first: &Established, newcomer: &Established) -> bool {
     let fixed = |e: &Established| (e.whatami, e.sn_mask, e.qos, e.patch);
-    newcomer.options.multilink.is_some()
+    newcomer.options.multilink().is_some()
         && first.options == newcomer.options
         && fixed(first) == fixed(newcomer)
         && first.batch_size <= newcomer.batch_size

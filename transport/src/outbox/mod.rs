@@ -197,7 +197,7 @@ impl Outbox {
             room: Event::new(),
             over: Event::new(),
             framing,
-            fails_over: established.options.multilink.is_some(),
+            fails_over: established.options.multilink().is_some(),
             attendance: Attendance::default(),
             overrun_bytes: queue_bytes_max.saturating_mul(OVERRUN_FACTOR),
             counters: OutboxCounters::default(),

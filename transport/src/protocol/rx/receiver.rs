@@ -191,7 +191,7 @@ impl Receiver {
         Receiver {
             batch_size: established.batch_size,
             framing: established.options.framing(),
-            has_links: established.options.multilink.is_some(),
+            has_links: established.options.multilink().is_some(),
             sn_mask: established.sn_mask,
             qos: established.qos,
             sequences: [sequence; CHANNELS],
