@@ -278,10 +278,11 @@ impl Lane {
             let own = head.get(at..end.min(head.len())).unwrap_or(&[]);
             let start = at.max(head.len()) - head.len();
             let batch = fragment(
-                (&header, self.config.framing),
+                &header,
                 own,
                 &message.payload,
                 start..start + (end - at - own.len()),
+                self.config.framing,
             );
             self.enqueue(batch);
             self.advance(message.reliability);
@@ -334,7 +335,6 @@ impl Lane {
         self.sealed.push_back(batch);
     }
 
-    #[inline]
     pub(super) fn fresh(&mut self) -> Batch {
         let buffer = self
             .spares
@@ -343,7 +343,6 @@ impl Lane {
         Batch::framed(buffer, self.config.framing)
     }
 
-    #[inline]
     pub(super) fn keep_spare(&mut self, buffer: Box<[u8]>) {
         if self.spares.len() < SPARES_MAX {
             self.spares.push(buffer);
@@ -400,10 +399,11 @@ pub(super) fn append<E: Encode + ?Sized>(
 
 /// One fragment's batch: its header, the part of the message's head that belongs to it, the part of the payload.
 fn fragment(
-    (header, framing): (&Fragment<'_>, Framing),
+    header: &Fragment<'_>,
     own: &[u8],
     payload: &Tail<'_>,
     range: std::ops::Range<usize>,
+    framing: Framing,
 ) -> Batch {
     let shared = if range.len() >= SHARE_BYTES_MIN {
         payload.share(range.start, range.end)
