@@ -24,6 +24,7 @@ mod lowlatency;
 mod matching_cases;
 mod matrix;
 mod message;
+mod multilink;
 #[cfg(target_os = "linux")]
 #[path = "../discovery/namespace.rs"]
 mod namespace;
@@ -33,6 +34,8 @@ mod proxy;
 mod query_cases;
 mod questions;
 mod reference;
+#[path = "../../session/tests/relay/mod.rs"]
+mod relay;
 mod restart;
 mod router;
 mod runtimes;

@@ -24,7 +24,7 @@ use crate::forwarding::{FaceId, FaceInfo, FaceKind};
 use super::{
     LinkStatus,
     inbound::Inbound,
-    links::{Links, Placed, Standing},
+    links::{Joined, Links, Placed, Standing},
     shared::{Face, Shared, State},
 };
 
@@ -66,7 +66,7 @@ impl Shared {
             lease: self.config.lease(),
             keep_alive_divisor: self.config.keep_alive_divisor(),
             message_size_max: self.config.max_message_size(),
-            options: self.options.clone(),
+            options: Arc::clone(&self.options),
             ..LocalParameters::new(self.zid, self.role)
         }
     }
@@ -124,8 +124,8 @@ impl Shared {
     /// Makes an open link whose place was reserved part of its connection, or a connection of its own.
     pub(super) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
         match Self::join(shared, link) {
-            Ok(joined) => joined,
-            Err(first) => Self::adopt(shared, first, dialed),
+            Joined::Standing(standing) => standing,
+            Joined::First(link) => Self::adopt(shared, *link, dialed),
         }
     }
 
@@ -194,7 +194,7 @@ impl Shared {
         let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
         shared.tell_connected(face, &told);
         let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox));
-        let standing = match established.options.multilink {
+        let standing = match established.options.multilink() {
             None => {
                 with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
                 Some(Standing { face, link: None })

@@ -83,7 +83,7 @@ impl Links {
 /// Whether two links come from the same node and may carry the same connection.
 fn is_alike(first: &Established, newcomer: &Established) -> bool {
     let fixed = |e: &Established| (e.whatami, e.sn_mask, e.qos, e.patch);
-    newcomer.options.multilink.is_some()
+    newcomer.options.multilink().is_some()
         && first.options == newcomer.options
         && fixed(first) == fixed(newcomer)
         && first.batch_size <= newcomer.batch_size
@@ -143,6 +143,14 @@ impl State {
     }
 }
 
+/// What becomes of a link whose place was reserved.
+pub(super) enum Joined {
+    /// It is part of a connection; `None` if nothing came of that.
+    Standing(Option<Standing>),
+    /// It is the first to that neighbour.
+    First(Box<Link>),
+}
+
 /// A link whose place was reserved, and its two ends.
 pub(super) struct Placed {
     pub(super) joining: Joining,
@@ -151,9 +159,8 @@ pub(super) struct Placed {
 }
 
 impl Shared {
-    /// Makes an open link part of the connection that it was reserved a place in. The link comes back if it is the
-    /// first.
-    pub(super) fn join(shared: &Arc<Self>, link: Link) -> Result<Option<Standing>, Link> {
+    /// Makes an open link part of the connection that it was reserved a place in, if it was.
+    pub(super) fn join(shared: &Arc<Self>, link: Link) -> Joined {
         let zid = link.established.zid;
         let mut state = shared.state.lock();
         let face = state.neighbours.get(&zid).copied().flatten();
@@ -161,7 +168,7 @@ impl Shared {
         state.release_link(zid);
         drop(state);
         let (Some(face), Some(bundle)) = (face, bundle) else {
-            return Err(link);
+            return Joined::First(Box::new(link));
         };
         let parameters = shared.parameters();
         let timers = Timers::new(
@@ -174,12 +181,12 @@ impl Shared {
             Ok(direct) => direct,
             Err(error) => {
                 tracing::warn!("no further link to {zid} at {}: {error}", link.remote);
-                return Ok(None);
+                return Joined::Standing(None);
             }
         };
         let places = super::admit::locator(link.local).zip(super::admit::locator(link.remote));
         let Some((local, remote)) = places else {
-            return Ok(None);
+            return Joined::Standing(None);
         };
         tracing::info!("one more link to {zid} at {remote}");
         let joining = Joining {
@@ -193,7 +200,7 @@ impl Shared {
             local,
             remote,
         };
-        Ok(shared.place(face, &bundle, placed))
+        Joined::Standing(shared.place(face, &bundle, placed))
     }
 
     /// Starts a link of a connection and notes where it leads.

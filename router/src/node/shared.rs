@@ -88,7 +88,7 @@ pub(super) struct Shared {
     pub(super) role: WhatAmI,
     pub(super) config: Config,
     /// What its links may have.
-    pub(super) options: LocalOptions,
+    pub(super) options: Arc<LocalOptions>,
     pub(super) runtime: AnyRuntime,
     /// The face of this node's own publishers and subscribers.
     pub(super) local: FaceId,
@@ -169,7 +169,7 @@ impl Shared {
             stamps: config.timestamping(),
             drops_future: config.drop_future_timestamp(),
             config,
-            options,
+            options: Arc::new(options),
             runtime,
             local,
             clock: Hlc::new(zid),

@@ -211,7 +211,7 @@ impl Outbox {
             room: Event::new(),
             over: Event::new(),
             framing,
-            fails_over: established.options.multilink.is_some(),
+            fails_over: established.options.multilink().is_some(),
             attendance: Attendance::default(),
             overrun_bytes: Priority::ALL
                 .iter()

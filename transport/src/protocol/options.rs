@@ -25,14 +25,19 @@ pub struct LocalOptions {
 /// What the two sides of a link agreed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkOptions {
-    /// The user that the opener has proved to be; `None` where the acceptor did not ask.
-    pub user: Option<Arc<str>>,
     /// Batches may be compressed.
     pub compression: bool,
     /// Bare messages: no priorities, no fragments.
     pub low_latency: bool,
-    /// The peer's key, where there may be several links to it.
-    pub multilink: Option<PeerKey>,
+    /// Rarely there, and copied with every step of a handshake.
+    pub(crate) proven: Option<Arc<Proven>>,
+}
+
+/// What one side has proved to the other.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Proven {
+    user: Option<Arc<str>>,
+    multilink: Option<PeerKey>,
 }
 
 /// What stands in front of the messages on a link.
@@ -62,22 +67,43 @@ impl Framing {
 }
 
 impl LinkOptions {
+    /// The same with what was proved.
+    pub(crate) fn proving(self, user: Option<Arc<str>>, multilink: Option<PeerKey>) -> Self {
+        let is_any = user.is_some() || multilink.is_some();
+        LinkOptions {
+            proven: is_any.then(|| Arc::new(Proven { user, multilink })),
+            ..self
+        }
+    }
+
+    /// The user that the opener has proved to be; `None` where the acceptor did not ask.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.proven.as_ref()?.user.as_deref()
+    }
+
+    /// The peer's key, where there may be several links to it.
+    #[must_use]
+    pub fn multilink(&self) -> Option<&PeerKey> {
+        self.proven.as_ref()?.multilink.as_ref()
+    }
+
     /// What it has, in words; empty for a plain link.
     ///
     /// ```
     /// use zonda_transport::protocol::options::LinkOptions;
     ///
     /// let mut options = LinkOptions::default();
-    /// options.user = Some("bob".into());
-    /// assert_eq!(options.names(), ["user bob"]);
+    /// options.compression = true;
+    /// assert_eq!(options.names(), ["compression"]);
     /// ```
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        let user = self.user.as_ref().map(|user| format!("user {user}"));
+        let user = self.user().map(|user| format!("user {user}"));
         let named = [
             (self.compression, "compression"),
             (self.low_latency, "lowlatency"),
-            (self.multilink.is_some(), "multilink"),
+            (self.multilink().is_some(), "multilink"),
         ];
         let named = named.iter().filter(|(is_set, _)| *is_set);
         user.into_iter()

@@ -3,6 +3,7 @@
 //! ([`Established`]). The handshake turns the first into the second; everything that runs on an
 //! open link reads only the second.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sha3::Shake128;
@@ -47,7 +48,7 @@ pub struct LocalParameters {
     /// The largest message, in bytes, put together from fragments. Default 1 GiB.
     pub message_size_max: usize,
     /// What its links may have beyond the plain protocol. Default: nothing.
-    pub options: LocalOptions,
+    pub options: Arc<LocalOptions>,
 }
 
 impl LocalParameters {
@@ -63,7 +64,7 @@ impl LocalParameters {
             lease: Duration::from_secs(10),
             keep_alive_divisor: 4,
             message_size_max: 1 << 30,
-            options: LocalOptions::default(),
+            options: Arc::default(),
         }
     }
 }

@@ -37,7 +37,7 @@ pub enum End {
 }
 
 enum State {
-    Opening(Opener),
+    Opening(Box<Opener>),
     Accepting(Box<Acceptor>),
     Open(Box<Connection>),
     Ended(End),
@@ -70,7 +70,7 @@ pub struct Side {
 impl Side {
     pub fn new(local: LocalParameters, opens: bool, now: Instant) -> Self {
         let state = match opens {
-            true => State::Opening(Opener::new(local.clone(), None)),
+            true => State::Opening(Box::new(Opener::new(local.clone(), None))),
             false => {
                 let key = Arc::new(CookieKey::new([local.batch_size as u8; 32]));
                 State::Accepting(Box::new(Acceptor::new(local.clone(), key)))
@@ -100,7 +100,7 @@ impl Side {
     pub fn limit_messages(&mut self, bytes: usize) {
         self.local.message_size_max = bytes;
         if let State::Opening(_) = self.state {
-            self.state = State::Opening(Opener::new(self.local.clone(), None));
+            self.state = State::Opening(Box::new(Opener::new(self.local.clone(), None)));
         }
     }
 

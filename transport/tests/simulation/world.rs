@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Two sides, two pipes and a clock that jumps from event to event.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{Resolution, WhatAmI};
@@ -41,7 +42,7 @@ impl World {
             own.patch = u8::from(rng.per_mille(850));
             own.message_size_max = usize::from(own.batch_size) * 20;
             // both ends of every third world
-            own.options.compression = seed.is_multiple_of(3);
+            Arc::make_mut(&mut own.options).compression = seed.is_multiple_of(3);
             own
         };
         let locals = [local(seed as u128 | 1 << 70), local(seed as u128 | 1 << 90)];
@@ -75,7 +76,7 @@ impl World {
             let mut own = node(zid, WhatAmI::Peer, lease);
             own.batch_size = world.rng.between(40_000, 65_535) as u16;
             own.qos = false;
-            own.options.low_latency = true;
+            Arc::make_mut(&mut own.options).low_latency = true;
             *side = Side::new(own, opens, world.start);
         }
         for pipe in &mut world.pipes {

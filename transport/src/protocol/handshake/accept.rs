@@ -144,7 +144,7 @@ impl Acceptor {
                 let established = self.recognise(&syn)?;
                 self.waiting = Some(Waiting {
                     initial_sn: established.initial_sn_tx,
-                    multilink: established.options.multilink.is_some(),
+                    multilink: established.options.multilink().is_some(),
                 });
                 self.step = Step::Finished;
                 Ok(AcceptStep::Admit(established))
@@ -322,11 +322,11 @@ impl Acceptor {
             initial_sn_tx: initial_sn(&self.local.zid, &agreed.zid, mask),
             initial_sn_rx: syn.initial_sn,
             options: LinkOptions {
-                user,
                 compression: agreed.compression,
                 low_latency: agreed.low_latency,
-                multilink,
-            },
+                ..LinkOptions::default()
+            }
+            .proving(user, multilink),
         })
     }
 }

@@ -190,8 +190,7 @@ impl Opener {
             options: LinkOptions {
                 compression: ack.ext.compression,
                 low_latency: ack.ext.low_latency,
-                multilink: None,
-                user: None,
+                ..LinkOptions::default()
             },
         })
     }
@@ -238,14 +237,12 @@ impl Opener {
         }
         let credentials = self.local.options.credentials.as_ref();
         let user = credentials.filter(|_| self.nonce.is_some());
+        let peer = self.peer.clone().filter(|_| ack.ext.multilink.is_some());
+        let options = agreed.options.clone();
         Ok(Established {
             remote_lease: ack.lease.min(LEASE_MAX),
             initial_sn_rx: ack.initial_sn,
-            options: LinkOptions {
-                user: user.map(Credentials::shared_user),
-                multilink: self.peer.clone().filter(|_| ack.ext.multilink.is_some()),
-                ..agreed.options
-            },
+            options: options.proving(user.map(Credentials::shared_user), peer),
             ..agreed
         })
     }

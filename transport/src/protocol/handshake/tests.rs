@@ -621,8 +621,9 @@ fn options_are_on_where_both_want_them() {
     for flags in 0..64_u8 {
         let bit = |index: u8| flags & 1 << index != 0;
         let with = |mut own: LocalParameters, first| {
-            own.options.compression = bit(first);
-            own.options.low_latency = bit(first + 1);
+            let options = Arc::make_mut(&mut own.options);
+            options.compression = bit(first);
+            options.low_latency = bit(first + 1);
             own.qos = bit(first + 2);
             own
         };

@@ -18,10 +18,10 @@ fn key(seed: u8) -> NodeKey {
 
 fn node(zid: &str, multilink: Option<NodeKey>) -> LocalParameters {
     LocalParameters {
-        options: LocalOptions {
+        options: Arc::new(LocalOptions {
             multilink,
             ..LocalOptions::default()
-        },
+        }),
         ..LocalParameters::new(zid.parse().expect("an id"), WhatAmI::Peer)
     }
 }
@@ -84,12 +84,12 @@ fn a_challenge_is_read_by_the_one_it_is_for() {
 #[test]
 fn both_sides_know_each_others_key() {
     let (open, accept) = run((Some(key(1)), Some(key(2))), |_, _| {}).expect("both want it");
-    assert_eq!(open.options.multilink.as_ref(), Some(key(2).public()));
-    assert_eq!(accept.options.multilink.as_ref(), Some(key(1).public()));
+    assert_eq!(open.options.multilink(), Some(key(2).public()));
+    assert_eq!(accept.options.multilink(), Some(key(1).public()));
     for keys in [(None, Some(key(2))), (Some(key(1)), None), (None, None)] {
         let (open, accept) = run(keys, |_, _| {}).expect("one link is enough");
         assert_eq!(
-            (open.options.multilink, accept.options.multilink),
+            (open.options.multilink(), accept.options.multilink()),
             (None, None)
         );
     }

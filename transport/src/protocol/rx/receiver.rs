@@ -121,6 +121,12 @@ pub enum PeerMisbehaved {
         /// The largest one agreed.
         mask: u32,
     },
+    /// A link of several took frames along in which declarations may have been.
+    #[error("{count} frames with declarations were lost with a link: starting anew")]
+    DeclarationsLost {
+        /// How many.
+        count: u32,
+    },
     /// A frame or fragment on a link of bare messages.
     #[error("frame at byte {offset} of what must be a bare message")]
     Framed {
@@ -166,6 +172,8 @@ pub struct Received {
 pub struct Receiver {
     batch_size: u16,
     framing: Framing,
+    /// It is fed by several links.
+    has_links: bool,
     sn_mask: u32,
     qos: bool,
     sequences: [Sequence; CHANNELS],
@@ -185,6 +193,7 @@ impl Receiver {
         Receiver {
             batch_size: established.batch_size,
             framing: established.options.framing(),
+            has_links: established.options.multilink().is_some(),
             sn_mask: established.sn_mask,
             qos: established.qos,
             sequences: [sequence; CHANNELS],
@@ -275,6 +284,23 @@ impl Receiver {
         }
     }
 
+    /// Numbers that are skipped are messages that a lost link has taken along, where there are several. Without a
+    /// declaration both sides would go on with different views of each other, so the connection starts anew.
+    #[cold]
+    fn note_skipped(
+        &mut self,
+        priority: Priority,
+        reliability: Reliability,
+        count: u32,
+    ) -> Result<(), PeerMisbehaved> {
+        self.counters.sequence_numbers_skipped += u64::from(count);
+        let declares = priority == Priority::Control || !self.qos;
+        match self.has_links && declares && reliability == Reliability::Reliable {
+            true => Err(PeerMisbehaved::DeclarationsLost { count }),
+            false => Ok(()),
+        }
+    }
+
     /// Applies the sequence rule: `None` if the frame or fragment is to be dropped, else its channel
     /// and whether it directly follows the one before.
     #[inline]
@@ -295,7 +321,9 @@ impl Receiver {
         }
         let channel = channel(priority, reliability);
         let skipped = self.sequences[channel].accept(sn);
-        self.counters.sequence_numbers_skipped += u64::from(skipped.unwrap_or(0));
+        if let Some(count @ 1..) = skipped {
+            self.note_skipped(priority, reliability, count)?;
+        }
         Ok(skipped.map(|skipped| (channel, skipped == 0)))
     }
 }

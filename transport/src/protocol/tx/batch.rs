@@ -37,6 +37,7 @@ impl Batch {
 
     /// As [`Batch::over`], for any kind of link.
     #[must_use]
+    #[inline]
     pub fn framed(bytes: Box<[u8]>, framing: Framing) -> Self {
         let start = framing.prefix_bytes();
         debug_assert!(bytes.len() > start, "a batch has room beyond its prefix");
@@ -87,6 +88,7 @@ impl Batch {
         self.len as usize
     }
 
+    #[inline]
     fn start(&self) -> usize {
         usize::from(self.start)
     }

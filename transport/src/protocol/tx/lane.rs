@@ -327,10 +327,11 @@ impl Lane {
             let own = head.get(at..end.min(head.len())).unwrap_or(&[]);
             let start = at.max(head.len()) - head.len();
             let batch = fragment(
-                (&header, self.config.framing),
+                &header,
                 own,
                 &message.payload,
                 start..start + (end - at - own.len()),
+                self.config.framing,
             );
             self.enqueue(batch);
             self.advance(message.reliability);
@@ -383,6 +384,7 @@ impl Lane {
         self.enqueue(batch);
     }
 
+    #[inline]
     pub(super) fn enqueue(&mut self, mut batch: Batch) {
         batch.seal(self.config.priority, self.accepted);
         self.sealed_bytes += batch.wire_len();
@@ -456,10 +458,11 @@ pub(super) fn append<E: Encode + ?Sized>(
 
 /// One fragment's batch: its header, the part of the message's head that belongs to it, the part of the payload.
 fn fragment(
-    (header, framing): (&Fragment<'_>, Framing),
+    header: &Fragment<'_>,
     own: &[u8],
     payload: &Tail<'_>,
     range: std::ops::Range<usize>,
+    framing: Framing,
 ) -> Batch {
     let shared = if range.len() >= SHARE_BYTES_MIN {
         payload.share(range.start, range.end)

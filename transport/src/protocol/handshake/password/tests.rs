@@ -27,7 +27,7 @@ fn users() -> Users {
 
 fn node(zid: &str, options: LocalOptions) -> LocalParameters {
     LocalParameters {
-        options,
+        options: Arc::new(options),
         ..LocalParameters::new(zid.parse().expect("an id"), WhatAmI::Peer)
     }
 }
@@ -134,15 +134,15 @@ fn a_user_who_knows_the_password_gets_in() {
         |_, _| {},
     )
     .expect("it is the password");
-    assert_eq!(open.options.user.as_deref(), Some("bob"));
-    assert_eq!(accept.options.user.as_deref(), Some("bob"));
+    assert_eq!(open.options.user(), Some("bob"));
+    assert_eq!(accept.options.user(), Some("bob"));
 }
 
 #[test]
 fn nobody_is_asked_where_everybody_may_come() {
     for credentials in [None, bob("any")] {
         let (open, accept) = run(opener(credentials), acceptor(None, 0), |_, _| {}).expect("open");
-        assert_eq!((open.options.user, accept.options.user), (None, None));
+        assert_eq!((open.options.user(), accept.options.user()), (None, None));
     }
 }
 

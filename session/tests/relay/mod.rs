@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A wire that can be cut.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Carries connections on to another endpoint until it is told to cut them.
+pub struct Relay {
+    pub endpoint: String,
+    sockets: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Relay {
+    /// A relay to this endpoint, on a port of its own.
+    pub fn to(target: &str) -> Relay {
+        let target = target.strip_prefix("tcp/").expect("tcp").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let endpoint = format!("tcp/{}", listener.local_addr().expect("bound"));
+        let sockets: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let kept = Arc::clone(&sockets);
+        thread::spawn(move || {
+            for incoming in listener.incoming() {
+                let Ok(near) = incoming else { return };
+                let Ok(far) = TcpStream::connect(&target) else {
+                    continue;
+                };
+                for (from, to) in [(&near, &far), (&far, &near)] {
+                    let mut from = from.try_clone().expect("a descriptor");
+                    let mut to = to.try_clone().expect("a descriptor");
+                    thread::spawn(move || {
+                        let mut block = vec![0; 65_536];
+                        while let Ok(count @ 1..) = from.read(&mut block) {
+                            if to.write_all(&block[..count]).is_err() {
+                                break;
+                            }
+                        }
+                        // the other direction may have done so already
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+                kept.lock().expect("no panic").extend([near, far]);
+            }
+        });
+        Relay { endpoint, sockets }
+    }
+
+    /// Breaks every connection there is; others may follow.
+    pub fn cut(&self) {
+        for socket in self.sockets.lock().expect("no panic").drain(..) {
+            // it may be gone already
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
