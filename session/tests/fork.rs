@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fork::Fork;
 use pair::{LONG, connected_to, until_matched};
-use zonda::config::RuntimeKind;
+use zonda::config::{RuntimeKind, WhatAmI};
 use zonda::handlers::{RecvError, RingChannel};
 use zonda::pubsub::{Publisher, Subscriber};
 use zonda::qos::CongestionControl;
@@ -56,6 +56,8 @@ fn faults(
         subscriber.try_recv().err() == Some(RecvError::Forked),
         "try_recv",
     );
+    let discovery = session.info().discovery();
+    check(discovery.scouting.is_none(), "discovery");
     check(
         session.is_closed() && session.info().links().is_empty(),
         "info",
@@ -110,7 +112,7 @@ fn queries(
 
 fn forked_while_open(kind: RuntimeKind) {
     let a = zonda::open(
-        Config::peer()
+        scouting(Config::peer())
             .listen(["tcp/127.0.0.1:0"])
             .with_runtime(kind),
     )
@@ -161,7 +163,21 @@ fn forked_while_open(kind: RuntimeKind) {
     drop(query);
     assert_eq!(replies.iter().filter(|r| r.result().is_ok()).count(), 1);
     assert_eq!(a.info().links().len(), 1);
+    if cfg!(target_os = "linux") {
+        let scout = zonda::scout(WhatAmI::Peer, scouting(Config::default()));
+        let hello = scout.wait().unwrap().recv_timeout(LONG).unwrap();
+        assert_eq!(hello.map(|hello| hello.zid()), Some(a.zid()));
+    }
     a.close().wait().unwrap();
+}
+
+/// Scouts on this machine only, in a group that nobody else is in.
+fn scouting(config: Config) -> Config {
+    config
+        .with("scouting/multicast/enabled", "true")
+        .with("scouting/multicast/interface", "'127.0.0.1'")
+        .with("scouting/multicast/address", "'224.0.0.225:17446'")
+        .with("scouting/delay", "0")
 }
 
 #[test]

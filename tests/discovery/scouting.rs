@@ -262,7 +262,8 @@ fn the_command_shows_who_is_there_and_why_nobody_is() {
         assert!(out.contains("z0 (10.249.62.1"), "{out}");
         assert!(out.contains("left out, it has no IPv4 address"), "{out}");
         let router = open(router());
-        let (code, out, err) = run(&["--timeout", "1", "--what", "router", "--json", "--explain"]);
+        until("it hears the group", || bound_to_the_group() == 2);
+        let (code, out, err) = run(&["--timeout", "2", "--what", "router", "--json", "--explain"]);
         assert_eq!((code, err.as_str()), (Some(0), ""));
         let lines: Vec<serde_json::Value> = out
             .lines()

@@ -7,7 +7,7 @@ use zonda::config::WhatAmI;
 use crate::environment::{of_release, python, release};
 use crate::message::Service;
 use crate::namespace::{ADDRESS, Network, inside};
-use crate::party::{Party, Setup};
+use crate::party::{Count, Party, Setup};
 use crate::router::Router;
 use crate::wait::until;
 
@@ -44,22 +44,38 @@ fn are_linked(one: &Party, other: &Party) -> bool {
     one.linked().contains(&other.zid()) && other.linked().contains(&one.zid())
 }
 
-/// Messages from one to the other come once each, and in their order.
-fn once(from: &Party, to: &Party) {
-    let key = format!("once/{}", from.zid());
-    let count = to.count(&key);
-    let publisher = from.publisher(&key, Service::BLOCK);
-    until("it is matched", || publisher.is_matched());
-    publisher.publish_numbered(1000, 8).done();
-    count.reaches(1000);
-    // one that came by another way could come later: what is sent after it has that way behind it
-    let last = to.count(&format!("{key}/last"));
-    let publisher = from.publisher(&format!("{key}/last"), Service::BLOCK);
-    until("it is matched", || publisher.is_matched());
-    publisher.publish_numbered(1, 8).done();
-    last.reaches(1);
-    let counted = count.now();
-    assert_eq!((counted.count, counted.disorder), (1000, None));
+/// What one party gets of another. Declared before the two are linked: a router between them tells the publisher of a
+/// subscriber too, perhaps before the subscriber itself does, and by then leaves the delivery to the two of them.
+struct Receipts {
+    key: String,
+    all: Count,
+    last: Count,
+}
+
+impl Receipts {
+    fn at(to: &Party, key: &str) -> Receipts {
+        Receipts {
+            key: key.to_owned(),
+            all: to.count(key),
+            last: to.count(&format!("{key}/last")),
+        }
+    }
+
+    /// Messages from there come once each, and in their order.
+    fn come_once(&self, from: &Party) {
+        let publish = |key: &str, number| {
+            let publisher = from.publisher(key, Service::BLOCK);
+            until("it is matched", || publisher.is_matched());
+            publisher.publish_numbered(number, 8).done();
+        };
+        publish(&self.key, 1000);
+        self.all.reaches(1000);
+        // one that came by another way could come later: what is sent after it has that way behind it
+        publish(&format!("{}/last", self.key), 1);
+        self.last.reaches(1);
+        let counted = self.all.now();
+        assert_eq!((counted.count, counted.disorder), (1000, None));
+    }
 }
 
 fn through_a_router(test: &str, sides: [Side; 2], between: Side) {
@@ -70,12 +86,16 @@ fn through_a_router(test: &str, sides: [Side; 2], between: Side) {
     inside(&test, Network::Usual, || {
         let router = router(between);
         let [one, other] = sides.map(|side| peer_beside(side, &router.endpoint));
+        let (here, there) = (
+            Receipts::at(&one, "to/one"),
+            Receipts::at(&other, "to/other"),
+        );
         until("the two are linked", || are_linked(&one, &other));
         for peer in [&one, &other] {
             until("it has both", || peer.linked().len() == 2);
         }
-        once(&one, &other);
-        once(&other, &one);
+        there.come_once(&one);
+        here.come_once(&other);
         assert_eq!(router.complaints(), [""; 0]);
     });
 }
@@ -130,9 +150,11 @@ fn through_a_peer(test: &str, first: Side, others: [Side; 2]) {
             Theirs => Party::Theirs(setup.theirs()),
         };
         let [one, other] = others.map(|side| peer_beside(side, &endpoint));
+        let receipts = [&one, &other, &first].map(|to| Receipts::at(to, &to.zid()));
         until("the two are linked", || are_linked(&one, &other));
-        once(&one, &other);
-        once(&other, &first);
+        receipts[0].come_once(&other);
+        receipts[1].come_once(&one);
+        receipts[2].come_once(&other);
     });
 }
 
