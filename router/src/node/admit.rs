@@ -4,7 +4,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
-use zonda_codec::{Endpoint, Locator, ZenohId, transport::reason};
+use zonda_codec::{Endpoint, Locator, Priority, ZenohId, transport::reason};
 use zonda_runtime::with_runtime;
 use zonda_transport::{
     driver::{self, Drive, Ended},
@@ -154,13 +154,8 @@ impl Shared {
             }
         };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
-        let queue_bytes_max = |priority| {
-            shared
-                .config
-                .queue_bytes(priority)
-                .unwrap_or(QUEUE_BYTES_MAX)
-        };
-        let outbox = Arc::new(Outbox::with_limits(&established, &queue_bytes_max, direct));
+        let limit = |priority| shared.queue_bytes_max(priority);
+        let outbox = Arc::new(Outbox::with_limits(&established, &limit, direct));
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
         let drive = Drive {
@@ -186,6 +181,12 @@ impl Shared {
         }
         shared.changed.notify(usize::MAX);
         Some(face)
+    }
+
+    /// Most bytes that wait for a peer in this priority.
+    fn queue_bytes_max(&self, priority: Priority) -> usize {
+        let set = self.config.queue_bytes(priority);
+        set.unwrap_or(QUEUE_BYTES_MAX)
     }
 
     /// Forgets a connection and everything it declared, the latter a little later if it is much.
