@@ -11,7 +11,7 @@ use zonda_codec::{Encode, Resolution, WhatAmI, ZenohId};
 
 use crate::scene::{
     address, answering, batch, close, dialing, endpoint, events, listening, next, next_failure,
-    quick, until,
+    next_refusal, quick, until,
 };
 
 /// A session that is to connect there fails for this reason, again and again.
@@ -140,7 +140,8 @@ fn the_other_hangs_up() {
 #[test]
 fn the_other_closes_with_a_reason() {
     for (code, kind) in [
-        (reason::GENERIC, RefusalKind::ClosedByPeer),
+        (reason::GENERIC, RefusalKind::Authentication),
+        (reason::INVALID, RefusalKind::ClosedByPeer),
         (reason::MAX_SESSIONS, RefusalKind::MaxSessions),
         (reason::MAX_LINKS, RefusalKind::MaxLinks),
         (reason::CONNECTION_TO_SELF, RefusalKind::ConnectionToSelf),
@@ -167,6 +168,33 @@ fn the_other_has_no_room() {
         !first.info().links().is_empty()
     });
     fails(&endpoint(&full), RefusalKind::MaxSessions, "sessions");
+}
+
+#[test]
+fn the_other_asks_for_a_user() {
+    let dictionary = std::env::temp_dir().join(format!("zonda-users-{}", std::process::id()));
+    std::fs::write(&dictionary, "alice:secret\n").expect("the folder is writable");
+    let quoted = |text: &str| format!("{text:?}");
+    let file = quoted(&dictionary.to_string_lossy());
+    let there = listening(Config::peer().with("transport/auth/usrpwd/dictionary_file", &file));
+    // it has been read
+    std::fs::remove_file(&dictionary).expect("it is there");
+    let events = events(&there);
+    let turned_away = || next_refusal(&events).1.kind;
+    fails(&endpoint(&there), RefusalKind::Authentication, "user");
+    assert_eq!(turned_away(), RefusalKind::Authentication);
+    let config = quick(Config::peer())
+        .with("transport/auth/usrpwd/user", "'alice'")
+        .with("transport/auth/usrpwd/password", "'guessed'");
+    fails_as(
+        config,
+        &endpoint(&there),
+        RefusalKind::Authentication,
+        "alice",
+    );
+    let known = there.info().turned_away();
+    assert_eq!(known.len(), 1, "{known:?}");
+    assert!(known[0].count >= 2);
 }
 
 #[test]

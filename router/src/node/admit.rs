@@ -4,7 +4,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
-use zonda_codec::{Endpoint, Locator, ZenohId, transport::reason};
+use zonda_codec::{Endpoint, Locator, Priority, ZenohId, transport::reason};
 use zonda_runtime::with_runtime;
 use zonda_transport::{
     driver::{self, Bundle, Drive, Ended, Joining},
@@ -36,7 +36,7 @@ pub(super) struct Door(pub(super) Arc<Shared>);
 
 impl Admission for Door {
     fn admit(&self, established: &Established) -> Result<(), u8> {
-        let is_single = established.options.multilink.is_none();
+        let is_single = established.options.multilink().is_none();
         if is_single && self.0.prefers_own_link(&established.zid) {
             return Err(reason::MAX_LINKS);
         }
@@ -168,14 +168,8 @@ impl Shared {
             }
         };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
-        let queue_bytes_max = |priority| {
-            shared
-                .config
-                .queue_bytes(priority)
-                .unwrap_or(QUEUE_BYTES_MAX)
-        };
-        let outbox = Outbox::with_limits(&established, &queue_bytes_max, direct.clone());
-        let outbox = Arc::new(outbox);
+        let limit = |priority| shared.queue_bytes_max(priority);
+        let outbox = Arc::new(Outbox::with_limits(&established, &limit, direct.clone()));
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
         let drive = Drive {
@@ -248,6 +242,12 @@ impl Shared {
             remote,
         };
         shared.place(face, &bundle, placed)
+    }
+
+    /// Most bytes that wait for a peer in this priority.
+    fn queue_bytes_max(&self, priority: Priority) -> usize {
+        let set = self.config.queue_bytes(priority);
+        set.unwrap_or(QUEUE_BYTES_MAX)
     }
 
     /// Forgets a connection and everything it declared, the latter a little later if it is much.

@@ -36,7 +36,8 @@ pub enum RefusalKind {
     NotZenoh,
     /// The other side speaks another version of the protocol.
     Version,
-    /// A name, a password or a key was missing or wrong.
+    /// A name, a password or a key was missing or wrong; also where the other side closed at once without a reason and
+    /// this node gave no name.
     Authentication,
     /// This side or the other has as many neighbours as it may.
     MaxSessions,
@@ -137,6 +138,10 @@ impl From<&HandshakeError> for Refusal {
             E::Timeout { .. } => RefusalKind::TimedOut,
             E::WrongId { .. } => RefusalKind::WrongNode,
             E::Undecodable { .. } => RefusalKind::NotZenoh,
+            E::Unauthenticated { .. }
+            | E::CredentialsWanted
+            | E::CredentialsRefused { .. }
+            | E::Confirmation { .. } => RefusalKind::Authentication,
             E::Io(_) => RefusalKind::Broken,
             _ => RefusalKind::Misbehaved,
         };
