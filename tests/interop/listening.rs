@@ -85,7 +85,7 @@ impl Publishing {
 impl Querying {
     pub fn listen(&self) -> Listening {
         match self {
-            Querying::Ours { .. } => todo!(),
+            Querying::Ours { querier, .. } => Listening::ours(querier.matching_listener()),
             Querying::Theirs { process, name } => Listening::theirs(process, name),
         }
     }

@@ -483,20 +483,7 @@ impl Party {
                     let _ = heard.send(reply);
                 });
                 asked.wait().expect("it is open");
-                let hear = move |limit| {
-                    let told = what.recv_timeout(limit)?;
-                    Ok(match told.into_result() {
-                        Ok(sample) => Heard::Reply(Replied {
-                            sample: Seen::ours(&sample),
-                            replier: None,
-                        }),
-                        Err(error) => Heard::Fault(Fault {
-                            content: Content::Bytes(error.payload().clone()),
-                            encoding: error.encoding().to_string(),
-                            replier: None,
-                        }),
-                    })
-                };
+                let hear = move |limit| what.recv_timeout(limit).map(Heard::ours);
                 Asking::ours(session, Box::new(hear), None)
             }
             Party::Theirs(party) => {
