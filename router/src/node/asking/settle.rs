@@ -99,20 +99,25 @@ impl Call {
     pub(in crate::node) fn run(self) {
         match self {
             Call::Drain(question) => question.drain(),
-            Call::Ask(query, sinks) => {
-                for sink in sinks {
-                    let Some(opened) = sink.open() else {
-                        continue;
-                    };
-                    let asked = query.clone();
-                    if catch_unwind(AssertUnwindSafe(move || opened(asked))).is_err() {
-                        tracing::error!(
-                            "a queryable's callback on {} panicked; the query is lost for it",
-                            query.key()
-                        );
-                    }
-                }
-            }
+            Call::Ask(query, sinks) => ask_all(query, &sinks),
+        }
+    }
+}
+
+/// The last one gets the query itself and nothing of it stays here: it may have answered, and left with its node, before
+/// this thread goes on.
+fn ask_all(query: IncomingQuery, sinks: &[AskedSink]) {
+    let key = query.key().clone();
+    let mut query = Some(query);
+    let mut all = sinks.iter().filter_map(|sink| sink.open()).peekable();
+    while let Some(opened) = all.next() {
+        let asked = match all.peek() {
+            Some(_) => query.clone(),
+            None => query.take(),
+        };
+        let Some(asked) = asked else { return };
+        if catch_unwind(AssertUnwindSafe(move || opened(asked))).is_err() {
+            tracing::error!("a queryable's callback on {key} panicked; the query is lost for it");
         }
     }
 }
