@@ -120,11 +120,6 @@ impl Router {
         drop(self);
     }
 
-    /// Whether it is of this project.
-    pub fn is_ours(&self) -> bool {
-        !matches!(self.kind, Kind::Theirs(_))
-    }
-
     /// The ids of its neighbours, where it can be asked.
     pub fn linked(&self) -> Option<BTreeSet<String>> {
         match &self.kind {
