@@ -187,14 +187,10 @@ fn case(kind: RuntimeKind, place: Place, deed: Deed) {
         ended: AtomicBool::new(false),
         took: Mutex::default(),
     });
-    let last = (deed == Deed::DropLast).then(|| subscribing.clone());
-    let ours = match last {
-        Some(_) => None,
-        None => Some(subscribing.clone()),
-    };
+    let ours = (deed != Deed::DropLast).then(|| subscribing.clone());
     let zid = subscribing.zid();
     arrange(&subscribing, &reach, place, deed);
-    drop((subscribing, last));
+    drop(subscribing);
     if let Place::WhileDropped = place {
         publish_until(&publishing, &name, || !witness.is_empty());
         let own = reach.own.lock().unwrap().take();
@@ -203,19 +199,16 @@ fn case(kind: RuntimeKind, place: Place, deed: Deed) {
     publish_until(&publishing, &name, || reach.ended.load(Ordering::SeqCst));
     let took = *reach.took.lock().unwrap();
     assert!(took < AT_ONCE, "{name} took {took:?}");
-    match deed {
-        Deed::Close | Deed::DropLast => {
-            until(&format!("{name}: it is gone"), || {
-                publishing.info().links().iter().all(|l| l.zid != zid)
-            });
-        }
-        _ => {
-            while witness.try_recv().unwrap().is_some() {}
-            publish_until(&publishing, &name, || !witness.is_empty());
-            let session = ours.as_ref().unwrap();
-            assert!(!session.is_closed(), "{name}");
-            assert_eq!(session.info().ended_links().links, 0, "{name}");
-        }
+    let stays = ours.as_ref().filter(|_| deed != Deed::Close);
+    if let Some(session) = stays {
+        while witness.try_recv().unwrap().is_some() {}
+        publish_until(&publishing, &name, || !witness.is_empty());
+        assert!(!session.is_closed(), "{name}");
+        assert_eq!(session.info().ended_links().links, 0, "{name}");
+    } else {
+        until(&format!("{name}: it is gone"), || {
+            publishing.info().links().iter().all(|l| l.zid != zid)
+        });
     }
     let begin = Instant::now();
     drop((ours, witness, reach));

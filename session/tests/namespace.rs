@@ -208,7 +208,7 @@ fn tokens_are_asked_for() {
     let tokens = ["robots/7/x", "robots/7/y", "robots/8/x", "x"].map(declare);
     let asked = || {
         let replies = inside.liveliness().get("*").wait().unwrap();
-        let key = |reply: zonda::liveliness::Reply| {
+        let key = |reply: zonda::query::Reply| {
             reply
                 .into_result()
                 .expect("a sample")

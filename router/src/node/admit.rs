@@ -143,21 +143,7 @@ impl Shared {
             shared.release(zid);
             return None;
         };
-        let (whatami, sent, ignored) =
-            (established.whatami, Default::default(), Default::default());
-        let status = LinkStatus {
-            zid,
-            whatami,
-            local,
-            remote,
-            dialed,
-            batch_size: established.batch_size,
-            is_qos: established.qos,
-            sent,
-            priorities: Vec::new(),
-            ignored,
-            options: established.options.clone(),
-        };
+        let status = status_of(&established, (local, remote), dialed);
         // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
         let direct = match DirectSocket::beside(&stream) {
             Ok(direct) => direct,
@@ -314,6 +300,27 @@ impl State {
             },
         );
         face
+    }
+}
+
+/// A link that has just come up.
+fn status_of(
+    established: &Established,
+    (local, remote): (Locator, Locator),
+    dialed: bool,
+) -> LinkStatus {
+    LinkStatus {
+        zid: established.zid,
+        whatami: established.whatami,
+        local,
+        remote,
+        dialed,
+        batch_size: established.batch_size,
+        is_qos: established.qos,
+        sent: Default::default(),
+        priorities: Vec::new(),
+        ignored: Default::default(),
+        options: established.options.clone(),
     }
 }
 
