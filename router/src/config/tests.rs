@@ -218,7 +218,7 @@ fn errors_name_the_line_and_what_to_try() {
 #[test]
 fn warnings_name_the_line() {
     let config = Config::from_json5(
-        "{\n  plugins: { rest: {} },\n\n  transport: { unicast: { max_links: 3 } }\n}",
+        "{\n  plugins: { rest: {} },\n\n  transport: { link: { tx: { threads: 3 } } }\n}",
     )
     .unwrap();
     let said: Vec<String> = config.warnings().iter().map(ToString::to_string).collect();
@@ -226,7 +226,7 @@ fn warnings_name_the_line() {
         said,
         [
             "line 2: `plugins`: {\"rest\":{}} has no effect: plugins are not supported",
-            "line 4: `transport/unicast/max_links`: 3 has no effect: not supported yet; one link per peer",
+            "line 4: `transport/link/tx/threads`: 3 has no effect: set runtime_threads",
         ]
     );
 }
