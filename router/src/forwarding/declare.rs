@@ -123,7 +123,8 @@ impl ForwardingTable {
                 return;
             }
             (Kind::Token, Some(interest), Relation::Upstream)
-                if self.relay_token(face, interest, &key, actions) || id == ANSWER =>
+                if self.relay_token(face, interest, &key, actions)
+                    || (id == ANSWER && !self.is_interested(face, interest)) =>
             {
                 return;
             }

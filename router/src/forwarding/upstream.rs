@@ -156,6 +156,13 @@ impl ForwardingTable {
         true
     }
 
+    /// Whether a gateway keeps this interest, so that what it tells of it lives on. Its first token may have the id 0,
+    /// which stands for nothing in answers to questions: the reference counts from 0 up to its release 1.8.
+    pub(super) fn is_interested(&self, gateway: FaceId, interest_id: u32) -> bool {
+        self.face(gateway)
+            .is_some_and(|face| face.asked.values().any(|asked| asked.id == interest_id))
+    }
+
     /// Forgets the open questions of a served node that is gone.
     pub(super) fn forget_current(&mut self, asker: FaceId) {
         self.relays.retain(|_, (other, _)| *other != asker);

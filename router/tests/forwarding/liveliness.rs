@@ -58,6 +58,22 @@ fn a_client_asks_its_gateway_once_for_all_listeners_to_a_key() {
     assert_eq!(bench.told(4), none(), "nobody would have told its end");
 }
 
+/// The reference's routers up to 1.8 count the tokens they tell of from 0.
+#[test]
+fn the_first_token_of_an_old_gateway_is_as_good_as_any() {
+    let mut bench = Bench::new(Client);
+    let router = bench.connect(0x77, Router);
+    listen(&mut bench, 1, "live/*", true);
+    bench.declare(router, Some(1), token(0, "live/a"));
+    bench.declare(router, Some(1), token(1, "live/b"));
+    bench.declare(router, Some(1), Declaration::Final);
+    assert_eq!(bench.told(1), ["+live/a", "+live/b"]);
+    bench.declare(router, None, untoken(0));
+    assert_eq!(bench.told(1), ["-live/a"]);
+    bench.declare(router, Some(9), token(0, "live/c"));
+    assert_eq!(bench.told(1), none(), "it answers nothing that lasts");
+}
+
 #[test]
 fn a_lost_gateway_takes_its_tokens_along_and_another_brings_them_back() {
     let mut bench = Bench::new(Client);
