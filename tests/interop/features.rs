@@ -238,6 +238,17 @@ const LINKS: &[Feature] = &[
         "lowlatency::bare_links_to_their_router",
         Ok("lowlatency::bare_links_between_peers"),
     ),
+    Feature {
+        name: "several links",
+        cells: Tests([
+            Ok("multilink::two_links_from_their_peer_to_our_router"),
+            Ok("multilink::two_links_from_their_peer_to_our_router"),
+            Ok("multilink::two_links_from_our_peer_to_their_router"),
+            Ok("multilink::two_links_from_our_peer_to_their_router"),
+            Ok("multilink::two_links_from_our_peer_to_their_peer"),
+            Ok("multilink::two_links_from_their_peer_to_our_peer"),
+        ]),
+    },
 ];
 
 const DISCOVERY: &[Feature] = &[

@@ -117,3 +117,10 @@ fn two_links_from_their_peer_to_our_peer() {
         exchange_on_both_and_on_one(true, WhatAmI::Peer);
     }
 }
+
+crate::environment::against_older! {
+    two_links_from_our_peer_to_their_router
+    two_links_from_our_peer_to_their_peer
+    two_links_from_their_peer_to_our_router
+    two_links_from_their_peer_to_our_peer
+}
