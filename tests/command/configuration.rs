@@ -113,7 +113,7 @@ fn value(lines: &[String], key: &str) -> String {
 fn the_later_source_wins_and_is_named() {
     let file = Written::new(
         "print",
-        "{\n  mode: 'client',\n  scouting: { delay: 1 },\n  transport: {\n    link: { tx: { lease: 1000, keep_alive: 5 } },\n    auth: { usrpwd: { password: 'hunter2' } },\n  },\n}",
+        "{\n  mode: 'client',\n  scouting: { delay: 1 },\n  transport: {\n    link: { tx: { lease: 1000, keep_alive: 5 } },\n    auth: { usrpwd: { user: 'bob', password: 'hunter2' } },\n  },\n}",
     );
     let environment = [
         ("ZENOH_CONFIG", file.path()),

@@ -215,7 +215,9 @@ fn it_is_the_session_itself() {
     let free = listening(Config::peer());
     let own = endpoint(&free);
     free.close().wait().expect("it closes");
-    let config = quick(Config::peer()).listen([&own]).connect([&own]);
+    // Another test may have got the port meanwhile; it gives it back.
+    let config = quick(Config::peer()).with("listen/timeout_ms", "20000");
+    let config = config.listen([&own]).connect([&own]);
     let session = zonda::open(config).wait().expect("the port is free again");
     let events = events(&session);
     assert_eq!(next_failure(&events).kind, RefusalKind::ConnectionToSelf);
@@ -236,7 +238,8 @@ fn an_endpoint_recovers() {
     let session = dialing(&there);
     let events = events(&session);
     assert_eq!(next_failure(&events).kind, RefusalKind::ConnectionRefused);
-    let other = quick(Config::peer()).listen([format!("tcp/{held}")]);
+    let other = quick(Config::peer()).with("listen/timeout_ms", "20000");
+    let other = other.listen([format!("tcp/{held}")]);
     let other = zonda::open(other).wait().expect("the port is free again");
     let ConnectionEvent::Connected(link) = next(&events, "connected") else {
         panic!("not a link");

@@ -226,7 +226,7 @@ fn warnings_name_the_line() {
         said,
         [
             "line 2: `plugins`: {\"rest\":{}} has no effect: plugins are not supported",
-            "line 4: `transport/link/tx/threads`: 3 has no effect: set runtime_threads",
+            "line 4: `transport/link/tx/threads`: 3 has no effect: messages are written by those who send them; set runtime_threads for the rest",
         ]
     );
 }
