@@ -7,6 +7,25 @@ use std::time::Instant;
 
 use zonda_router::forwarding::FaceId;
 
+/// What goes over a link.
+#[derive(Debug)]
+pub enum Message {
+    /// Something for the table, as bytes.
+    Control(Vec<u8>),
+    Question {
+        rid: u32,
+        key: String,
+    },
+    /// An answer, by a queryable of a node.
+    Answer {
+        rid: u32,
+        by: (usize, u32),
+    },
+    Final {
+        rid: u32,
+    },
+}
+
 /// One side of a link.
 #[derive(Default)]
 pub struct Side {
@@ -14,7 +33,7 @@ pub struct Side {
     /// Its face of the link, for as long as it believes in it.
     pub face: Option<FaceId>,
     /// What is on its way to it, in order.
-    pub incoming: VecDeque<(Instant, Vec<u8>)>,
+    pub incoming: VecDeque<(Instant, Message)>,
     /// When it notices that the link is gone.
     pub notices: Option<Instant>,
 }

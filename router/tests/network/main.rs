@@ -4,10 +4,13 @@
 //! Every seed is a history of its own; a failure names its seed, and the seed replays.
 //!
 //! Once nobody does anything any more and the links are restored, every message reaches everybody concerned exactly
-//! once, under the key it was sent on, and nothing is sent to where nobody wants it.
+//! once, under the key it was sent on, and nothing is sent to where nobody wants it; every question has ended, a new one is
+//! answered by everybody concerned once; and whoever listens to tokens or to matching subscribers knows what is true.
 
 mod link;
+mod listening;
 mod node;
+mod question;
 mod rng;
 mod truth;
 mod world;

@@ -5,7 +5,12 @@
 use std::collections::BTreeMap;
 
 use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
-use zonda_router::forwarding::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
+use zonda_router::forwarding::{
+    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Notice,
+};
+
+use crate::listening::Listener;
+use crate::question::Question;
 
 pub struct Node {
     pub table: ForwardingTable,
@@ -15,6 +20,14 @@ pub struct Node {
     /// The session's subscribers and publishers, by id.
     pub subscribers: BTreeMap<u32, &'static str>,
     pub publishers: BTreeMap<u32, &'static str>,
+    pub queryables: BTreeMap<u32, &'static str>,
+    pub tokens: BTreeMap<u32, &'static str>,
+    /// Those that are told of tokens and of matching, by id.
+    pub listeners: BTreeMap<u32, Listener>,
+    /// What the session has asked, by number.
+    pub questions: BTreeMap<u32, Question>,
+    /// How often it was started anew.
+    pub starts: u32,
 }
 
 impl Node {
@@ -34,6 +47,11 @@ impl Node {
             local,
             subscribers: BTreeMap::new(),
             publishers: BTreeMap::new(),
+            queryables: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            starts: 0,
         }
     }
 
@@ -49,16 +67,61 @@ impl Node {
             .undeclare_local_subscriber(self.local, id, actions);
     }
 
+    /// A publisher, with a listener of the same id to whether anybody subscribes.
     pub fn publish(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.publishers.insert(id, key);
+        self.listeners.insert(id, Listener::to_matching(key));
+        let expr = key_expr(key);
+        self.table.local_publisher(self.local, id, &expr, actions);
+        let what = (&expr, Counterpart::Subscribers);
         self.table
-            .local_publisher(self.local, id, &key_expr(key), actions);
+            .local_matching(self.local, (id, id), what, actions);
     }
 
     pub fn unpublish(&mut self, id: u32, actions: &mut Vec<Action>) {
         self.publishers.remove(&id);
         self.table
             .undeclare_local_publisher(self.local, id, actions);
+        self.listeners.remove(&id);
+    }
+
+    pub fn answer(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
+        self.queryables.insert(id, key);
+        self.table
+            .local_queryable(self.local, id, (&key_expr(key), false), actions);
+    }
+
+    pub fn unanswer(&mut self, id: u32, actions: &mut Vec<Action>) {
+        self.queryables.remove(&id);
+        self.table
+            .undeclare_local_queryable(self.local, id, actions);
+    }
+
+    pub fn live(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
+        self.tokens.insert(id, key);
+        self.table
+            .local_token(self.local, id, &key_expr(key), actions);
+    }
+
+    pub fn die(&mut self, id: u32, actions: &mut Vec<Action>) {
+        self.tokens.remove(&id);
+        self.table.undeclare_local_token(self.local, id, actions);
+    }
+
+    /// Listens to tokens, and hears first of those that are alive.
+    pub fn watch(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
+        self.listeners.insert(id, Listener::to_tokens(key));
+        let what = (&key_expr(key), true);
+        self.table
+            .local_token_listener(self.local, id, what, actions);
+        while self.table.tell_on(id, actions) {}
+    }
+
+    /// What a listener of the session is told.
+    pub fn told(&mut self, listener: u32, notice: &Notice) {
+        if let Some(listener) = self.listeners.get_mut(&listener) {
+            listener.told(notice);
+        }
     }
 }
 

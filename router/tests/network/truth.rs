@@ -6,8 +6,9 @@ use zonda_codec::KeyExpr;
 use zonda_codec::key_expr::intersects;
 use zonda_router::forwarding::FaceId;
 
-use crate::node::key_expr;
-use crate::world::World;
+use crate::listening::Heard;
+use crate::node::{Node, key_expr};
+use crate::world::{KEYS, World};
 
 /// What is published on, beside the publishers' own keys.
 const PUBLISHED: [&str; 7] = ["a/b", "a/b/c", "b/x", "b/yx", "b/y/z/x", "@v/a", "c"];
@@ -27,7 +28,61 @@ pub fn check(world: &mut World, now: &str) {
         for (id, key) in publishers {
             check_publication(world, node, (key, Some(id)), now);
         }
+        check_listeners(world, node, now);
     }
+    check_questions(world, now);
+}
+
+/// Whoever listens knows what is true.
+fn check_listeners(world: &World, node: usize, now: &str) {
+    let nodes = || world.nodes.iter();
+    for listener in world.nodes[node].listeners.values() {
+        let asked = listener.key;
+        match &listener.heard {
+            Heard::Tokens(alive) => {
+                let tokens = nodes().flat_map(|node| node.tokens.values());
+                let expected = tokens.filter(|token| intersects(token, asked));
+                let expected = expected.map(|token| (*token).to_owned()).collect();
+                assert_eq!(*alive, expected, "{now}: tokens on {asked} at node {node}");
+            }
+            Heard::Matching(matches) => {
+                let mut subscribers = nodes().flat_map(|node| node.subscribers.values());
+                let expected = subscribers.any(|subscriber| intersects(subscriber, asked));
+                assert_eq!(
+                    *matches, expected,
+                    "{now}: subscribers to {asked} at {node}"
+                );
+            }
+        }
+    }
+}
+
+/// No question is open any more, and a new one is answered by everybody concerned, once.
+fn check_questions(world: &mut World, now: &str) {
+    let is_done = |node: &Node| {
+        node.table.open_questions() == 0 && node.questions.values().all(|question| question.ended)
+    };
+    assert!(world.nodes.iter().all(is_done), "{now}: a question is open");
+    for node in 0..world.nodes.len() {
+        let key = KEYS[node % KEYS.len()];
+        let rid = world.ask(node, key);
+        world.rest();
+        let question = &world.nodes[node].questions[&rid];
+        assert!(question.ended, "{now}: {key} from node {node}");
+        let mut answers = question.answers.clone();
+        answers.sort_unstable();
+        let mut expected = Vec::new();
+        for (at, node) in world.nodes.iter().enumerate() {
+            let queryables = node.queryables.iter();
+            let matching = queryables.filter(|(_, answered)| intersects(answered, key));
+            expected.extend(matching.map(|(id, _)| (at, *id)));
+        }
+        assert_eq!(answers, expected, "{now}: {key} from node {node}");
+    }
+    world
+        .nodes
+        .iter_mut()
+        .for_each(|node| node.questions.clear());
 }
 
 fn check_publication(world: &mut World, node: usize, message: (&str, Option<u32>), now: &str) {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use zonda_codec::{NetworkMessage, Reader, WhatAmI};
 use zonda_router::forwarding::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
 
-use crate::link::Link;
+use crate::link::{Link, Message};
 use crate::node::Node;
+use crate::question::Asked;
 use crate::rng::Rng;
 
 /// What is declared.
@@ -31,6 +32,8 @@ const GIVEN_UP: Duration = Duration::from_secs(12);
 pub struct World {
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
+    /// Sessions that are about to answer, and when.
+    pub asked: Vec<(Instant, Asked)>,
     rng: Rng,
     now: Instant,
     ids: u32,
@@ -44,6 +47,7 @@ impl World {
                 .map(|(role, number)| Node::new(number, *role))
                 .collect(),
             links: links.iter().map(|ends| Link::new(*ends)).collect(),
+            asked: Vec::new(),
             rng: Rng::new(seed),
             now: Instant::now(),
             ids: 0,
@@ -65,11 +69,25 @@ impl World {
 
     /// Lets everything happen that is under way, until nothing is.
     pub fn rest(&mut self) {
-        while let Some(next) = self.links.iter().filter_map(Link::next_event).min() {
-            self.run_until(next);
+        loop {
+            while let Some(next) = self.next_event() {
+                self.run_until(next);
+            }
+            self.run_until(self.now + GIVEN_UP);
+            if self.next_event().is_none() {
+                return;
+            }
         }
-        self.run_until(self.now + GIVEN_UP);
-        assert_eq!(self.links.iter().filter_map(Link::next_event).min(), None);
+    }
+
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// When something happens next by itself.
+    fn next_event(&self) -> Option<Instant> {
+        let links = self.links.iter().filter_map(Link::next_event);
+        links.chain(self.asked.iter().map(|(due, _)| *due)).min()
     }
 
     fn change(&mut self) {
@@ -77,24 +95,38 @@ impl World {
         let key = self.rng.of(&KEYS);
         self.ids += 1;
         let id = self.ids;
-        match self.rng.below(20) {
+        match self.rng.below(32) {
             0 => self.restart(node),
             1 | 2 => {
                 let link = self.rng.index(self.links.len());
                 self.cut(link);
             }
-            3..=8 => self.act(node, |node, actions| node.subscribe(id, key, actions)),
-            9..=11 => {
+            3..=7 => self.act(node, |node, actions| node.subscribe(id, key, actions)),
+            8..=9 => {
                 if let Some(id) = self.one_of(|world| &world.nodes[node].subscribers) {
                     self.act(node, |node, actions| node.unsubscribe(id, actions));
                 }
             }
-            12..=16 => self.act(node, |node, actions| node.publish(id, key, actions)),
-            _ => {
+            10..=13 => self.act(node, |node, actions| node.publish(id, key, actions)),
+            14..=15 => {
                 if let Some(id) = self.one_of(|world| &world.nodes[node].publishers) {
                     self.act(node, |node, actions| node.unpublish(id, actions));
                 }
             }
+            16..=18 => self.act(node, |node, actions| node.live(id, key, actions)),
+            19..=20 => {
+                if let Some(id) = self.one_of(|world| &world.nodes[node].tokens) {
+                    self.act(node, |node, actions| node.die(id, actions));
+                }
+            }
+            21..=22 => self.act(node, |node, actions| node.watch(id, key, actions)),
+            23..=25 => self.act(node, |node, actions| node.answer(id, key, actions)),
+            26 => {
+                if let Some(id) = self.one_of(|world| &world.nodes[node].queryables) {
+                    self.act(node, |node, actions| node.unanswer(id, actions));
+                }
+            }
+            _ => drop(self.ask(node, key)),
         }
     }
 
@@ -117,8 +149,9 @@ impl World {
                 self.restore_if_noticed(link);
             }
         }
-        let role = self.nodes[node].role;
+        let (role, starts) = (self.nodes[node].role, self.nodes[node].starts);
         self.nodes[node] = Node::new(node as u128 + 1, role);
+        self.nodes[node].starts = starts + 1;
     }
 
     fn cut(&mut self, link: usize) {
@@ -159,20 +192,26 @@ impl World {
 
     fn send(&mut self, node: usize, actions: Vec<Action>) {
         for action in actions {
-            let Action::Send { face, bytes } = action else {
-                continue;
-            };
-            let Some((link, side)) = self.link_of(node, face) else {
-                panic!("node {node} sends to {face}, which is no link of its own");
-            };
-            let delay = self.up_to(DELAY);
-            let link = &mut self.links[link];
-            if !link.is_cut {
-                // In order, however long each takes.
-                let queue = &mut link.sides[1 - side].incoming;
-                let earliest = queue.back().map_or(self.now, |last| last.0);
-                queue.push_back((earliest.max(self.now + delay), bytes));
+            match action {
+                Action::Send { face, bytes } => self.post(node, face, Message::Control(bytes)),
+                Action::Tell { listener, notice } => self.nodes[node].told(listener, &notice),
+                other => panic!("{other:?} is unknown"),
             }
+        }
+        self.settle(node);
+    }
+
+    pub fn post(&mut self, node: usize, face: FaceId, message: Message) {
+        let Some((link, side)) = self.link_of(node, face) else {
+            panic!("node {node} sends to {face}, which is no link of its own: {message:?}");
+        };
+        let delay = self.up_to(DELAY);
+        let link = &mut self.links[link];
+        if !link.is_cut {
+            // In order, however long each takes.
+            let queue = &mut link.sides[1 - side].incoming;
+            let earliest = queue.back().map_or(self.now, |last| last.0);
+            queue.push_back((earliest.max(self.now + delay), message));
         }
     }
 
@@ -184,13 +223,17 @@ impl World {
 
     fn run_until(&mut self, until: Instant) {
         loop {
-            let next = self.links.iter().filter_map(Link::next_event).min();
-            let Some(next) = next.filter(|next| *next <= until) else {
+            let Some(next) = self.next_event().filter(|next| *next <= until) else {
                 break;
             };
             self.now = self.now.max(next);
             for link in 0..self.links.len() {
                 self.step(link);
+            }
+            let now = self.now;
+            while let Some(at) = self.asked.iter().position(|(due, _)| *due <= now) {
+                let (_, asked) = self.asked.remove(at);
+                self.answer(asked);
             }
         }
         self.now = until;
@@ -219,10 +262,13 @@ impl World {
                 }
                 self.restore_if_noticed(link);
             }
-            while let Some((node, face, bytes)) = self.arrived(link, side) {
-                self.act(node, |node, actions| {
-                    hand_over(&mut node.table, face, &bytes, actions);
-                });
+            while let Some((node, face, message)) = self.arrived(link, side) {
+                match message {
+                    Message::Control(bytes) => self.act(node, |node, actions| {
+                        hand_over(&mut node.table, face, &bytes, actions);
+                    }),
+                    other => self.asked_or_told(node, face, other),
+                }
             }
         }
     }
@@ -235,18 +281,18 @@ impl World {
         }
     }
 
-    fn arrived(&mut self, link: usize, side: usize) -> Option<(usize, FaceId, Vec<u8>)> {
+    fn arrived(&mut self, link: usize, side: usize) -> Option<(usize, FaceId, Message)> {
         let now = self.now;
         let side = &mut self.links[link].sides[side];
         let face = side.face?;
         if side.incoming.front()?.0 > now {
             return None;
         }
-        let (_, bytes) = side.incoming.pop_front()?;
-        Some((side.node, face, bytes))
+        let (_, message) = side.incoming.pop_front()?;
+        Some((side.node, face, message))
     }
 
-    fn up_to(&mut self, limit: Duration) -> Duration {
+    pub fn up_to(&mut self, limit: Duration) -> Duration {
         Duration::from_millis(self.rng.below(limit.as_millis() as u64 + 1))
     }
 }

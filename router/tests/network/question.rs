@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Questions in a network: sent on, answered, ended.
+
+use std::time::Duration;
+
+use zonda_codec::{KeyExpr, Qos, Target};
+use zonda_router::forwarding::{Ask, Branches, Disposal, FaceId};
+
+use crate::link::Message;
+use crate::node::key_expr;
+use crate::world::World;
+
+/// How long a question waits for its answers.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a session takes to answer at most.
+const THINKING: Duration = Duration::from_millis(500);
+
+/// What a session asked and heard.
+pub struct Question {
+    pub key: &'static str,
+    /// Who answered: node and queryable.
+    pub answers: Vec<(usize, u32)>,
+    pub ended: bool,
+}
+
+/// A session that is asked and will answer.
+pub struct Asked {
+    node: usize,
+    starts: u32,
+    face: FaceId,
+    rid: u32,
+    queryables: Vec<u32>,
+}
+
+impl World {
+    /// The session of a node asks everybody; gives the question's number.
+    pub fn ask(&mut self, node: usize, key: &'static str) -> u32 {
+        let asker = &mut self.nodes[node];
+        let (face, rid) = (asker.local, asker.table.next_question_id(asker.local));
+        let question = Question {
+            key,
+            answers: Vec::new(),
+            ended: false,
+        };
+        asker.questions.insert(rid, question);
+        self.question(node, (face, rid), key);
+        self.settle(node);
+        rid
+    }
+
+    fn question(&mut self, node: usize, (face, rid): (FaceId, u32), key: &str) {
+        let expr: KeyExpr<'_> = key_expr(key);
+        let ask = Ask {
+            rid,
+            key: &expr,
+            target: Target::All,
+            qos: Qos::REQUEST,
+            timeout: TIMEOUT,
+            querier: None,
+        };
+        let now = self.now();
+        let table = &mut self.nodes[node].table;
+        if let Disposal::Asked(branches) = table.handle_question(face, &ask, now) {
+            self.branch_out(node, branches, key);
+        }
+    }
+
+    fn branch_out(&mut self, node: usize, branches: Branches, key: &str) {
+        for hop in branches.hops {
+            let (rid, key) = (hop.rid, key.to_owned());
+            self.post(node, hop.face, Message::Question { rid, key });
+        }
+        for local in branches.local {
+            let due = self.now() + self.up_to(THINKING);
+            let asked = Asked {
+                node,
+                starts: self.nodes[node].starts,
+                face: local.face,
+                rid: local.rid,
+                queryables: local.queryables,
+            };
+            self.asked.push((due, asked));
+        }
+    }
+
+    /// A session has thought.
+    pub fn answer(&mut self, asked: Asked) {
+        let Asked { node, face, .. } = asked;
+        if self.nodes[node].starts != asked.starts {
+            return;
+        }
+        for queryable in asked.queryables {
+            self.pass_on(node, (face, asked.rid), (node, queryable));
+        }
+        self.nodes[node].table.finish_branch(face, asked.rid);
+        self.settle(node);
+    }
+
+    /// An answer goes to whoever asked.
+    pub fn pass_on(&mut self, node: usize, (face, rid): (FaceId, u32), by: (usize, u32)) {
+        let found = &mut self.nodes[node];
+        let Some(asker) = found.table.answered(face, rid) else {
+            return;
+        };
+        if asker.face == found.local {
+            let question = found.questions.get_mut(&asker.rid).expect("it asked");
+            assert!(!question.ended, "an answer after the end");
+            question.answers.push(by);
+        } else {
+            let rid = asker.rid;
+            self.post(node, asker.face, Message::Answer { rid, by });
+        }
+    }
+
+    /// What arrives of a question.
+    pub fn asked_or_told(&mut self, node: usize, face: FaceId, message: Message) {
+        match message {
+            Message::Question { rid, key } => self.question(node, (face, rid), &key),
+            Message::Answer { rid, by } => self.pass_on(node, (face, rid), by),
+            Message::Final { rid } => self.nodes[node].table.finish_branch(face, rid),
+            Message::Control(_) => unreachable!("it is for the table"),
+        }
+        self.settle(node);
+    }
+
+    /// Asks what was held and can be asked now, and ends what has ended.
+    pub fn settle(&mut self, node: usize) {
+        while self.nodes[node].table.may_release_held() {
+            let now = self.now();
+            for (rid, branches) in self.nodes[node].table.release_held(now) {
+                let key = self.nodes[node].questions[&rid].key;
+                self.branch_out(node, branches, key);
+            }
+        }
+        for ended in self.nodes[node].table.take_ended() {
+            let asker = ended.asker;
+            if asker.face == self.nodes[node].local {
+                let question = self.nodes[node].questions.get_mut(&asker.rid);
+                let question = question.expect("it asked");
+                assert!(!question.ended, "a question ends once");
+                question.ended = true;
+            } else if self.link_of(node, asker.face).is_some() {
+                // Else nobody is there any more to be told.
+                self.post(node, asker.face, Message::Final { rid: asker.rid });
+            }
+        }
+    }
+}
