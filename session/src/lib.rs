@@ -173,7 +173,8 @@ pub mod time {
     pub use zonda_codec::{Ntp64, Timestamp};
 }
 
-/// The program in the README compiles.
+/// The programs in the README and in the documents compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
+#[doc = include_str!("../../docs/migrating-from-zenoh.md")]
 struct Readme;

@@ -222,10 +222,7 @@ impl World {
     }
 
     fn run_until(&mut self, until: Instant) {
-        loop {
-            let Some(next) = self.next_event().filter(|next| *next <= until) else {
-                break;
-            };
+        while let Some(next) = self.next_event().filter(|next| *next <= until) {
             self.now = self.now.max(next);
             for link in 0..self.links.len() {
                 self.step(link);
