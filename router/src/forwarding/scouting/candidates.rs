@@ -84,12 +84,16 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long an attempt of one's own is more trusted than a link that is there.
 const PREFERENCE: Duration = Duration::from_millis(500);
 
+/// A link that ends sooner is wanted back, however it ended: where two nodes connect to each other at once, each may
+/// have closed the link that the other one kept.
+const SETTLED: Duration = Duration::from_secs(2);
+
 #[derive(Debug)]
 struct Candidate {
     whatami: WhatAmI,
     locators: Vec<Locator>,
     failures: u32,
-    /// When the next attempt may be made; of one under way, when it began.
+    /// When the next attempt may be made; of one under way, when it began; of a link, since when it is known.
     not_before: Instant,
     state: State,
 }
@@ -109,6 +113,13 @@ pub struct Candidates {
     nodes: HashMap<ZenohId, Candidate>,
     under_way: usize,
     counts: CandidateCounts,
+}
+
+impl Candidate {
+    fn link(&mut self, now: Instant) {
+        self.state = State::Linked;
+        self.not_before = now;
+    }
 }
 
 impl Candidates {
@@ -160,10 +171,7 @@ impl Candidates {
         let mut ready: Vec<(WhatAmI, Instant, ZenohId)> = Vec::new();
         for (zid, node) in &mut self.nodes {
             match (link(zid), node.state) {
-                (Link::Up, State::Waiting) => {
-                    node.state = State::Linked;
-                    node.failures = 0;
-                }
+                (Link::Up, State::Waiting) => node.link(now),
                 (Link::None, State::Waiting) if node.not_before <= now => {
                     ready.push((node.whatami, node.not_before, *zid));
                 }
@@ -209,10 +217,7 @@ impl Candidates {
         }
         self.under_way -= 1;
         match is_linked {
-            true => {
-                node.state = State::Linked;
-                node.failures = 0;
-            }
+            true => node.link(now),
             false => {
                 node.state = State::Waiting;
                 self.counts.failures += 1;
@@ -221,17 +226,22 @@ impl Candidates {
         }
     }
 
-    /// A link is gone; `for_good` if the other side ended it in an orderly way and does not want it back.
+    /// A link is gone; `for_good` if the other side ended it in an orderly way and does not want it back. That is
+    /// believed of links that lasted.
     pub fn lost(&mut self, zid: &ZenohId, for_good: bool, now: Instant) {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
         };
+        let lasted = now.saturating_duration_since(node.not_before) >= SETTLED;
         match node.state {
             State::UnderWay => {}
-            _ if for_good => {
+            State::Linked if for_good && lasted => {
                 self.nodes.remove(zid);
             }
-            _ => {
+            before => {
+                if before == State::Linked && lasted {
+                    node.failures = 0;
+                }
                 node.state = State::Waiting;
                 self.put_off(zid, now);
             }

@@ -297,17 +297,25 @@ fn only_the_greater_prefers_its_own_link_and_not_for_long() {
 }
 
 #[test]
-fn a_lost_link_is_restored_unless_it_was_ended_in_an_orderly_way() {
+fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
     let now = Instant::now();
-    for for_good in [false, true] {
+    // Two that connect to each other at once may each end, in an orderly way, the link that the other one kept.
+    for (for_good, lasted, restored) in [
+        (false, 1999, true),
+        (false, 2000, true),
+        (true, 1999, true),
+        (true, 2000, false),
+    ] {
         let mut candidates = candidates(CandidateLimits::default());
         candidates.hear(found(9, WhatAmI::Peer), now);
         candidates.due(now, nobody);
         candidates.ended(&zid(9), true, now);
         assert_eq!(candidates.deadline(), None);
-        candidates.lost(&zid(9), for_good, now);
-        let later = now + Duration::from_secs(1);
-        assert_eq!(candidates.due(later, nobody).len(), usize::from(!for_good));
+        let end = now + Duration::from_millis(lasted);
+        candidates.lost(&zid(9), for_good, end);
+        let later = end + Duration::from_secs(1);
+        let attempts = candidates.due(later, nobody).len();
+        assert_eq!(attempts, usize::from(restored), "{for_good} {lasted}");
     }
 }
 
