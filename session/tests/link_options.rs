@@ -167,6 +167,7 @@ const LOW_LATENCY: &[(&str, &str)] = &[
     ("transport/unicast/qos/enabled", "false"),
 ];
 
+#[cfg(feature = "compression")]
 #[test]
 fn batches_are_compressed_where_both_want_it() {
     let router = listener(COMPRESSION);
@@ -180,6 +181,7 @@ fn batches_are_compressed_where_both_want_it() {
     assert_eq!(options(&plain), [""; 0]);
 }
 
+#[cfg(feature = "compression")]
 #[test]
 fn compressed_messages_are_shorter() {
     let router = listener(COMPRESSION);

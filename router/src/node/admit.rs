@@ -102,7 +102,10 @@ impl Shared {
 
     /// Makes room for a connection that this node opened. When both sides connect to each other at once there are
     /// two; the one that the node of the greater id opened stays, on both sides.
-    pub(super) fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
+    ///
+    /// Of two nodes that heard of each other (`found`) the greater lets no link in while it opens its own. So whoever let
+    /// this one in is the reference, which then drops the link that it opened itself: that one must not stay, whatever the ids.
+    pub(super) fn reserve_dialed(&self, established: &Established, found: bool) -> Result<(), u8> {
         let zid = established.zid;
         let Err(refusal) = self.reserve(established) else {
             return Ok(());
@@ -111,7 +114,7 @@ impl Shared {
         let existing = state.neighbours.get(&zid).copied().flatten();
         let replaced = existing
             .and_then(|face| state.faces.get(&face))
-            .filter(|face| !face.dialed && self.zid > zid);
+            .filter(|face| !face.dialed && (found || self.zid > zid));
         let Some(face) = replaced.map(|face| Arc::clone(&face.outbox)) else {
             return Err(refusal);
         };
