@@ -19,10 +19,17 @@ enum Side {
 
 use Side::{Ours, Theirs};
 
-/// A peer that others can reach, and that knows one node.
-fn peer_beside(side: Side, endpoint: &str) -> Party {
+/// Two peers that others can reach, and that know one node. Only the first connects to whom it hears of: where two do so at
+/// the same moment the reference may tell the other nothing on the link that is left.
+fn peers_beside([first, second]: [Side; 2], endpoint: &str) -> [Party; 2] {
+    let nobody = vec![("scouting/gossip/autoconnect", "[]")];
+    [(first, vec![]), (second, nobody)].map(|(side, options)| peer_beside(side, endpoint, options))
+}
+
+fn peer_beside(side: Side, endpoint: &str, options: Vec<(&'static str, &'static str)>) -> Party {
     let setup = Setup {
         listen: vec![format!("tcp/{ADDRESS}:0")],
+        options,
         ..Setup::peer_at(endpoint)
     };
     match side {
@@ -85,7 +92,7 @@ fn through_a_router(test: &str, sides: [Side; 2], between: Side) {
     let test = of_release(test, release());
     inside(&test, Network::Usual, || {
         let router = router(between);
-        let [one, other] = sides.map(|side| peer_beside(side, &router.endpoint));
+        let [one, other] = peers_beside(sides, &router.endpoint);
         let (here, there) = (
             Receipts::at(&one, "to/one"),
             Receipts::at(&other, "to/other"),
@@ -149,7 +156,7 @@ fn through_a_peer(test: &str, first: Side, others: [Side; 2]) {
             Ours => Party::Ours(setup.ours()),
             Theirs => Party::Theirs(setup.theirs()),
         };
-        let [one, other] = others.map(|side| peer_beside(side, &endpoint));
+        let [one, other] = peers_beside(others, &endpoint);
         let receipts = [&one, &other, &first].map(|to| Receipts::at(to, &to.zid()));
         until("the two are linked", || are_linked(&one, &other));
         receipts[0].come_once(&other);

@@ -102,10 +102,7 @@ impl Shared {
 
     /// Makes room for a connection that this node opened. When both sides connect to each other at once there are
     /// two; the one that the node of the greater id opened stays, on both sides.
-    ///
-    /// Of two nodes that heard of each other (`found`) the greater lets no link in while it opens its own. So whoever let
-    /// this one in is the reference, which then drops the link that it opened itself: that one must not stay, whatever the ids.
-    pub(super) fn reserve_dialed(&self, established: &Established, found: bool) -> Result<(), u8> {
+    pub(super) fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
         let zid = established.zid;
         let Err(refusal) = self.reserve(established) else {
             return Ok(());
@@ -114,7 +111,7 @@ impl Shared {
         let existing = state.neighbours.get(&zid).copied().flatten();
         let replaced = existing
             .and_then(|face| state.faces.get(&face))
-            .filter(|face| !face.dialed && (found || self.zid > zid));
+            .filter(|face| !face.dialed && self.zid > zid);
         let Some(face) = replaced.map(|face| Arc::clone(&face.outbox)) else {
             return Err(refusal);
         };

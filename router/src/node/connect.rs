@@ -50,7 +50,7 @@ impl Shared {
             return Err(Attempt::Closed);
         }
         let link = shared.dial(endpoint).await?;
-        if shared.reserve_dialed(&link.established, false).is_err() {
+        if shared.reserve_dialed(&link.established).is_err() {
             return Err(Attempt::Known(endpoint.clone()));
         }
         Self::settle(shared, link, true).ok_or(Attempt::Closed)
