@@ -10,11 +10,11 @@ mod effective;
 mod error;
 mod json5;
 mod keys;
-#[cfg(test)]
+#[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod meaning;
 mod origin;
 mod sources;
-#[cfg(test)]
+#[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod table;
 #[cfg(test)]
 mod tests;
