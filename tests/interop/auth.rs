@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zonda::config::WhatAmI;
 
@@ -23,9 +25,15 @@ const WRONG: &[&[(&str, &str)]] = &[
     &[(USER, "\"carl\""), (PASSWORD, "\"secret\"")],
 ];
 
-/// A file of users.
-fn dictionary(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("users-{name}"));
+/// A file of users, of its own for each test: one for each release of the reference runs at a time.
+fn dictionary() -> PathBuf {
+    static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+    let name = format!(
+        "users-{}-{}",
+        process::id(),
+        WRITTEN.fetch_add(1, Ordering::Relaxed)
+    );
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, "bob:secret\nann:other\n").expect("room for it");
     path
 }
@@ -51,7 +59,7 @@ fn exchange(a: &Party, b: &Party) {
 #[test]
 fn our_router_lets_their_users_in() {
     if environment::python().is_some() {
-        let users = dictionary("ours");
+        let users = dictionary();
         let users = format!("{DICTIONARY}:{:?}", users.display().to_string());
         let router = Router::process_with(&["--cfg", &users]);
         let theirs = Party::Theirs(client(&router.endpoint, BOB).theirs());
@@ -74,7 +82,7 @@ fn our_router_lets_their_users_in() {
 #[test]
 fn their_router_lets_our_users_in() {
     if environment::python().is_some() {
-        let users = format!("{:?}", dictionary("theirs").display().to_string());
+        let users = format!("{:?}", dictionary().display().to_string());
         let endpoint = free_endpoint();
         let setup = Setup {
             options: vec![(DICTIONARY, users.leak())],

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::Receiver;
-use std::thread;
+use std::{fs, thread};
 
 use zonda::config::WhatAmI;
 use zonda::{Session, Wait};
@@ -14,10 +15,22 @@ use zonda::{Session, Wait};
 use crate::party::{Setup, Theirs, linked};
 use crate::reference::each_line;
 
-/// A free port of this machine at this moment, for those who cannot tell which one they were given.
+/// A port nobody has, for those who cannot tell which one they were given. It is below the ports that the system gives
+/// out by itself, so that no connection of another test gets it before it is listened on, or while a router restarts.
 pub fn free_endpoint() -> String {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    format!("tcp/{}", listener.local_addr().expect("its address"))
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let first = range.split_whitespace().next();
+    let end: u16 = first.and_then(|first| first.parse().ok()).unwrap_or(32_768);
+    let size = end.saturating_sub(10_000).max(1);
+    // other programs of tests start elsewhere
+    let start = process::id().wrapping_mul(2_654_435_761) >> 16;
+    let mut candidates = (0..size).map(|_| {
+        let step = u32::from(TAKEN.fetch_add(1, Ordering::Relaxed));
+        end - 1 - u16::try_from((start + step) % u32::from(size)).expect("less than a u16")
+    });
+    let free = candidates.find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
+    format!("tcp/127.0.0.1:{}", free.expect("a free port"))
 }
 
 /// A router. Dropping it ends it.

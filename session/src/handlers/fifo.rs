@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use zonda_runtime::Origin;
 
-use super::fifo_reading::{FifoIter, FifoStream};
+use super::fifo_reading::{FifoIntoIter, FifoIter, FifoStream};
 use super::room::{Beyond, Room};
 use super::{Callback, IntoHandler, Patient, RecvError, Stored, Taken};
 
@@ -314,6 +314,16 @@ impl<T> FifoChannelHandler<T> {
         }
     }
 
+    /// Whether its subscriber, queryable or get is over: what waits to be taken is all that there will be.
+    pub fn is_disconnected(&self) -> bool {
+        self.receiver.is_disconnected()
+    }
+
+    /// Whether one more value finds no room.
+    pub fn is_full(&self) -> bool {
+        self.receiver.is_full()
+    }
+
     /// How many values wait to be taken.
     pub fn len(&self) -> usize {
         self.receiver.len() + self.beyond.as_ref().map_or(0, |beyond| beyond.len())
@@ -342,5 +352,29 @@ impl<'a, T> IntoIterator for &'a FifoChannelHandler<T> {
 
     fn into_iter(self) -> Self::IntoIter {
         FifoIter(self)
+    }
+}
+
+/// The values as they come; ends when nothing will come any more. Each step blocks.
+///
+/// ```
+/// # use zonda::{Config, Wait};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// # let _answering = session.declare_queryable("room/3").callback(|query| {
+/// #     let _ = query.reply("room/3", "21").wait();
+/// # }).wait()?;
+/// for reply in session.get("room/**").wait()? {
+///     assert_eq!(reply.into_result()?.payload().try_to_string()?, "21");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+impl<T> IntoIterator for FifoChannelHandler<T> {
+    type Item = T;
+    type IntoIter = FifoIntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        FifoIntoIter(self)
     }
 }

@@ -22,6 +22,18 @@ impl<T> Iterator for FifoIter<'_, T> {
     }
 }
 
+/// The values of a [`FifoChannelHandler`] that it owns; ends when nothing will come any more. Each step blocks.
+#[derive(Debug)]
+pub struct FifoIntoIter<T>(pub(super) FifoChannelHandler<T>);
+
+impl<T> Iterator for FifoIntoIter<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
 /// The values of a [`FifoChannelHandler`] as a `futures` stream; ends when nothing will come any more.
 pub struct FifoStream<'a, T> {
     pub(super) handler: &'a FifoChannelHandler<T>,

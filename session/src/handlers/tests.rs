@@ -32,6 +32,18 @@ fn a_fifo_keeps_the_order_and_ends_after_its_last_value() {
 }
 
 #[test]
+fn a_fifo_tells_whether_it_is_full_and_whether_more_can_come() {
+    let (callback, handler) = IntoHandler::<u32>::into_handler(FifoChannel::new(2));
+    callback.call(1);
+    assert!(!handler.is_full() && !handler.is_disconnected());
+    callback.call(2);
+    assert!(handler.is_full());
+    drop(callback);
+    assert!(handler.is_disconnected());
+    assert_eq!(handler.into_iter().collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
 fn a_full_fifo_waits_until_there_is_room_and_loses_nothing() {
     let (callback, handler) = IntoHandler::<u32>::into_handler(FifoChannel::new(1));
     let writer = thread::spawn(move || (0..100).for_each(|n| callback.call(n)));
