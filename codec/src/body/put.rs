@@ -25,7 +25,6 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-const FLAG_TIMESTAMP: u8 = 0x20;
 const FLAG_ENCODING: u8 = 0x40;
 const KEY_ATTACHMENT: u8 = 0x43;
 const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_ATTACHMENT];
@@ -48,6 +47,9 @@ pub struct Put<'a> {
 }
 
 impl<'a> Put<'a> {
+    /// The flag in the header byte of a PUT in wire form that says a timestamp is next.
+    pub const FLAG_TIMESTAMP: u8 = 0x20;
+
     /// A value with nothing beside it.
     #[inline]
     pub const fn new(payload: &'a [u8]) -> Self {
@@ -67,7 +69,7 @@ impl<'a> Put<'a> {
         let header = reader.u8().ok()?;
         let mut timestamp = None;
         if header != id::PUT {
-            if header != id::PUT | FLAG_TIMESTAMP {
+            if header != id::PUT | Self::FLAG_TIMESTAMP {
                 return None;
             }
             timestamp = Some(Timestamp::read(reader).ok()?);
@@ -84,7 +86,7 @@ impl<'a> Put<'a> {
 
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut put = Put::new(&[]);
-        if header & (FLAG_TIMESTAMP | FLAG_ENCODING | MORE) != 0 {
+        if header & (Self::FLAG_TIMESTAMP | FLAG_ENCODING | MORE) != 0 {
             put.read_options(header, reader)?;
         }
         put.payload = reader.bytes_z32()?;
@@ -94,7 +96,7 @@ impl<'a> Put<'a> {
     /// Everything between header and payload.
     #[inline(never)]
     fn read_options(&mut self, header: u8, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
-        if header & FLAG_TIMESTAMP != 0 {
+        if header & Self::FLAG_TIMESTAMP != 0 {
             self.timestamp = Some(Timestamp::read(reader)?);
         }
         if header & FLAG_ENCODING != 0 {
@@ -172,7 +174,7 @@ impl<'a> Put<'a> {
     fn write_options(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let mut header = id::PUT;
         if self.timestamp.is_some() {
-            header |= FLAG_TIMESTAMP;
+            header |= Self::FLAG_TIMESTAMP;
         }
         if !self.encoding.is_default() {
             header |= FLAG_ENCODING;
@@ -218,9 +220,9 @@ pub fn splice_timestamp<'a>(
     writer: &mut Writer<'_>,
 ) -> Result<&'a [u8], EncodeError> {
     match raw.split_first() {
-        Some((&header, rest)) if header & (id::MASK | FLAG_TIMESTAMP) == id::PUT => {
+        Some((&header, rest)) if header & (id::MASK | Put::FLAG_TIMESTAMP) == id::PUT => {
             writer.all_or_nothing(|writer| {
-                writer.u8(header | FLAG_TIMESTAMP)?;
+                writer.u8(header | Put::FLAG_TIMESTAMP)?;
                 timestamp.write(writer)
             })?;
             Ok(rest)

@@ -15,9 +15,6 @@ const WORD_BYTES: usize = 16;
 /// Bytes that tell cheaply that the next message is another one.
 const GLANCE_BYTES: usize = 4;
 
-/// The flag of a PUT that has a timestamp.
-const FLAG_TIMESTAMP: u8 = 0x20;
-
 /// The bytes that all messages of a run begin with.
 #[derive(Debug, Clone, Copy)]
 struct Likeness<'a> {
@@ -43,9 +40,9 @@ impl<'a> Likeness<'a> {
     ) -> Option<Likeness<'a>> {
         let body_at = message.len().checked_sub(raw_body.len())?;
         let header = *raw_body.first()?;
-        let stamped = header & FLAG_TIMESTAMP != 0;
+        let stamped = header & Put::FLAG_TIMESTAMP != 0;
         let len = if stamped {
-            (header == body::id::PUT | FLAG_TIMESTAMP).then_some(body_at + 1)?
+            (header == body::id::PUT | Put::FLAG_TIMESTAMP).then_some(body_at + 1)?
         } else {
             let value_bytes = crate::writer::vle_len(put.payload.len() as u64) + put.payload.len();
             message.len().checked_sub(value_bytes)?

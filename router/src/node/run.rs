@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use zonda_codec::{
-    CongestionControl, Encode, EncodeError, Push, PushBody, PushRun, Qos, WireExpr, Writer,
+    CongestionControl, Encode, EncodeError, Push, PushBody, PushRun, Put, Qos, WireExpr, Writer,
 };
 use zonda_transport::{
     outbox::{Overflow, Queue, RunQueued},
@@ -29,9 +29,6 @@ const ID_FRONT_BYTES_MAX: usize = 16;
 
 /// Room for all that with a text of usual length behind the id.
 const TEXT_FRONT_BYTES_MAX: usize = 64;
-
-/// The flag in a PUT's header byte that announces a timestamp.
-const PUT_TIMESTAMP: u8 = 0x20;
 
 /// Room for the id of a clock and its length: 17 bytes at most.
 const CLOCK_BYTES_MAX: usize = 24;
@@ -231,7 +228,7 @@ impl<'a> Alike<'_, 'a> {
             return Some(Stamps::Theirs);
         }
         let first = shared.clock.new_times(burst.now(), run.left() as u64).0;
-        let header = *run.clone().next()?.raw_body.first()? | PUT_TIMESTAMP;
+        let header = *run.clone().next()?.raw_body.first()? | Put::FLAG_TIMESTAMP;
         let id = Fixed::new(|writer| shared.clock.id().write_sized(writer))?;
         Some(Stamps::Ours(Clock { header, first, id }))
     }
