@@ -4,13 +4,14 @@
 //! with a callback makes [`Calls`], hands them to the node, and enters them in the session's [`Registry`].
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
-use zonda_router::node::{QueryableId, SubscriberId};
+use zonda_router::node::{Node, QueryableId, SubscriberId};
 
 /// What the user's side and the node share: the callback, until the end.
 ///
@@ -50,6 +51,11 @@ impl<C> Calls<C> {
     /// How many calls panicked.
     pub fn panics(&self) -> u64 {
         self.tally.panics.load(Ordering::Relaxed)
+    }
+
+    /// What makes the calls.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
     }
 }
 
@@ -93,11 +99,34 @@ pub(crate) enum Declared {
     Queryable(QueryableId),
 }
 
-/// What of a session has a callback and lives, so that closing the session ends it.
-#[derive(Default)]
-pub(crate) struct Registry(Mutex<HashMap<Declared, Arc<dyn End>>>);
+impl Declared {
+    /// Its id at the node.
+    pub fn number(self) -> u32 {
+        match self {
+            Declared::Subscriber(id) => id.0,
+            Declared::Queryable(id) => id.0,
+        }
+    }
 
-impl Registry {
+    /// The node knows it no longer.
+    pub fn undeclare(self, node: &Node) {
+        match self {
+            Declared::Subscriber(id) => node.undeclare_subscriber(id),
+            Declared::Queryable(id) => node.undeclare_queryable(id),
+        }
+    }
+}
+
+/// What of a session has a callback and lives, so that closing the session ends it.
+pub(crate) struct Registry<K>(Mutex<HashMap<K, Arc<dyn End>>>);
+
+impl<K> Default for Registry<K> {
+    fn default() -> Self {
+        Registry(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash> Registry<K> {
     /// Ends everything.
     pub fn end_all(&self) {
         let all = std::mem::take(&mut *self.0.lock());
@@ -107,12 +136,12 @@ impl Registry {
         }
     }
 
-    pub fn insert(&self, declared: Declared, calls: Arc<dyn End>) {
-        self.0.lock().insert(declared, calls);
+    pub fn insert(&self, key: K, calls: Arc<dyn End>) {
+        self.0.lock().insert(key, calls);
     }
 
-    pub fn remove(&self, declared: Declared) {
-        let removed = self.0.lock().remove(&declared);
+    pub fn remove(&self, key: K) {
+        let removed = self.0.lock().remove(&key);
         drop(removed);
     }
 }

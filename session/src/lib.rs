@@ -105,6 +105,7 @@ pub mod bytes;
 mod calls;
 pub mod cancellation;
 mod connections;
+mod declaration;
 mod encoding;
 mod error;
 pub mod handlers;

@@ -2,18 +2,14 @@
 
 //! What listeners of all kinds have in common: a callback that the node tells of changes until it ends.
 
-use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arc_swap::ArcSwapOption;
-use parking_lot::Mutex;
 use zonda_codec::EntityGlobalId;
 use zonda_router::forwarding::Notice;
 use zonda_router::node::{DeclareError, Listen, ListenerId, Node};
 
-use crate::calls::let_go;
+use crate::calls::{self, Calls, End as _, Registry, let_go};
 use crate::handlers::Taken;
 
 /// Gives one notice to the handler, and what to wait for before the next one.
@@ -22,17 +18,13 @@ pub(crate) type Tell = Box<dyn Fn(Notice) -> Option<Taken> + Send + Sync>;
 /// The live listeners of a session, so that closing it ends them.
 pub(crate) struct Listeners {
     node: Node,
-    live: Mutex<HashMap<u64, Arc<Calls>>>,
+    live: Registry<u64>,
     next: AtomicU64,
 }
 
-/// A callback, until the end.
-pub(crate) struct Calls {
-    tell: ArcSwapOption<Tell>,
-    /// No call begins any more.
-    ended: AtomicBool,
-    /// Calls that panicked.
-    panics: AtomicU64,
+/// What the node calls for one listener.
+struct Listener {
+    calls: Arc<Calls<Tell>>,
     number: u64,
     listeners: Arc<Listeners>,
 }
@@ -41,7 +33,7 @@ impl Listeners {
     pub(crate) fn new(node: Node) -> Arc<Listeners> {
         Arc::new(Listeners {
             node,
-            live: Mutex::default(),
+            live: Registry::default(),
             next: AtomicU64::new(0),
         })
     }
@@ -56,62 +48,48 @@ impl Listeners {
         tell: Tell,
         declare: impl FnOnce(Arc<dyn Listen>) -> Result<ListenerId, DeclareError>,
     ) -> Result<Listening, DeclareError> {
-        let calls = Arc::new(Calls {
-            tell: ArcSwapOption::from_pointee(tell),
-            ended: AtomicBool::new(false),
-            panics: AtomicU64::new(0),
+        let listener = Arc::new(Listener {
+            calls: Calls::new(Arc::default(), tell),
             number: self.next.fetch_add(1, Ordering::Relaxed),
             listeners: Arc::clone(self),
         });
-        self.live.lock().insert(calls.number, Arc::clone(&calls));
-        let declared = declare(calls.clone());
+        self.live.insert(listener.number, listener.clone());
+        let declared = declare(listener.clone());
         if declared.is_err() || self.node.is_closed() {
             // The close may have looked at those that live before this one was among them.
-            calls.end();
+            listener.end();
         }
         Ok(Listening {
             id: declared?,
-            calls,
+            listener,
             background: false,
         })
     }
 
     /// Ends every listener.
     pub(crate) fn end_all(&self) {
-        let all = std::mem::take(&mut *self.live.lock());
-        // Closures are dropped here, where the lock is free again.
-        for calls in all.values() {
-            calls.end();
-        }
+        self.live.end_all();
     }
 }
 
-impl Calls {
-    /// No call begins any more. The closure is dropped here, or by the call that is under way.
+impl calls::End for Listener {
+    /// The closure is dropped here, or by the call that is under way.
     fn end(&self) {
-        self.ended.store(true, Ordering::Release);
-        let_go(self.tell.swap(None));
-        let ended = self.listeners.live.lock().remove(&self.number);
-        drop(ended);
+        self.calls.end();
+        self.listeners.live.remove(self.number);
     }
 }
 
-impl Listen for Calls {
+impl Listen for Listener {
     fn notice(&self, notice: Notice) -> Option<Taken> {
         let is_last = matches!(notice, Notice::End { .. });
         let mut taken = None;
-        let tell = self.tell.load_full();
-        if let Some(tell) = tell
-            .as_ref()
-            .filter(|_| !self.ended.load(Ordering::Acquire))
-        {
-            match catch_unwind(AssertUnwindSafe(|| tell(notice))) {
-                Ok(waits) => taken = waits,
-                Err(_) => {
-                    self.panics.fetch_add(1, Ordering::Relaxed);
-                    tracing::error!("a listener's callback panicked; a notification is lost to it");
-                }
-            }
+        let tell = self.calls.opened();
+        if let Some(tell) = &tell {
+            let call = || taken = tell(notice);
+            self.calls.tally().call(call, || {
+                tracing::error!("a listener's callback panicked; a notification is lost to it");
+            });
         }
         let_go(tell);
         if is_last {
@@ -124,7 +102,7 @@ impl Listen for Calls {
 /// A listener that ends when this is dropped.
 pub(crate) struct Listening {
     id: ListenerId,
-    calls: Arc<Calls>,
+    listener: Arc<Listener>,
     /// Outlives this.
     background: bool,
 }
@@ -133,7 +111,7 @@ impl Listening {
     /// Its id.
     pub(crate) fn id(&self) -> EntityGlobalId {
         EntityGlobalId {
-            zid: self.calls.listeners.node.zid(),
+            zid: self.listener.listeners.node.zid(),
             eid: self.id.0,
         }
     }
@@ -151,12 +129,12 @@ impl Listening {
 
     /// How many notifications were lost because the callback panicked on them.
     pub(crate) fn panics(&self) -> u64 {
-        self.calls.panics.load(Ordering::Relaxed)
+        self.listener.calls.panics()
     }
 
     /// How many changes were not told because others took them back before the callback had time for them.
     pub(crate) fn cancelled(&self) -> u64 {
-        self.calls.listeners.node.cancelled_notices(self.id)
+        self.listener.listeners.node.cancelled_notices(self.id)
     }
 }
 
@@ -172,9 +150,9 @@ impl End {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        let node = &self.calls.listeners.node;
+        let node = &self.listener.listeners.node;
         if !self.background && !node.is_forked() {
-            self.calls.end();
+            self.listener.end();
             node.undeclare_listener(self.id);
         }
     }

@@ -15,7 +15,7 @@ use zonda_codec::{KeyExpr, KeyExprError, Timestamp, WhatAmI};
 use zonda_router::node::{CloseError, LinkStatus, Node, OpenError};
 
 use crate::bytes::{Encoding, ZBytes};
-use crate::calls::Registry;
+use crate::calls::{Declared, Registry};
 use crate::config::{Config, Locator};
 use crate::handlers::DefaultHandler;
 use crate::listening::Listeners;
@@ -103,7 +103,7 @@ impl IntoFuture for OpenBuilder {
                 node,
                 publish_limit,
                 namespace,
-                subscribers: Arc::default(),
+                declared: Arc::default(),
             })))
         })
     }
@@ -122,7 +122,8 @@ struct Shared {
     /// How long a `Block` publication may wait, unless it says otherwise.
     publish_limit: Duration,
     namespace: Option<Arc<Namespace>>,
-    subscribers: Arc<Registry>,
+    /// Its subscribers and queryables.
+    declared: Arc<Registry<Declared>>,
     listeners: Arc<Listeners>,
 }
 
@@ -337,8 +338,8 @@ impl Session {
         &self.0.node
     }
 
-    pub(crate) fn subscribers(&self) -> &Arc<Registry> {
-        &self.0.subscribers
+    pub(crate) fn declared(&self) -> &Arc<Registry<Declared>> {
+        &self.0.declared
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Listeners> {
@@ -347,7 +348,7 @@ impl Session {
 
     /// Ends everything that calls back.
     fn end_all(&self) {
-        self.0.subscribers.end_all();
+        self.0.declared.end_all();
         self.0.listeners.end_all();
     }
 
@@ -376,7 +377,7 @@ impl Drop for Shared {
             std::mem::forget(self.node.clone());
             return;
         }
-        self.subscribers.end_all();
+        self.declared.end_all();
         self.listeners.end_all();
         if self.node.is_closed() {
             return;

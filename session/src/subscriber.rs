@@ -9,9 +9,10 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
-use zonda_router::node::{DeclareError, Delivery, Node, Opened, Receive, Sink, SubscriberId};
+use zonda_router::node::{DeclareError, Delivery, Opened, Receive, Sink};
 
-use crate::calls::{Calls, Declared, Registry, Tally};
+use crate::calls::{Calls, Declared, Tally};
+use crate::declaration::Declaration;
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
 use crate::listening::Listening;
 use crate::namespace::Namespace;
@@ -62,8 +63,6 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
     /// Declares the subscriber; does not block.
     fn wait(self) -> Self::To {
         let key = self.key?.into_owned();
-        let node = self.session.node().clone();
-        let registry = self.session.subscribers().clone();
         let (callback, handler) = self.handler.into_handler();
         let callback = match self.session.namespace() {
             None => callback,
@@ -71,20 +70,9 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
         };
         let calls = calls_of(callback, H::STORES);
         let sink: Sink = calls.clone();
+        let node = self.session.node();
         let id = node.declare_subscriber(&*self.session.outgoing(&key)?, sink)?;
-        registry.insert(Declared::Subscriber(id), calls.clone());
-        if node.is_closed() {
-            // The close may have looked at the registry before this subscriber was in it.
-            calls.end();
-        }
-        let entry = Entry {
-            node,
-            registry,
-            id,
-            key,
-            calls,
-            background: false,
-        };
+        let entry = Declaration::enter(self.session, Declared::Subscriber(id), key, calls);
         let entry = Kept::Data(entry);
         Ok(Subscriber { entry, handler })
     }
@@ -149,7 +137,7 @@ pub struct Subscriber<H = FifoChannelHandler<Sample>> {
 /// What a subscriber subscribes to.
 enum Kept {
     /// What is published.
-    Data(Entry),
+    Data(Declaration<Call>),
     /// Who is alive.
     Tokens(KeyExpr<'static>, Listening),
 }
@@ -164,7 +152,7 @@ impl<H> Subscriber<H> {
     /// Lets the declaration live as long as the session.
     pub(crate) fn detach(mut self) {
         match &mut self.entry {
-            Kept::Data(entry) => entry.background = true,
+            Kept::Data(entry) => entry.detach(),
             Kept::Tokens(_, listening) => listening.detach(),
         }
     }
@@ -172,10 +160,7 @@ impl<H> Subscriber<H> {
     /// Its id.
     pub fn id(&self) -> EntityGlobalId {
         match &self.entry {
-            Kept::Data(entry) => EntityGlobalId {
-                zid: entry.node.zid(),
-                eid: entry.id.0,
-            },
+            Kept::Data(entry) => entry.id(),
             Kept::Tokens(_, listening) => listening.id(),
         }
     }
@@ -183,7 +168,7 @@ impl<H> Subscriber<H> {
     /// The key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         match &self.entry {
-            Kept::Data(entry) => &entry.key,
+            Kept::Data(entry) => entry.key(),
             Kept::Tokens(key, _) => key,
         }
     }
@@ -201,7 +186,7 @@ impl<H> Subscriber<H> {
     /// How many samples were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         match &self.entry {
-            Kept::Data(entry) => entry.calls.panics(),
+            Kept::Data(entry) => entry.panics(),
             Kept::Tokens(_, listening) => listening.panics(),
         }
     }
@@ -242,27 +227,6 @@ impl<H> fmt::Debug for Subscriber<H> {
         f.debug_struct("Subscriber")
             .field("key", self.key_expr())
             .finish_non_exhaustive()
-    }
-}
-
-/// The declaration; undeclares itself when dropped.
-struct Entry {
-    node: Node,
-    registry: Arc<Registry>,
-    id: SubscriberId,
-    key: KeyExpr<'static>,
-    calls: Arc<Calls<Call>>,
-    /// Outlives its [`Subscriber`].
-    background: bool,
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        if !self.background && !self.node.is_forked() {
-            self.calls.end();
-            self.registry.remove(Declared::Subscriber(self.id));
-            self.node.undeclare_subscriber(self.id);
-        }
     }
 }
 

@@ -9,12 +9,11 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::node::{
-    Asked, AskedSink, DeclareError, IncomingQuery, Node, OpenedQueryable, QueryableId,
-};
+use zonda_router::node::{Asked, AskedSink, DeclareError, IncomingQuery, OpenedQueryable};
 
 use super::answering::{Place, Query};
-use crate::calls::{Calls, Declared, Registry, Tally};
+use crate::calls::{Calls, Declared, Tally};
+use crate::declaration::Declaration;
 use crate::handlers::room::Room;
 use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
 use crate::namespace::incoming;
@@ -83,8 +82,6 @@ impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
     /// Declares the queryable; does not block.
     fn wait(self) -> Self::To {
         let key = self.key?.into_owned();
-        let node = self.session.node().clone();
-        let registry = self.session.subscribers().clone();
         let (callback, handler) = self.handler.into_handler();
         let place = Arc::new(Place {
             id: OnceLock::new(),
@@ -93,22 +90,11 @@ impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
         });
         let calls = calls_of(callback, H::STORES, place.clone());
         let sink: AskedSink = calls.clone();
+        let node = self.session.node();
         let id = node.declare_queryable(&*self.session.outgoing(&key)?, self.complete, sink)?;
         // Set once, here; a query that came first waits for it.
         let _ = place.id.set(id);
-        registry.insert(Declared::Queryable(id), calls.clone());
-        if node.is_closed() {
-            // The close may have looked at the registry before this queryable was in it.
-            calls.end();
-        }
-        let entry = Entry {
-            node,
-            registry,
-            id,
-            key,
-            calls,
-            background: false,
-        };
+        let entry = Declaration::enter(self.session, Declared::Queryable(id), key, calls);
         Ok(Queryable { entry, handler })
     }
 }
@@ -141,7 +127,7 @@ impl Wait for BackgroundQueryableBuilder<'_, '_> {
     /// Declares the queryable; does not block.
     fn wait(self) -> Self::To {
         let mut queryable = self.0.wait()?;
-        queryable.entry.background = true;
+        queryable.entry.detach();
         Ok(())
     }
 }
@@ -179,22 +165,19 @@ impl IntoFuture for BackgroundQueryableBuilder<'_, '_> {
 ///
 /// A queryable does not keep its session open.
 pub struct Queryable<H = FifoChannelHandler<Query>> {
-    entry: Entry,
+    entry: Declaration<Call>,
     handler: H,
 }
 
 impl<H> Queryable<H> {
     /// The key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
-        &self.entry.key
+        self.entry.key()
     }
 
     /// Its id, which its replies carry.
     pub fn id(&self) -> EntityGlobalId {
-        EntityGlobalId {
-            zid: self.entry.node.zid(),
-            eid: self.entry.id.0,
-        }
+        self.entry.id()
     }
 
     /// Its handler.
@@ -209,7 +192,7 @@ impl<H> Queryable<H> {
 
     /// How many queries were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
-        self.entry.calls.panics()
+        self.entry.panics()
     }
 
     /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
@@ -237,29 +220,8 @@ impl<H> DerefMut for Queryable<H> {
 impl<H> fmt::Debug for Queryable<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Queryable")
-            .field("key", &self.entry.key)
+            .field("key", self.entry.key())
             .finish_non_exhaustive()
-    }
-}
-
-/// The declaration; undeclares itself when dropped.
-struct Entry {
-    node: Node,
-    registry: Arc<Registry>,
-    id: QueryableId,
-    key: KeyExpr<'static>,
-    calls: Arc<Calls<Call>>,
-    /// Outlives its [`Queryable`].
-    background: bool,
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        if !self.background && !self.node.is_forked() {
-            self.calls.end();
-            self.registry.remove(Declared::Queryable(self.id));
-            self.node.undeclare_queryable(self.id);
-        }
     }
 }
 

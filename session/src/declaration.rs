@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a subscriber or a queryable is while it lives: known to its node, entered in its session, and taken back from both
+//! when it is dropped.
+
+use std::sync::Arc;
+
+use zonda_codec::{EntityGlobalId, KeyExpr};
+use zonda_router::node::Node;
+
+use crate::calls::{Calls, Declared, Registry};
+use crate::session::Session;
+
+/// The declaration of something that is called; undeclares itself when dropped.
+pub(crate) struct Declaration<C> {
+    node: Node,
+    registry: Arc<Registry<Declared>>,
+    declared: Declared,
+    key: KeyExpr<'static>,
+    calls: Arc<Calls<C>>,
+    /// Outlives its owner.
+    background: bool,
+}
+
+impl<C: Send + Sync + 'static> Declaration<C> {
+    /// Enters in the session what its node knows already.
+    pub fn enter(
+        session: &Session,
+        declared: Declared,
+        key: KeyExpr<'static>,
+        calls: Arc<Calls<C>>,
+    ) -> Self {
+        let (node, registry) = (session.node().clone(), session.declared().clone());
+        registry.insert(declared, calls.clone());
+        if node.is_closed() {
+            // The close may have looked at the registry before this was in it.
+            calls.end();
+        }
+        Declaration {
+            node,
+            registry,
+            declared,
+            key,
+            calls,
+            background: false,
+        }
+    }
+}
+
+impl<C> Declaration<C> {
+    pub fn key(&self) -> &KeyExpr<'static> {
+        &self.key
+    }
+
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.node.zid(),
+            eid: self.declared.number(),
+        }
+    }
+
+    /// How many calls panicked.
+    pub fn panics(&self) -> u64 {
+        self.calls.panics()
+    }
+
+    /// Lets it live as long as its session.
+    pub fn detach(&mut self) {
+        self.background = true;
+    }
+}
+
+impl<C> Drop for Declaration<C> {
+    fn drop(&mut self) {
+        if !self.background && !self.node.is_forked() {
+            self.calls.end();
+            self.registry.remove(self.declared);
+            self.declared.undeclare(&self.node);
+        }
+    }
+}
