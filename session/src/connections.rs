@@ -5,17 +5,17 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{IntoFuture, Ready, ready};
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use zonda_codec::{WhatAmI, ZenohId};
 use zonda_router::node::{DeclareError, EVENTS_MAX, LinkStatus, Node, SampleKind, Tell, Told};
 
-use crate::handlers::{Callback, FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored};
+use crate::handlers::{
+    Callback, FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored, used_as_handler,
+};
 use crate::session::{Session, SessionInfo};
-use crate::wait::{Done, Wait};
+use crate::wait::{Done, Wait, ready_at_once};
 
 pub use zonda_router::node::{
     ConnectionEvent, EndpointStatus, LinkStatus as Link, Loss, LossKind, Refusal, RefusalKind,
@@ -295,14 +295,7 @@ impl<E: AboutConnections, H: IntoHandler<E>> Wait for EventsListenerBuilder<'_, 
     }
 }
 
-impl<E: AboutConnections, H: IntoHandler<E>> IntoFuture for EventsListenerBuilder<'_, E, H> {
-    type Output = Result<EventsListener<H::Handler>, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([E: AboutConnections, H: IntoHandler<E>] EventsListenerBuilder<'_, E, H>);
 
 /// A listener to connections under construction that will live as long as its session.
 #[derive(Debug)]
@@ -319,16 +312,7 @@ impl<E: AboutConnections, H: IntoHandler<E>> Wait for BackgroundEventsListenerBu
     }
 }
 
-impl<E: AboutConnections, H: IntoHandler<E>> IntoFuture
-    for BackgroundEventsListenerBuilder<'_, E, H>
-{
-    type Output = Result<(), DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([E: AboutConnections, H: IntoHandler<E>] BackgroundEventsListenerBuilder<'_, E, H>);
 
 /// Receives what happens to connections. Dropping it ends it, without blocking; the end of the session does as well, once
 /// everything was told. Dereferences to its handler.
@@ -355,19 +339,7 @@ impl<H> EventsListener<H> {
     }
 }
 
-impl<H> Deref for EventsListener<H> {
-    type Target = H;
-
-    fn deref(&self) -> &H {
-        &self.handler
-    }
-}
-
-impl<H> DerefMut for EventsListener<H> {
-    fn deref_mut(&mut self) -> &mut H {
-        &mut self.handler
-    }
-}
+used_as_handler!(EventsListener);
 
 impl<H> fmt::Debug for EventsListener<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

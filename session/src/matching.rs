@@ -4,16 +4,16 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{IntoFuture, Ready, ready};
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use zonda_router::forwarding::Notice;
 use zonda_router::node::{DeclareError, Listen, ListenerId};
 
-use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::handlers::{
+    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
+};
 use crate::listening::{Listeners, Listening};
-use crate::wait::{Done, Wait};
+use crate::wait::{Done, Wait, ready_at_once};
 
 /// Whether anybody is there: for a publisher, subscribers; for a querier, queryables that would answer (if it asks all
 /// complete ones, only these).
@@ -118,14 +118,7 @@ impl<H: IntoHandler<MatchingStatus>> Wait for MatchingListenerBuilder<'_, H> {
     }
 }
 
-impl<H: IntoHandler<MatchingStatus>> IntoFuture for MatchingListenerBuilder<'_, H> {
-    type Output = Result<MatchingListener<H::Handler>, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([H: IntoHandler<MatchingStatus>] MatchingListenerBuilder<'_, H>);
 
 impl<H> fmt::Debug for MatchingListenerBuilder<'_, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,14 +145,7 @@ impl Wait for BackgroundMatchingListenerBuilder<'_> {
     }
 }
 
-impl IntoFuture for BackgroundMatchingListenerBuilder<'_> {
-    type Output = Result<(), DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([] BackgroundMatchingListenerBuilder<'_>);
 
 /// Is told when the first counterpart comes (also if it is there already) and when the last one goes. Dropping it ends it,
 /// without blocking; so does the end of what it listens to.
@@ -212,19 +198,7 @@ impl<H> MatchingListener<H> {
     }
 }
 
-impl<H> Deref for MatchingListener<H> {
-    type Target = H;
-
-    fn deref(&self) -> &H {
-        &self.handler
-    }
-}
-
-impl<H> DerefMut for MatchingListener<H> {
-    fn deref_mut(&mut self) -> &mut H {
-        &mut self.handler
-    }
-}
+used_as_handler!(MatchingListener);
 
 impl<H> fmt::Debug for MatchingListener<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,6 @@
 mod put;
 
 use std::fmt;
-use std::future::{IntoFuture, Ready, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::publication::{Message, Service, service_setters};
 use crate::session::Session;
-use crate::wait::{Done, Wait};
+use crate::wait::{Done, Wait, ready_at_once};
 
 pub use put::{PublisherDeleteBuilder, PublisherPutBuilder};
 
@@ -65,14 +64,7 @@ impl<'b> Wait for PublisherBuilder<'_, 'b> {
     }
 }
 
-impl<'b> IntoFuture for PublisherBuilder<'_, 'b> {
-    type Output = Result<Publisher<'b>, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!(['b] PublisherBuilder<'_, 'b>);
 
 /// Publishes on one key. Dropping it undeclares it, without blocking.
 ///

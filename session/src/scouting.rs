@@ -6,17 +6,17 @@
 //! who is there.
 
 use std::fmt;
-use std::future::{IntoFuture, Ready, ready};
 use std::net::SocketAddr;
-use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use zonda_codec::{Locator, Roles, WhatAmI, ZenohId};
 use zonda_router::scouting::{Greeting, Search, search};
 
 use crate::config::Config;
-use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
-use crate::wait::Wait;
+use crate::handlers::{
+    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
+};
+use crate::wait::{Wait, ready_at_once};
 
 pub use zonda_router::scouting::{InterfaceReport, ScoutError, ScoutReport, Use};
 
@@ -91,14 +91,7 @@ impl<H: IntoHandler<Hello>> Wait for ScoutBuilder<H> {
     }
 }
 
-impl<H: IntoHandler<Hello>> IntoFuture for ScoutBuilder<H> {
-    type Output = Result<Scout<H::Handler>, ScoutError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([H: IntoHandler<Hello>] ScoutBuilder<H>);
 
 /// A search for nodes. It dereferences to its handler, so that the default one is used like a queue. Dropping it ends the
 /// search, without blocking.
@@ -125,19 +118,7 @@ impl<H> Scout<H> {
     }
 }
 
-impl<H> Deref for Scout<H> {
-    type Target = H;
-
-    fn deref(&self) -> &H {
-        &self.handler
-    }
-}
-
-impl<H> DerefMut for Scout<H> {
-    fn deref_mut(&mut self) -> &mut H {
-        &mut self.handler
-    }
-}
+used_as_handler!(Scout);
 
 /// A node's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

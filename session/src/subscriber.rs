@@ -4,8 +4,6 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{IntoFuture, Ready, ready};
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
@@ -13,12 +11,14 @@ use zonda_router::node::{DeclareError, Delivery, Opened, Receive, Sink};
 
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
-use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::handlers::{
+    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
+};
 use crate::listening::Listening;
 use crate::namespace::Namespace;
 use crate::sample::Sample;
 use crate::session::Session;
-use crate::wait::{Done, Wait};
+use crate::wait::{Done, Wait, ready_at_once};
 
 /// A subscriber under construction; made by [`Session::declare_subscriber`].
 #[derive(Debug)]
@@ -78,14 +78,7 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
     }
 }
 
-impl<H: IntoHandler<Sample>> IntoFuture for SubscriberBuilder<'_, '_, H> {
-    type Output = Result<Subscriber<H::Handler>, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([H: IntoHandler<Sample>] SubscriberBuilder<'_, '_, H>);
 
 /// A subscriber under construction that will live as long as its session.
 #[derive(Debug)]
@@ -102,14 +95,7 @@ impl Wait for BackgroundSubscriberBuilder<'_, '_> {
     }
 }
 
-impl IntoFuture for BackgroundSubscriberBuilder<'_, '_> {
-    type Output = Result<(), DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([] BackgroundSubscriberBuilder<'_, '_>);
 
 /// Receives the samples of every key that matches its own. Dropping it undeclares it, without blocking.
 ///
@@ -208,19 +194,7 @@ impl<H> Subscriber<H> {
     }
 }
 
-impl<H> Deref for Subscriber<H> {
-    type Target = H;
-
-    fn deref(&self) -> &H {
-        &self.handler
-    }
-}
-
-impl<H> DerefMut for Subscriber<H> {
-    fn deref_mut(&mut self) -> &mut H {
-        &mut self.handler
-    }
-}
+used_as_handler!(Subscriber);
 
 impl<H> fmt::Debug for Subscriber<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -28,6 +28,22 @@ pub trait Wait {
     fn wait(self) -> Self::To;
 }
 
+/// Makes a builder whose [`Wait::wait`] never blocks a future that is ready at once: `[generics] builder`.
+macro_rules! ready_at_once {
+    ([$($generics:tt)*] $builder:ty) => {
+        impl<$($generics)*> std::future::IntoFuture for $builder {
+            type Output = <Self as $crate::wait::Wait>::To;
+            type IntoFuture = std::future::Ready<Self::Output>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                std::future::ready($crate::wait::Wait::wait(self))
+            }
+        }
+    };
+}
+
+pub(crate) use ready_at_once;
+
 /// A future behind a pointer, as [`IntoFuture`] of builders needs a type that can be named.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

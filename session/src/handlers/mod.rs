@@ -30,6 +30,27 @@ pub use fifo_reading::{FifoIntoIter, FifoIter, FifoStream};
 pub use patient::{Patient, Taken};
 pub use ring::{RingChannel, RingChannelHandler};
 
+/// Makes what has a field `handler` usable like that handler.
+macro_rules! used_as_handler {
+    ($handle:ident) => {
+        impl<H> std::ops::Deref for $handle<H> {
+            type Target = H;
+
+            fn deref(&self) -> &H {
+                &self.handler
+            }
+        }
+
+        impl<H> std::ops::DerefMut for $handle<H> {
+            fn deref_mut(&mut self) -> &mut H {
+                &mut self.handler
+            }
+        }
+    };
+}
+
+pub(crate) use used_as_handler;
+
 /// The handler of a subscriber, queryable or get that names none.
 pub type DefaultHandler = FifoChannel;
 

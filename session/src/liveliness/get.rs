@@ -2,7 +2,6 @@
 
 //! Questions for those who are alive now.
 
-use std::future::{IntoFuture, Ready, ready};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use crate::namespace::incoming;
 use crate::query::Reply;
 use crate::sample::Sample;
 use crate::session::Session;
-use crate::wait::Wait;
+use crate::wait::{Wait, ready_at_once};
 
 /// A question for those who are alive, under construction; made by [`Liveliness::get`](super::Liveliness::get).
 ///
@@ -146,11 +145,4 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
     }
 }
 
-impl<H: IntoHandler<Reply>> IntoFuture for LivelinessGetBuilder<'_, '_, H> {
-    type Output = Result<H::Handler, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([H: IntoHandler<Reply>] LivelinessGetBuilder<'_, '_, H>);

@@ -2,8 +2,6 @@
 
 //! Subscribers to tokens: who comes to life and who goes.
 
-use std::future::{IntoFuture, Ready, ready};
-
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::forwarding::Notice;
 use zonda_router::node::DeclareError;
@@ -13,7 +11,7 @@ use crate::namespace::incoming;
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
 use crate::session::Session;
-use crate::wait::Wait;
+use crate::wait::{Wait, ready_at_once};
 
 /// A liveliness subscriber under construction; made by
 /// [`Liveliness::declare_subscriber`](super::Liveliness::declare_subscriber).
@@ -100,14 +98,7 @@ impl<H: IntoHandler<Sample>> Wait for LivelinessSubscriberBuilder<'_, '_, H> {
     }
 }
 
-impl<H: IntoHandler<Sample>> IntoFuture for LivelinessSubscriberBuilder<'_, '_, H> {
-    type Output = Result<Subscriber<H::Handler>, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([H: IntoHandler<Sample>] LivelinessSubscriberBuilder<'_, '_, H>);
 
 /// A liveliness subscriber under construction that will live as long as its session.
 #[derive(Debug)]
@@ -126,11 +117,4 @@ impl Wait for BackgroundLivelinessSubscriberBuilder<'_, '_> {
     }
 }
 
-impl IntoFuture for BackgroundLivelinessSubscriberBuilder<'_, '_> {
-    type Output = Result<(), DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([] BackgroundLivelinessSubscriberBuilder<'_, '_>);

@@ -4,13 +4,12 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{IntoFuture, Ready, ready};
 
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Node, TokenId};
 
 use crate::session::Session;
-use crate::wait::{Done, Wait};
+use crate::wait::{Done, Wait, ready_at_once};
 
 /// A token under construction; made by [`Liveliness::declare_token`](super::Liveliness::declare_token).
 #[derive(Debug)]
@@ -32,14 +31,7 @@ impl Wait for LivelinessTokenBuilder<'_, '_> {
     }
 }
 
-impl IntoFuture for LivelinessTokenBuilder<'_, '_> {
-    type Output = Result<LivelinessToken, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([] LivelinessTokenBuilder<'_, '_>);
 
 /// Says that its session is alive on its key, until it is dropped, which does not block. It does not keep the session
 /// open; when that is closed, or cannot be reached, the token is gone for others.

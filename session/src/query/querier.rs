@@ -4,7 +4,6 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{IntoFuture, Ready, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::namespace::Namespace;
 use crate::session::Session;
-use crate::wait::{Done, Pending, Wait};
+use crate::wait::{Done, Pending, Wait, ready_at_once};
 
 /// A querier under construction; made by [`Session::declare_querier`].
 #[derive(Debug)]
@@ -65,14 +64,7 @@ impl<'b> Wait for QuerierBuilder<'_, 'b> {
     }
 }
 
-impl<'b> IntoFuture for QuerierBuilder<'_, 'b> {
-    type Output = Result<Querier<'b>, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!(['b] QuerierBuilder<'_, 'b>);
 
 /// Asks on one key. Its session knows whether anybody answers there: a get that nobody would answer is not sent.
 /// Dropping it undeclares it, without blocking; gets that are under way go on.

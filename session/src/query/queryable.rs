@@ -4,8 +4,6 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{IntoFuture, Ready, ready};
-use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
 use zonda_codec::{KeyExpr, KeyExprError};
@@ -15,10 +13,12 @@ use super::answering::{Place, Query};
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
 use crate::handlers::room::Room;
-use crate::handlers::{Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored};
+use crate::handlers::{
+    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
+};
 use crate::namespace::incoming;
 use crate::session::{EntityGlobalId, Session};
-use crate::wait::{Done, Wait};
+use crate::wait::{Done, Wait, ready_at_once};
 
 /// A queryable under construction; made by [`Session::declare_queryable`].
 #[derive(Debug)]
@@ -99,14 +99,7 @@ impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
     }
 }
 
-impl<H: IntoHandler<Query>> IntoFuture for QueryableBuilder<'_, '_, H> {
-    type Output = Result<Queryable<H::Handler>, DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([H: IntoHandler<Query>] QueryableBuilder<'_, '_, H>);
 
 /// A queryable under construction that will live as long as its session.
 #[derive(Debug)]
@@ -132,14 +125,7 @@ impl Wait for BackgroundQueryableBuilder<'_, '_> {
     }
 }
 
-impl IntoFuture for BackgroundQueryableBuilder<'_, '_> {
-    type Output = Result<(), DeclareError>;
-    type IntoFuture = Ready<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        ready(self.wait())
-    }
-}
+ready_at_once!([] BackgroundQueryableBuilder<'_, '_>);
 
 /// Receives the queries on every key that matches its own. Dropping it undeclares it, without blocking; queries that
 /// wait in its handler are then dropped with it, which ends them.
@@ -203,19 +189,7 @@ impl<H> Queryable<H> {
     }
 }
 
-impl<H> Deref for Queryable<H> {
-    type Target = H;
-
-    fn deref(&self) -> &H {
-        &self.handler
-    }
-}
-
-impl<H> DerefMut for Queryable<H> {
-    fn deref_mut(&mut self) -> &mut H {
-        &mut self.handler
-    }
-}
+used_as_handler!(Queryable);
 
 impl<H> fmt::Debug for Queryable<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
