@@ -2,26 +2,20 @@
 
 //! Callbacks may call anything of their session, locally and on the receiving task, and a bad one harms only itself.
 
+mod callbacks;
 mod pair;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use callbacks::{Slot, counter, empty, here_and_remote};
 use pair::{LONG, alone, pair, until};
 use zonda::handlers::CallbackDrop;
 use zonda::pubsub::Subscriber;
 use zonda::qos::CongestionControl;
 use zonda::sample::Sample;
 use zonda::{Session, Wait};
-
-/// Runs a case with publisher and subscriber in one session, and again in two.
-fn here_and_remote(case: impl Fn(&Session, &Session)) {
-    let session = alone();
-    case(&session, &session);
-    let (publishing, subscribing) = pair();
-    case(&publishing, &subscribing);
-}
 
 /// Publishes until `done`.
 fn publish_until(session: &Session, what: &str, done: impl Fn() -> bool) {
@@ -35,23 +29,10 @@ fn publish_until(session: &Session, what: &str, done: impl Fn() -> bool) {
     });
 }
 
-type Slot = Arc<Mutex<Option<Subscriber<()>>>>;
-
-/// Takes the subscriber out first, so that the test's own lock is not held while it is dropped.
-fn empty(slot: &Slot) -> bool {
-    let taken = slot.lock().unwrap().take();
-    taken.is_some()
-}
-
-fn counter() -> (Arc<AtomicUsize>, Arc<AtomicUsize>) {
-    let count = Arc::new(AtomicUsize::new(0));
-    (count.clone(), count)
-}
-
 #[test]
 fn a_callback_may_undeclare_itself() {
     here_and_remote(|publishing, subscribing| {
-        let slot = Slot::default();
+        let slot = Slot::<Subscriber<()>>::default();
         let (count, in_callback) = counter();
         let own = slot.clone();
         let subscriber = subscribing.declare_subscriber("case").callback(move |_| {
@@ -74,7 +55,7 @@ fn a_callback_may_undeclare_another() {
         let other = subscribing.declare_subscriber("case").callback(move |_| {
             in_other.fetch_add(1, Ordering::SeqCst);
         });
-        let slot: Slot = Arc::new(Mutex::new(Some(other.wait().unwrap())));
+        let slot: Slot<Subscriber<()>> = Arc::new(Mutex::new(Some(other.wait().unwrap())));
         let victim = slot.clone();
         let killer = subscribing.declare_subscriber("case").callback(move |_| {
             empty(&victim);

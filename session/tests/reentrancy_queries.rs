@@ -3,26 +3,20 @@
 //! Callbacks of queryables and of gets may call anything of their session, locally and on the receiving task, and a bad
 //! one harms only itself.
 
+mod callbacks;
 mod pair;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use callbacks::{Slot, counter, empty, here_and_remote};
 use pair::{LONG, alone, pair, until};
 use zonda::cancellation::CancellationToken;
 use zonda::handlers::CallbackDrop;
 use zonda::query::{ConsolidationMode, EndReason, GetEnd, Query, Queryable, Reply};
 use zonda::{Session, Wait};
-
-/// Runs a case with asker and answerer in one session, and again in two.
-fn here_and_remote(case: impl Fn(&Session, &Session)) {
-    let session = alone();
-    case(&session, &session);
-    let (asking, answering) = pair();
-    case(&asking, &answering);
-}
 
 /// Waits until what `answering` has declared on this key is known to `asking`.
 fn until_answered(asking: &Session, key: &str) {
@@ -61,19 +55,6 @@ fn telling(tell: Sender<String>) -> impl Fn(Reply) + Send + Sync + 'static {
     }
 }
 
-type Slot = Arc<Mutex<Option<Queryable<()>>>>;
-
-/// Takes the queryable out first, so that the test's own lock is not held while it is dropped.
-fn empty(slot: &Slot) -> bool {
-    let taken = slot.lock().unwrap().take();
-    taken.is_some()
-}
-
-fn counter() -> (Arc<AtomicUsize>, Arc<AtomicUsize>) {
-    let count = Arc::new(AtomicUsize::new(0));
-    (count.clone(), count)
-}
-
 /// Answers twice on `case`.
 fn twice(session: &Session) -> Queryable<()> {
     let declared = session.declare_queryable("case").callback(|query: Query| {
@@ -87,7 +68,7 @@ fn twice(session: &Session) -> Queryable<()> {
 #[test]
 fn a_query_callback_may_undeclare_itself_and_answer_after_that() {
     here_and_remote(|asking, answering| {
-        let slot = Slot::default();
+        let slot = Slot::<Queryable<()>>::default();
         let (count, in_callback) = counter();
         let own = slot.clone();
         let queryable = answering
@@ -116,7 +97,7 @@ fn a_query_callback_may_undeclare_another() {
         let other = answering.declare_queryable("case").callback(move |_| {
             in_other.fetch_add(1, Ordering::SeqCst);
         });
-        let slot: Slot = Arc::new(Mutex::new(Some(other.wait().unwrap())));
+        let slot: Slot<Queryable<()>> = Arc::new(Mutex::new(Some(other.wait().unwrap())));
         let victim = slot.clone();
         let killer = answering.declare_queryable("case").callback(move |_| {
             empty(&victim);
@@ -333,7 +314,7 @@ fn a_reply_callback_may_cancel_its_get() {
 #[test]
 fn a_reply_callback_may_undeclare_who_answers() {
     here_and_remote(|asking, answering| {
-        let slot: Slot = Arc::new(Mutex::new(Some(twice(answering))));
+        let slot: Slot<Queryable<()>> = Arc::new(Mutex::new(Some(twice(answering))));
         until_answered(asking, "case");
         let (tell, told) = channel();
         let own = slot.clone();

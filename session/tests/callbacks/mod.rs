@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What tests of callbacks that use their own session have in common.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
+
+use zonda::Session;
+
+use crate::pair::{alone, pair};
+
+/// Runs a case in one session that is on both sides, and again in two: who publishes or asks, and who is called for that.
+pub fn here_and_remote(case: impl Fn(&Session, &Session)) {
+    let session = alone();
+    case(&session, &session);
+    let (acting, called) = pair();
+    case(&acting, &called);
+}
+
+/// Where a callback finds something of its session that it may drop.
+pub type Slot<T> = Arc<Mutex<Option<T>>>;
+
+/// Takes what is in it out first, so that the test's own lock is not held while that is dropped; false if nothing was.
+pub fn empty<T>(slot: &Slot<T>) -> bool {
+    let taken = slot.lock().unwrap().take();
+    taken.is_some()
+}
+
+/// A count of calls, for the test and for the callback.
+pub fn counter() -> (Arc<AtomicUsize>, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    (count.clone(), count)
+}
