@@ -30,6 +30,12 @@ impl<'a> Encoding<'a> {
         schema: None,
     };
 
+    /// Text in UTF-8.
+    pub const ZENOH_STRING: Encoding<'static> = Encoding {
+        id: 1,
+        schema: None,
+    };
+
     /// Whether it is plain bytes, which is not written.
     #[inline]
     pub const fn is_default(&self) -> bool {
