@@ -3,6 +3,8 @@
 //! Random histories of declarations, interests, connections and cuts, for each role: after every step the
 //! routes and what every neighbour believes are those of a model that knows only lists.
 
+mod check;
+mod local;
 mod questions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,13 +13,13 @@ use zonda_codec::key_expr::intersects;
 use zonda_codec::{
     Declaration, Interest, InterestMode, Mapping, Qos, QueryableInfo, WhatAmI, WireExpr,
 };
-use zonda_router::forwarding::{Counterpart, FaceId, Limits, Relation};
+use zonda_router::forwarding::{FaceId, Limits, Relation};
 
-use crate::bench::{Bench, encoded, key_expr, options};
+use crate::bench::{Bench, encoded, options};
 use questions::Asks;
 
-use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
-use crate::session::{Listeners, token_asks};
+use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, flows};
+use crate::session::Listeners;
 
 const SEEDS_PER_ROLE: u64 = 700;
 const STEPS: usize = 40;
@@ -216,151 +218,6 @@ impl History {
         self.deliver();
         self.model.settle();
         format!("cut {face}")
-    }
-
-    fn local_subscriber(&mut self) -> String {
-        let (local, id) = (self.model.local, self.random.below(4) as u32);
-        let key = self.random.of(&KEYS);
-        let before = self.model.sources();
-        let face = self.model.faces.get_mut(&local).expect("it stays");
-        let end = self.random.one_in(3);
-        face.undeclare(SUBSCRIBER, id);
-        if end {
-            self.bench
-                .act(|table, actions| table.undeclare_local_subscriber(local, id, actions));
-        } else {
-            let thing = (SUBSCRIBER, key.to_owned());
-            face.declare(thing, id, QueryableInfo::default());
-            self.bench
-                .act(|table, actions| table.local_subscriber(local, id, &key_expr(key), actions));
-        }
-        self.model.follow(&before);
-        format!("local subscriber {id} on {key}, end {end}")
-    }
-
-    fn local_publisher(&mut self) -> String {
-        let (local, id) = (self.model.local, self.random.below(3) as u32);
-        let key = self.random.of(&KEYS);
-        let before = self.model.sources();
-        let end = self.random.one_in(3);
-        self.model.publishers.remove(&id);
-        self.model.forget_unwanted();
-        if end {
-            self.bench
-                .act(|table, actions| table.undeclare_local_publisher(local, id, actions));
-        } else {
-            self.bench
-                .act(|table, actions| table.local_publisher(local, id, &key_expr(key), actions));
-            self.model.publishers.insert(id, key.to_owned());
-        }
-        self.listeners.end_owner(&mut self.bench, id);
-        self.model.follow(&before);
-        format!("local publisher {id} on {key}, end {end}")
-    }
-
-    fn local_token(&mut self) -> String {
-        let (local, id) = (self.model.local, self.random.below(4) as u32);
-        let (key, end) = (self.random.of(&KEYS), self.random.one_in(2));
-        let before = self.model.sources();
-        let face = self.model.faces.get_mut(&local).expect("it stays");
-        face.undeclare(TOKEN, id);
-        if end {
-            self.bench
-                .act(|table, actions| table.undeclare_local_token(local, id, actions));
-        } else {
-            face.declare((TOKEN, key.to_owned()), id, QueryableInfo::default());
-            self.bench
-                .act(|table, actions| table.local_token(local, id, &key_expr(key), actions));
-        }
-        self.model.follow(&before);
-        format!("local token {id} on {key}, end {end}")
-    }
-
-    fn token_listener(&mut self) -> String {
-        let number = self.random.below(3) as u32;
-        let (key, history) = (self.random.of(&KEYS), self.random.one_in(2));
-        let before = self.model.sources();
-        self.listeners.end_listener(&mut self.bench, number);
-        self.model.listened = self.listeners.wanted();
-        self.model.forget_unwanted();
-        self.model.follow(&before);
-        self.listeners.follow(&self.model);
-        let begin = !self.random.one_in(4);
-        if begin {
-            self.listeners
-                .listen(&mut self.bench, number, (key, history));
-            self.model.listened = self.listeners.wanted();
-        }
-        format!("token listener {number} on {key}, history {history}, begin {begin}")
-    }
-
-    fn matching_listener(&mut self) -> String {
-        let owner = self.random.below(5) as u32;
-        self.listeners.end_match(&mut self.bench, owner);
-        let what = self.random.of(&[
-            Counterpart::Subscribers,
-            Counterpart::Queryables,
-            Counterpart::CompleteQueryables,
-        ]);
-        let key = self.random.of(&KEYS);
-        let publisher = self.model.publishers.get(&owner).cloned();
-        let key = publisher.as_deref().unwrap_or(key);
-        if !self.random.one_in(5) {
-            self.listeners
-                .match_with(&mut self.bench, owner, (key, what));
-        }
-        format!("{what:?} of {owner} on {key}")
-    }
-
-    /// The session asks for the tokens that exist.
-    fn local_question(&mut self) -> String {
-        self.deliver();
-        if self.random.one_in(4) {
-            self.listeners.time_out(&mut self.bench);
-            return "the time of all local questions is over".into();
-        }
-        let key = self.random.of(&KEYS);
-        let asked = self.listeners.ask(&mut self.bench, &self.model, key);
-        self.note_asked(Some(asked));
-        format!("the session asks for the tokens on {key}")
-    }
-
-    /// A gateway answers a question of the session.
-    fn answer_local(&mut self, gateway: FaceId) -> String {
-        let asks = self.listeners.open_asks(gateway);
-        if asks.is_empty() {
-            return "nothing".into();
-        }
-        let (interest, key) = self.random.of(&asks);
-        let answers: Vec<&str> = KEYS
-            .into_iter()
-            .filter(|other| intersects(other, &key))
-            .collect();
-        let answer = self.random.of(&answers);
-        self.listeners.answered(gateway, interest, answer);
-        let wire_expr = WireExpr::full(answer);
-        let body = Declaration::Token { id: 0, wire_expr };
-        self.bench.declare(gateway, Some(interest), body);
-        format!("{gateway} answers {interest} with {answer}")
-    }
-
-    /// Notes which gateways were asked just now for a question of the session, or those that waited for a gateway.
-    fn note_asked(&mut self, question: Option<u32>) {
-        self.deliver();
-        let known = &self.questions;
-        let mut new = token_asks(&self.model);
-        new.retain(|(gateway, asked, _)| !known.iter().any(|(at, _)| *at == (*gateway, *asked)));
-        self.listeners.note_asked(&new, question);
-        let asker = (self.model.local, 0);
-        let new = new.iter();
-        self.questions
-            .extend(new.map(|(gateway, asked, _)| ((*gateway, *asked), asker)));
-    }
-
-    /// Lets the session's listeners hear what they were told.
-    fn hear(&mut self) {
-        self.listeners.follow(&self.model);
-        self.listeners.read(&mut self.bench, &self.now);
     }
 
     fn declare_key(&mut self, face: FaceId) -> String {
@@ -653,109 +510,6 @@ impl History {
                 known.got.told.retain(covered);
             }
         }
-    }
-
-    fn check(&mut self) {
-        self.model.faces.values_mut().for_each(Face::learn);
-        let sources = self.model.sources();
-        for (id, face) in &self.model.faces {
-            let now = &self.now;
-            assert_eq!(face.got.finals, face.finals, "finals of {id} after {now}");
-            let views = self.model.views(&sources, *id);
-            let mut believed: Vec<Thing> = Vec::new();
-            for ((kind, _), (key, info)) in &face.got.told {
-                let thing = (*kind, key.clone());
-                if face.known.contains(&thing) && !face.known_groups.contains(&thing) {
-                    assert_eq!(
-                        Some(info),
-                        views.get(&thing),
-                        "{thing:?} of {id} after {now}"
-                    );
-                }
-                believed.push(thing);
-            }
-            believed.sort();
-            let mut expected: Vec<Thing> = match face.relation {
-                Relation::Upstream | Relation::PeerToPeer => views.keys().cloned().collect(),
-                _ => face
-                    .known
-                    .iter()
-                    .chain(&face.known_groups)
-                    .cloned()
-                    .collect(),
-            };
-            expected.sort();
-            assert_eq!(
-                believed, expected,
-                "beliefs of {id}, which asked {:?}, after {now}",
-                face.interests
-            );
-            if face.relation == Relation::Upstream {
-                let asked = face.got.asked.values();
-                let kept = asked.filter(|asked| asked.want.0 != InterestMode::Current);
-                let mut asked: Vec<String> =
-                    kept.map(|asked| format!("{:?}", asked.want)).collect();
-                asked.sort();
-                let wants: Vec<String> = self.model.wants().into_keys().collect();
-                assert_eq!(asked, wants, "questions to {id} after {now}");
-            }
-        }
-        self.listeners.check(&self.model, &self.now);
-        self.check_routes();
-    }
-
-    fn check_routes(&mut self) {
-        for _ in 0..3 {
-            self.check_route();
-        }
-    }
-
-    fn check_route(&mut self) {
-        let faces: Vec<FaceId> = self.model.faces.keys().copied().collect();
-        let (from, key) = (self.random.of(&faces), self.random.of(&KEYS));
-        let publishers: Vec<(u32, String)> = self.model.publishers.clone().into_iter().collect();
-        let (publisher, key) = match publishers.is_empty() || from != self.model.local {
-            true => (None, key.to_owned()),
-            false => {
-                let (id, key) = self.random.of(&publishers);
-                (Some(id), key)
-            }
-        };
-        let now = format!("{key} from {from} after {}", self.now);
-        let route = self.bench.table.route(from, &key_expr(&key), publisher);
-        let hops: Vec<FaceId> = route.hops.iter().map(|hop| hop.face).collect();
-        assert_eq!(hops, self.model.hops(from, &key, publisher), "{now}");
-        for hop in &route.hops {
-            let face = &self.model.faces[&hop.face];
-            let expr = hop.wire_expr();
-            assert_eq!(face.read_key(&expr), key, "{now}");
-            let texts = face.key_ids.values().chain(face.got.key_ids.values());
-            let usable = |text: &&String| {
-                let rest = key.strip_prefix(text.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            let longest = texts.filter(usable).map(String::len).max().unwrap_or(0);
-            assert_eq!(key.len() - hop.suffix.len(), longest, "{now}");
-            let theirs = face.key_ids.values().any(|text| *text == key[..longest]);
-            assert_eq!(hop.mapping == Mapping::Receiver, theirs, "{now}");
-        }
-        let local = &self.model.faces[&self.model.local];
-        let open = flows(self.model.faces[&from].relation, Relation::Local);
-        let mut ids: Vec<u32> = local
-            .declared
-            .iter()
-            .filter(|declared| open && declared.thing.0 == SUBSCRIBER)
-            .filter(|declared| intersects(&declared.thing.1, &key))
-            .filter_map(|declared| declared.id)
-            .collect();
-        ids.sort_unstable();
-        assert_eq!(route.local, ids, "{now}");
-        let table = &self.bench.table;
-        assert_eq!(
-            table.has_matching_subscribers(from, &key_expr(&key), publisher),
-            self.model.hears(from, &key),
-            "{now}"
-        );
     }
 }
 
