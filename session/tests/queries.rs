@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries within one session, between two over loopback, and through a router: every option of every builder, and
-//! every way a get can end.
+//! Queries within one session, between two over loopback, and through a router: every option of every builder.
 
+mod asking;
 mod pair;
 
 use std::sync::Arc;
@@ -10,82 +10,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use pair::{LONG, alone, connected_to, pair, until};
+use asking::{answers, asked, everywhere, text, texts, texts_of, until_answered};
+use pair::{LONG, alone, until};
 use zonda::bytes::{Encoding, ZBytes};
-use zonda::cancellation::CancellationToken;
 use zonda::handlers::{CallbackDrop, FifoChannel, FifoChannelHandler, Overflow, RingChannel};
 use zonda::qos::{CongestionControl, Priority};
 use zonda::query::{
-    ConsolidationMode, EndReason, GetEnd, Parameters, Query, QueryTarget, Queryable, Reply,
-    ReplyKeyExpr, Selector, SessionGetBuilder,
+    ConsolidationMode, EndReason, Parameters, Query, QueryTarget, Reply, ReplyKeyExpr, Selector,
 };
 use zonda::sample::{SampleKind, SourceInfo};
 use zonda::session::EntityGlobalId;
 use zonda::time::{Ntp64, Timestamp};
-use zonda::{AnswerError, Config, DeclareError, Error, GetError, RecvError, Session, Wait};
-
-/// Runs a case with asker and answerer in one session, in two that are linked, and with a router between them.
-fn everywhere(case: impl Fn(&Session, &Session)) {
-    let session = alone();
-    case(&session, &session);
-    let (asking, answering) = pair();
-    case(&asking, &answering);
-    let router = zonda::open(Config::router().listen(["tcp/127.0.0.1:0"]))
-        .wait()
-        .unwrap();
-    let asking = connected_to(&router, Config::client([] as [&str; 0]));
-    let answering = connected_to(&router, Config::client([] as [&str; 0]));
-    case(&asking, &answering);
-}
-
-/// Waits until what `answering` has declared on this key is known to `asking`.
-fn until_answered(asking: &Session, key: &str) {
-    let querier = asking.declare_querier(key).wait().unwrap();
-    until("a queryable is known", || {
-        let Ok(status) = querier.matching_status().wait();
-        status.matching()
-    });
-}
-
-/// A queryable that answers on its key with this text.
-fn answers(session: &Session, key: &'static str, text: &'static str) -> Queryable<()> {
-    let declared = session
-        .declare_queryable(key)
-        .callback(move |query: Query| {
-            query.reply(key, text).wait().unwrap();
-        })
-        .wait();
-    declared.unwrap()
-}
-
-fn texts(replies: &FifoChannelHandler<Reply>) -> Vec<String> {
-    let mut texts = Vec::new();
-    loop {
-        match replies.recv_timeout(LONG) {
-            Ok(reply) => texts.push(text(&reply.expect("a reply or the end"))),
-            Err(RecvError::Closed) => return texts,
-            Err(other) => panic!("{other}"),
-        }
-    }
-}
-
-fn text(reply: &Reply) -> String {
-    match reply.result() {
-        Ok(sample) => sample.payload().try_to_string().unwrap().into_owned(),
-        Err(error) => format!("error: {error}"),
-    }
-}
-
-/// A get, its replies and how it ended.
-fn asked<'a>(get: SessionGetBuilder<'a, 'a>) -> (Vec<String>, GetEnd) {
-    let (tell, told) = channel();
-    let replies = get
-        .on_end(move |end| tell.send(*end).unwrap())
-        .wait()
-        .unwrap();
-    let texts = texts(&replies);
-    (texts, told.recv_timeout(LONG).unwrap())
-}
+use zonda::{AnswerError, DeclareError, Error, GetError, RecvError, Wait};
 
 #[test]
 fn a_query_and_its_replies_carry_everything() {
@@ -202,22 +138,6 @@ fn a_query_without_anything_has_nothing() {
 }
 
 #[test]
-fn nobody_to_ask_ends_at_once() {
-    everywhere(|asking, _| {
-        let begin = Instant::now();
-        let (replies, end) = asked(asking.get("nobody/answers"));
-        assert_eq!((replies.len(), end.reason()), (0, EndReason::Complete));
-        let querier = asking.declare_querier("nobody/answers").wait().unwrap();
-        let replies = querier.get().wait().unwrap();
-        assert_eq!(texts(&replies).len(), 0);
-        assert!(
-            begin.elapsed() < Duration::from_secs(9),
-            "it did not wait for its timeout"
-        );
-    });
-}
-
-#[test]
 fn targets_choose_who_is_asked() {
     everywhere(|asking, answering| {
         let _some = answers(answering, "demo/a", "some");
@@ -312,172 +232,6 @@ fn replies_on_other_keys_need_leave() {
         assert_eq!(querier.accept_replies(), ReplyKeyExpr::Any);
         assert_eq!(texts_of(querier.get().wait().unwrap()), ["found"]);
     });
-}
-
-fn texts_of(replies: FifoChannelHandler<Reply>) -> Vec<String> {
-    texts(&replies)
-}
-
-#[test]
-fn a_get_ends_with_its_time() {
-    everywhere(|asking, answering| {
-        let queryable = answering.declare_queryable("slow").wait().unwrap();
-        until_answered(asking, "slow");
-        let begin = Instant::now();
-        let (texts, end) = asked(asking.get("slow").timeout(Duration::from_millis(200)));
-        let took = begin.elapsed();
-        assert_eq!(
-            (texts, end.reason()),
-            (vec!["error: Timeout".to_owned()], EndReason::Timeout)
-        );
-        assert!(took >= Duration::from_millis(200), "{took:?}");
-        assert!(took < Duration::from_secs(5), "{took:?}");
-        // Nobody waits any more, on a link that is known at once.
-        let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
-        if asking.zid() == answering.zid() {
-            assert_eq!(query.reply("slow", "late").wait(), Err(AnswerError::Over));
-        } else {
-            let _ = query.reply("slow", "late").wait();
-        }
-    });
-}
-
-#[test]
-fn a_token_cancels() {
-    everywhere(|asking, answering| {
-        let queryable = answering.declare_queryable("slow").wait().unwrap();
-        until_answered(asking, "slow");
-        let token = CancellationToken::default();
-        let (tell, told) = channel();
-        let ask = |token: &CancellationToken| {
-            let tell = tell.clone();
-            let get = asking.get("slow").cancellation_token(token.clone());
-            let get = get.on_end(move |end| tell.send(end.reason()).unwrap());
-            get.wait().unwrap()
-        };
-        let (first, second) = (ask(&token), ask(&token));
-        let held = [(); 2].map(|()| queryable.recv_timeout(LONG).unwrap().expect("a query"));
-        assert!(!token.is_cancelled());
-        token.cancel().wait().unwrap();
-        assert_eq!((texts_of(first).len(), texts_of(second).len()), (0, 0));
-        let third = ask(&token);
-        assert_eq!(texts_of(third).len(), 0);
-        for _ in 0..3 {
-            assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Cancelled));
-        }
-        drop(held);
-        // What has ended by itself leaves nothing in a token.
-        let token = CancellationToken::default();
-        let replies = ask(&token);
-        drop(queryable.recv_timeout(LONG).unwrap());
-        assert_eq!(texts_of(replies).len(), 0);
-        assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Complete));
-        assert!(format!("{token:?}").contains("open: 0"), "{token:?}");
-    });
-}
-
-#[test]
-fn a_link_that_is_lost_ends_its_gets_at_once() {
-    let (asking, answering) = pair();
-    let queryable = answering.declare_queryable("slow").wait().unwrap();
-    until_answered(&asking, "slow");
-    let (tell, told) = channel();
-    let get = asking.get("slow").timeout(LONG * 10);
-    let get = get.on_end(move |end| tell.send((end.reason(), Instant::now())).unwrap());
-    let replies = get.wait().unwrap();
-    let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
-    query.reply("slow", "first").wait().unwrap();
-    let peer = answering.zid();
-    let begin = Instant::now();
-    answering.close().wait().unwrap();
-    drop(query);
-    let texts = texts_of(replies);
-    let (reason, when) = told.recv_timeout(LONG).unwrap();
-    // The goodbye may have come after the last answer, or instead of it.
-    if reason != EndReason::Complete {
-        assert_eq!(reason, EndReason::LinkLost { peer });
-        assert_eq!(
-            texts.last(),
-            Some(&format!("error: the link to {peer} was lost"))
-        );
-    }
-    assert!(texts.contains(&"first".to_owned()), "{texts:?}");
-    assert!(when - begin < Duration::from_secs(5), "{:?}", when - begin);
-}
-
-#[test]
-fn who_leaves_after_his_answer_has_answered() {
-    for round in 0..20 {
-        let (asking, answering) = pair();
-        let queryable = answering.declare_queryable("last").wait().unwrap();
-        until_answered(&asking, "last");
-        let (tell, told) = channel();
-        let get = asking.get("last").timeout(LONG);
-        let get = get.on_end(move |end| tell.send(end.reason()).unwrap());
-        let replies = get.wait().unwrap();
-        let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
-        query.reply("last", "goodbye").wait().unwrap();
-        drop(query);
-        queryable.undeclare().wait().unwrap();
-        answering.close().wait().unwrap();
-        assert_eq!(texts_of(replies), ["goodbye"], "round {round}");
-        assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Complete));
-    }
-}
-
-#[test]
-fn after_a_close_nothing_is_asked_and_everything_has_ended() {
-    let session = alone();
-    let querier = session.declare_querier("slow").wait().unwrap();
-    let held = session.declare_queryable("slow").wait().unwrap();
-    let (tell, told) = channel();
-    let get = session.get("slow").timeout(LONG * 10);
-    let replies = get.on_end(move |end| tell.send(end.reason()).unwrap());
-    let replies = replies.wait().unwrap();
-    let query = held.recv_timeout(LONG).unwrap().expect("the query");
-    session.close().wait().unwrap();
-    assert_eq!(texts_of(replies).len(), 0);
-    assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Closed));
-    let late = query.reply("slow", "late").wait();
-    assert!(
-        matches!(late, Err(AnswerError::Closed | AnswerError::Over)),
-        "{late:?}"
-    );
-    assert_eq!(held.recv_timeout(LONG).err(), Some(RecvError::Closed));
-    assert_eq!(session.get("a").wait().err(), Some(GetError::Closed));
-    assert_eq!(querier.get().wait().err(), Some(GetError::Closed));
-    let declared = session.declare_queryable("a").wait().err();
-    assert_eq!(declared, Some(DeclareError::Closed));
-    let declared = session.declare_querier("a").wait().err();
-    assert_eq!(declared, Some(DeclareError::Closed));
-    // A cancelled token does not hide it.
-    let token = CancellationToken::default();
-    token.cancel().wait().unwrap();
-    let get = session.get("a").cancellation_token(token).wait();
-    assert_eq!(get.err(), Some(GetError::Closed));
-    held.undeclare().wait().unwrap();
-}
-
-#[test]
-fn the_last_clone_ends_its_gets_and_nothing_here_keeps_a_session_open() {
-    let session = alone();
-    let querier = session.declare_querier("slow").wait().unwrap();
-    let queryable = session.declare_queryable("slow").wait().unwrap();
-    let token = CancellationToken::default();
-    let (tell, told) = channel();
-    let get = querier.get().cancellation_token(token.clone());
-    let get = get.on_end(move |end| tell.send(end.reason()).unwrap());
-    let replies = get.wait().unwrap();
-    let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
-    drop(session);
-    assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Closed));
-    assert_eq!(texts_of(replies).len(), 0);
-    assert_eq!(queryable.recv_timeout(LONG).err(), Some(RecvError::Closed));
-    until("it is closed", || {
-        querier.get().wait().err() == Some(GetError::Closed)
-    });
-    drop((query, queryable, querier));
-    token.cancel().wait().unwrap();
 }
 
 #[test]
@@ -762,42 +516,3 @@ fn thousands_of_gets_are_under_way_at_once() {
 
 static KEY: std::sync::LazyLock<zonda::key_expr::KeyExpr<'static>> =
     std::sync::LazyLock::new(|| zonda::key_expr::KeyExpr::new("many").unwrap());
-
-#[test]
-fn dropping_the_handler_lets_the_get_go_on() {
-    everywhere(|asking, answering| {
-        let queryable = answering.declare_queryable("slow").wait().unwrap();
-        until_answered(asking, "slow");
-        let (tell, told) = channel();
-        let get = asking.get("slow").timeout(LONG);
-        let replies = get.on_end(move |end| tell.send(end.reason()).unwrap());
-        drop(replies.wait().unwrap());
-        let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
-        for _ in 0..2 * FifoChannel::CAPACITY_DEFAULT {
-            query.reply("slow", "nobody reads").wait().unwrap();
-        }
-        drop(query);
-        assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Complete));
-    });
-}
-
-#[test]
-fn an_undeclared_queryable_ends_the_queries_that_wait_in_it() {
-    everywhere(|asking, answering| {
-        let queryable = answering.declare_queryable("slow").wait().unwrap();
-        until_answered(asking, "slow");
-        let get = asking.get("slow").timeout(LONG * 10).wait().unwrap();
-        until("it waits", || queryable.len() == 1);
-        queryable.undeclare().wait().unwrap();
-        assert_eq!(texts_of(get).len(), 0);
-        // One that was taken out may still be answered.
-        let queryable = answering.declare_queryable("slow").wait().unwrap();
-        until_answered(asking, "slow");
-        let get = asking.get("slow").timeout(LONG * 10).wait().unwrap();
-        let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
-        drop(queryable);
-        query.reply("slow", "kept").wait().unwrap();
-        drop(query);
-        assert_eq!(texts_of(get), ["kept"]);
-    });
-}

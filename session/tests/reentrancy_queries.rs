@@ -3,6 +3,7 @@
 //! Callbacks of queryables and of gets may call anything of their session, locally and on the receiving task, and a bad
 //! one harms only itself.
 
+mod asking;
 mod callbacks;
 mod pair;
 
@@ -11,20 +12,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use asking::{text, until_answered};
 use callbacks::{Slot, counter, empty, here_and_remote};
 use pair::{LONG, alone, pair, until};
 use zonda::cancellation::CancellationToken;
 use zonda::handlers::CallbackDrop;
 use zonda::query::{ConsolidationMode, EndReason, GetEnd, Query, Queryable, Reply};
 use zonda::{Session, Wait};
-
-/// Waits until what `answering` has declared on this key is known to `asking`.
-fn until_answered(asking: &Session, key: &str) {
-    let querier = asking.declare_querier(key).wait().unwrap();
-    until("a queryable is known", || {
-        querier.matching_status().wait().unwrap().matching()
-    });
-}
 
 /// Asks on `case` until `done`, a get at a time.
 fn ask_until(session: &Session, what: &str, done: impl Fn() -> bool) {
@@ -40,13 +34,6 @@ fn ask_until(session: &Session, what: &str, done: impl Fn() -> bool) {
 /// The texts of a get's replies, once it has ended.
 fn ended(told: &Receiver<String>) -> Vec<String> {
     std::iter::from_fn(|| told.recv_timeout(LONG).ok()).collect()
-}
-
-fn text(reply: &Reply) -> String {
-    match reply.result() {
-        Ok(sample) => sample.payload().try_to_string().unwrap().into_owned(),
-        Err(error) => format!("error: {error}"),
-    }
 }
 
 fn telling(tell: Sender<String>) -> impl Fn(Reply) + Send + Sync + 'static {
