@@ -42,7 +42,7 @@ impl Gate {
 
     /// From now on it leads to this session, which has declared everything it has to.
     fn open_to(&self, session: &Session) {
-        let there = session.info().locators().remove(0).to_string();
+        let there = locator(session);
         let there = there.strip_prefix("tcp/").unwrap().to_owned();
         *self.leads_to.lock().unwrap() = Some(there);
     }
@@ -53,6 +53,10 @@ fn pass(mut from: TcpStream, mut to: TcpStream) {
         let _ = io::copy(&mut from, &mut to);
         let _ = to.shutdown(Shutdown::Both);
     });
+}
+
+fn locator(session: &Session) -> String {
+    session.info().locators().remove(0).to_string()
 }
 
 fn patient(gate: &Gate) -> Config {
@@ -119,4 +123,42 @@ fn a_client_asks_again_after_its_gateway_was_restarted() {
     gate.open_to(&second);
     let reply = replies.recv_timeout(LONG).unwrap().expect("a reply");
     assert_eq!(reply.into_result().unwrap().payload(), &"found".into());
+}
+
+/// Whoever answers behind a restarted gateway may need longer to be back than whoever asks.
+#[test]
+fn a_client_waits_for_who_answers_behind_its_restarted_gateway() {
+    let router = || {
+        let config = Config::router().listen(["tcp/127.0.0.1:0"]);
+        let config = config.with("adminspace/enabled", "true");
+        zonda::open(config).wait().unwrap()
+    };
+    let first = router();
+    let gate = Gate::closed();
+    gate.open_to(&first);
+    let client = zonda::open(patient(&gate)).wait().unwrap();
+    let querier = client.declare_querier("demo/a").wait().unwrap();
+    first.close().wait().unwrap();
+    until("the link is gone", || client.info().links().is_empty());
+    let held = client.get("demo/a").timeout(LONG).wait().unwrap();
+    let second = router();
+    gate.open_to(&second);
+    until("it is connected", || !client.info().links().is_empty());
+    let gets = [
+        held,
+        client.get("demo/*").timeout(LONG).wait().unwrap(),
+        querier.get().wait().unwrap(),
+    ];
+    // What is known at once is answered at once.
+    let admin = format!("@/{}/router", second.zid());
+    let known = client.get(&admin).timeout(LONG).wait().unwrap();
+    assert!(known.recv_timeout(LONG).unwrap().is_some());
+    let server = zonda::open(Config::client([&locator(&second)]));
+    let server = server.wait().unwrap();
+    let _answers = answering(&server);
+    for replies in gets {
+        let reply = replies.recv_timeout(LONG).unwrap().expect("a reply");
+        assert_eq!(reply.into_result().unwrap().payload(), &"found".into());
+        assert_eq!(replies.recv_timeout(LONG).err(), Some(RecvError::Closed));
+    }
 }

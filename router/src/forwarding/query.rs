@@ -164,6 +164,7 @@ impl ForwardingTable {
         let found = self.destinations_of_question(face, ask);
         let holds = is_own && self.is_to_hold(&found, now);
         if found.is_empty() && !holds {
+        self.tell_time(now);
             return self.end_unasked(face, ask);
         }
         let question = self.open_question(face, ask, now);

@@ -151,7 +151,7 @@ impl ForwardingTable {
             face.id = id;
         }
         self.generation += 1;
-        self.welcome(info.zid);
+        self.welcome(info.zid, relation.conduct().ask);
         if relation.conduct().tell_unasked {
             let at = self.north.partition_point(|&other| other < index);
             self.north.insert(at, index);

@@ -22,8 +22,17 @@ pub(super) struct Want {
     key: WantKey,
     /// How many publishers and listeners of the session have it.
     publishers: usize,
+    /// How many held questions of the session have it.
+    watchers: usize,
     /// The interests of served nodes that have it.
     served: HashSet<InterestRef>,
+}
+
+impl Want {
+    /// Whether anybody has it for longer than a question is held.
+    fn lasts(&self) -> bool {
+        self.publishers > 0 || !self.served.is_empty()
+    }
 }
 
 /// What is wanted: when, which kinds, on which keys.
@@ -75,10 +84,8 @@ impl ForwardingTable {
         let answers = answers
             .chain(self.token_question_deadlines())
             .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At));
-        let questions = [self.question_deadline(), self.absence_deadline()];
-        answers
-            .chain(questions.into_iter().flatten().map(Deadline::At))
-            .min()
+        let question = self.question_deadline().map(Deadline::At);
+        answers.chain(question).chain(self.absence_deadline()).min()
     }
 
     /// Asks a new gateway for all this node wants.
@@ -200,6 +207,26 @@ impl ForwardingTable {
         self.release_want(want, actions);
     }
 
+    /// The gateways are to tell of queryables on this key while a question on it is held. To be given back with
+    /// [`release_watch`](Self::release_watch).
+    pub(super) fn add_watch(&mut self, key: Arc<str>, actions: &mut Vec<Action>) -> u32 {
+        let options = InterestOptions::KEYEXPRS | Kind::Queryable.option();
+        let key = (InterestMode::CurrentFuture, options, Some(key));
+        let want = self.find_or_add_want(key, actions);
+        if let Some(found) = self.wants.get_mut(want) {
+            found.watchers += 1;
+        }
+        want
+    }
+
+    /// The question is not held any more.
+    pub(super) fn release_watch(&mut self, want: u32, actions: &mut Vec<Action>) {
+        if let Some(found) = self.wants.get_mut(want) {
+            found.watchers -= 1;
+        }
+        self.release_want(want, actions);
+    }
+
     /// The interests under which gateways still have to answer a want.
     pub(super) fn open_answers(&self, want: u32) -> Vec<(FaceId, u32)> {
         let gateways = self.gateways.iter();
@@ -316,7 +343,8 @@ impl ForwardingTable {
             let found = self.wants.get(*want);
             finalised(want)
                 && found.is_some_and(|found| {
-                    found.key.0 == InterestMode::CurrentFuture
+                    found.lasts()
+                        && found.key.0 == InterestMode::CurrentFuture
                         && found.key.1.contains(kind.option())
                 })
         })
@@ -329,6 +357,7 @@ impl ForwardingTable {
         let want = self.wants.insert(Want {
             key: key.clone(),
             publishers: 0,
+            watchers: 0,
             served: HashSet::new(),
         });
         match &key.2 {
@@ -343,7 +372,7 @@ impl ForwardingTable {
     }
 
     fn release_want(&mut self, want: u32, actions: &mut Vec<Action>) {
-        let unused = |found: &Want| found.publishers == 0 && found.served.is_empty();
+        let unused = |found: &Want| !found.lasts() && found.watchers == 0;
         if !self.wants.get(want).is_some_and(unused) {
             return;
         }

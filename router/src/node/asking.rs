@@ -118,7 +118,8 @@ pub enum QuestionEnd {
     TimedOut,
     /// [`Node::cancel`].
     Cancelled,
-    /// The link to at least one of those asked was lost before it had finished; the others have.
+    /// This node's link to at least one of those asked was lost before it had finished; the others have. What is lost
+    /// further away is told by an error answer, `the link to <id> was lost`.
     LinkLost {
         /// The first such neighbour.
         peer: ZenohId,
@@ -131,8 +132,9 @@ impl Node {
     /// Asks `question`. What comes back goes to `answers`, possibly before this returns.
     ///
     /// A client without a gateway holds the question until it has one; other nodes hold one that nobody is known for
-    /// while a lost connection that they opened is being restored, for at most ten seconds. The timeout counts all the
-    /// same.
+    /// while a lost connection that they opened is being restored, for at most ten seconds. For five seconds after a
+    /// gateway has come back a question that nobody is known for is held until somebody is: those who would answer may
+    /// be on their way back, too. The timeout counts all the same.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};

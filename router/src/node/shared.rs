@@ -26,7 +26,7 @@ use zonda_transport::{
         options::LocalOptions,
         tx::{Outgoing, Tail},
     },
-    sync::{Mutex, MutexGuard},
+    sync::Mutex,
 };
 
 use crate::{
@@ -247,10 +247,7 @@ impl Shared {
 
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
     /// after it is gone.
-    fn carry_out(
-        &self,
-        state: &mut MutexGuard<'_, State>,
-    ) -> (Vec<Arc<Outbox>>, Vec<Arc<Listener>>) {
+    pub(super) fn carry_out(&self, state: &mut State) -> (Vec<Arc<Outbox>>, Vec<Arc<Listener>>) {
         self.generation
             .store(state.table.generation(), Ordering::Release);
         let mut touched: Vec<Arc<Outbox>> = Vec::new();

@@ -290,7 +290,10 @@ fn questions_of_the_lost_end_before_all_else_that_is_theirs() {
     ends.dedup();
     assert_eq!(ends.len(), count, "none ends twice");
     assert!(count >= 5, "{ends:?}");
-    assert!(ends.iter().all(|(_, _, how)| *how == Ending::Complete));
+    assert!(
+        ends.iter()
+            .all(|(_, _, how)| *how == Ending::LinkLost(zid(3)))
+    );
     assert!(bench.table.is_sweeping());
     bench.act(|table, actions| while table.sweep(actions) {});
     assert!(!bench.table.is_sweeping());
@@ -298,7 +301,7 @@ fn questions_of_the_lost_end_before_all_else_that_is_theirs() {
 }
 
 #[test]
-fn the_session_is_told_whose_link_was_lost() {
+fn whoever_asked_is_told_whose_link_was_lost() {
     let mut bench = Bench::new(Peer);
     let local = bench.local;
     let (one, two) = (bench.connect(1, Peer), bench.connect(2, Peer));
@@ -309,6 +312,13 @@ fn the_session_is_told_whose_link_was_lost() {
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(2)))]);
 }
 
+
+    let mut bench = Bench::new(Router);
+    let (asker, one) = (bench.connect(1, Client), bench.connect(2, Client));
+    bench.declare(one, None, queryable(1, "k", false, 0));
+    ask(&mut bench, asker, (1, "k"), Target::All);
+    bench.cut(one);
+    assert_eq!(ended(&mut bench), [(asker, 1, Ending::LinkLost(zid(2)))]);
 #[test]
 fn a_client_without_a_gateway_holds() {
     let mut bench = Bench::new(Client);
@@ -350,6 +360,51 @@ fn a_client_without_a_gateway_holds() {
 
 #[test]
 fn a_peer_holds_what_nobody_is_known_for_while_a_link_is_restored() {
+/// A gateway that is back may have forgotten who answers.
+#[test]
+fn others_behind_a_gateway_that_is_back_are_waited_for() {
+    let mut bench = Bench::new(Client);
+    let (local, begin) = (bench.local, Instant::now());
+    let gateway = bench.connect(1, Router);
+    bench.table.expect_back(zid(1), begin);
+    bench.cut(gateway);
+    let held = try_ask(&mut bench, local, (1, "k"), Target::All);
+    assert_eq!(held, Disposal::Held);
+    let gateway = bench.connect(2, Router);
+    assert_eq!(bench.table.release_held(begin), []);
+    let held = try_ask(&mut bench, local, (2, "a/*"), Target::AllComplete);
+    assert_eq!(held, Disposal::Held);
+    assert!(bench.table.may_watch_held());
+    bench.act(|table, actions| table.watch_held(actions));
+    assert!(!bench.table.may_watch_held());
+    assert_eq!(
+        bench.lines(gateway),
+        [
+            "keyexpr 1 k",
+            "interest 1 CurrentFuture KQ 1+",
+            "keyexpr 2 a",
+            "interest 2 CurrentFuture KQ 2+/*"
+        ]
+    );
+    // It has told all it knows: that is nobody yet.
+    bench.declare(gateway, Some(1), Declaration::Final);
+    assert_eq!(bench.table.release_held(begin), []);
+    bench.declare(gateway, None, queryable(1, "a/b", false, 1));
+    bench.declare(gateway, None, queryable(2, "k", false, 1));
+    let released = bench.table.release_held(begin);
+    assert_eq!((released[0].0, faces(&released[0].1)), (1, vec![gateway]));
+    bench.act(|table, actions| table.watch_held(actions));
+    assert_eq!(bench.lines(gateway), ["interest 1 Final"]);
+    // In the end the gateway is asked all the same, and so is whatever comes later.
+    let later = begin + Duration::from_secs(6);
+    bench.act(|table, actions| table.expire(later, actions));
+    let released = bench.table.release_held(later);
+    assert_eq!((released[0].0, faces(&released[0].1)), (2, vec![gateway]));
+    bench.act(|table, actions| table.watch_held(actions));
+    assert_eq!(bench.lines(gateway), ["interest 2 Final"]);
+    ask(&mut bench, local, (3, "x"), Target::All);
+}
+
     let mut bench = Bench::new(Peer);
     let (local, begin) = (bench.local, Instant::now());
     assert_eq!(

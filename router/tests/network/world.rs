@@ -191,6 +191,12 @@ impl World {
     }
 
     fn send(&mut self, node: usize, actions: Vec<Action>) {
+        self.post_all(node, actions);
+        self.settle(node);
+    }
+
+    /// Sends what a table asks for.
+    pub fn post_all(&mut self, node: usize, actions: Vec<Action>) {
         for action in actions {
             match action {
                 Action::Send { face, bytes } => self.post(node, face, Message::Control(bytes)),
@@ -198,7 +204,6 @@ impl World {
                 other => panic!("{other:?} is unknown"),
             }
         }
-        self.settle(node);
     }
 
     pub fn post(&mut self, node: usize, face: FaceId, message: Message) {
@@ -254,8 +259,13 @@ impl World {
             if found.notices.is_some_and(|at| at <= now) {
                 found.notices = None;
                 let (face, node) = (found.face.take(), found.node);
+                let (_, other) = self.ends(link, side);
+                let other = self.nodes[other].zid;
                 if let Some(face) = face {
-                    self.act(node, |node, actions| node.table.remove_face(face, actions));
+                    self.act(node, |node, actions| {
+                        node.table.expect_back(other, now);
+                        node.table.remove_face(face, actions);
+                    });
                 }
                 self.restore_if_noticed(link);
             }

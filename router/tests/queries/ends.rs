@@ -85,8 +85,12 @@ fn a_router_ends_what_a_lost_client_was_asked() {
     });
     let (_, notes) = ask(&asker, &question(&asked));
     until("the other has answered", || !notes.got().is_empty());
+    let lost = answerer.zid();
     close(&answerer);
-    assert_eq!(notes.all(), [put("k", "other"), COMPLETE]);
+    // The asker's own link is as it was: it is the router that says what is missing.
+    let missing = Payload::from(format!("the link to {lost} was lost").as_str());
+    let told = [put("k", "other"), Got::Error(missing), COMPLETE];
+    assert_eq!(notes.all(), told);
     for node in [&asker, &other, &middle] {
         close(node);
     }

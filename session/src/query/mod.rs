@@ -27,7 +27,10 @@
 //! The handler ends after the last reply, as a subscriber's does when it is undeclared. [`SessionGetBuilder::on_end`] tells
 //! why: everybody has answered, the time is over, a link was lost on which answers were to come, the get was cancelled or
 //! the session closed. Of what is missing, an error among the replies tells too: `Timeout` once for each neighbour that has
-//! not finished in time, and `the link to <id> was lost`.
+//! not finished in time, and `the link to <id> was lost`, be it a link of this session or of the router that asked on.
+//!
+//! A get of a session that is being connected again waits for its router, and for 5 s more if nobody is known who would
+//! answer: they may be on their way back, too. Its timeout counts all the same.
 //!
 //! To drop the handler does not end the get: what still comes is discarded. Cancel it with a
 //! [`CancellationToken`](crate::cancellation::CancellationToken).

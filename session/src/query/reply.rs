@@ -136,7 +136,7 @@ impl Stored for Reply {
 }
 
 /// An error that somebody gave as an answer, or that stands for an answer which does not come: `Timeout`, or
-/// `the link to <id> was lost`.
+/// `the link to <id> was lost`, by this session or by the router in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyError {
     payload: ZBytes,

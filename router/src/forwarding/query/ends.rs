@@ -9,7 +9,7 @@ use zonda_codec::ZenohId;
 
 use super::pending::{Branch, FaceQuestions, Pending};
 use super::{Ended, Ending};
-use crate::forwarding::{FaceKind, table::ForwardingTable};
+use crate::forwarding::table::ForwardingTable;
 
 /// Questions that time out in one go; the next ones follow when others had their turn.
 const EXPIRED_SLICE_MAX: usize = 1000;
@@ -120,10 +120,7 @@ impl ForwardingTable {
         if !pending.branches.as_slice().contains(&branch) {
             return;
         }
-        let asker = pending.asker().face;
-        let slot = self.faces.get(asker.index).filter(|face| face.id == asker);
-        // Only the node's own session is told who it was.
-        if slot.is_some_and(|face| face.info.kind == FaceKind::Local) && pending.lost.is_none() {
+        if pending.lost.is_none() {
             pending.lost = Some(Box::new(zid));
         }
         self.end_branch(question, branch);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use zonda_codec::ZenohId;
 
-use super::held::{Absent, Held};
+use super::held::{Absent, Held, Settling};
 use super::{Asker, Ended, Ending};
 use crate::forwarding::slots::Slots;
 
@@ -25,6 +25,14 @@ pub(in crate::forwarding) struct Questions {
     pub(super) held_stale: bool,
     /// Neighbours that are to be connected again soon.
     pub(super) absent: Vec<Absent>,
+    /// A gateway was lost and is being connected again.
+    pub(super) lacks_gateway: bool,
+    /// Whether those behind a gateway may still be on their way.
+    pub(super) settling: Settling,
+    /// Held ones whose key gateways are to be asked about.
+    pub(super) to_watch: Vec<u32>,
+    /// Wants of held ones that are not held any more.
+    pub(super) unwatched: Vec<u32>,
 }
 
 impl Questions {
@@ -40,7 +48,9 @@ impl Questions {
         let pending = self.open.remove(question)?;
         self.open_count -= 1;
         self.deadlines.remove(&(pending.deadline, question));
-        self.held.remove(&question);
+        if let Some(held) = self.held.remove(&question) {
+            self.unwatched.extend(held.want);
+        }
         Some(pending)
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use zonda_codec::{
     Encode, Encoding, EntityGlobalId, ErrBody, RawExtensions, Reliability, ResponseBody,
-    ResponseFinal,
+    ResponseFinal, ZenohId,
 };
 use zonda_runtime::AnyRuntime;
 use zonda_transport::{
@@ -126,7 +126,7 @@ impl Shared {
     /// Tells askers about questions that have ended, and asks what was held.
     #[inline]
     pub(in crate::node) fn settle_questions(&self, state: &mut State, after: &mut After) {
-        if state.table.may_release_held() {
+        if state.table.may_release_held() || state.table.may_watch_held() {
             self.release_held(state, after);
         }
         if state.table.has_ended() {
@@ -142,6 +142,11 @@ impl Shared {
                 after.asked.push(held);
             }
         }
+        let State { table, actions, .. } = &mut *state;
+        table.watch_held(actions);
+        let (touched, told) = self.carry_out(state);
+        after.touched.extend(touched);
+        after.tell(&self.runtime, told);
     }
 
     #[inline(never)]
@@ -162,9 +167,18 @@ impl Shared {
                 }
                 after.ended.push((question, held));
             } else if let Some(face) = state.faces.get(&asker.face) {
-                if let Ending::TimedOut(open) = how {
-                    for _ in 0..open {
-                        self.send_timeout(&asker, &face.outbox);
+                match how {
+                    Ending::Complete => {}
+                    Ending::LinkLost(peer) => {
+                        let text = lost_text(peer);
+                        let error = (text.as_bytes(), Encoding::ZENOH_STRING);
+                        self.send_error(&asker, error, &face.outbox);
+                    }
+                    Ending::TimedOut(open) => {
+                        for _ in 0..open {
+                            let error = (TIMEOUT_TEXT, Encoding::BYTES);
+                            self.send_error(&asker, error, &face.outbox);
+                        }
                     }
                 }
                 let end = ResponseFinal {
@@ -178,21 +192,31 @@ impl Shared {
         }
     }
 
-    /// The error that stands for a branch without an answer in time.
-    fn send_timeout(&self, asker: &Asker, outbox: &Outbox) {
+    /// The error that stands for answers that will not come.
+    fn send_error(
+        &self,
+        asker: &Asker,
+        (payload, encoding): (&[u8], Encoding<'_>),
+        outbox: &Outbox,
+    ) {
         let responder = EntityGlobalId {
             zid: self.zid,
             eid: 0,
         };
         let error = ErrBody {
-            encoding: Encoding::BYTES,
+            encoding,
             source_info: None,
             unknown: RawExtensions::default(),
-            payload: TIMEOUT_TEXT,
+            payload,
         };
         let head = response(asker, "", Some(responder));
         send_over(asker, outbox, &head.with_body(ResponseBody::Err(error)));
     }
+}
+
+/// What an asker is told who cannot see for himself that a link was lost: this node's own sessions say the same.
+fn lost_text(peer: ZenohId) -> String {
+    format!("the link to {peer} was lost")
 }
 
 /// Queues what must not be dropped, in the lane of the question.

@@ -19,6 +19,9 @@ const ABSENCE: Duration = Duration::from_secs(10);
 
 /// The questions of a history.
 pub struct Asks {
+/// How long others behind a gateway that is back are waited for.
+const SETTLING: Duration = Duration::from_secs(5);
+
     now: Instant,
     open: Vec<Open>,
     /// What ought to be told to askers.
@@ -28,6 +31,9 @@ pub struct Asks {
     absent: Vec<(u128, Instant)>,
     /// The session's queryables, with what each promises.
     own: BTreeMap<u32, (String, bool)>,
+    /// A gateway is expected back.
+    lacks_gateway: bool,
+    settles_until: Option<Instant>,
 }
 
 /// An open question.
@@ -56,6 +62,8 @@ impl Default for Asks {
             absent: Vec::new(),
             own: BTreeMap::new(),
         }
+            lacks_gateway: false,
+            settles_until: None,
     }
 }
 
@@ -257,8 +265,11 @@ impl History {
             self.asks.absent.retain(|(other, _)| *other != number);
             self.asks.absent.push((number, self.asks.now + ABSENCE));
         }
-        self.asks.lose((face, number), self.model.local);
+        self.asks.lose((face, number));
     }
+            if self.bench.table.relation(face) == Some(Relation::Upstream) {
+                self.asks.lacks_gateway = true;
+            }
 
     /// After a neighbour has come.
     pub fn after_connect(&mut self, face: FaceId, number: u128) {
@@ -267,6 +278,10 @@ impl History {
     }
 
     /// After every step: time passes, what was held may be asked, and what has ended is told.
+        let is_gateway = self.bench.table.relation(face) == Some(Relation::Upstream);
+        if is_gateway && std::mem::take(&mut self.asks.lacks_gateway) {
+            self.asks.settles_until = Some(self.asks.now + SETTLING);
+        }
     pub fn check_questions(&mut self) {
         let now = self.asks.now;
         self.bench.act(|table, actions| table.expire(now, actions));
@@ -323,13 +338,17 @@ impl Asks {
         if open.asker.face != model.local {
             return false;
         }
-        if model.role == WhatAmI::Client {
-            return goes.is_empty() && model.gateways().next().is_none();
+        let is_client = model.role == WhatAmI::Client;
+        if is_client && model.gateways().next().is_none() {
+            return goes.is_empty();
+        }
+        if goes.values().all(|known| !known) && self.settles_until.is_some() {
+            return true;
         }
         let unsure = |(face, known): (&FaceId, &bool)| {
             !known && model.faces[face].relation != Relation::Upstream
         };
-        goes.iter().all(unsure) && !self.absent.is_empty()
+        !is_client && goes.iter().all(unsure) && !self.absent.is_empty()
     }
 
     fn expire(&mut self) {
@@ -338,21 +357,20 @@ impl Asks {
         for open in self.open.extract_if(.., |open| open.deadline <= now) {
             let how = Ending::TimedOut(open.branches.len().max(1));
             let asker = open.asker;
+        self.settles_until = self.settles_until.filter(|until| *until > now);
             self.ended.push(Ended { asker, how });
         }
     }
 
     /// A neighbour is gone: nobody waits for it, and it waits for nobody.
-    fn lose(&mut self, (face, number): (FaceId, u128), local: FaceId) {
+    fn lose(&mut self, (face, number): (FaceId, u128)) {
         self.open.retain(|open| open.asker.face != face);
         for index in (0..self.open.len()).rev() {
             let open = &mut self.open[index];
             let before = open.branches.len();
             open.branches.retain(|(other, _)| *other != face);
             if open.branches.len() < before {
-                if open.asker.face == local {
-                    open.lost.get_or_insert(number);
-                }
+                open.lost.get_or_insert(number);
                 self.end_finished(index);
             }
         }
