@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use pair::{LONG, alone, matched, until};
+use pair::{LONG, alone, matched, pair, until};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::handlers::{CallbackDrop, RecvError, RingChannel};
 use zonda::key_expr::KeyExpr;
@@ -226,4 +226,23 @@ fn keys_are_taken_in_every_form() {
     let publisher: Publisher<'static> = session.declare_publisher("demo/a").wait().unwrap();
     assert_eq!(publisher.key_expr().as_str(), "demo/a");
     session.undeclare(publisher).wait().unwrap();
+}
+
+#[test]
+fn a_second_subscriber_to_a_key_is_reached_at_once() {
+    let (first, second) = pair();
+    let one = first.declare_subscriber("demo/a").wait().unwrap();
+    let own = first.declare_publisher("demo/a").wait().unwrap();
+    let far = second.declare_publisher("demo/a").wait().unwrap();
+    until("it is known", || matched(&far));
+    own.put("1").wait().unwrap();
+    far.put("1").wait().unwrap();
+    for _ in 0..2 {
+        assert!(one.recv_timeout(LONG).unwrap().is_some());
+    }
+    let two = first.declare_subscriber("demo/a").wait().unwrap();
+    own.put("2").wait().unwrap();
+    assert!(two.try_recv().unwrap().is_some());
+    far.put("2").wait().unwrap();
+    assert!(two.recv_timeout(LONG).unwrap().is_some());
 }

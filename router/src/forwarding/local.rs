@@ -32,6 +32,8 @@ impl ForwardingTable {
         self.local_subscribers.insert(key.as_str(), id);
         let new = (id, key.clone().into_owned(), QueryableInfo::default());
         self.add_entity(face, Kind::Subscriber, new, actions);
+        // Also where the key has subscribers already, which is no news for anybody else.
+        self.generation += 1;
     }
 
     /// The end of a subscriber of the session. Unknown ids are ignored.
@@ -49,6 +51,7 @@ impl ForwardingTable {
             self.local_subscribers.remove(&key, id);
         }
         self.remove_entity(face, Kind::Subscriber, id, actions);
+        self.generation += 1;
     }
 
     /// The session declares a publisher: the gateways are asked who subscribes to its key. `id` is the session's, unique
