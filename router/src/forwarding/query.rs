@@ -161,10 +161,10 @@ impl ForwardingTable {
             self.notes.extend(note);
             return self.end_unasked(face, ask);
         }
+        self.tell_time(now);
         let found = self.destinations_of_question(face, ask);
         let holds = is_own && self.is_to_hold(&found, now);
         if found.is_empty() && !holds {
-        self.tell_time(now);
             return self.end_unasked(face, ask);
         }
         let question = self.open_question(face, ask, now);

@@ -310,8 +310,6 @@ fn whoever_asked_is_told_whose_link_was_lost() {
     assert_eq!(ended(&mut bench), []);
     bench.table.finish_branch(one, 1);
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(2)))]);
-}
-
 
     let mut bench = Bench::new(Router);
     let (asker, one) = (bench.connect(1, Client), bench.connect(2, Client));
@@ -319,6 +317,8 @@ fn whoever_asked_is_told_whose_link_was_lost() {
     ask(&mut bench, asker, (1, "k"), Target::All);
     bench.cut(one);
     assert_eq!(ended(&mut bench), [(asker, 1, Ending::LinkLost(zid(2)))]);
+}
+
 #[test]
 fn a_client_without_a_gateway_holds() {
     let mut bench = Bench::new(Client);
@@ -358,8 +358,6 @@ fn a_client_without_a_gateway_holds() {
     );
 }
 
-#[test]
-fn a_peer_holds_what_nobody_is_known_for_while_a_link_is_restored() {
 /// A gateway that is back may have forgotten who answers.
 #[test]
 fn others_behind_a_gateway_that_is_back_are_waited_for() {
@@ -405,6 +403,8 @@ fn others_behind_a_gateway_that_is_back_are_waited_for() {
     ask(&mut bench, local, (3, "x"), Target::All);
 }
 
+#[test]
+fn a_peer_holds_what_nobody_is_known_for_while_a_link_is_restored() {
     let mut bench = Bench::new(Peer);
     let (local, begin) = (bench.local, Instant::now());
     assert_eq!(

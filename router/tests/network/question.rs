@@ -134,10 +134,10 @@ impl World {
                 self.branch_out(node, branches, key);
             }
         }
-        for ended in self.nodes[node].table.take_ended() {
         let mut actions = Vec::new();
         self.nodes[node].table.watch_held(&mut actions);
         self.post_all(node, actions);
+        for ended in self.nodes[node].table.take_ended() {
             let asker = ended.asker;
             if asker.face == self.nodes[node].local {
                 let question = self.nodes[node].questions.get_mut(&asker.rid);

@@ -17,11 +17,11 @@ use crate::model::{Model, QUERYABLE, flows};
 /// How long a lost neighbour is expected back.
 const ABSENCE: Duration = Duration::from_secs(10);
 
-/// The questions of a history.
-pub struct Asks {
 /// How long others behind a gateway that is back are waited for.
 const SETTLING: Duration = Duration::from_secs(5);
 
+/// The questions of a history.
+pub struct Asks {
     now: Instant,
     open: Vec<Open>,
     /// What ought to be told to askers.
@@ -29,11 +29,11 @@ const SETTLING: Duration = Duration::from_secs(5);
     /// The ids of neighbours, as numbers.
     pub numbers: BTreeMap<FaceId, u128>,
     absent: Vec<(u128, Instant)>,
-    /// The session's queryables, with what each promises.
-    own: BTreeMap<u32, (String, bool)>,
     /// A gateway is expected back.
     lacks_gateway: bool,
     settles_until: Option<Instant>,
+    /// The session's queryables, with what each promises.
+    own: BTreeMap<u32, (String, bool)>,
 }
 
 /// An open question.
@@ -60,10 +60,10 @@ impl Default for Asks {
             ended: Vec::new(),
             numbers: BTreeMap::new(),
             absent: Vec::new(),
-            own: BTreeMap::new(),
-        }
             lacks_gateway: false,
             settles_until: None,
+            own: BTreeMap::new(),
+        }
     }
 }
 
@@ -264,24 +264,24 @@ impl History {
             self.bench.table.expect_back(zid(number), self.asks.now);
             self.asks.absent.retain(|(other, _)| *other != number);
             self.asks.absent.push((number, self.asks.now + ABSENCE));
-        }
-        self.asks.lose((face, number));
-    }
             if self.bench.table.relation(face) == Some(Relation::Upstream) {
                 self.asks.lacks_gateway = true;
             }
+        }
+        self.asks.lose((face, number));
+    }
 
     /// After a neighbour has come.
     pub fn after_connect(&mut self, face: FaceId, number: u128) {
         self.asks.numbers.insert(face, number);
         self.asks.absent.retain(|(other, _)| *other != number);
-    }
-
-    /// After every step: time passes, what was held may be asked, and what has ended is told.
         let is_gateway = self.bench.table.relation(face) == Some(Relation::Upstream);
         if is_gateway && std::mem::take(&mut self.asks.lacks_gateway) {
             self.asks.settles_until = Some(self.asks.now + SETTLING);
         }
+    }
+
+    /// After every step: time passes, what was held may be asked, and what has ended is told.
     pub fn check_questions(&mut self) {
         let now = self.asks.now;
         self.bench.act(|table, actions| table.expire(now, actions));
@@ -354,10 +354,10 @@ impl Asks {
     fn expire(&mut self) {
         let now = self.now;
         self.absent.retain(|(_, until)| *until > now);
+        self.settles_until = self.settles_until.filter(|until| *until > now);
         for open in self.open.extract_if(.., |open| open.deadline <= now) {
             let how = Ending::TimedOut(open.branches.len().max(1));
             let asker = open.asker;
-        self.settles_until = self.settles_until.filter(|until| *until > now);
             self.ended.push(Ended { asker, how });
         }
     }
