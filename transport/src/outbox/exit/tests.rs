@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing to a socket that takes as much as the test says: nothing is lost, doubled or late.
 
+mod framed;
+
 use proptest::prelude::*;
 use zenoh_buffers::ZSlice;
 use zonda_codec::{

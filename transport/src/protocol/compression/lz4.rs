@@ -38,8 +38,8 @@ impl Packer {
     /// Packs a sealed batch if that makes it shorter. `free` may give it a buffer of `buffer_bytes`.
     pub fn pack(&mut self, batch: &mut Batch, free: &mut Vec<Box<[u8]>>, buffer_bytes: usize) {
         let plain = batch.body().len() + batch.tail().map_or(0, |tail| tail.len());
-        // A full socket gives batches back that were packed already.
-        if plain < PACK_BYTES_MIN || batch.is_packed() {
+        // A full socket gives batches back that were looked at already.
+        if plain < PACK_BYTES_MIN || batch.is_settled() {
             return;
         }
         let room = get_maximum_output_size(plain);
@@ -59,7 +59,7 @@ impl Packer {
             Ok(count) if count < plain => {
                 batch.replace(PACKED, &self.packed[..count], free, buffer_bytes);
             }
-            _ => {}
+            _ => batch.settle(),
         }
     }
 

@@ -20,8 +20,8 @@ pub struct Batch {
     start: u8,
     /// It holds a piece of a message that fits in no batch.
     is_fragment: bool,
-    /// Something shorter stands for what it held.
-    is_packed: bool,
+    /// It leaves as it is: something shorter stands for what it held, or there is nothing shorter.
+    is_settled: bool,
     /// That of its lane; known once it is sealed.
     priority: Priority,
     /// The number of the last message that ends in it, counted by its lane from 1; known once it is sealed.
@@ -47,7 +47,7 @@ impl Batch {
             tail: None,
             start: start as u8,
             is_fragment: false,
-            is_packed: false,
+            is_settled: false,
             priority: Priority::Data,
             last_message: 0,
         }
@@ -115,10 +115,16 @@ impl Batch {
         self.is_fragment
     }
 
-    /// Whether its content was [replaced](Batch::replace).
+    /// Whether its content was [replaced](Batch::replace), or is to [stay](Batch::settle).
     #[cfg_attr(not(feature = "compression"), allow(dead_code))]
-    pub(crate) fn is_packed(&self) -> bool {
-        self.is_packed
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// There is nothing shorter to stand for its content.
+    #[cfg_attr(not(feature = "compression"), allow(dead_code))]
+    pub(crate) fn settle(&mut self) {
+        self.is_settled = true;
     }
 
     pub(super) fn mark_fragment(&mut self) {
@@ -202,7 +208,7 @@ impl Batch {
         self.bytes[start..len].copy_from_slice(content);
         self.write_length();
         self.bytes[PREFIX_BYTES..start].fill(flags);
-        self.is_packed = true;
+        self.is_settled = true;
     }
 
     /// Takes back what was written behind the first `len` bytes.
