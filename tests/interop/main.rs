@@ -4,6 +4,7 @@
 //! The reference is installed on first use, see [`environment`]; where there is no Python, every test here is skipped
 //! and says so.
 
+mod agreed;
 mod answers;
 mod auth;
 mod cases;

@@ -3,7 +3,7 @@
 
 use zonda::config::WhatAmI;
 
-use crate::compression::{exchange, have};
+use crate::agreed::{exchange, have};
 use crate::environment;
 use crate::party::{Party, Setup};
 use crate::relay::Relay;
