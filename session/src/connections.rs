@@ -243,6 +243,15 @@ impl<'a, E: AboutConnections> EventsListenerBuilder<'a, E> {
         self.with(Callback::new(callback))
     }
 
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(self, callback: F) -> EventsListenerBuilder<'a, E, Callback<E>>
+    where
+        F: FnMut(E) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
+    }
+
     /// Gives every event to this handler.
     pub fn with<H: IntoHandler<E>>(self, handler: H) -> EventsListenerBuilder<'a, E, H> {
         EventsListenerBuilder {

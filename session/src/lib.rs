@@ -99,7 +99,7 @@
 //! | `session.close()` | the same; plus `.timeout(..)` |
 //! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |
 //! | `session.get(..)`, `.declare_queryable(..)`, `.declare_querier(..)`, `query.reply(..)` | the same; plus [`on_end`](query::SessionGetBuilder::on_end), and an error reply for a link that is lost |
-//! | `allowed_destination`, `allowed_origin`, `callback_mut` | not yet |
+//! | `.allowed_destination(..)`, `.allowed_origin(..)`, `.callback_mut(..)` | the same; [`sample::Locality`], [`handlers`] |
 
 pub mod bytes;
 mod calls;

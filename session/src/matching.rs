@@ -81,6 +81,18 @@ impl<'a> MatchingListenerBuilder<'a, DefaultHandler> {
         self.with(Callback::new(callback))
     }
 
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(
+        self,
+        callback: F,
+    ) -> MatchingListenerBuilder<'a, Callback<MatchingStatus>>
+    where
+        F: FnMut(MatchingStatus) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
+    }
+
     /// Gives every change to this handler.
     pub fn with<H: IntoHandler<MatchingStatus>>(
         self,

@@ -19,6 +19,7 @@ use crate::bytes::{Encoding, ZBytes};
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::publication::{Message, Service, service_setters};
+use crate::sample::Locality;
 use crate::session::Session;
 use crate::wait::{Done, Wait, ready_at_once};
 
@@ -32,10 +33,32 @@ pub struct PublisherBuilder<'a, 'b> {
     pub(crate) key: Result<KeyExpr<'b>, KeyExprError>,
     pub(crate) encoding: Encoding,
     pub(crate) service: Service,
+    pub(crate) destination: Locality,
 }
 
 impl PublisherBuilder<'_, '_> {
     service_setters!(service);
+
+    /// Whether subscribers of this session get its messages, those of others, or both; the others are no match for it.
+    /// Default: both.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// use zonda::sample::Locality;
+    ///
+    /// let _subscriber = session.declare_subscriber("demo/a").wait()?;
+    /// let publisher = session
+    ///     .declare_publisher("demo/a")
+    ///     .allowed_destination(Locality::Remote)
+    ///     .wait()?;
+    /// assert!(!publisher.matching_status().wait()?.matching());
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn allowed_destination(mut self, destination: Locality) -> Self {
+        self.destination = destination;
+        self
+    }
 
     /// How to read the payloads, unless a put says otherwise. Default: plain bytes.
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
@@ -54,7 +77,7 @@ impl<'b> Wait for PublisherBuilder<'_, 'b> {
             face: self
                 .session
                 .node()
-                .declare_publisher(&*self.session.outgoing(&key)?)?,
+                .declare_publisher_to(&*self.session.outgoing(&key)?, self.destination)?,
             key,
             encoding: self.encoding,
             service: self.service,

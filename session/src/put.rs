@@ -11,6 +11,7 @@ use crate::bytes::ZBytes;
 use crate::publication::{
     Message, Publishing, forgive_drop, message_setters, patience, service_setters,
 };
+use crate::sample::Locality;
 use crate::session::Session;
 use crate::wait::Wait;
 
@@ -24,6 +25,7 @@ pub struct SessionPutBuilder<'a, 'b> {
     pub(crate) session: &'a Session,
     pub(crate) key: Result<KeyExpr<'b>, KeyExprError>,
     pub(crate) message: Message,
+    pub(crate) destination: Locality,
 }
 
 /// A delete under construction; the same builder.
@@ -32,6 +34,12 @@ pub type SessionDeleteBuilder<'a, 'b> = SessionPutBuilder<'a, 'b>;
 impl SessionPutBuilder<'_, '_> {
     message_setters!(message);
     service_setters!(message.delivery);
+
+    /// Whether subscribers of this session get it, those of others, or both. Default: both.
+    pub fn allowed_destination(mut self, destination: Locality) -> Self {
+        self.destination = destination;
+        self
+    }
 
     /// Publishes without waiting, whatever the congestion control.
     ///
@@ -43,9 +51,9 @@ impl SessionPutBuilder<'_, '_> {
 
     fn publish(self, limit: Limit) -> Result<Outcome, PublishError> {
         let (session, key) = (self.session, self.key?);
-        session
-            .node()
-            .publish(&*session.outgoing(&key)?, &self.message.view()?, limit)
+        let key = &*session.outgoing(&key)?;
+        let to = (key, self.destination);
+        session.node().publish(to, &self.message.view()?, limit)
     }
 }
 
@@ -76,14 +84,16 @@ impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
             session,
             key,
             message,
+            destination,
         } = self;
         Publishing::waiting(async move {
             let key = key?;
+            let key = &*session.outgoing(&key)?;
+            let (to, message_view) = ((key, destination), message.view()?);
             let publishing = session
                 .node()
-                .publish_async(&*session.outgoing(&key)?, &message.view()?, message.limit)
-                .await;
-            forgive_drop(publishing)
+                .publish_async(to, &message_view, message.limit);
+            forgive_drop(publishing.await)
         })
     }
 }

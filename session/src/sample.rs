@@ -11,6 +11,7 @@ use zonda_router::node::Delivery;
 use crate::bytes::{Encoding, ZBytes};
 
 pub use zonda_codec::{EntityGlobalId, SourceInfo};
+pub use zonda_router::forwarding::Locality;
 pub use zonda_router::node::SampleKind;
 
 /// A value (or its deletion) for a key, with everything its publisher said about it.

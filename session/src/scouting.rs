@@ -64,6 +64,15 @@ impl ScoutBuilder<DefaultHandler> {
         self.with(Callback::new(callback))
     }
 
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(self, callback: F) -> ScoutBuilder<Callback<Hello>>
+    where
+        F: FnMut(Hello) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
+    }
+
     /// Gives every answer to this handler.
     pub fn with<H: IntoHandler<Hello>>(self, handler: H) -> ScoutBuilder<H> {
         ScoutBuilder {

@@ -25,6 +25,7 @@ use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
 use crate::query::{QuerierBuilder, QueryableBuilder, Selector};
+use crate::sample::Locality;
 use crate::subscriber::SubscriberBuilder;
 use crate::wait::{Done, Listed, Pending, Wait};
 
@@ -147,6 +148,7 @@ impl Session {
             session: self,
             key: key.try_into().map_err(Into::into),
             message,
+            destination: Locality::default(),
         }
     }
 
@@ -161,6 +163,7 @@ impl Session {
             session: self,
             key: key.try_into().map_err(Into::into),
             message,
+            destination: Locality::default(),
         }
     }
 
@@ -175,6 +178,7 @@ impl Session {
             key: key.try_into().map_err(Into::into),
             encoding: Encoding::default(),
             service: Service::default(),
+            destination: Locality::default(),
         }
     }
 
@@ -187,6 +191,7 @@ impl Session {
         SubscriberBuilder {
             session: self,
             key: key.try_into().map_err(Into::into),
+            origin: Locality::default(),
             handler: DefaultHandler::default(),
         }
     }

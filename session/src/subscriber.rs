@@ -16,7 +16,7 @@ use crate::handlers::{
 };
 use crate::listening::Listening;
 use crate::namespace::Namespace;
-use crate::sample::Sample;
+use crate::sample::{Locality, Sample};
 use crate::session::Session;
 use crate::wait::{Done, Wait, ready_at_once};
 
@@ -26,6 +26,7 @@ use crate::wait::{Done, Wait, ready_at_once};
 pub struct SubscriberBuilder<'a, 'b, H = DefaultHandler> {
     pub(crate) session: &'a Session,
     pub(crate) key: Result<KeyExpr<'b>, KeyExprError>,
+    pub(crate) origin: Locality,
     pub(crate) handler: H,
 }
 
@@ -40,13 +41,46 @@ impl<'a, 'b> SubscriberBuilder<'a, 'b, DefaultHandler> {
         self.with(Callback::new(callback))
     }
 
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(self, callback: F) -> SubscriberBuilder<'a, 'b, Callback<Sample>>
+    where
+        F: FnMut(Sample) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
+    }
+
     /// Gives every sample to this handler.
     pub fn with<H: IntoHandler<Sample>>(self, handler: H) -> SubscriberBuilder<'a, 'b, H> {
         SubscriberBuilder {
             session: self.session,
             key: self.key,
+            origin: self.origin,
             handler,
         }
+    }
+}
+
+impl<H> SubscriberBuilder<'_, '_, H> {
+    /// Whether it gets what this session publishes, what others do, or both. Of one that gets only the former nobody
+    /// else hears. Default: both.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// use zonda::sample::Locality;
+    ///
+    /// let subscriber = session
+    ///     .declare_subscriber("demo/**")
+    ///     .allowed_origin(Locality::Remote)
+    ///     .wait()?;
+    /// session.put("demo/a", "an echo it does not want").wait()?;
+    /// assert!(subscriber.try_recv()?.is_none());
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn allowed_origin(mut self, origin: Locality) -> Self {
+        self.origin = origin;
+        self
     }
 }
 
@@ -71,7 +105,8 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
         let calls = calls_of(callback, H::STORES);
         let sink: Sink = calls.clone();
         let node = self.session.node();
-        let id = node.declare_subscriber(&*self.session.outgoing(&key)?, sink)?;
+        let outgoing = self.session.outgoing(&key)?;
+        let id = node.declare_subscriber_from((&*outgoing, self.origin), sink)?;
         let entry = Declaration::enter(self.session, Declared::Subscriber(id), key, calls);
         let entry = Kept::Data(entry);
         Ok(Subscriber { entry, handler })

@@ -17,6 +17,7 @@ use zonda::config::{RuntimeOptions, WhatAmI, ZenohId};
 use zonda::qos::{CongestionControl, Reliability};
 use zonda::{Config, Wait};
 use zonda_codec::{Encoding, KeyExpr, NetworkMessage, Push, Qos};
+use zonda_router::forwarding::Locality;
 use zonda_router::node::{Node, Publication, SampleKind, Value};
 use zonda_runtime::{Runtime, TokioRuntime, block_on};
 use zonda_transport::dial::open_link;
@@ -238,7 +239,7 @@ fn watch_the_calls(sizes: &Sizes) {
         reliability: Reliability::Reliable,
     };
     let limit = Duration::from_secs(1);
-    let publish = node.publish_async(&key, &publication, limit);
+    let publish = node.publish_async((&key, Locality::Any), &publication, limit);
     block_on(sizes.future("node publish_async", publish)).expect("published");
     let face = node.declare_publisher(&key).expect("declared");
     let publish = face.publish_async(&publication);

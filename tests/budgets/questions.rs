@@ -9,7 +9,9 @@ use zonda_codec::{
     ZenohId,
 };
 use zonda_router::config::Config;
-use zonda_router::forwarding::{Ask, Disposal, FaceId, FaceInfo, FaceKind, ForwardingTable};
+use zonda_router::forwarding::{
+    Ask, Disposal, FaceId, FaceInfo, FaceKind, ForwardingTable, Locality,
+};
 use zonda_router::node::{
     Answer, Answers, Asked, IncomingQuery, Node, OpenedQueryable, Question, QuestionEnd, Wait,
 };
@@ -48,6 +50,7 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
             qos: Qos::REQUEST,
             timeout: Duration::from_secs(10),
             querier: None,
+            destination: Locality::Any,
         };
         let disposal = table.handle_question(asker, &ask, Instant::now());
         assert!(matches!(disposal, Disposal::Asked(_)));
@@ -101,6 +104,7 @@ fn an_open_question_takes_few_bytes_at_its_ends_and_gives_them_back() {
         timeout: Duration::from_secs(1000),
         qos: Qos::REQUEST,
         source_info: None,
+        destination: Locality::Any,
     };
     let answers: Arc<dyn Answers> = Arc::new(Nothing);
     let before = held();

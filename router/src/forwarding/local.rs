@@ -34,11 +34,12 @@ impl ForwardingTable {
         self.add_entity(face, Kind::Subscriber, new, actions);
         // Also where the key has subscribers already, which is no news for anybody else.
         self.generation += 1;
+        self.rematch_reserved(Kind::Subscriber, key.as_str(), actions);
     }
 
     /// The end of a subscriber of the session. Unknown ids are ignored.
     pub fn undeclare_local_subscriber(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
-        if !self.is_local(face) {
+        if !self.is_local(face) || self.end_private(Kind::Subscriber, id, actions) {
             return;
         }
         let declared = self
@@ -47,11 +48,15 @@ impl ForwardingTable {
         let Some(entity) = declared else {
             return;
         };
-        if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
-            self.local_subscribers.remove(&key, id);
+        let key = self.entities(Kind::Subscriber).key(entity);
+        if let Some(key) = &key {
+            self.local_subscribers.remove(key, id);
         }
         self.remove_entity(face, Kind::Subscriber, id, actions);
         self.generation += 1;
+        if let Some(key) = &key {
+            self.end_reserved(Kind::Subscriber, (id, key), actions);
+        }
     }
 
     /// The session declares a publisher: the gateways are asked who subscribes to its key. `id` is the session's, unique
@@ -86,6 +91,7 @@ impl ForwardingTable {
         if gone.info.kind != FaceKind::Local {
             return;
         }
+        self.forget_reserved();
         for (id, entity) in gone.declared.of(Kind::Subscriber).iter() {
             if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
                 self.local_subscribers.remove(&key, id);

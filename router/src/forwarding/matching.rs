@@ -12,7 +12,9 @@ use std::sync::Arc;
 use zonda_codec::{KeyExpr, Target, key_expr};
 
 use super::entity::{Change, Kind};
+use super::face::Face;
 use super::key_tree::KeyTree;
+use super::locality::Locality;
 use super::message::WIRE_KEY_MAX;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, Notice};
@@ -37,7 +39,7 @@ impl Counterpart {
         }
     }
 
-    const fn kind(self) -> Kind {
+    pub(super) const fn kind(self) -> Kind {
         match self {
             Counterpart::Subscribers => Kind::Subscriber,
             Counterpart::Queryables | Counterpart::CompleteQueryables => Kind::Queryable,
@@ -52,6 +54,8 @@ struct MatchingListener {
     owner: u32,
     key: Arc<str>,
     what: Counterpart,
+    /// Which of them count.
+    destination: Locality,
     /// What it was told last.
     told: bool,
 }
@@ -77,9 +81,23 @@ impl ForwardingTable {
     /// Whether anybody is known, here or elsewhere, that something on `key` from `from` would reach now. Only those count
     /// that were declared, whatever [`route`](Self::route) does while a neighbour has not told all it has.
     pub fn has_counterpart(&self, from: FaceId, key: &str, what: Counterpart) -> bool {
+        self.has_counterpart_within(from, key, (what, Locality::Any))
+    }
+
+    /// The same of those in `destination`.
+    pub fn has_counterpart_within(
+        &self,
+        from: FaceId,
+        key: &str,
+        (what, destination): (Counterpart, Locality),
+    ) -> bool {
         let Some(source) = self.face(from) else {
             return false;
         };
+        let is_own = self.is_session(source) && destination.is_within();
+        if is_own && self.has_private(key, what) {
+            return true;
+        }
         let complete = what == Counterpart::CompleteQueryables;
         let entities = self.entities(what.kind());
         let mut text = String::new();
@@ -88,12 +106,32 @@ impl ForwardingTable {
             let reached = sources.any(|declared| {
                 let face = self.faces.get(declared.slot);
                 (declared.info().complete || !complete)
-                    && face.is_some_and(|face| self.reaches(source, face))
+                    && face.is_some_and(|face| {
+                        self.reaches(source, face) && self.counts(face, destination, (entity, what))
+                    })
             });
             reached
                 && (!complete
                     || entities.write_key(entity, &mut text) && key_expr::includes(&text, key))
         })
+    }
+
+    /// Whether what `face` declared counts for something of the session that goes to `destination`.
+    fn counts(
+        &self,
+        face: &Face,
+        destination: Locality,
+        (entity, what): (u32, Counterpart),
+    ) -> bool {
+        if !self.is_session(face) {
+            return destination.is_beyond();
+        }
+        if !destination.is_within() || !self.keeps_from_session() {
+            return destination.is_within();
+        }
+        let key = self.entities(what.kind()).key(entity);
+        let complete = what == Counterpart::CompleteQueryables;
+        key.is_some_and(|key| self.serves_session(what.kind(), &key, complete))
     }
 
     /// Whether any queryable, here or elsewhere, is known that a question for `target` on `key` from `from` would reach.
@@ -106,8 +144,19 @@ impl ForwardingTable {
     pub fn local_matching(
         &mut self,
         face: FaceId,
-        (owner, id): (u32, u32),
+        ids: (u32, u32),
         (key, what): (&KeyExpr<'_>, Counterpart),
+        actions: &mut Vec<Action>,
+    ) {
+        self.local_matching_within(face, ids, (key, what, Locality::Any), actions);
+    }
+
+    /// The same of those in `destination`.
+    pub fn local_matching_within(
+        &mut self,
+        face: FaceId,
+        (owner, id): (u32, u32),
+        (key, what, destination): (&KeyExpr<'_>, Counterpart, Locality),
         actions: &mut Vec<Action>,
     ) {
         if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
@@ -121,6 +170,7 @@ impl ForwardingTable {
             owner,
             key,
             what,
+            destination,
             told: false,
         };
         self.matching.by_id.insert(id, listener);
@@ -203,12 +253,32 @@ impl ForwardingTable {
         }
     }
 
+    /// Looks again at what may have changed for the listeners, now that something on `key` has which no source of an
+    /// entity shows.
+    pub(super) fn rematch_key(&mut self, kind: Kind, key: &str, actions: &mut Vec<Action>) {
+        if self.matching.by_id.is_empty() {
+            return;
+        }
+        let mut concerned = Vec::new();
+        let found = &mut |id| concerned.push(id);
+        self.matching.tree.matches(key, found);
+        concerned.retain(|id| {
+            let listener = self.matching.by_id.get(id);
+            listener.is_some_and(|listener| listener.what.kind() == kind)
+        });
+        concerned.sort_unstable();
+        for id in concerned {
+            self.look_again(id, actions);
+        }
+    }
+
     /// Tells a listener how it stands if it was told otherwise.
     fn look_again(&mut self, id: u32, actions: &mut Vec<Action>) {
         let Some(listener) = self.matching.by_id.get(&id) else {
             return;
         };
-        let now = self.has_counterpart(listener.face, &listener.key, listener.what);
+        let sought = (listener.what, listener.destination);
+        let now = self.has_counterpart_within(listener.face, &listener.key, sought);
         if let Some(listener) = self.matching.by_id.get_mut(&id)
             && std::mem::replace(&mut listener.told, now) != now
         {

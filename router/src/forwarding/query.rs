@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use zonda_codec::{KeyExpr, Mapping, Qos, Target, WireExpr, ZenohId};
 
 use super::face::Face;
+use super::locality::Locality;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{FaceId, FaceKind};
@@ -46,6 +47,8 @@ pub struct Ask<'a> {
     pub timeout: Duration,
     /// The id of the declared querier it comes from, if it comes from a local one.
     pub querier: Option<u32>,
+    /// Where it goes, if it comes from the session.
+    pub destination: Locality,
 }
 
 /// What becomes of a question.
@@ -163,7 +166,7 @@ impl ForwardingTable {
         }
         self.tell_time(now);
         let found = self.destinations_of_question(face, ask);
-        let holds = is_own && self.is_to_hold(&found, now);
+        let holds = is_own && ask.destination.is_beyond() && self.is_to_hold(&found, now);
         if found.is_empty() && !holds {
             return self.end_unasked(face, ask);
         }
@@ -302,9 +305,11 @@ impl ForwardingTable {
                 pending.branches.insert(Branch { slot, rid });
             }
         }
+        let asker = self.questions.open.get(question).map(Pending::asker);
+        let is_own = asker.is_some_and(|asker| self.is_local(asker.face));
         for branch in &mut branches.local {
             let complete_only = target == Target::AllComplete;
-            branch.queryables = self.own_queryables(branch.face, key, complete_only);
+            branch.queryables = self.own_queryables(branch.face, is_own, (key, complete_only));
         }
         branches
     }

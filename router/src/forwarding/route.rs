@@ -57,8 +57,17 @@ impl ForwardingTable {
         if !source.relation.conduct().open {
             return route;
         }
-        self.local_subscribers
-            .matches(key.as_str(), &mut |id| route.local.push(id));
+        let is_own = source.info.kind == FaceKind::Local;
+        self.local_subscribers.matches(key.as_str(), &mut |id| {
+            if !is_own || self.reserved.is_for_session(id) {
+                route.local.push(id);
+            }
+        });
+        if is_own {
+            let mut add = |id, _| route.local.push(id);
+            self.reserved
+                .private(Kind::Subscriber, key.as_str(), &mut add);
+        }
         route.local.sort_unstable();
         for slot in self.destinations(source, key.as_str(), publisher) {
             if let Some(face) = self.faces.get(slot) {

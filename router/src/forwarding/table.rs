@@ -16,6 +16,7 @@ use super::key_tree::KeyTree;
 use super::leave::Leaving;
 use super::limits::{BadKey, FaceCounters, KeyOverLimit, Limits};
 use super::liveliness::TokenListeners;
+use super::locality::Reserved;
 use super::matching::MatchingListeners;
 use super::policy::Relation;
 use super::query::{LeavingQuestions, Questions};
@@ -64,6 +65,8 @@ pub struct ForwardingTable {
     /// The session's queryables, and which of them are complete.
     pub(super) local_queryables: KeyTree<u32>,
     pub(super) complete_queryables: HashSet<u32>,
+    /// Which of them, and of the subscribers, are not for everybody.
+    pub(super) reserved: Reserved,
     pub(super) questions: Questions,
     /// What is left to end of the questions of neighbours that are gone.
     pub(super) leaving_questions: VecDeque<LeavingQuestions>,
@@ -108,6 +111,7 @@ impl ForwardingTable {
             matching: MatchingListeners::default(),
             local_queryables: KeyTree::new(),
             complete_queryables: HashSet::new(),
+            reserved: Reserved::default(),
             questions: Questions::default(),
             leaving_questions: VecDeque::new(),
             generation: 0,

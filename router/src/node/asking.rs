@@ -36,6 +36,8 @@ pub(super) use settle::After;
 
 use ask::{Failed, Full};
 
+use crate::forwarding::Locality;
+
 use super::{DeclareError, Node, Value, Wait};
 
 /// A question for whoever has a queryable on its keys. Borrows everything.
@@ -59,6 +61,8 @@ pub struct Question<'a> {
     pub qos: Qos,
     /// Who asks, and the question's number there.
     pub source_info: Option<SourceInfo>,
+    /// Whether it goes to others, to the session's own queryables, or to both.
+    pub destination: Locality,
 }
 
 /// Names a question of this node until it has ended.
@@ -140,6 +144,7 @@ impl Node {
     /// use std::sync::{Arc, Mutex};
     /// use zonda_codec::{Consolidation, KeyExpr, Qos, Target};
     /// use zonda_router::config::Config;
+    /// use zonda_router::forwarding::Locality;
     /// use zonda_router::node::{Answer, Answers, Node, Question, QuestionEnd, Wait};
     ///
     /// #[derive(Default)]
@@ -167,6 +172,7 @@ impl Node {
     ///     timeout: node.query_timeout(),
     ///     qos: Qos::REQUEST,
     ///     source_info: None,
+    ///     destination: Locality::Any,
     /// };
     /// let ends = Arc::new(Ends::default());
     /// node.ask(&question, None, Arc::clone(&ends) as Arc<dyn Answers>, Wait::Never).unwrap();
@@ -266,7 +272,19 @@ impl Node {
         complete: bool,
         sink: AskedSink,
     ) -> Result<QueryableId, DeclareError> {
-        self.shared.declare_queryable(key, complete, sink)
+        self.declare_queryable_from((key, complete, Locality::Any), sink)
+    }
+
+    /// The same, for queries from there only; of one for those of the node's own session nobody else hears.
+    ///
+    /// # Errors
+    /// As [`Node::declare_queryable`].
+    pub fn declare_queryable_from(
+        &self,
+        what: (&KeyExpr<'_>, bool, Locality),
+        sink: AskedSink,
+    ) -> Result<QueryableId, DeclareError> {
+        self.shared.declare_queryable(what, sink)
     }
 
     /// Ends a queryable. A call of its sink that is under way on another thread may still finish; queries that it holds
@@ -281,6 +299,18 @@ impl Node {
     /// # Errors
     /// The node is closed, or the key is not acceptable.
     pub fn declare_querier(&self, key: &KeyExpr<'_>) -> Result<QuerierFace, DeclareError> {
-        QuerierFace::declare(&self.shared, key)
+        self.declare_querier_to(key, Locality::Any)
+    }
+
+    /// The same of a querier whose questions go there only, as [`Question::destination`] has to say of each.
+    ///
+    /// # Errors
+    /// As [`Node::declare_querier`].
+    pub fn declare_querier_to(
+        &self,
+        key: &KeyExpr<'_>,
+        destination: Locality,
+    ) -> Result<QuerierFace, DeclareError> {
+        QuerierFace::declare(&self.shared, (key, destination))
     }
 }

@@ -24,7 +24,10 @@ use zonda_transport::{
     },
 };
 
-use crate::{forwarding::FaceId, hlc::Hlc};
+use crate::{
+    forwarding::{FaceId, Locality},
+    hlc::Hlc,
+};
 
 use super::{
     Delivery, Opened,
@@ -209,7 +212,10 @@ impl Inbound {
         self.burst.begin_work();
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
-        let route = key.map(|key| self.shared.resolve_in(&state, self.face, key, None));
+        let route = key.map(|key| {
+            let publisher = (None, Locality::Any);
+            self.shared.resolve_in(&state, self.face, key, publisher)
+        });
         let notes = state.table.take_notes();
         drop(state);
         self.burst.end_work();

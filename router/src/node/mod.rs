@@ -71,6 +71,8 @@ pub use refusals::TurnedAway;
 pub use tally::PublisherCounts;
 pub use types::*;
 
+use crate::forwarding::Locality;
+
 use shared::{Shared, ntp64_now};
 
 /// A running node. Clones are cheap and mean the same node; dropping them does not close it, [`Node::close`] does.
@@ -128,7 +130,19 @@ impl Node {
         key: &KeyExpr<'_>,
         sink: Sink,
     ) -> Result<SubscriberId, DeclareError> {
-        self.shared.declare_subscriber(key, sink)
+        self.declare_subscriber_from((key, Locality::Any), sink)
+    }
+
+    /// The same, for messages from there only; of one for those of the node's own session nobody else hears.
+    ///
+    /// # Errors
+    /// As [`Node::declare_subscriber`].
+    pub fn declare_subscriber_from(
+        &self,
+        what: (&KeyExpr<'_>, Locality),
+        sink: Sink,
+    ) -> Result<SubscriberId, DeclareError> {
+        self.shared.declare_subscriber(what, sink)
     }
 
     /// Ends a subscriber. A call of its sink that is under way on another thread may still finish. The sink is
@@ -142,10 +156,22 @@ impl Node {
     /// # Errors
     /// The node is closed.
     pub fn declare_publisher(&self, key: &KeyExpr<'_>) -> Result<PublisherFace, DeclareError> {
-        PublisherFace::declare(&self.shared, key)
+        self.declare_publisher_to(key, Locality::Any)
     }
 
-    /// Publishes on a key without a declared publisher.
+    /// The same of a publisher whose messages go there only.
+    ///
+    /// # Errors
+    /// As [`Node::declare_publisher`].
+    pub fn declare_publisher_to(
+        &self,
+        key: &KeyExpr<'_>,
+        destination: Locality,
+    ) -> Result<PublisherFace, DeclareError> {
+        PublisherFace::declare(&self.shared, (key, destination))
+    }
+
+    /// Publishes to `destination` on a key without a declared publisher.
     ///
     /// # Errors
     /// What became of the message; see [`PublishError`].
@@ -154,15 +180,15 @@ impl Node {
     /// Under congestion control `Block` at most as long as `wait` says, else never.
     pub fn publish(
         &self,
-        key: &KeyExpr<'_>,
+        (key, destination): (&KeyExpr<'_>, Locality),
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
-        let route = self.shared.undeclared_route(key)?;
+        let route = self.shared.undeclared_route(key, destination)?;
         self.shared.dispatch(&route, publication, wait)
     }
 
-    /// Publishes on a key without a declared publisher; under congestion control `Block` it waits for room by waker,
+    /// Publishes to `destination` on a key without a declared publisher; under congestion control `Block` it waits for room by waker,
     /// at most `limit`.
     ///
     /// # Errors
@@ -172,11 +198,11 @@ impl Node {
     /// A future that is dropped has published to some neighbours or to none.
     pub async fn publish_async(
         &self,
-        key: &KeyExpr<'_>,
+        (key, destination): (&KeyExpr<'_>, Locality),
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
-        let route = self.shared.undeclared_route(key)?;
+        let route = self.shared.undeclared_route(key, destination)?;
         self.shared.dispatch_async(&route, publication, limit).await
     }
 

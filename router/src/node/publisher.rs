@@ -14,14 +14,14 @@ use std::{
 use arc_swap::ArcSwap;
 use zonda_codec::{EntityGlobalId, KeyExpr};
 
-use crate::forwarding::Counterpart;
+use crate::forwarding::{Counterpart, Locality};
 
 use super::{
     DeclareError, Listen, ListenerId, Outcome, Passed, Passing, Plain, Publication, PublishError,
     PublisherCounts, Wait,
     plain::Heads,
     route::Route,
-    shared::Shared,
+    shared::{Shared, State},
     tally::{Tallies, Tally},
 };
 
@@ -55,6 +55,7 @@ static SERIAL: AtomicU64 = AtomicU64::new(0);
 pub struct PublisherFace {
     shared: Arc<Shared>,
     id: u32,
+    destination: Locality,
     serial: u64,
     route: ArcSwap<Route>,
     tallies: Tallies,
@@ -69,20 +70,26 @@ impl std::fmt::Debug for PublisherFace {
 }
 
 impl PublisherFace {
-    pub(super) fn declare(shared: &Arc<Shared>, key: &KeyExpr<'_>) -> Result<Self, DeclareError> {
+    pub(super) fn declare(
+        shared: &Arc<Shared>,
+        (key, destination): (&KeyExpr<'_>, Locality),
+    ) -> Result<Self, DeclareError> {
         shared.may_declare(key)?;
         let id = shared.next_id();
         let key = key.clone().into_owned();
         let route = shared.update(|state| {
-            state
-                .table
-                .local_publisher(shared.local, id, &key, &mut state.actions);
-            shared.resolve_in(state, shared.local, key.clone(), Some(id))
+            if destination.is_beyond() {
+                let State { table, actions, .. } = &mut *state;
+                table.local_publisher(shared.local, id, &key, actions);
+            }
+            let publisher = (Some(id), destination);
+            shared.resolve_in(state, shared.local, key.clone(), publisher)
         });
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             shared: Arc::clone(shared),
             id,
+            destination,
             serial,
             route: ArcSwap::new(route),
             tallies: Tallies::default(),
@@ -237,7 +244,8 @@ impl PublisherFace {
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
         let key = &self.route.load().key;
-        self.shared.has_counterpart(key, Counterpart::Subscribers)
+        let sought = (Counterpart::Subscribers, self.destination);
+        self.shared.has_counterpart(key, sought)
     }
 
     /// Tells `listener` whether any subscriber is known that a message would reach: that there is one if there is, and
@@ -250,7 +258,7 @@ impl PublisherFace {
         listener: Arc<dyn Listen>,
     ) -> Result<ListenerId, DeclareError> {
         let key = &self.route.load().key;
-        let what = (key, Counterpart::Subscribers);
+        let what = (key, Counterpart::Subscribers, self.destination);
         self.shared.declare_matching(self.id, what, listener)
     }
 
@@ -261,9 +269,9 @@ impl PublisherFace {
         if route.generation == self.shared.generation() {
             return route;
         }
-        let renewed = self
-            .shared
-            .resolve(self.shared.local, route.key.clone(), Some(self.id));
+        let publisher = (Some(self.id), self.destination);
+        let shared = &self.shared;
+        let renewed = shared.resolve(shared.local, route.key.clone(), publisher);
         self.route.store(Arc::clone(&renewed));
         renewed
     }

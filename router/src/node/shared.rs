@@ -31,7 +31,7 @@ use zonda_transport::{
 
 use crate::{
     config::Config,
-    forwarding::{Action, FaceId, ForwardingTable, Limits},
+    forwarding::{Action, FaceId, ForwardingTable, Limits, Locality},
     hlc::Hlc,
 };
 
@@ -71,7 +71,8 @@ pub(super) struct State {
     /// Those of the session that the table tells something.
     pub(super) listeners: HashMap<u32, Arc<Listener>>,
     pub(super) queries: Queries,
-    pub(super) undeclared: KeyCache,
+    /// By where they go to ([`Locality`]).
+    pub(super) undeclared: [KeyCache; 3],
     pub(super) actions: Vec<Action>,
     /// A task forgets what neighbours that are gone had declared.
     pub(super) sweeping: bool,
@@ -155,7 +156,7 @@ impl Shared {
             sinks: HashMap::new(),
             listeners: HashMap::new(),
             queries: Queries::default(),
-            undeclared: KeyCache::default(),
+            undeclared: Default::default(),
             actions,
             sweeping: false,
             listening: Vec::new(),
@@ -291,16 +292,16 @@ impl Shared {
 
     pub(super) fn declare_subscriber(
         &self,
-        key: &KeyExpr<'_>,
+        (key, origin): (&KeyExpr<'_>, Locality),
         sink: Sink,
     ) -> Result<SubscriberId, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();
         self.update(|state| {
             state.sinks.insert(id, sink);
-            state
-                .table
-                .local_subscriber(self.local, id, key, &mut state.actions);
+            let what = (key, origin);
+            let State { table, actions, .. } = state;
+            table.local_subscriber_from(self.local, id, what, actions);
         });
         Ok(SubscriberId(id))
     }
@@ -327,7 +328,7 @@ impl Shared {
         &self,
         from: FaceId,
         key: KeyExpr<'static>,
-        publisher: Option<u32>,
+        publisher: (Option<u32>, Locality),
     ) -> Arc<Route> {
         if self.is_forked() {
             return Arc::new(Route {
@@ -346,9 +347,10 @@ impl Shared {
         state: &State,
         from: FaceId,
         key: KeyExpr<'static>,
-        publisher: Option<u32>,
+        (publisher, destination): (Option<u32>, Locality),
     ) -> Arc<Route> {
         let route = state.table.route(from, &key, publisher);
+        let route = route.within(destination);
         let hop = |hop: crate::forwarding::Hop| {
             let face = state.faces.get(&hop.face)?;
             Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))
@@ -367,7 +369,11 @@ impl Shared {
     }
 
     /// The route of a key that no publisher was declared for, from a bounded cache.
-    pub(super) fn undeclared_route(&self, key: &KeyExpr<'_>) -> Result<Arc<Route>, PublishError> {
+    pub(super) fn undeclared_route(
+        &self,
+        key: &KeyExpr<'_>,
+        destination: Locality,
+    ) -> Result<Arc<Route>, PublishError> {
         if self.is_closed() {
             return Err(self.cannot_publish());
         }
@@ -380,12 +386,19 @@ impl Shared {
         }
         let mut state = self.state.lock();
         let generation = state.table.generation();
-        if let Some(route) = state.undeclared.get(key.as_str(), generation) {
+        let known = &mut state.undeclared[destination as usize];
+        if let Some(route) = known.get(key.as_str(), generation) {
             return Ok(Arc::clone(route));
         }
         state.table.check_key(key)?;
-        let route = self.resolve_in(&state, self.local, key.clone().into_owned(), None);
-        let forgotten = state.undeclared.put(key.as_str(), Arc::clone(&route));
+        let route = self.resolve_in(
+            &state,
+            self.local,
+            key.clone().into_owned(),
+            (None, destination),
+        );
+        let known = &mut state.undeclared[destination as usize];
+        let forgotten = known.put(key.as_str(), Arc::clone(&route));
         drop(state);
         // Old routes may hold the last reference to a user's closure.
         drop(forgotten);

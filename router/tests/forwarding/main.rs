@@ -8,6 +8,7 @@ mod gateways;
 mod histories;
 mod interests;
 mod liveliness;
+mod localities;
 mod model;
 mod questions;
 mod routes;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{Declaration, InterestMode, Qos, Target, WhatAmI, WireExpr};
 use zonda_router::forwarding::{
-    Ask, Branches, Counterpart, Disposal, Ended, Ending, FaceId, Limits,
+    Ask, Branches, Counterpart, Disposal, Ended, Ending, FaceId, Limits, Locality,
 };
 
 use WhatAmI::{Client, Peer, Router};
@@ -23,6 +23,7 @@ fn try_ask(bench: &mut Bench, face: FaceId, (rid, key): (u32, &str), target: Tar
         qos: Qos::REQUEST,
         timeout: TIMEOUT,
         querier: None,
+        destination: Locality::Any,
     };
     bench.table.handle_question(face, &ask, Instant::now())
 }
@@ -160,6 +161,7 @@ fn a_gateway_is_asked_until_it_has_told_a_querier_of_nobody() {
         qos: Qos::REQUEST,
         timeout: TIMEOUT,
         querier: Some(9),
+        destination: Locality::Any,
     };
     let now = Instant::now();
     let before = bench.table.handle_question(local, &question(1), now);

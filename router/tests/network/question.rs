@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, Qos, Target};
-use zonda_router::forwarding::{Ask, Branches, Disposal, FaceId};
+use zonda_router::forwarding::{Ask, Branches, Disposal, FaceId, Locality};
 
 use crate::link::Message;
 use crate::node::key_expr;
@@ -59,6 +59,7 @@ impl World {
             qos: Qos::REQUEST,
             timeout: TIMEOUT,
             querier: None,
+            destination: Locality::Any,
         };
         let now = self.now();
         let table = &mut self.nodes[node].table;

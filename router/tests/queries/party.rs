@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{Consolidation, Encoding, KeyExpr, Payload, PushBody, Qos, Reliability, Target};
 use zonda_router::config::Config;
+use zonda_router::forwarding::Locality;
 use zonda_router::node::{
     Answer, AnswerBody, Answers, Asked, IncomingQuery, Node, OpenedQueryable, Outcome, Publication,
     QueryableId, Question, QuestionEnd, QuestionId, ReplyError, SampleKind, Value, Wait,
@@ -140,6 +141,7 @@ pub fn question<'a>(key: &'a KeyExpr<'a>) -> Question<'a> {
         timeout: LONG,
         qos: Qos::REQUEST,
         source_info: None,
+        destination: Locality::Any,
     }
 }
 

@@ -13,11 +13,13 @@
 //! instead; a full queue makes that task wait and nobody else.
 //!
 //! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
-//! runs, nor while it is dropped. A panic in it is logged and costs that one message.
+//! runs, nor while it is dropped. A panic in it is logged and costs that one message. One that changes what it has captured is given
+//! to `callback_mut`, and called by one thread at a time: what it causes itself to be called with waits until it has returned.
 
 mod callback;
 mod fifo;
 mod fifo_reading;
+mod in_turn;
 mod patient;
 mod ring;
 pub(crate) mod room;

@@ -41,6 +41,15 @@ impl<'a, 'b> LivelinessGetBuilder<'a, 'b, DefaultHandler> {
         self.with(Callback::new(callback))
     }
 
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(self, callback: F) -> LivelinessGetBuilder<'a, 'b, Callback<Reply>>
+    where
+        F: FnMut(Reply) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
+    }
+
     /// Gives every reply to this handler.
     pub fn with<H: IntoHandler<Reply>>(self, handler: H) -> LivelinessGetBuilder<'a, 'b, H> {
         LivelinessGetBuilder {

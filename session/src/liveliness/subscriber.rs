@@ -34,6 +34,18 @@ impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, DefaultHandler> {
         self.with(Callback::new(callback))
     }
 
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(
+        self,
+        callback: F,
+    ) -> LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>>
+    where
+        F: FnMut(Sample) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
+    }
+
     /// Gives every change to this handler.
     pub fn with<H: IntoHandler<Sample>>(
         self,

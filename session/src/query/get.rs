@@ -57,6 +57,15 @@ impl<'a, 'b> SessionGetBuilder<'a, 'b, DefaultHandler> {
         self.with(Callback::new(callback))
     }
 
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(self, callback: F) -> SessionGetBuilder<'a, 'b, Callback<Reply>>
+    where
+        F: FnMut(Reply) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
+    }
+
     /// Gives every reply to this handler.
     pub fn with<H: IntoHandler<Reply>>(self, handler: H) -> SessionGetBuilder<'a, 'b, H> {
         SessionGetBuilder {
@@ -230,6 +239,7 @@ impl Inquiry<'_> {
             timeout,
             qos: self.manner.qos(),
             source_info: self.matter.source_info,
+            destination: self.manner.destination,
         })
     }
 }

@@ -13,6 +13,7 @@ use super::parameters::{ANY_KEY, Parameters};
 use crate::bytes::{Encoding, ZBytes};
 use crate::cancellation::CancellationToken;
 use crate::error::GetError;
+use crate::sample::Locality;
 
 /// On which keys replies are accepted.
 ///
@@ -54,6 +55,7 @@ pub(super) struct Manner {
     pub priority: Priority,
     pub congestion_control: CongestionControl,
     pub express: bool,
+    pub destination: Locality,
 }
 
 impl Default for Manner {
@@ -66,6 +68,7 @@ impl Default for Manner {
             priority: Priority::default(),
             congestion_control: CongestionControl::Block,
             express: false,
+            destination: Locality::default(),
         }
     }
 }
@@ -153,6 +156,12 @@ macro_rules! manner_setters {
         /// How long replies are waited for. Default: the configuration's `queries_default_timeout`, 10 s.
         pub fn timeout(mut self, limit: std::time::Duration) -> Self {
             self.$($manner)+.timeout = Some(limit);
+            self
+        }
+
+        /// Whether this session's own queryables are asked, those of others, or both. Default: both.
+        pub fn allowed_destination(mut self, destination: $crate::sample::Locality) -> Self {
+            self.$($manner)+.destination = destination;
             self
         }
 

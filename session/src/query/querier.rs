@@ -52,7 +52,8 @@ impl<'b> Wait for QuerierBuilder<'_, 'b> {
         let key = self.key?;
         let node = self.session.node().clone();
         Ok(Querier {
-            face: node.declare_querier(&*self.session.outgoing(&key)?)?,
+            face: node
+                .declare_querier_to(&*self.session.outgoing(&key)?, self.manner.destination)?,
             outgoing: self.session.outgoing(&key)?.into_owned().into_owned(),
             namespace: self.session.namespace().cloned(),
             node,
@@ -193,6 +194,15 @@ impl<'a, 'b> QuerierGetBuilder<'a, 'b, DefaultHandler> {
         F: Fn(Reply) + Send + Sync + 'static,
     {
         self.with(Callback::new(callback))
+    }
+
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(self, callback: F) -> QuerierGetBuilder<'a, 'b, Callback<Reply>>
+    where
+        F: FnMut(Reply) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
     }
 
     /// Gives every reply to this handler.

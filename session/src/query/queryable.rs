@@ -17,6 +17,7 @@ use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
 };
 use crate::namespace::incoming;
+use crate::sample::Locality;
 use crate::session::{EntityGlobalId, Session};
 use crate::wait::{Done, Wait, ready_at_once};
 
@@ -27,6 +28,7 @@ pub struct QueryableBuilder<'a, 'b, H = DefaultHandler> {
     session: &'a Session,
     key: Result<KeyExpr<'b>, KeyExprError>,
     complete: bool,
+    origin: Locality,
     handler: H,
 }
 
@@ -36,6 +38,7 @@ impl<'a, 'b> QueryableBuilder<'a, 'b, DefaultHandler> {
             session,
             key,
             complete: false,
+            origin: Locality::default(),
             handler: DefaultHandler::default(),
         }
     }
@@ -50,12 +53,22 @@ impl<'a, 'b> QueryableBuilder<'a, 'b, DefaultHandler> {
         self.with(Callback::new(callback))
     }
 
+    /// The same with a function that changes what it has captured. It is [called by one thread at a
+    /// time](crate::handlers).
+    pub fn callback_mut<F>(self, callback: F) -> QueryableBuilder<'a, 'b, Callback<Query>>
+    where
+        F: FnMut(Query) + Send + 'static,
+    {
+        self.with(Callback::in_turn(callback))
+    }
+
     /// Gives every query to this handler.
     pub fn with<H: IntoHandler<Query>>(self, handler: H) -> QueryableBuilder<'a, 'b, H> {
         QueryableBuilder {
             session: self.session,
             key: self.key,
             complete: self.complete,
+            origin: self.origin,
             handler,
         }
     }
@@ -65,6 +78,13 @@ impl<H> QueryableBuilder<'_, '_, H> {
     /// Promises that it knows everything there is on its keys, so that nobody else has to be asked. Default: no.
     pub fn complete(mut self, complete: bool) -> Self {
         self.complete = complete;
+        self
+    }
+
+    /// Whether it is asked by this session, by others, or both. Of one that is asked only by the former nobody else
+    /// hears. Default: both.
+    pub fn allowed_origin(mut self, origin: Locality) -> Self {
+        self.origin = origin;
         self
     }
 }
@@ -91,7 +111,9 @@ impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
         let calls = calls_of(callback, H::STORES, place.clone());
         let sink: AskedSink = calls.clone();
         let node = self.session.node();
-        let id = node.declare_queryable(&*self.session.outgoing(&key)?, self.complete, sink)?;
+        let outgoing = self.session.outgoing(&key)?;
+        let what = (&*outgoing, self.complete, self.origin);
+        let id = node.declare_queryable_from(what, sink)?;
         // Set once, here; a query that came first waits for it.
         let _ = place.id.set(id);
         let entry = Declaration::enter(self.session, Declared::Queryable(id), key, calls);

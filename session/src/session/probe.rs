@@ -20,7 +20,7 @@ impl Session {
             node,
             publish_limit: Duration::from_secs(5),
             namespace: None,
-            subscribers: Arc::default(),
+            declared: Arc::default(),
         }))
     }
 }

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use zonda_codec::{KeyExpr, Target, key_expr::includes};
+use zonda_codec::{KeyExpr, QueryableInfo, Target, key_expr::includes};
 
 use super::{Ask, distance};
-use crate::forwarding::entity::Kind;
+use crate::forwarding::entity::{Kind, Source};
 use crate::forwarding::face::Face;
 use crate::forwarding::policy::Relation;
 use crate::forwarding::table::ForwardingTable;
@@ -32,7 +32,8 @@ impl ForwardingTable {
             return Vec::new();
         };
         let (key, target) = (ask.key.as_str(), ask.target);
-        let mut found = self.known_queryables(source, key, target);
+        let mut found = self.known_queryables(source, ask);
+        self.add_private_queryables(source, ask, &mut found);
         if target == Target::BestMatching
             && let Some(nearest) = nearest_complete(&found)
         {
@@ -43,6 +44,7 @@ impl ForwardingTable {
         }
         for &slot in &self.north {
             if let Some(face) = self.faces.get(slot)
+                && ask.destination.is_beyond()
                 && self.reaches(source, face)
                 && self.is_asked_unfiltered(source, face, key, ask.querier)
             {
@@ -57,32 +59,59 @@ impl ForwardingTable {
         found.into_values().collect()
     }
 
-    /// The session's queryables on keys that intersect `key`.
+    /// The session's queryables on keys that intersect `key`, for a question of its own or of another node.
     pub(super) fn own_queryables(
         &self,
         face: FaceId,
-        key: &KeyExpr<'_>,
-        complete_only: bool,
+        is_own: bool,
+        (key, complete_only): (&KeyExpr<'_>, bool),
     ) -> Vec<u32> {
         let mut ids = Vec::new();
-        if Some(face) != self.admin_face {
-            self.local_queryables.matches(key.as_str(), &mut |id| {
-                if !complete_only || self.complete_queryables.contains(&id) {
+        if Some(face) == self.admin_face {
+            return ids;
+        }
+        self.local_queryables.matches(key.as_str(), &mut |id| {
+            let is_complete = self.complete_queryables.contains(&id);
+            let is_meant = !is_own || self.reserved.is_for_session(id);
+            if is_meant && (is_complete || !complete_only) {
+                ids.push(id);
+            }
+        });
+        if is_own {
+            let mut add = |id, is_complete| {
+                if is_complete || !complete_only {
                     ids.push(id);
                 }
-            });
+            };
+            self.reserved
+                .private(Kind::Queryable, key.as_str(), &mut add);
         }
         ids.sort_unstable();
         ids
     }
 
-    /// The faces that declared a queryable which a question from `source` may reach, by place.
-    fn known_queryables(
+    /// Adds the session itself where it asks what it has for itself only.
+    fn add_private_queryables(
         &self,
         source: &Face,
-        key: &str,
-        target: Target,
-    ) -> BTreeMap<u32, Destination> {
+        ask: &Ask<'_>,
+        found: &mut BTreeMap<u32, Destination>,
+    ) {
+        if !self.is_session(source) || !ask.destination.is_within() {
+            return;
+        }
+        let slot = source.id.index;
+        let mut add = |_, is_complete: bool| {
+            let complete_at = (is_complete && ask.target != Target::All).then_some(0);
+            note(found, slot, complete_at);
+        };
+        self.reserved
+            .private(Kind::Queryable, ask.key.as_str(), &mut add);
+    }
+
+    /// The faces that declared a queryable which a question from `source` may reach, by place.
+    fn known_queryables(&self, source: &Face, ask: &Ask<'_>) -> BTreeMap<u32, Destination> {
+        let (key, target) = (ask.key.as_str(), ask.target);
         let entities = self.entities(Kind::Queryable);
         let mut found: BTreeMap<u32, Destination> = BTreeMap::new();
         let mut text = String::new();
@@ -95,7 +124,9 @@ impl ForwardingTable {
                 if !self.reaches(source, face) {
                     continue;
                 }
-                let info = queryable.info();
+                let Some(info) = self.seen_as(source, (face, entity, queryable), ask) else {
+                    continue;
+                };
                 let is_complete = info.complete && target != Target::All && {
                     *is_included.get_or_insert_with(|| {
                         text.clear();
@@ -103,20 +134,36 @@ impl ForwardingTable {
                     })
                 };
                 let complete_at = is_complete.then(|| distance(face.relation, info.distance));
-                let slot = queryable.slot;
-                let destination = found.entry(slot).or_insert(Destination {
-                    slot,
-                    complete_at: None,
-                    is_known: true,
-                    is_gateway: false,
-                });
-                destination.complete_at = match (destination.complete_at, complete_at) {
-                    (Some(one), Some(other)) => Some(one.min(other)),
-                    (one, other) => one.or(other),
-                };
+                note(&mut found, queryable.slot, complete_at);
             }
         });
         found
+    }
+
+    /// What `face` has under `entity` for a question of `source`; `None` if nothing, because of the question's destination
+    /// or because what the session has there is for others only.
+    fn seen_as(
+        &self,
+        source: &Face,
+        (face, entity, declared): (&Face, u32, &Source),
+        ask: &Ask<'_>,
+    ) -> Option<QueryableInfo> {
+        let info = declared.info();
+        if !self.is_session(source) {
+            return Some(info);
+        }
+        if !self.is_session(face) {
+            return ask.destination.is_beyond().then_some(info);
+        }
+        if !ask.destination.is_within() || !self.keeps_from_session() {
+            return ask.destination.is_within().then_some(info);
+        }
+        let key = self.entities(Kind::Queryable).key(entity)?;
+        let serves = |complete| self.serves_session(Kind::Queryable, &key, complete);
+        serves(false).then(|| QueryableInfo {
+            complete: serves(true),
+            ..info
+        })
     }
 
     /// Whether `face` is asked because it did not yet say (enough of) what it has.
@@ -136,6 +183,20 @@ impl ForwardingTable {
             _ => false,
         }
     }
+}
+
+/// Adds a face that has a queryable, complete at that distance, to those that were found.
+fn note(found: &mut BTreeMap<u32, Destination>, slot: u32, complete_at: Option<u32>) {
+    let destination = found.entry(slot).or_insert(Destination {
+        slot,
+        complete_at: None,
+        is_known: true,
+        is_gateway: false,
+    });
+    destination.complete_at = match (destination.complete_at, complete_at) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
 }
 
 /// The nearest of those that know everything asked for; of several the first.

@@ -20,7 +20,7 @@ use zonda_codec::{KeyExpr, Target, WhatAmI, ZenohId};
 use super::destinations::Destination;
 use super::{Ask, Branches, Ended, Ending};
 use crate::forwarding::table::ForwardingTable;
-use crate::forwarding::{Action, Deadline};
+use crate::forwarding::{Action, Deadline, Locality};
 
 /// How long a neighbour that was lost is expected back.
 pub(super) const ABSENCE_MAX: Duration = Duration::from_secs(10);
@@ -56,6 +56,7 @@ pub(super) struct Held {
     key: KeyExpr<'static>,
     target: Target,
     querier: Option<u32>,
+    destination: Locality,
     /// What makes gateways tell of those who would answer.
     pub(super) want: Option<u32>,
 }
@@ -102,6 +103,7 @@ impl ForwardingTable {
                 qos: asker.qos,
                 timeout: Duration::ZERO,
                 querier: held.querier,
+                destination: held.destination,
             };
             let found = self.destinations_of_question(asker.face, &ask);
             if self.is_to_hold(&found, now) {
@@ -203,6 +205,7 @@ impl ForwardingTable {
             key: ask.key.clone().into_owned(),
             target: ask.target,
             querier: ask.querier,
+            destination: ask.destination,
             want: None,
         };
         self.keep_held(question, held);

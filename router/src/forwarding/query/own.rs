@@ -33,11 +33,15 @@ impl ForwardingTable {
         let info = self.own_info(key.as_str());
         let new = (id, key.clone().into_owned(), info);
         self.add_entity(face, Kind::Queryable, new, actions);
+        self.rematch_reserved(Kind::Queryable, key.as_str(), actions);
     }
 
     /// The end of a queryable of the session. Unknown ids are ignored.
     pub fn undeclare_local_queryable(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
-        if !self.is_local(face) || Some(face) == self.admin_face {
+        if !self.is_local(face)
+            || Some(face) == self.admin_face
+            || self.end_private(Kind::Queryable, id, actions)
+        {
             return;
         }
         let declared = self
@@ -58,6 +62,7 @@ impl ForwardingTable {
             .entities_mut(Kind::Queryable)
             .set_info(entity, face.index, info);
         self.apply(Kind::Queryable, entity, change, actions);
+        self.end_reserved(Kind::Queryable, (id, &key), actions);
     }
 
     /// The session declares a querier: the gateways are asked who answers on its key. `id` is the session's, unique among

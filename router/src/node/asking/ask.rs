@@ -17,7 +17,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    forwarding::{Ask, Branches, Disposal},
+    forwarding::{Ask, Branches, Disposal, Locality},
     node::{
         Value,
         publish::MESSAGE_BYTES_MAX,
@@ -58,6 +58,7 @@ pub(in crate::node) struct HeldQuestion {
     timeout: Duration,
     qos: Qos,
     source_info: Option<SourceInfo>,
+    destination: Locality,
 }
 
 impl HeldQuestion {
@@ -74,6 +75,7 @@ impl HeldQuestion {
             timeout: question.timeout,
             qos: question.qos,
             source_info: question.source_info,
+            destination: question.destination,
         }
     }
 
@@ -92,6 +94,7 @@ impl HeldQuestion {
             timeout: self.timeout,
             qos: self.qos,
             source_info: self.source_info,
+            destination: self.destination,
         })
     }
 }
@@ -128,6 +131,7 @@ impl Shared {
             qos: question.qos,
             timeout: question.timeout,
             querier: querier.map(QuerierFace::id),
+            destination: question.destination,
         };
         let disposal = state.table.handle_question(self.local, &ask, now);
         if let Disposal::Asked(branches) = &disposal

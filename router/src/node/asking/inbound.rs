@@ -14,7 +14,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    forwarding::{Ask, Asker, Branches, Disposal, FaceId},
+    forwarding::{Ask, Asker, Branches, Disposal, FaceId, Locality},
     node::{
         inbound::Burst,
         shared::{Shared, State, log},
@@ -80,6 +80,7 @@ impl Shared {
                 qos: request.qos,
                 timeout: timeout + ASKER_FIRST,
                 querier: None,
+                destination: Locality::Any,
             };
             let now = std::time::Instant::now();
             if let Disposal::Asked(branches) = state.table.handle_question(face, &ask, now) {

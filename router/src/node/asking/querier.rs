@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, Target};
 
-use crate::forwarding::Counterpart;
+use crate::forwarding::{Counterpart, Locality};
 use crate::node::{
     DeclareError, Listen, ListenerId,
     shared::{Shared, State},
@@ -17,6 +17,7 @@ pub struct QuerierFace {
     shared: Arc<Shared>,
     id: u32,
     key: KeyExpr<'static>,
+    destination: Locality,
 }
 
 impl std::fmt::Debug for QuerierFace {
@@ -28,18 +29,24 @@ impl std::fmt::Debug for QuerierFace {
 }
 
 impl QuerierFace {
-    pub(super) fn declare(shared: &Arc<Shared>, key: &KeyExpr<'_>) -> Result<Self, DeclareError> {
+    pub(super) fn declare(
+        shared: &Arc<Shared>,
+        (key, destination): (&KeyExpr<'_>, Locality),
+    ) -> Result<Self, DeclareError> {
         shared.may_declare(key)?;
         let id = shared.next_id();
         let key = key.clone().into_owned().into_cloneable();
-        shared.update(|state| {
-            let State { table, actions, .. } = state;
-            table.local_querier(shared.local, id, &key, actions);
-        });
+        if destination.is_beyond() {
+            shared.update(|state| {
+                let State { table, actions, .. } = state;
+                table.local_querier(shared.local, id, &key, actions);
+            });
+        }
         Ok(Self {
             shared: Arc::clone(shared),
             id,
             key,
+            destination,
         })
     }
 
@@ -58,8 +65,7 @@ impl QuerierFace {
     /// Whether any queryable is known that a question for `target` would reach.
     #[must_use]
     pub fn has_matching_queryables(&self, target: Target) -> bool {
-        self.shared
-            .has_counterpart(&self.key, Counterpart::of_target(target))
+        self.shared.has_counterpart(&self.key, self.sought(target))
     }
 
     /// Tells `listener` whether any queryable is known that a question for `target` would reach: that there is one if there
@@ -72,8 +78,13 @@ impl QuerierFace {
         target: Target,
         listener: Arc<dyn Listen>,
     ) -> Result<ListenerId, DeclareError> {
-        let what = (&self.key, Counterpart::of_target(target));
+        let (what, destination) = self.sought(target);
+        let what = (&self.key, what, destination);
         self.shared.declare_matching(self.id, what, listener)
+    }
+
+    fn sought(&self, target: Target) -> (Counterpart, Locality) {
+        (Counterpart::of_target(target), self.destination)
     }
 }
 

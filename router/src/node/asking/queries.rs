@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc, time::Instant};
 use zonda_codec::KeyExpr;
 
 use crate::{
-    forwarding::ForwardingTable,
+    forwarding::{ForwardingTable, Locality},
     node::{
         DeclareError,
         shared::{Shared, State},
@@ -77,8 +77,7 @@ impl Shared {
 
     pub(super) fn declare_queryable(
         &self,
-        key: &KeyExpr<'_>,
-        complete: bool,
+        (key, complete, origin): (&KeyExpr<'_>, bool, Locality),
         sink: AskedSink,
     ) -> Result<QueryableId, DeclareError> {
         self.may_declare(key)?;
@@ -89,7 +88,8 @@ impl Shared {
             }
             state.queries.queryables.insert(id, sink);
             let State { table, actions, .. } = state;
-            table.local_queryable(self.local, id, (key, complete), actions);
+            let what = (key, complete, origin);
+            table.local_queryable_from(self.local, id, what, actions);
             None
         });
         match refused {

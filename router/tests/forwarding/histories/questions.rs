@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::key_expr::{includes, intersects};
 use zonda_codec::{Qos, QueryableInfo, Target, WhatAmI};
-use zonda_router::forwarding::{Ask, Asker, Branches, Disposal, Ended, Ending, FaceId, Relation};
+use zonda_router::forwarding::{
+    Ask, Asker, Branches, Disposal, Ended, Ending, FaceId, Locality, Relation,
+};
 
 use super::{History, KEYS};
 use crate::bench::{key_expr, zid};
@@ -104,6 +106,7 @@ impl History {
             qos: Qos::from_bits(rid as u8),
             timeout,
             querier,
+            destination: Locality::Any,
         };
         let table = &mut self.bench.table;
         let disposal = table.handle_question(face, &ask, self.asks.now);
