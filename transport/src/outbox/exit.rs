@@ -156,6 +156,17 @@ impl Buffers {
     }
 }
 
+/// The lanes in which there was room for those who wait for it when they were looked at last, as bits.
+#[derive(Debug, Default)]
+struct Drained(u8);
+
+impl Drained {
+    #[inline]
+    fn note(&mut self, lane: usize, drained: bool) {
+        self.0 = self.0 & !(1 << lane) | u8::from(drained) << lane;
+    }
+}
+
 impl Outbox {
     /// Writes what is ready at this moment (true), unless the socket is full or broken (false, the driver's turn).
     ///
@@ -179,12 +190,14 @@ impl Outbox {
         buffers: &mut Buffers,
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
     ) -> bool {
+        // Those who wait for room hear of it when the socket has taken what made it: what it does not take goes back.
+        let mut drained = Drained::default();
         loop {
             // Nothing is written behind the end, so that what was lost by it can be counted.
             if self.is_closed() {
                 return false;
             }
-            let all = self.gather(transmit, buffers);
+            let all = self.gather(transmit, buffers, &mut drained);
             if transmit.is_empty() {
                 return true;
             }
@@ -192,15 +205,18 @@ impl Outbox {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
                     transmit.advance(count, &mut buffers.free, FREE_MAX, &self.tallies);
-                    match transmit.is_empty() {
-                        true if all => return true,
-                        true => continue,
-                        false => {}
+                    if transmit.is_empty() {
+                        self.tell_room(&mut drained);
+                        match all {
+                            true => return true,
+                            false => continue,
+                        }
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) if self.fails_over => {
+                    self.tell_room(&mut drained);
                     self.busy.store(true, Ordering::SeqCst);
                     self.signals.raise(signal::LOST);
                     return false;
@@ -211,7 +227,8 @@ impl Outbox {
                     return false;
                 }
             }
-            self.put_back(transmit);
+            self.put_back(transmit, &mut drained);
+            self.tell_room(&mut drained);
             self.busy.store(true, Ordering::SeqCst);
             if !self.attendance.driver_will_look() {
                 self.signals.raise(signal::HANDOVER);
@@ -220,26 +237,41 @@ impl Outbox {
         }
     }
 
-    /// Takes ready batches, highest priority first, and wakes those who wait for the room this makes. False if there
-    /// may be more than go into this write.
+    /// Takes ready batches, highest priority first, and notes the room that this makes. False if there may be more than
+    /// go into this write.
     #[inline]
-    fn gather(&self, transmit: &mut Transmit, buffers: &mut Buffers) -> bool {
+    fn gather(
+        &self,
+        transmit: &mut Transmit,
+        buffers: &mut Buffers,
+        drained: &mut Drained,
+    ) -> bool {
         if buffers.packer.is_some() {
-            return self.gather_packed(transmit, buffers);
+            return self.gather_packed(transmit, buffers, drained);
         }
-        self.collect(transmit, &mut buffers.free)
+        self.collect(transmit, &mut buffers.free, drained)
     }
 
     #[cold]
     #[inline(never)]
-    fn gather_packed(&self, transmit: &mut Transmit, buffers: &mut Buffers) -> bool {
+    fn gather_packed(
+        &self,
+        transmit: &mut Transmit,
+        buffers: &mut Buffers,
+        drained: &mut Drained,
+    ) -> bool {
         let first = transmit.len();
-        let all = self.collect(transmit, &mut buffers.free);
+        let all = self.collect(transmit, &mut buffers.free, drained);
         buffers.pack((transmit, first), self.batch_bytes);
         all
     }
 
-    fn collect(&self, transmit: &mut Transmit, free: &mut Vec<Box<[u8]>>) -> bool {
+    fn collect(
+        &self,
+        transmit: &mut Transmit,
+        free: &mut Vec<Box<[u8]>>,
+        drained: &mut Drained,
+    ) -> bool {
         while !transmit.is_full() {
             let ready = self.ready.load(Ordering::SeqCst);
             let index = ready.trailing_zeros() as usize;
@@ -261,20 +293,23 @@ impl Outbox {
             if lane.is_empty() {
                 self.ready.fetch_and(!(1 << index), Ordering::SeqCst);
             }
-            let drained = lane.has_drained();
-            drop(lane);
-            if drained {
-                self.room.notify(usize::MAX);
-            }
+            drained.note(index, lane.has_drained());
         }
         false
+    }
+
+    /// Wakes those who wait for room if there is some.
+    fn tell_room(&self, drained: &mut Drained) {
+        if std::mem::take(drained).0 != 0 {
+            self.room.notify(usize::MAX);
+        }
     }
 
     /// The socket is full: what it has seen no byte of goes back to the front of its lane, so that a more urgent message that
     /// comes before there is room again waits for one batch at most.
     #[cold]
     #[inline(never)]
-    fn put_back(&self, transmit: &mut Transmit) {
+    fn put_back(&self, transmit: &mut Transmit, drained: &mut Drained) {
         let mut next = transmit.take_unwritten();
         while let Some(batch) = next {
             let priority = batch.priority();
@@ -286,6 +321,8 @@ impl Outbox {
                 lane.put_back(batch);
                 next = transmit.take_unwritten();
             }
+            drained.note(index, lane.has_drained());
+            drop(lane);
             self.mark_ready(index);
         }
     }
@@ -419,7 +456,9 @@ impl Outbox {
         let Exit {
             transmit, buffers, ..
         } = &mut *exit;
-        self.gather(transmit, buffers);
+        let mut drained = Drained::default();
+        self.gather(transmit, buffers, &mut drained);
+        self.tell_room(&mut drained);
         if exit.transmit.is_empty() {
             self.busy.store(false, Ordering::SeqCst);
             return None;

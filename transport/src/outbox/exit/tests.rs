@@ -3,6 +3,13 @@
 
 mod framed;
 
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Waker},
+};
+
+use event_listener::EventListener;
 use proptest::prelude::*;
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
@@ -264,6 +271,39 @@ fn a_message_is_admitted_as_a_whole_or_not_at_all() {
         }
     }
     assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
+}
+
+/// What a full socket gives back made no room, and what it takes does.
+#[test]
+fn those_who_wait_for_room_hear_of_what_the_socket_took() {
+    // half of it goes into one write
+    let queue_bytes_max = 512 * 1024;
+    let outbox = Outbox::new(&established(), queue_bytes_max, None);
+    let mut wire = Vec::new();
+    let mut number = 0;
+    while outbox.has_room(Priority::Data) {
+        push(&outbox, DATA, &numbered(number, BATCH_BYTES - 20));
+        number += 1;
+    }
+    let told = |listener: &mut EventListener| {
+        let mut context = Context::from_waker(Waker::noop());
+        Pin::new(listener).poll(&mut context).is_ready()
+    };
+    let mut waiting = outbox.listen_room();
+    for room in [0, 0, 10, 0] {
+        assert!(!write(&outbox, &mut wire, room));
+        assert!(!told(&mut waiting), "{room} bytes are no room for others");
+    }
+    assert!(!write(
+        &outbox,
+        &mut wire,
+        queue_bytes_max / 2 + 2 * BATCH_BYTES
+    ));
+    assert!(told(&mut waiting) && outbox.has_room(Priority::Data));
+    let mut waiting = outbox.listen_room();
+    assert!(write(&outbox, &mut wire, usize::MAX));
+    assert!(told(&mut waiting));
+    assert_eq!(heard(&wire).messages.len() as u64, number);
 }
 
 /// The first message that finds no room waits beyond the limit; the next may once that one is out.
