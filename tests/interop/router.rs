@@ -128,6 +128,11 @@ impl Router {
         }
     }
 
+    /// Whether it is this project's.
+    pub fn is_ours(&self) -> bool {
+        !matches!(self.kind, Kind::Theirs(_))
+    }
+
     /// Ends it: a process at once, without any goodbye; the library's in an orderly way.
     pub fn end(self) {
         drop(self);
