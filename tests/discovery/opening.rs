@@ -5,9 +5,10 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
 use zonda::config::WhatAmI;
-use zonda::{Config, Wait};
+use zonda::{Config, Session, Wait};
 
-use crate::scene::{endpoint, linked, open, peer, told, until};
+use crate::namespace::{Network, inside};
+use crate::scene::{endpoint, linked, open, peer, router, told, until};
 
 /// An endpoint that accepts connections and never says anything.
 fn silent() -> (TcpListener, String) {
@@ -104,4 +105,34 @@ fn a_short_delay_is_all_that_is_waited_for_nobody() {
     until("the attempt is known", || {
         session.info().unreached().len() == 1
     });
+}
+
+/// What an application waits for when it starts, with everything else as it is by default. Other programs may take the
+/// processor, so the best of many counts.
+#[test]
+fn a_loopback_endpoint_is_open_within_five_milliseconds() {
+    let body = || {
+        let other = open(router());
+        let endpoint = endpoint(&other);
+        for role in [WhatAmI::Client, WhatAmI::Peer, WhatAmI::Router] {
+            for config in [Config::default(), told(Config::default())] {
+                let config = config.with_mode(role).listen(["tcp/127.0.0.1:0"]);
+                let config = config.connect([&endpoint]);
+                until("one is open in time", || opens_in_time(&config, &other));
+            }
+        }
+    };
+    let name = "opening::a_loopback_endpoint_is_open_within_five_milliseconds";
+    inside(name, Network::Usual, body);
+}
+
+const OPEN_MAX: Duration = Duration::from_millis(5);
+
+fn opens_in_time(config: &Config, other: &Session) -> bool {
+    let begin = Instant::now();
+    let session = open(config.clone());
+    let taken = begin.elapsed();
+    assert!(linked(&session).contains(&other.zid()));
+    session.close().wait().expect("it closes");
+    taken <= OPEN_MAX
 }
