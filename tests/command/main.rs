@@ -6,6 +6,7 @@ mod compare;
 mod configuration;
 mod curves;
 mod examples;
+mod json;
 mod lat;
 mod live;
 mod perf;
