@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use clap::Args;
+
 /// What is being measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -19,6 +21,37 @@ pub enum Topology {
     PeerToPeer,
     /// Through one router.
     Routed,
+}
+
+/// The topologies to measure.
+#[derive(Args, Clone, Debug)]
+pub struct Topologies {
+    /// How the programs are connected: p2p, routed, or both
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = topology)]
+    #[arg(default_value = "p2p,routed")]
+    topology: Vec<Topology>,
+}
+
+impl Topologies {
+    /// Each once.
+    pub fn each(&self) -> Vec<Topology> {
+        let mut topologies = Vec::new();
+        for topology in &self.topology {
+            if !topologies.contains(topology) {
+                topologies.push(*topology);
+            }
+        }
+        topologies
+    }
+}
+
+/// A topology by its name.
+fn topology(text: &str) -> Result<Topology, String> {
+    match text {
+        "p2p" => Ok(Topology::PeerToPeer),
+        "routed" => Ok(Topology::Routed),
+        _ => Err("expected p2p or routed".into()),
+    }
 }
 
 /// How a node goes round, where that is to be told.

@@ -22,6 +22,7 @@ mod progress;
 mod quick;
 mod rank;
 mod record;
+mod reference;
 mod report;
 mod result;
 mod round_trips;

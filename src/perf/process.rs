@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::trouble::Trouble;
-use crate::arguments::Interrupt;
+use crate::arguments::{Failure, Interrupt};
 
 /// How soon a wait for a line notices Ctrl-C.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -31,6 +31,14 @@ pub struct Program {
     pub executable: PathBuf,
     /// Its command line.
     pub arguments: Vec<String>,
+}
+
+/// The executable that runs here, which is also that of its workers.
+///
+/// # Errors
+/// The system does not tell.
+pub fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))
 }
 
 /// What a program has said next.

@@ -2,9 +2,7 @@
 //! `zonda perf quick`: every system in turn in every case, round by round, so that what disturbs the
 //! machine disturbs all of them alike.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -12,8 +10,10 @@ use clap::Args;
 use super::case::{Case, Kind};
 use super::level::Level;
 use super::progress::Progress;
+use super::reference::Examples;
+use super::report::Kept;
 use super::result::{Cell, Round};
-use super::system::{Span, System, ZENOH_PROGRAMS};
+use super::system::{Span, System};
 use super::table::{short, table};
 use super::trouble::Trouble;
 use super::{latency, machine, report, throughput};
@@ -35,44 +35,21 @@ pub struct Quick {
     /// Runtime of the nodes measured
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<String>,
-    /// Measure the reference too, in the same rounds: a directory with its zenohd, z_pub_thr,
-    /// z_sub_thr, z_ping and z_pong
-    #[arg(long, value_name = "DIR")]
-    pub with_zenoh: Option<PathBuf>,
-    /// Write everything that was measured, and where, to this file
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub reference: Examples,
+    #[command(flatten)]
+    pub kept: Kept,
 }
 
 impl Quick {
     /// Recording time and the warm-up before it.
     pub fn span(&self) -> Span {
-        let seconds = self.seconds.as_secs_f64();
-        Span {
-            warm_up: (seconds / 2.0).clamp(0.05, 0.5),
-            seconds,
-        }
+        Span::after_half(self.seconds)
     }
 
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let executable =
-            std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))?;
-        let runtime = self.runtime.clone();
-        let mut systems = vec![
-            System::Zonda {
-                executable: executable.clone(),
-                runtime,
-                level: Level::Session,
-            },
-            System::Bare { executable },
-        ];
-        if let Some(directory) = &self.with_zenoh {
-            check_programs(directory)?;
-            systems.push(System::Zenoh {
-                directory: directory.clone(),
-            });
-        }
-        Ok(systems)
+        let zenoh = self.reference.directory()?;
+        System::all(&[Level::Session], self.runtime.as_deref(), zenoh)
     }
 
     fn plan(&self, systems: &[System]) -> Vec<(Case, Vec<System>)> {
@@ -94,19 +71,6 @@ impl Quick {
     }
 }
 
-/// Whether the reference's programs are in `directory`.
-pub fn check_programs(directory: &Path) -> Result<(), Failure> {
-    let file = |name: &&&str| directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    match ZENOH_PROGRAMS.iter().find(|name| !file(name).is_file()) {
-        None => Ok(()),
-        Some(missing) => Err(Failure::Usage(format!(
-            "--with-zenoh {}: no {missing} there; it must hold {}",
-            directory.display(),
-            ZENOH_PROGRAMS.join(", ")
-        ))),
-    }
-}
-
 /// Runs the plan and prints the table.
 pub fn quick(options: &Quick) -> Result<(), Failure> {
     let systems = options.systems()?;
@@ -118,16 +82,13 @@ pub fn quick(options: &Quick) -> Result<(), Failure> {
         );
         return Err(Failure::Usage(text));
     }
-    if let Some(file) = &options.json {
-        // better now than after a minute of work
-        fs::write(file, "").map_err(|e| cannot_write(file, &e))?;
-    }
+    options.kept.reserve()?;
     let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
     let before = machine::machine();
     warn_of_surroundings();
     let cells = run(options, &plan, &interrupt)?;
     let mut references = vec!["bare"];
-    if options.with_zenoh.is_some() {
+    if options.reference.with_zenoh.is_some() {
         references.push("zenoh");
     }
     print(format_args!(
@@ -136,10 +97,8 @@ pub fn quick(options: &Quick) -> Result<(), Failure> {
         table(&cells, &references)
     ));
     print(format_args!("{}", legend(options)));
-    if let Some(file) = &options.json {
-        let text = format!("{:#}\n", report::report(options, &before, &cells));
-        fs::write(file, text).map_err(|e| cannot_write(file, &e))?;
-    }
+    let report = || format!("{:#}\n", report::report(options, &before, &cells));
+    options.kept.write(report)?;
     verdict(&cells)
 }
 
@@ -256,8 +215,4 @@ fn verdict(cells: &[Cell]) -> Result<(), Failure> {
             cells.len()
         ))),
     }
-}
-
-fn cannot_write(file: &Path, error: &io::Error) -> Failure {
-    Failure::Run(format!("cannot write {}: {error}", file.display()))
 }

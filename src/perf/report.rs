@@ -1,42 +1,76 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The `--json` file: everything that is in the table, everything it was made of, and where.
 
+use std::fs;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::footprint::Cost;
 use super::machine;
 use super::quick::Quick;
 use super::result::{Cell, Round, Spread, beside};
+use crate::arguments::Failure;
 
 /// Raised when a field changes its meaning or goes away.
 const FORMAT: u32 = 1;
 
 /// The whole report. `before` is the machine's state before the first measurement.
 pub fn report(options: &Quick, before: &Value, cells: &[Cell]) -> Value {
+    let mut report = head(FORMAT, before);
+    report["configuration"] = json!({
+        "rounds": options.rounds,
+        "seconds": options.seconds.as_secs_f64(),
+        "warm_up_seconds": options.span().warm_up,
+        "runtime": options.runtime.as_deref().unwrap_or("default"),
+        "with_zenoh": options.reference.with_zenoh,
+        "only": options.only,
+        "pinned_cpus": null,
+        "address": "127.0.0.1",
+    });
+    report["cells"] = cells.iter().map(|c| cell(cells, c)).collect();
+    report
+}
+
+/// How and when a report was made, and where: on the machine whose state was `before` when the measurements began.
+pub fn head(format: u32, before: &Value) -> Value {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     json!({
-        "format": FORMAT,
+        "format": format,
         "unix_time": now.as_secs(),
         "command": std::env::args().collect::<Vec<_>>(),
         "machine": before,
         "load_average_after": machine::load_average(),
         "build": machine::build(),
-        "configuration": {
-            "rounds": options.rounds,
-            "seconds": options.seconds.as_secs_f64(),
-            "warm_up_seconds": options.span().warm_up,
-            "runtime": options.runtime.as_deref().unwrap_or("default"),
-            "with_zenoh": options.with_zenoh,
-            "only": options.only,
-            "pinned_cpus": null,
-            "address": "127.0.0.1",
-        },
-        "cells": cells.iter().map(|c| cell(cells, c)).collect::<Vec<_>>(),
     })
+}
+
+/// Whether the report is kept.
+#[derive(Args, Clone, Debug)]
+pub struct Kept {
+    /// Write everything that was measured, and where, to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl Kept {
+    /// Finds out that the file can be written, before minutes of work and not after them.
+    pub fn reserve(&self) -> Result<(), Failure> {
+        self.write(String::new)
+    }
+
+    /// Writes this text to the file, if there is to be one.
+    pub fn write(&self, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        let Some(file) = &self.json else {
+            return Ok(());
+        };
+        let written = fs::write(file, text());
+        written.map_err(|e| Failure::Run(format!("cannot write {}: {e}", file.display())))
+    }
 }
 
 /// Everything about one cell, with its ratios to those beside it.

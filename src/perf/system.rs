@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The systems that are compared, and the command line by which each plays each role.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use zonda::config::RuntimeKind;
 
 use super::case::{Case, Kind, Manner, Receiving, Topology};
 use super::level::Level;
-use super::process::Program;
+use super::process::{Program, this_program};
+use crate::arguments::Failure;
 
 /// One of the systems.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,13 +51,24 @@ pub enum Side {
     Connect(String),
 }
 
-/// How long round trips are recorded, in seconds.
+/// How long is measured, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// Before recording.
     pub warm_up: f64,
     /// While recording.
     pub seconds: f64,
+}
+
+impl Span {
+    /// Recorded so long, after a warm-up of half of it, but of 0.05 s at least and 0.5 s at most.
+    pub fn after_half(recorded: Duration) -> Self {
+        let seconds = recorded.as_secs_f64();
+        Span {
+            warm_up: (seconds / 2.0).clamp(0.05, 0.5),
+            seconds,
+        }
+    }
 }
 
 /// Programs of the reference that a comparison needs.
@@ -69,6 +82,29 @@ const FASTEST_BYTES: f64 = 4e9;
 const FASTEST_ROUND_TRIPS: f64 = 12_000.0;
 
 impl System {
+    /// This project at these levels, bare sockets, and the reference if there is a directory with its programs.
+    ///
+    /// # Errors
+    /// The system does not tell where this executable is.
+    pub fn all(
+        levels: &[Level],
+        runtime: Option<&str>,
+        zenoh: Option<&Path>,
+    ) -> Result<Vec<System>, Failure> {
+        let executable = this_program()?;
+        let own = levels.iter().map(|level| System::Zonda {
+            executable: executable.clone(),
+            runtime: runtime.map(str::to_owned),
+            level: *level,
+        });
+        let mut systems: Vec<System> = own.collect();
+        systems.push(System::Bare { executable });
+        systems.extend(zenoh.map(|directory| System::Zenoh {
+            directory: directory.to_owned(),
+        }));
+        Ok(systems)
+    }
+
     /// Its name in the table.
     pub fn name(&self) -> &'static str {
         match self {

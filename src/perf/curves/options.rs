@@ -5,21 +5,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use zonda::config::RuntimeKind;
 
 use super::cell::Part;
 use crate::arguments::{Failure, seconds};
-use crate::perf::case::Topology;
+use crate::perf::case::Topologies;
 use crate::perf::lat::plan::{Contender, Wanted};
 use crate::perf::lat::rates::{Rate, plan_rate};
 use crate::perf::level::Level;
+use crate::perf::record::settings;
+use crate::perf::reference::Programs;
 use crate::perf::system::{Span, System};
 use crate::perf::thr::flow::{Flow, Service};
 use crate::perf::thr::plan::system_name;
 use crate::perf::thr::sizes::{Sizes, sizes};
-use crate::perf::thr::topology;
-use crate::perf::{lat, quick, thr};
+use crate::perf::{lat, thr};
 
 /// What a reader of the help tries first, and what comes out.
 const HELP: &str = "\
@@ -55,10 +56,8 @@ pub struct Curves {
     /// 10,1k,100k,max with --quick]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = plan_rate)]
     pub rates: Vec<Rate>,
-    /// How the programs are connected: p2p, routed, or both
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = topology)]
-    #[arg(default_value = "p2p,routed")]
-    pub topology: Vec<Topology>,
+    #[command(flatten)]
+    pub topologies: Topologies,
     /// Measure every point this often [default: 5; 2 with --quick]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -69,9 +68,8 @@ pub struct Curves {
     /// Runtime of the nodes measured
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<RuntimeKind>,
-    /// Measure the reference too, in the same rounds: the folder with the programs of peers/zenoh
-    #[arg(long, value_name = "DIR")]
-    pub with_zenoh: Option<PathBuf>,
+    #[command(flatten)]
+    pub reference: Programs,
     /// Where curves.json and curves.html are written
     #[arg(long, value_name = "DIR", default_value = "zonda-curves")]
     pub out: PathBuf,
@@ -131,43 +129,17 @@ impl Curves {
         }
     }
 
-    fn topologies(&self) -> Vec<Topology> {
-        let mut topologies: Vec<Topology> = Vec::new();
-        for topology in &self.topology {
-            if !topologies.contains(topology) {
-                topologies.push(*topology);
-            }
-        }
-        topologies
-    }
-
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let executable =
-            std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))?;
-        let own = |level| System::Zonda {
-            executable: executable.clone(),
-            runtime: self.runtime.map(|kind| kind.name().to_owned()),
-            level,
-        };
-        let mut systems = vec![own(Level::Session), own(Level::Node)];
-        systems.push(System::Bare {
-            executable: executable.clone(),
-        });
-        if let Some(directory) = &self.with_zenoh {
-            quick::check_programs(directory)?;
-            lat::check_ping(directory)?;
-            systems.push(System::Zenoh {
-                directory: directory.clone(),
-            });
-        }
-        Ok(systems)
+        let runtime = self.runtime.map(|kind| kind.name());
+        let levels = [Level::Session, Level::Node];
+        System::all(&levels, runtime, self.reference.directory()?)
     }
 
     /// Every point of every curve.
     pub fn parts(&self) -> Result<Vec<Part>, Failure> {
         let systems = self.systems()?;
         let mut flows = Vec::new();
-        for topology in self.topologies() {
+        for topology in self.topologies.each() {
             flows.extend(self.sizes().into_iter().map(|size| Flow {
                 topology,
                 publishers: 1,
@@ -188,7 +160,7 @@ impl Curves {
         };
         let contenders: Vec<Contender> = systems.iter().cloned().map(contender).collect();
         let wanted = Wanted {
-            topologies: self.topologies(),
+            topologies: self.topologies.each(),
             sizes: vec![TRIP_BYTES],
             rates: self.rates(),
             load: None,
@@ -203,17 +175,7 @@ impl Curves {
 
     /// What changes the meaning of the figures, beside what the cells say.
     pub fn settings(&self) -> Map<String, Value> {
-        let span = self.span();
-        let settings = [
-            ("rounds", json!(self.rounds())),
-            ("seconds", json!(span.seconds)),
-            ("warm_up", json!(span.warm_up)),
-            ("runtime", json!(self.runtime.unwrap_or_default().name())),
-        ];
-        settings
-            .map(|(name, value)| (name.to_owned(), value))
-            .into_iter()
-            .collect()
+        settings(self.rounds(), self.span(), self.runtime)
     }
 }
 

@@ -30,7 +30,7 @@ use crate::arguments::{Failure, Interrupt, print};
 use cast::Players;
 use plan::Entry;
 
-pub use options::{Lat, check_ping, is_express};
+pub use options::{Lat, is_express};
 pub use worker::Worker;
 
 /// For starting and ending the programs of a round, in seconds.
@@ -126,7 +126,7 @@ impl Lat {
 
     fn print_tables(&self, entries: &[Entry]) {
         let mut references = vec!["bare sockets"];
-        if self.with_zenoh.is_some() {
+        if self.reference.with_zenoh.is_some() {
             references.push("zenoh");
         }
         let latencies = table::latencies(entries, &references);

@@ -2,8 +2,7 @@
 //! The flags of `perf lat`, and what they ask for.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -15,7 +14,8 @@ use super::rates::{Rate, plan_rate};
 use crate::arguments::{Failure, seconds};
 use crate::perf::case::Topology;
 use crate::perf::level::Level;
-use crate::perf::quick::check_programs;
+use crate::perf::process::this_program;
+use crate::perf::reference::Programs;
 use crate::perf::system::System;
 use crate::perf::thr::sizes::{Sizes, sizes};
 use crate::perf::thr::tally::STAMP;
@@ -90,9 +90,8 @@ pub struct Lat {
     /// Warm up for this long before
     #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
     pub(super) warm_up: Duration,
-    /// Measure the reference too, in the same rounds: the folder with the programs of peers/zenoh
-    #[arg(long, value_name = "DIR")]
-    pub(super) with_zenoh: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) reference: Programs,
     /// Write every figure of every round, and where it was measured, to this file
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
@@ -180,8 +179,7 @@ impl Lat {
 
     /// Who takes part.
     pub(super) fn contenders(&self) -> Result<Vec<Contender>, Failure> {
-        let executable =
-            std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))?;
+        let executable = this_program()?;
         let mut all = Vec::new();
         let runtimes: Vec<Option<RuntimeKind>> = match self.runtime.is_empty() {
             true => vec![None],
@@ -212,12 +210,10 @@ impl Lat {
             name: "bare sockets".into(),
             spin_us: None,
         });
-        if let Some(directory) = &self.with_zenoh {
-            check_programs(directory)?;
-            check_ping(directory)?;
+        if let Some(directory) = self.reference.directory()? {
             all.push(Contender {
                 system: System::Zenoh {
-                    directory: directory.clone(),
+                    directory: directory.to_owned(),
                 },
                 name: "zenoh".into(),
                 spin_us: None,
@@ -254,22 +250,5 @@ impl Lat {
             settings.insert("spin_us".into(), json!(self.spin_us));
         }
         settings
-    }
-}
-
-/// The reference's own example has no schedule.
-pub fn check_ping(directory: &Path) -> Result<(), Failure> {
-    let program = directory.join(format!("z_ping{}", std::env::consts::EXE_SUFFIX));
-    let help = Command::new(&program)
-        .arg("--help")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| Failure::doing(format_args!("cannot start {}", program.display()), e))?;
-    match String::from_utf8_lossy(&help.stdout).contains("--rate") {
-        true => Ok(()),
-        false => Err(Failure::Usage(format!(
-            "--with-zenoh {}: its z_ping has no --rate; build peers/zenoh as its README says",
-            directory.display()
-        ))),
     }
 }

@@ -17,9 +17,11 @@ mod file;
 mod time;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use zonda::config::RuntimeKind;
 
 use super::machine;
+use super::system::Span;
 
 pub use cell::{Better, Cell, Metric, X};
 pub use file::RecordError;
@@ -71,6 +73,20 @@ impl Record {
             .iter()
             .find(|other| other.system == system && other.case == cell.case && other.x == cell.x)
     }
+}
+
+/// The settings of what is measured so often and so long on one runtime.
+pub fn settings(rounds: u32, span: Span, runtime: Option<RuntimeKind>) -> Map<String, Value> {
+    let settings = [
+        ("rounds", json!(rounds)),
+        ("seconds", json!(span.seconds)),
+        ("warm_up", json!(span.warm_up)),
+        ("runtime", json!(runtime.unwrap_or_default().name())),
+    ];
+    settings
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]

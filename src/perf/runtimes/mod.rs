@@ -8,16 +8,16 @@ mod record;
 mod tables;
 mod trips;
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use zonda::config::RuntimeKind;
 
 use super::machine;
+use super::process::this_program;
 use super::progress::Progress;
 use super::quick::{note, round, warn_of_surroundings};
+use super::report::Kept;
 use super::system::Span;
 use crate::arguments::{Failure, Interrupt, print, seconds};
 use advice::Advice;
@@ -60,9 +60,8 @@ pub struct Runtimes {
     /// Only these runtimes, such as tokio,smol [default: all that are compiled in]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub runtimes: Vec<RuntimeKind>,
-    /// Write everything that was measured, and where, to this file
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub kept: Kept,
 }
 
 /// A runtime that the system refuses.
@@ -74,11 +73,7 @@ pub struct LeftOut {
 impl Runtimes {
     /// Recording time and the warm-up before it.
     fn span(&self) -> Span {
-        let seconds = self.seconds.as_secs_f64();
-        Span {
-            warm_up: (seconds / 2.0).clamp(0.05, 0.5),
-            seconds,
-        }
+        Span::after_half(self.seconds)
     }
 
     /// The runtimes to measure, each once, and those that do not start here.
@@ -117,10 +112,7 @@ impl Runtimes {
             );
             return Err(Failure::Usage(text));
         }
-        if let Some(file) = &self.json {
-            // better now than after minutes of work
-            write(file, "")?;
-        }
+        self.kept.reserve()?;
         let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
         let before = machine::machine();
         warn_of_surroundings();
@@ -133,15 +125,15 @@ impl Runtimes {
             tables::tables(&entries, &advice)
         ));
         print(format_args!("{}", self.legend(&advice)));
-        if let Some(file) = &self.json {
+        self.kept.write(|| {
             let outcome = Outcome {
                 entries: &entries,
                 advice: &advice,
                 left_out: &left_out,
                 is_whole,
             };
-            write(file, &format!("{}\n", record(self, &before, &outcome)))?;
-        }
+            format!("{}\n", record(self, &before, &outcome))
+        })?;
         verdict(&entries, is_whole)
     }
 
@@ -159,8 +151,7 @@ impl Runtimes {
 
     /// All rounds; false if the user ended them early.
     fn measure(&self, entries: &mut [Entry], interrupt: &Interrupt) -> Result<bool, Failure> {
-        let executable =
-            std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))?;
+        let executable = this_program()?;
         let mut progress = Progress::new(entries.len() * self.rounds as usize);
         for turn in 0..self.rounds as usize {
             for at in order(entries, turn) {
@@ -236,9 +227,4 @@ fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
             entries.len()
         ))),
     }
-}
-
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    let result = fs::write(file, text);
-    result.map_err(|e| Failure::Run(format!("cannot write {}: {e}", file.display())))
 }

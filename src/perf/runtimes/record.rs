@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The `--json` file: the tables, the rounds they were made of, the advice, and where it was measured.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde_json::{Value, json};
 
-use crate::perf::machine;
 use crate::perf::report;
 use crate::perf::result::Spread;
 
@@ -30,30 +27,23 @@ pub struct Outcome<'a> {
 
 /// The whole file. `before` is the machine's state before the first measurement.
 pub fn record(options: &Runtimes, before: &Value, outcome: &Outcome<'_>) -> Value {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
     let left_out = outcome.left_out.iter();
-    json!({
-        "format": FORMAT,
-        "unix_time": now.as_secs(),
-        "command": std::env::args().collect::<Vec<_>>(),
-        "machine": before,
-        "load_average_after": machine::load_average(),
-        "build": machine::build(),
-        "configuration": {
-            "rounds": options.rounds,
-            "is_whole": outcome.is_whole,
-            "seconds": options.span().seconds,
-            "warm_up_seconds": options.span().warm_up,
-            "only": options.only,
-            "pinned_cpus": null,
-            "address": "127.0.0.1",
-        },
-        "left_out": left_out.map(|l| json!({"runtime": l.kind.name(), "why": l.why})).collect::<Vec<_>>(),
-        "cells": outcome.entries.iter().map(cell).collect::<Vec<_>>(),
-        "advice": outcome.advice.iter().map(advice).collect::<Vec<_>>(),
-    })
+    let mut record = report::head(FORMAT, before);
+    record["configuration"] = json!({
+        "rounds": options.rounds,
+        "is_whole": outcome.is_whole,
+        "seconds": options.span().seconds,
+        "warm_up_seconds": options.span().warm_up,
+        "only": options.only,
+        "pinned_cpus": null,
+        "address": "127.0.0.1",
+    });
+    record["left_out"] = left_out
+        .map(|l| json!({"runtime": l.kind.name(), "why": l.why}))
+        .collect();
+    record["cells"] = outcome.entries.iter().map(cell).collect();
+    record["advice"] = outcome.advice.iter().map(advice).collect();
+    record
 }
 
 fn cell(entry: &Entry) -> Value {

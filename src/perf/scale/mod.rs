@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 
 use super::level::Level;
 use super::machine;
+use super::process::this_program;
 use super::progress::Progress;
 use super::quick::{note, warn_of_surroundings};
 use super::record::{Cell, Record};
@@ -195,8 +196,7 @@ impl Scale {
     }
 
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let executable =
-            std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))?;
+        let executable = this_program()?;
         let runtime = self.runtime.clone();
         let mut systems = vec![System::Zonda {
             executable,

@@ -21,15 +21,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use zonda::config::RuntimeKind;
 
-use super::case::Topology;
+use super::case::Topologies;
 use super::level::Level;
 use super::machine;
 use super::progress::Progress;
-use super::quick::{check_programs, note, warn_of_surroundings};
-use super::record::Record;
+use super::quick::{note, warn_of_surroundings};
+use super::record::{Record, settings};
+use super::reference::Examples;
 use super::system::{Span, System};
 use super::table::short;
 use super::trouble::Trouble;
@@ -69,10 +70,8 @@ pub struct Thr {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sizes)]
     #[arg(default_value = "8,64,1k,64k,1M")]
     pub sizes: Vec<Sizes>,
-    /// How the programs are connected: p2p, routed, or both
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = topology)]
-    #[arg(default_value = "p2p,routed")]
-    pub topology: Vec<Topology>,
+    #[command(flatten)]
+    pub topologies: Topologies,
     /// Programs that publish (fan-in)
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=i64::from(tally::PUBLISHERS_MAX)))]
@@ -100,25 +99,14 @@ pub struct Thr {
     /// Runtime of the nodes measured
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<RuntimeKind>,
-    /// Measure the reference too, in the same rounds: a directory with its zenohd, z_pub_thr,
-    /// z_sub_thr, z_ping and z_pong
-    #[arg(long, value_name = "DIR")]
-    pub with_zenoh: Option<PathBuf>,
+    #[command(flatten)]
+    pub reference: Examples,
     /// Write every figure of every round, and where it was measured, to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Only say what would be measured
     #[arg(long)]
     pub list: bool,
-}
-
-/// A topology by its name.
-pub fn topology(text: &str) -> Result<Topology, String> {
-    match text {
-        "p2p" => Ok(Topology::PeerToPeer),
-        "routed" => Ok(Topology::Routed),
-        _ => Err("expected p2p or routed".into()),
-    }
 }
 
 impl Thr {
@@ -132,14 +120,8 @@ impl Thr {
     }
 
     fn flows(&self) -> Vec<Flow> {
-        let mut topologies: Vec<Topology> = Vec::new();
-        for topology in &self.topology {
-            if !topologies.contains(topology) {
-                topologies.push(*topology);
-            }
-        }
         let mut flows = Vec::new();
-        for topology in topologies {
+        for topology in self.topologies.each() {
             flows.extend(Sizes::all(&self.sizes).into_iter().map(|size| Flow {
                 topology,
                 publishers: self.publishers,
@@ -153,38 +135,13 @@ impl Thr {
     }
 
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let executable =
-            std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))?;
-        let mut systems = vec![
-            System::Zonda {
-                executable: executable.clone(),
-                runtime: self.runtime.map(|r| r.name().to_owned()),
-                level: Level::Session,
-            },
-            System::Bare { executable },
-        ];
-        if let Some(directory) = &self.with_zenoh {
-            check_programs(directory)?;
-            systems.push(System::Zenoh {
-                directory: directory.clone(),
-            });
-        }
-        Ok(systems)
+        let runtime = self.runtime.map(|kind| kind.name());
+        System::all(&[Level::Session], runtime, self.reference.directory()?)
     }
 
     /// What changes the meaning of the figures, beside what the cells say.
     fn settings(&self) -> Map<String, Value> {
-        let span = self.span();
-        let settings = [
-            ("rounds", json!(self.rounds)),
-            ("seconds", json!(span.seconds)),
-            ("warm_up", json!(span.warm_up)),
-            ("runtime", json!(self.runtime.unwrap_or_default().name())),
-        ];
-        settings
-            .map(|(name, value)| (name.to_owned(), value))
-            .into_iter()
-            .collect()
+        settings(self.rounds, self.span(), self.runtime)
     }
 
     /// Measures, prints the table and writes the record.
@@ -213,7 +170,7 @@ impl Thr {
         ));
         let is_whole = self.measure(&mut entries, &interrupt)?;
         record.cells = entries.iter().map(|entry| entry.cell.clone()).collect();
-        let references: &[&str] = match self.with_zenoh {
+        let references: &[&str] = match self.reference.with_zenoh {
             Some(_) => &[system_name::BARE, system_name::ZENOH],
             None => &[system_name::BARE],
         };
@@ -333,6 +290,7 @@ fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perf::case::Topology;
 
     fn entry() -> Entry {
         let executable = PathBuf::from("zonda");

@@ -12,6 +12,7 @@ use super::plan::{Framework, Plan};
 use super::rate::{self, Rate};
 use super::stage::Setting;
 use crate::arguments::{Failure, seconds};
+use crate::perf::process::this_program;
 use crate::perf::quick::note;
 use crate::perf::rtt::arguments::{Transport, share};
 use crate::perf::rtt::backend::Backend;
@@ -139,8 +140,7 @@ impl Matrix {
 
     /// What all cells have in common. Makes the namespaces.
     pub fn setting(&self) -> Result<Setting, Failure> {
-        let executable =
-            std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))?;
+        let executable = this_program()?;
         let mut flags = Vec::new();
         let nice = self.nice.map(|n| n.to_string());
         for (flag, value) in [("--nice", &nice), ("--congestion", &self.congestion)] {
