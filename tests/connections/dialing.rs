@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a session cannot connect: each kind of reason, as event and as status of the endpoint.
+//! Why a session cannot connect: each kind of reason, as event, as status of the endpoint, and where it must, as error of
+//! opening.
 
 use std::net::SocketAddr;
 
 use socket2::{Domain, Socket, Type};
 use zonda::session::{ConnectionEvent, RefusalKind};
-use zonda::{Config, Wait};
+use zonda::{Config, OpenError, Wait};
 use zonda_codec::transport::{InitAck, reason};
 use zonda_codec::{Encode, Resolution, WhatAmI, ZenohId};
 
@@ -21,6 +22,7 @@ fn fails(endpoint: &str, kind: RefusalKind, text: &str) {
 
 fn fails_as(config: Config, endpoint: &str, kind: RefusalKind, text: &str) {
     let config = config.listen([] as [&str; 0]).connect([endpoint]);
+    let must = config.clone().with("connect/exit_on_failure", "true");
     let session = zonda::open(config).wait().expect("it opens");
     let events = events(&session);
     let ConnectionEvent::Failed {
@@ -57,6 +59,14 @@ fn fails_as(config: Config, endpoint: &str, kind: RefusalKind, text: &str) {
     assert!(status.attempts >= later);
     assert_eq!(status.last_failure.as_ref().map(|f| f.kind), Some(kind));
     assert_eq!(session.info().unreached().len(), 1);
+
+    let must = must.with("connect/timeout_ms", "0");
+    let error = zonda::open(must).wait().expect_err("it must connect");
+    let OpenError::Connect { reason, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(reason.kind, kind, "{error}");
+    assert!(error.to_string().contains(text), "{error}");
 }
 
 #[test]

@@ -16,7 +16,11 @@ use zonda_transport::{
 
 use crate::config::Retry;
 
-use super::{links::Standing, shared::Shared};
+use super::{
+    links::Standing,
+    reasons::{Refusal, RefusalKind},
+    shared::Shared,
+};
 
 /// How long after losing a connection that had lasted the first attempt to restore it is made: at once.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -34,6 +38,16 @@ pub(super) enum Attempt {
     Known(Endpoint),
     #[error("the session is closed")]
     Closed,
+}
+
+impl Attempt {
+    pub(super) fn kind(&self) -> RefusalKind {
+        match self {
+            Attempt::Dial(error) => Refusal::from(error).kind,
+            Attempt::Known(_) => RefusalKind::MaxLinks,
+            Attempt::Closed => RefusalKind::Closing,
+        }
+    }
 }
 
 impl Shared {

@@ -19,6 +19,7 @@ use super::{
     Node, OpenError,
     connect::{Attempt, Kept},
     links::Standing,
+    reasons::{Refusal, RefusalKind},
     shared::{Shared, first},
 };
 
@@ -218,11 +219,12 @@ fn connect_error(endpoints: &[Endpoint], failure: Option<Attempt>) -> OpenError 
         .map(Endpoint::to_string)
         .collect::<Vec<_>>()
         .join(", ");
-    let reason = failure.map_or_else(
-        || "no endpoint was tried".to_owned(),
-        |failure| failure.to_string(),
+    let (kind, text) = failure.map_or_else(
+        || (RefusalKind::Unreachable, "no endpoint was tried".to_owned()),
+        |failure| (failure.kind(), failure.to_string()),
     );
-    let reason = without_prefix(&reason, &format!("cannot connect to {endpoint}: "));
+    let text = without_prefix(&text, &format!("cannot connect to {endpoint}: "));
+    let reason = Refusal { kind, text };
     OpenError::Connect { endpoint, reason }
 }
 

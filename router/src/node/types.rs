@@ -19,6 +19,8 @@ use zonda_transport::{
 use crate::forwarding::{FaceCounters, KeyOverLimit};
 use crate::hlc::TooFarAhead;
 
+use super::reasons::Refusal;
+
 /// What a publication does to the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SampleKind {
@@ -266,8 +268,8 @@ pub enum OpenError {
     Connect {
         /// The endpoint (or, joined by commas, the endpoints) tried.
         endpoint: String,
-        /// Why the last attempt failed, in one line.
-        reason: String,
+        /// Why the last attempt failed: a kind for programs, and one line.
+        reason: Refusal,
     },
 }
 
