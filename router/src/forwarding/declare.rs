@@ -141,6 +141,11 @@ impl ForwardingTable {
         self.add_entity(face, kind, (id, key, info), actions);
     }
 
+    /// What a face declared under its id.
+    pub(super) fn entity_of(&self, face: FaceId, kind: Kind, id: u32) -> Option<u32> {
+        self.face(face)?.declared.of(kind).get(id)
+    }
+
     /// Records an entity of a face under its id.
     pub(super) fn add_entity(
         &mut self,
@@ -149,10 +154,7 @@ impl ForwardingTable {
         (id, key, info): (u32, KeyExpr<'_>, QueryableInfo),
         actions: &mut Vec<Action>,
     ) {
-        let known = self
-            .face(face)
-            .and_then(|source| source.declared.of(kind).get(id));
-        if let Some(entity) = known
+        if let Some(entity) = self.entity_of(face, kind, id)
             && self.entities(kind).has_key(entity, key.as_str())
         {
             let change = self.entities_mut(kind).set_info(entity, face.index, info);

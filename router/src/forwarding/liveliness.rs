@@ -19,7 +19,6 @@ use zonda_codec::{InterestMode, InterestOptions, KeyExpr, QueryableInfo, WhatAmI
 use super::entity::Kind;
 use super::key_tree::KeyTree;
 use super::key_tree::pattern::Pattern;
-use super::message::WIRE_KEY_MAX;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, Notice};
@@ -85,10 +84,10 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+        if !self.may_declare(face, key) {
             return;
         }
-        if let Some(entity) = self.token_of(face, id) {
+        if let Some(entity) = self.entity_of(face, Kind::Token, id) {
             if self.entities(Kind::Token).has_key(entity, key.as_str()) {
                 return;
             }
@@ -99,7 +98,7 @@ impl ForwardingTable {
 
     /// The end of a token of the session. Unknown ids are ignored.
     pub fn undeclare_local_token(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
-        if self.is_local(face) && self.token_of(face, id).is_some() {
+        if self.is_local(face) && self.entity_of(face, Kind::Token, id).is_some() {
             self.remove_entity(face, Kind::Token, id, actions);
         }
     }
@@ -115,7 +114,7 @@ impl ForwardingTable {
         (key, history): (&KeyExpr<'_>, bool),
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+        if !self.may_declare(face, key) {
             return;
         }
         self.undeclare_local_token_listener(face, id, actions);
@@ -182,7 +181,7 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+        if !self.may_declare(face, key) {
             return;
         }
         let key: Arc<str> = Arc::from(key.clone());
@@ -399,10 +398,6 @@ impl ForwardingTable {
         for id in theirs.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.end_token_question(id, actions);
         }
-    }
-
-    fn token_of(&self, face: FaceId, id: u32) -> Option<u32> {
-        self.face(face)?.declared.of(Kind::Token).get(id)
     }
 
     /// The token on exactly this key, if one is alive.

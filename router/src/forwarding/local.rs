@@ -22,7 +22,7 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+        if !self.may_declare(face, key) {
             return;
         }
         if self.local_subscribers.get(key.as_str()).contains(&id) {
@@ -42,10 +42,7 @@ impl ForwardingTable {
         if !self.is_local(face) || self.end_private(Kind::Subscriber, id, actions) {
             return;
         }
-        let declared = self
-            .face(face)
-            .and_then(|face| face.declared.of(Kind::Subscriber).get(id));
-        let Some(entity) = declared else {
+        let Some(entity) = self.entity_of(face, Kind::Subscriber, id) else {
             return;
         };
         let key = self.entities(Kind::Subscriber).key(entity);
@@ -68,20 +65,35 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
-            return;
-        }
-        self.end_matching_of((face, id), actions);
-        self.remove_publisher((face, id), actions);
-        // Routers have no gateways, and fellow peers tell all they have unasked.
-        if self.role != WhatAmI::Router {
-            let wanted = (Kind::Subscriber, Arc::from(key.clone()));
-            self.add_publisher((face, id), wanted, actions);
-        }
+        self.begin_sending(face, id, (Kind::Subscriber, key), actions);
     }
 
     /// The end of a publisher of the session. Unknown ids are ignored.
     pub fn undeclare_local_publisher(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
+        self.end_sending(face, id, actions);
+    }
+
+    /// A publisher or a querier of the session, whose messages are for those of `kind` on this key.
+    pub(super) fn begin_sending(
+        &mut self,
+        face: FaceId,
+        id: u32,
+        (kind, key): (Kind, &KeyExpr<'_>),
+        actions: &mut Vec<Action>,
+    ) {
+        if !self.may_declare(face, key) {
+            return;
+        }
+        self.end_sending(face, id, actions);
+        // Routers have no gateways, and fellow peers tell all they have unasked.
+        if self.role != WhatAmI::Router {
+            let wanted = (kind, Arc::from(key.clone()));
+            self.add_publisher((face, id), wanted, actions);
+        }
+    }
+
+    /// The end of a publisher or a querier, and of those who listen to whether it has a counterpart.
+    pub(super) fn end_sending(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
         self.end_matching_of((face, id), actions);
         self.remove_publisher((face, id), actions);
     }
@@ -111,6 +123,11 @@ impl ForwardingTable {
         }
         self.forget_token_listeners(gone.id, actions);
         self.forget_matching(gone.id, actions);
+    }
+
+    /// Whether this face is the session's, and the key has a form on the wire.
+    pub(super) fn may_declare(&self, face: FaceId, key: &KeyExpr<'_>) -> bool {
+        self.is_local(face) && key.as_str().len() <= WIRE_KEY_MAX
     }
 
     pub(super) fn is_local(&self, face: FaceId) -> bool {

@@ -14,7 +14,6 @@ use super::entity::{Kind, PerKind};
 use super::face::Face;
 use super::key_tree::KeyTree;
 use super::matching::Counterpart;
-use super::message::WIRE_KEY_MAX;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, FaceKind, Route};
 
@@ -157,7 +156,7 @@ impl ForwardingTable {
         (key, complete): (&KeyExpr<'_>, bool),
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+        if !self.may_declare(face, key) {
             return;
         }
         let key: Arc<str> = Arc::from(key.clone());

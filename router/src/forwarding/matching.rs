@@ -15,7 +15,6 @@ use super::entity::{Change, Kind};
 use super::face::Face;
 use super::key_tree::KeyTree;
 use super::locality::Locality;
-use super::message::WIRE_KEY_MAX;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, Notice};
 
@@ -159,7 +158,7 @@ impl ForwardingTable {
         (key, what, destination): (&KeyExpr<'_>, Counterpart, Locality),
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+        if !self.may_declare(face, key) {
             return;
         }
         self.undeclare_local_matching(face, id);

@@ -2,12 +2,9 @@
 
 //! Queryables and queriers of the node's own session, by calls instead of messages.
 
-use std::sync::Arc;
-
-use zonda_codec::{KeyExpr, QueryableInfo, WhatAmI};
+use zonda_codec::{KeyExpr, QueryableInfo};
 
 use crate::forwarding::entity::Kind;
-use crate::forwarding::message::WIRE_KEY_MAX;
 use crate::forwarding::table::ForwardingTable;
 use crate::forwarding::{Action, FaceId};
 
@@ -22,7 +19,7 @@ impl ForwardingTable {
         (key, complete): (&KeyExpr<'_>, bool),
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
+        if !self.may_declare(face, key) {
             return;
         }
         self.undeclare_local_queryable(face, id, actions);
@@ -44,10 +41,7 @@ impl ForwardingTable {
         {
             return;
         }
-        let declared = self
-            .face(face)
-            .and_then(|face| face.declared.of(Kind::Queryable).get(id));
-        let Some(entity) = declared else {
+        let Some(entity) = self.entity_of(face, Kind::Queryable, id) else {
             return;
         };
         self.complete_queryables.remove(&id);
@@ -74,20 +68,12 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        if !self.is_local(face) || key.as_str().len() > WIRE_KEY_MAX {
-            return;
-        }
-        self.undeclare_local_querier(face, id, actions);
-        if self.role != WhatAmI::Router {
-            let wanted = (Kind::Queryable, Arc::from(key.clone()));
-            self.add_publisher((face, id), wanted, actions);
-        }
+        self.begin_sending(face, id, (Kind::Queryable, key), actions);
     }
 
     /// The end of a querier of the session. Unknown ids are ignored.
     pub fn undeclare_local_querier(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
-        self.end_matching_of((face, id), actions);
-        self.remove_publisher((face, id), actions);
+        self.end_sending(face, id, actions);
     }
 
     /// What the session's queryables on `key` promise together.
