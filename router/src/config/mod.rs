@@ -424,7 +424,7 @@ fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
     let text = match key.support {
         Support::Only(honoured, instead) if shown != honoured => instead,
         Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
-        Support::Gone => "has no effect any more, in the reference either; remove it",
+        Support::Gone => "the reference has given it up, too; remove it",
         Support::Full | Support::Only(..) | Support::Not(_) => return None,
     };
     Some(format!("{shown} has no effect: {text}"))
