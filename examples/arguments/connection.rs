@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags by which a program says how its node connects, the same for every program here.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::{io, process};
+use std::process;
 
 use clap::Args;
 use tracing_subscriber::EnvFilter;
@@ -124,6 +125,7 @@ pub fn log() {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .log_internal_errors(false)
         .try_init();
 }

@@ -57,6 +57,16 @@ fn help_is_there_for_everything() {
 }
 
 #[test]
+fn log_lines_in_a_file_have_no_colours() {
+    let unknown = ["--cfg", "transport/link/tx/threads:3"];
+    let listening = [&["info", "-l", "tcp/127.0.0.1:0"][..], &unknown].concat();
+    let ended = run(&zonda(), &listening);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("has no effect"), "{}", ended.err);
+    assert!(!ended.err.contains('\x1b'), "{:?}", ended.err);
+}
+
+#[test]
 fn nothing_asked_shows_the_help_as_an_error() {
     let shown = run(&zonda(), &[]);
     assert_eq!(shown.code, Some(2));

@@ -3,7 +3,7 @@
 //! Runs the node between start and signal.
 
 use std::fmt::Arguments;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::{self, ExitCode};
 use std::time::Duration;
 
@@ -82,6 +82,7 @@ fn log() {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .log_internal_errors(false)
         .try_init();
 }
