@@ -24,13 +24,16 @@ use crate::arguments::{
 const NOTICE: Duration = Duration::from_millis(50);
 
 /// Below the help.
-const EXIT: &str = "\
+const HELP: &str = "\
+Example:
+  zonda get -s 'demo/*?unit=celsius' -m client -e tcp/127.0.0.1:7447
+
 Exit code: 0 when there was an answer, or when everybody was asked and nobody had one; 1 when there was none because of an \
 error, which is told in one line; 2 for bad usage. If only some of the answers came, standard error says what is missing.";
 
 /// Ask for the values of a selector, print the replies, and leave.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = EXIT)]
+#[command(after_help = HELP)]
 pub struct Get {
     /// Keys to ask for, with parameters: demo/*?unit=celsius
     #[arg(short, long, value_parser = selector)]

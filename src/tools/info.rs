@@ -11,8 +11,16 @@ use zonda::{Session, Wait};
 use super::events;
 use crate::arguments::{Connection, Failure, Interrupt, print};
 
+const HELP: &str = "\
+Examples:
+  zonda info                                   version and runtimes
+  zonda info -e tcp/127.0.0.1:7447 --watch     who is there, and each connection that comes, fails or goes, and why
+
+Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
+
 /// Show what this program is and, with -e or -l, whom its node is connected to.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
 pub struct Info {
     /// Go on and print what happens to the connections, until Ctrl-C
     #[arg(short, long)]

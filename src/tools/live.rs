@@ -18,6 +18,10 @@ const NOTICE: Duration = Duration::from_millis(50);
 
 /// Below the help.
 const HELP: &str = "\
+Examples:
+  zonda live --token robots/7 -e tcp/127.0.0.1:7447             be alive until Ctrl-C
+  zonda live -k 'robots/*' --history -e tcp/127.0.0.1:7447      who is, comes and goes
+
 Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached, or when --get did not \
 hear from everybody in time; 2 for bad usage.";
 

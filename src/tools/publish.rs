@@ -22,9 +22,16 @@ const NOTICE: Duration = Duration::from_millis(50);
 /// Lines that are read before they can be published.
 const LINES_AHEAD: usize = 64;
 
+const EXAMPLES: &str = "\
+Examples:
+  zonda pub -k demo/n -p 1 -n 10 --interval 0.5 -e tcp/127.0.0.1:7447      ten values, two a second
+  tail -f log | zonda pub -k demo/log -e tcp/127.0.0.1:7447                each line
+
+";
+
 /// Publish on a key, again and again.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = REACH_HELP)]
+#[command(after_help = [EXAMPLES, REACH_HELP].concat())]
 pub struct Publish {
     /// Key to publish on
     #[arg(short, long, value_parser = key_expr)]

@@ -9,9 +9,21 @@ use zonda::qos::{CongestionControl, Priority};
 
 use crate::arguments::{Connection, Failure, REACH_HELP, Reach, key_expr, print, priority};
 
+const PUT: &str = "\
+Example:
+  zonda put -k demo/hi -p hello -m client -e tcp/127.0.0.1:7447
+
+";
+
+const DELETE: &str = "\
+Example:
+  zonda delete -k 'demo/*' -m client -e tcp/127.0.0.1:7447
+
+";
+
 /// Put one value and leave.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = REACH_HELP)]
+#[command(after_help = [PUT, REACH_HELP].concat())]
 pub struct Put {
     /// Key to put to
     #[arg(short, long, value_parser = key_expr)]
@@ -59,7 +71,7 @@ impl Put {
 
 /// Tell subscribers that a key has no value any more, and leave.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = REACH_HELP)]
+#[command(after_help = [DELETE, REACH_HELP].concat())]
 pub struct Delete {
     /// Key, or key expression, to delete
     #[arg(short, long, value_parser = key_expr)]

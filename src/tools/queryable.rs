@@ -15,8 +15,15 @@ use crate::arguments::{Connection, Failure, Interrupt, key_expr, print};
 /// How soon Ctrl-C is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
 
+const HELP: &str = "\
+Example:
+  zonda queryable -k demo/answer -p 42 -l tcp/127.0.0.1:7450      zonda get -s 'demo/*' -e tcp/127.0.0.1:7450 asks it
+
+Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
+
 /// Answer the queries on a key expression with a value.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
 pub struct Queryable {
     /// Keys to answer for; the answer is on this key, or on the query's if only that one has no wildcards
     #[arg(short, long, value_parser = key_expr)]

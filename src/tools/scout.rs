@@ -17,6 +17,9 @@ const NOTICE: Duration = Duration::from_millis(50);
 
 /// What the result means.
 const HELP: &str = "\
+Example:
+  zonda scout --explain      who answers, on which interfaces was asked, and why others were left out
+
 Exit code: 0 when somebody answered; 1 when nobody did; 2 for bad usage. Which group and which interfaces are asked: \
 --cfg scouting/multicast/address and --cfg scouting/multicast/interface (such as \"'lo,eth0'\").";
 

@@ -15,8 +15,16 @@ use crate::arguments::{Connection, Failure, Interrupt, key_expr, print};
 /// How soon Ctrl-C is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
 
+const HELP: &str = "\
+Examples:
+  zonda sub -k 'demo/**' -l tcp/127.0.0.1:7450                of whoever connects here
+  zonda sub -k 'demo/**' -m client -e tcp/127.0.0.1:7447      of whoever is connected to that router
+
+Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
+
 /// Print what is published on a key expression.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
 pub struct Subscribe {
     /// Key expression to subscribe to
     #[arg(short, long, default_value = "**", value_parser = key_expr)]

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use super::program::{example, run, run_unread, zonda};
 
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 11] = [
     "router",
     "sub",
     "pub",
@@ -14,6 +14,8 @@ const TOOLS: [&str; 9] = [
     "get",
     "queryable",
     "info",
+    "live",
+    "scout",
     "perf",
 ];
 const EXAMPLES: [&str; 11] = [
@@ -36,6 +38,10 @@ fn help_is_there_for_everything() {
         let shown = run(&zonda(), &[tool, "--help"]);
         assert_eq!(shown.code, Some(0), "{tool}");
         assert!(shown.out.contains("Usage: zonda"), "{tool}: {}", shown.out);
+        let teaches = tool == "perf" || shown.out.contains("\nExample");
+        assert!(teaches, "{tool}: {}", shown.out);
+        let says_how_it_ends = tool == "perf" || shown.out.contains("Exit code: 0");
+        assert!(says_how_it_ends, "{tool}: {}", shown.out);
         assert_eq!(shown.err, "");
     }
     let overview = run(&zonda(), &["--help"]);

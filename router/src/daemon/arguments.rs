@@ -17,8 +17,18 @@ fn runtime_help() -> String {
     format!("What the node's tasks run on, of {names} [default: {default}]")
 }
 
+const HELP: &str = "\
+Examples, behind zondad or zonda router:
+  -l tcp/0.0.0.0:7447 -l tcp/[::1]:7448      listen on two addresses
+  -c zenoh.json5 --check-config              what of a file of the reference takes effect
+  -c zenoh.json5 -m router                   as a router, whatever mode the file says
+
+Exit code: 0 after SIGINT or SIGTERM; 1 for a failure at run time, such as an address that is taken; 2 for bad usage or \
+a bad configuration.";
+
 /// The command line of the router daemon.
 #[derive(Args, Clone, Debug, Default)]
+#[command(after_help = HELP)]
 pub struct DaemonArgs {
     /// Endpoints to listen on; none means port 7447 of every interface.
     #[arg(
