@@ -36,6 +36,89 @@ pub fn start_reactor() -> io::Result<()> {
     Ok(())
 }
 
+/// What an implementation of [`Runtime`](crate::Runtime) on this reactor has beside its name and its tasks.
+macro_rules! sockets_and_timers {
+    () => {
+        type Read = $crate::async_io::ReactorRead;
+        type Write = $crate::async_io::ReactorWrite;
+        type Listener = $crate::async_io::ReactorListener;
+        type Timer = $crate::async_io::ReactorTimer;
+
+        fn block_on<F: std::future::Future>(&self, future: F) -> F::Output {
+            $crate::park::block_on(future)
+        }
+
+        fn adopt_tcp(
+            &self,
+            stream: std::net::TcpStream,
+        ) -> std::io::Result<(
+            $crate::async_io::ReactorRead,
+            $crate::async_io::ReactorWrite,
+        )> {
+            $crate::async_io::adopt(stream)
+        }
+
+        fn release_tcp(
+            &self,
+            read: $crate::async_io::ReactorRead,
+            write: $crate::async_io::ReactorWrite,
+        ) -> std::io::Result<std::net::TcpStream> {
+            $crate::async_io::join(read, write)
+        }
+
+        async fn connect_tcp(
+            &self,
+            to: std::net::SocketAddr,
+        ) -> std::io::Result<std::net::TcpStream> {
+            $crate::async_io::connect(to).await
+        }
+
+        async fn connect_socket(
+            &self,
+            socket: std::net::TcpStream,
+            to: std::net::SocketAddr,
+        ) -> std::io::Result<std::net::TcpStream> {
+            $crate::async_io::connect_socket(socket, to).await
+        }
+
+        fn listen_tcp(
+            &self,
+            listener: std::net::TcpListener,
+        ) -> std::io::Result<$crate::async_io::ReactorListener> {
+            $crate::async_io::listen(listener)
+        }
+
+        async fn accept(
+            &self,
+            listener: &mut $crate::async_io::ReactorListener,
+        ) -> std::io::Result<(std::net::TcpStream, std::net::SocketAddr)> {
+            $crate::async_io::accept(listener).await
+        }
+
+        async fn resolve(
+            &self,
+            host: String,
+            port: u16,
+        ) -> std::io::Result<Vec<std::net::SocketAddr>> {
+            $crate::resolve::resolve(host, port).await
+        }
+
+        async fn sleep_until(&self, deadline: std::time::Instant) {
+            $crate::async_io::sleep_until(deadline).await;
+        }
+
+        async fn yield_now(&self) {
+            $crate::async_io::pause().await;
+        }
+
+        fn precise_timer(&self) -> $crate::async_io::ReactorTimer {
+            $crate::async_io::timer()
+        }
+    };
+}
+
+pub(crate) use sockets_and_timers;
+
 /// A listening socket on the reactor of async-io.
 #[derive(Debug)]
 pub struct ReactorListener(Async<TcpListener>);

@@ -8,12 +8,10 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::Instant;
 
-use crate::async_io::{self, ReactorListener, ReactorRead, ReactorTimer, ReactorWrite};
+use crate::async_io::{self, sockets_and_timers};
 use crate::contained::contained;
-use crate::{Runtime, RuntimeOptions, Scheduling, park, resolve};
+use crate::{Runtime, RuntimeOptions, Scheduling};
 
 /// async-std's executor. There is one in a process, so values are all alike, and dropping one does nothing: tasks run
 /// to their end.
@@ -42,10 +40,7 @@ impl AsyncStdRuntime {
 }
 
 impl Runtime for AsyncStdRuntime {
-    type Read = ReactorRead;
-    type Write = ReactorWrite;
-    type Listener = ReactorListener;
-    type Timer = ReactorTimer;
+    sockets_and_timers!();
 
     fn name(&self) -> &'static str {
         "async-std"
@@ -57,49 +52,5 @@ impl Runtime for AsyncStdRuntime {
         F: Future<Output = ()> + Send + 'static,
     {
         drop(::async_std::task::spawn(contained(task, make)));
-    }
-
-    fn block_on<F: Future>(&self, future: F) -> F::Output {
-        park::block_on(future)
-    }
-
-    fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(ReactorRead, ReactorWrite)> {
-        async_io::adopt(stream)
-    }
-
-    fn release_tcp(&self, read: ReactorRead, write: ReactorWrite) -> io::Result<TcpStream> {
-        async_io::join(read, write)
-    }
-
-    async fn connect_tcp(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        async_io::connect(to).await
-    }
-
-    async fn connect_socket(&self, socket: TcpStream, to: SocketAddr) -> io::Result<TcpStream> {
-        async_io::connect_socket(socket, to).await
-    }
-
-    fn listen_tcp(&self, listener: TcpListener) -> io::Result<ReactorListener> {
-        async_io::listen(listener)
-    }
-
-    async fn accept(&self, listener: &mut ReactorListener) -> io::Result<(TcpStream, SocketAddr)> {
-        async_io::accept(listener).await
-    }
-
-    async fn resolve(&self, host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
-        resolve::resolve(host, port).await
-    }
-
-    async fn sleep_until(&self, deadline: Instant) {
-        async_io::sleep_until(deadline).await;
-    }
-
-    async fn yield_now(&self) {
-        async_io::pause().await;
-    }
-
-    fn precise_timer(&self) -> ReactorTimer {
-        async_io::timer()
     }
 }
