@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lists of chunks as text: `""` is the empty list, otherwise chunks joined by `/`. Also the search that both relations
-//! share, and the step counter with which the tests prove its bound.
+//! Lists of chunks as text: `""` is the empty list, otherwise chunks joined by `/`. Also the cuts and the search that both
+//! relations share, and the step counter with which the tests prove its bound.
 
 /// Where the elementary steps of a relation are counted. The production counter is `()`, which costs nothing.
 pub(super) trait Tally {
@@ -49,15 +49,15 @@ impl End {
 }
 
 /// A list divided at its first verbatim chunk.
-pub(super) struct Cut<'a> {
-    pub(super) before: &'a str,
-    pub(super) verbatim: &'a str,
-    pub(super) after: &'a str,
+struct Cut<'a> {
+    before: &'a str,
+    verbatim: &'a str,
+    after: &'a str,
 }
 
 /// Divides the list at its first chunk that starts with `@`.
 #[inline]
-pub(super) fn cut_at_verbatim(list: &str) -> Option<Cut<'_>> {
+fn cut_at_verbatim(list: &str) -> Option<Cut<'_>> {
     let bytes = list.as_bytes();
     if !bytes.contains(&b'@') {
         return None;
@@ -71,6 +71,54 @@ pub(super) fn cut_at_verbatim(list: &str) -> Option<Cut<'_>> {
         verbatim,
         after,
     })
+}
+
+/// Cuts both lists at their verbatim chunks, which must be the same in the same order; whether `relation` holds between
+/// their parts, pair by pair.
+#[inline]
+pub(super) fn in_parts<T: Tally>(
+    mut a: &str,
+    mut b: &str,
+    tally: &mut T,
+    relation: impl Fn(&str, &str, &mut T) -> bool,
+) -> bool {
+    tally.add(a.len() + b.len());
+    loop {
+        match (cut_at_verbatim(a), cut_at_verbatim(b)) {
+            (None, None) => return relation(a, b, tally),
+            (Some(x), Some(y)) => {
+                if x.verbatim != y.verbatim || !relation(x.before, y.before, tally) {
+                    return false;
+                }
+                (a, b) = (x.after, y.after);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// What comes of taking chunks off one end of two lists.
+pub(super) enum Peeled<'a, 'b> {
+    /// Whether they are related.
+    Decided(bool),
+    /// The lists without what was taken off.
+    Open(&'a str, &'b str),
+}
+
+/// Takes chunks off the front, then off the back of two lists, as long as nothing is decided.
+#[inline]
+pub(super) fn peel_ends<'a, 'b, T: Tally>(
+    mut lists: (&'a str, &'b str),
+    tally: &mut T,
+    peel: impl Fn((&'a str, &'b str), End, &mut T) -> Peeled<'a, 'b>,
+) -> Peeled<'a, 'b> {
+    for end in [End::Front, End::Back] {
+        lists = match peel(lists, end, tally) {
+            Peeled::Open(a, b) => (a, b),
+            decided => return decided,
+        };
+    }
+    Peeled::Open(lists.0, lists.1)
 }
 
 /// Whether `text` can be read as `pattern`, where each `**` of the pattern absorbs any chunks and every other chunk of

@@ -6,7 +6,7 @@
 //! meet one to one; the runs between its `**` are searched from left to right. A `**` of the covered side can only be
 //! absorbed by a `**` of the pattern.
 
-use super::chunks::{End, Tally, cut_at_verbatim, runs_in_order};
+use super::chunks::{End, Peeled, Tally, in_parts, peel_ends, runs_in_order};
 use super::glob::chunk_includes;
 use super::is_wild;
 
@@ -28,40 +28,19 @@ pub fn includes(a: &str, b: &str) -> bool {
 }
 
 /// The relation without the shortcuts of `includes`.
-pub(super) fn counted<T: Tally>(mut a: &str, mut b: &str, tally: &mut T) -> bool {
-    tally.add(a.len() + b.len());
-    loop {
-        match (cut_at_verbatim(a), cut_at_verbatim(b)) {
-            (None, None) => return part_includes(a, b, tally),
-            (Some(x), Some(y)) => {
-                if x.verbatim != y.verbatim || !part_includes(x.before, y.before, tally) {
-                    return false;
-                }
-                (a, b) = (x.after, y.after);
-            }
-            _ => return false,
-        }
-    }
+pub(super) fn counted<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
+    in_parts(a, b, tally, part_includes)
 }
 
 /// Inclusion of two lists without verbatim chunks.
 fn part_includes<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
-    let mut rest = (a, b);
-    for end in [End::Front, End::Back] {
-        rest = match peel(rest, end, tally) {
-            Peeled::Decided(answer) => return answer,
-            Peeled::Open(a, b) => (a, b),
-        };
-    }
-    let (a, b) = rest;
+    let (a, b) = match peel_ends((a, b), tally, peel) {
+        Peeled::Decided(answer) => return answer,
+        Peeled::Open(a, b) => (a, b),
+    };
     runs_in_order(a, b, tally, |wanted, found, tally: &mut T| {
         found != "**" && chunk_includes(wanted, found, tally)
     })
-}
-
-enum Peeled<'a, 'b> {
-    Decided(bool),
-    Open(&'a str, &'b str),
 }
 
 /// Takes chunks off one end of both lists up to a `**` of the pattern `a`.

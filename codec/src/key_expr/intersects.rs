@@ -7,7 +7,7 @@
 //! `**` on one side and ends with `**` on one side. If both sides still hold a `**`, each can absorb the rest of the
 //! other; if only one does, its runs are searched in the other from left to right.
 
-use super::chunks::{End, Tally, cut_at_verbatim, runs_in_order};
+use super::chunks::{End, Peeled, Tally, in_parts, peel_ends, runs_in_order};
 use super::glob::chunk_intersects;
 use super::is_wild;
 
@@ -27,43 +27,22 @@ pub fn intersects(a: &str, b: &str) -> bool {
 }
 
 /// The relation without the shortcuts of `intersects`.
-pub(super) fn counted<T: Tally>(mut a: &str, mut b: &str, tally: &mut T) -> bool {
-    tally.add(a.len() + b.len());
-    loop {
-        match (cut_at_verbatim(a), cut_at_verbatim(b)) {
-            (None, None) => return parts_intersect(a, b, tally),
-            (Some(x), Some(y)) => {
-                if x.verbatim != y.verbatim || !parts_intersect(x.before, y.before, tally) {
-                    return false;
-                }
-                (a, b) = (x.after, y.after);
-            }
-            _ => return false,
-        }
-    }
+pub(super) fn counted<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
+    in_parts(a, b, tally, parts_intersect)
 }
 
 /// Intersection of two lists without verbatim chunks.
 fn parts_intersect<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
-    let mut rest = (a, b);
-    for end in [End::Front, End::Back] {
-        rest = match peel(rest, end, tally) {
-            Peeled::Decided(answer) => return answer,
-            Peeled::Open(a, b) => (a, b),
-        };
-    }
-    let (a, b) = rest;
+    let (a, b) = match peel_ends((a, b), tally, peel) {
+        Peeled::Decided(answer) => return answer,
+        Peeled::Open(a, b) => (a, b),
+    };
     tally.add(a.len() + b.len());
     match (has_double(a), has_double(b)) {
         (true, true) => true,
         (true, false) => runs_in_order(a, b, tally, chunk_intersects),
         (false, _) => runs_in_order(b, a, tally, chunk_intersects),
     }
-}
-
-enum Peeled<'a, 'b> {
-    Decided(bool),
-    Open(&'a str, &'b str),
 }
 
 /// Takes chunks off one end of both lists as long as they meet one to one.
