@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod dependencies;
+mod documents;
 mod functions;
 mod imports;
 mod layout;
