@@ -17,34 +17,17 @@ use std::time::{Duration, Instant};
 
 use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
-use measure::Schedule;
+use measure::Trips;
 use zonda_codec::{Payload, Priority};
 
-/// A first message without an answer is sent again after this long.
-const RETRY: Duration = Duration::from_millis(200);
-/// How long the other side may take to show up.
-const CONTACT: Duration = Duration::from_secs(10);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// Sends messages of SIZE bytes one after the other and prints each round trip; by the node alone.
 #[derive(Parser)]
 struct Cli {
-    /// Payload of a message in bytes
-    size: usize,
-    /// Round trips to measure
-    #[arg(short = 'n', long, value_name = "SAMPLES", default_value_t = 100)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    samples: u64,
-    /// Go round for this long before measuring
-    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = arguments::seconds)]
-    warmup: Duration,
-    /// Time between the starts of two round trips [default: none, back to back]
-    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds)]
-    interval: Option<Duration>,
-    /// Let messages wait for a batch instead of sending each at once
-    #[arg(long)]
-    no_express: bool,
+    #[command(flatten)]
+    trips: Trips,
     #[command(flatten)]
     connection: Connection,
 }
@@ -61,32 +44,20 @@ fn ping(cli: Cli) -> Result<(), Failure> {
         // an error means that nobody waits any more
         let _ = answer.send(node::payload(delivery));
     })?;
-    let service = (Priority::default(), !cli.no_express);
+    let service = (Priority::default(), !cli.trips.no_express);
     let trip = RoundTrip {
         answers,
         publisher: node::Publisher::declare(&node, "test/ping", service)?,
-        message: Payload::from(arguments::pattern(cli.size)),
+        message: Payload::from(arguments::pattern(cli.trips.size)),
     };
-    trip.make_contact(&interrupt)?;
-
-    let warm = Instant::now();
-    while warm.elapsed() < cli.warmup && !interrupt.happened() {
-        trip.go()?;
-    }
-
-    let mut samples = Vec::new();
-    let schedule = Schedule::start(cli.interval);
-    for number in 0..cli.samples {
-        schedule.wait_for(number);
-        if interrupt.happened() {
-            break;
-        }
-        samples.push(trip.go()?);
-    }
-    let took = schedule.elapsed();
-
-    measure::print_samples(cli.size, &samples, cli.connection.json);
-    measure::print_summary(cli.size, samples, (&schedule, took), cli.connection.json);
+    measure::make_contact(
+        "net_pong",
+        &interrupt,
+        || trip.put(),
+        |limit| trip.answered(limit),
+    )?;
+    let as_json = cli.connection.json;
+    cli.trips.measure(&interrupt, as_json, || trip.go())?;
     drop((subscriber, trip));
     node::close(&node)
 }
@@ -98,37 +69,25 @@ struct RoundTrip {
 }
 
 impl RoundTrip {
+    fn put(&self) -> Result<(), Failure> {
+        self.publisher.put(&self.message)?;
+        Ok(())
+    }
+
+    /// Waits so long for an answer.
+    fn answered(&self, limit: Duration) -> Result<bool, Failure> {
+        Ok(self.answers.recv_timeout(limit).is_ok())
+    }
+
     /// Sends one message and waits for its return.
     fn go(&self) -> Result<Duration, Failure> {
         let sent = Instant::now();
-        self.publisher.put(&self.message)?;
-        match self.answers.recv_timeout(ANSWER) {
-            Ok(_) => Ok(sent.elapsed()),
-            Err(_) => Err(Failure::Run(format!(
+        self.put()?;
+        match self.answered(ANSWER)? {
+            true => Ok(sent.elapsed()),
+            false => Err(Failure::Run(format!(
                 "no answer on test/pong within {ANSWER:?}"
             ))),
         }
-    }
-
-    /// Repeats the first message until it comes back, then lets the answers to its repeats run out.
-    fn make_contact(&self, interrupt: &Interrupt) -> Result<(), Failure> {
-        let start = Instant::now();
-        let mut unanswered = 0;
-        while !interrupt.happened() {
-            self.publisher.put(&self.message)?;
-            if self.answers.recv_timeout(RETRY).is_ok() {
-                while unanswered > 0 && self.answers.recv_timeout(RETRY).is_ok() {
-                    unanswered -= 1;
-                }
-                return Ok(());
-            }
-            unanswered += 1;
-            if start.elapsed() > CONTACT {
-                let text =
-                    format!("no answer on test/pong within {CONTACT:?}; is net_pong running?");
-                return Err(Failure::Run(text));
-            }
-        }
-        Ok(())
     }
 }

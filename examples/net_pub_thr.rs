@@ -12,30 +12,17 @@ mod measure;
 mod node;
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
-use zonda_codec::{Payload, Priority};
+use measure::Sending;
+use zonda_codec::Payload;
 
 /// Publishes messages of SIZE bytes without a pause, waiting while the link is full, until Ctrl-C; by the node alone.
 #[derive(Parser)]
 struct Cli {
-    /// Payload of a message in bytes
-    size: usize,
-    /// Priority, 1 (most urgent) to 7 (least)
-    #[arg(short, long, default_value = "5", value_parser = arguments::priority)]
-    priority: Priority,
-    /// Send each message at once instead of batching
-    #[arg(long)]
-    express: bool,
-    /// Print the rate of sending
-    #[arg(short = 't', long)]
-    print: bool,
-    /// Messages between two printed rates
-    #[arg(short, long, value_name = "MESSAGES", default_value_t = 100_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    number: u64,
+    #[command(flatten)]
+    sending: Sending,
     #[command(flatten)]
     connection: Connection,
 }
@@ -47,20 +34,18 @@ fn main() -> ExitCode {
 fn publish(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let node = node::open(&cli.connection)?;
-    let publisher = node::Publisher::declare(&node, "test/thr", (cli.priority, cli.express))?;
-    let payload = Payload::from(arguments::pattern(cli.size));
+    let publisher = node::Publisher::declare(
+        &node,
+        "test/thr",
+        (cli.sending.priority, cli.sending.express),
+    )?;
+    let payload = Payload::from(arguments::pattern(cli.sending.size));
 
-    let mut sent = 0;
-    let mut since = Instant::now();
-    while !interrupt.happened() {
+    let as_json = cli.connection.json;
+    cli.sending.until(&interrupt, as_json, || {
         publisher.put(&payload)?;
-        sent += 1;
-        if cli.print && sent == cli.number {
-            measure::print_rate(sent, since.elapsed().as_secs_f64(), cli.connection.json);
-            sent = 0;
-            since = Instant::now();
-        }
-    }
+        Ok(())
+    })?;
     drop(publisher);
     node::close(&node)
 }

@@ -8,25 +8,14 @@ use std::process::ExitCode;
 
 use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
-use measure::Rounds;
+use measure::{Counting, Rounds};
 use zonda::Wait;
 
 /// Counts messages and prints `<number> msg/s` once per round.
 #[derive(Parser)]
 struct Cli {
-    /// Rounds to measure before leaving
-    #[arg(
-        short = 's',
-        long = "samples",
-        value_name = "ROUNDS",
-        default_value_t = 10
-    )]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    rounds: u64,
-    /// Messages in a round
-    #[arg(short, long, value_name = "MESSAGES", default_value_t = 100_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    number: u64,
+    #[command(flatten)]
+    counting: Counting,
     #[command(flatten)]
     connection: Connection,
 }
@@ -41,7 +30,7 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
 
     // The callback runs on the task that reads the socket: nothing is queued and no thread is woken,
     // but it must not take long.
-    let rounds = Rounds::new(cli.number, cli.rounds);
+    let rounds = Rounds::new(cli.counting.number, cli.counting.rounds);
     let last_round = interrupt.clone();
     let subscriber = session
         .declare_subscriber("test/thr")
@@ -49,7 +38,7 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
             let Some((seconds, is_last)) = rounds.count() else {
                 return;
             };
-            measure::print_rate(cli.number, seconds, cli.connection.json);
+            measure::print_rate(cli.counting.number, seconds, cli.connection.json);
             if is_last {
                 last_round.raise();
             }

@@ -5,9 +5,28 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use clap::Args;
 use serde_json::json;
 
 use crate::arguments;
+
+/// The flags that say what is counted.
+#[derive(Args)]
+pub struct Counting {
+    /// Rounds to measure before leaving
+    #[arg(
+        short = 's',
+        long = "samples",
+        value_name = "ROUNDS",
+        default_value_t = 10
+    )]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub rounds: u64,
+    /// Messages in a round
+    #[arg(short, long, value_name = "MESSAGES", default_value_t = 100_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub number: u64,
+}
 
 /// Rounds follow each other without a gap; the first message of all starts the clock.
 pub struct Rounds {

@@ -1,25 +1,107 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Round trips: when the next one is due, and how they are printed.
+//! Round trips: how many are made, when the next one is due, and how they are printed.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use serde_json::json;
 
-use crate::arguments;
+use crate::arguments::{self, Failure, Interrupt};
 
 /// A sleep may last about this much longer than asked; the rest of a pause is spun away.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
+/// A first message without an answer is sent again after this long.
+const RETRY: Duration = Duration::from_millis(200);
+/// How long the other side may take to show up.
+const CONTACT: Duration = Duration::from_secs(10);
+
+/// The flags that say which round trips are made.
+#[derive(Args)]
+pub struct Trips {
+    /// Payload of a message in bytes
+    pub size: usize,
+    /// Round trips to measure
+    #[arg(short = 'n', long, value_name = "SAMPLES", default_value_t = 100)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    samples: u64,
+    /// Go round for this long before measuring
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = arguments::seconds)]
+    warmup: Duration,
+    /// Time between the starts of two round trips [default: none, back to back]
+    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds)]
+    interval: Option<Duration>,
+    /// Let messages wait for a batch instead of sending each at once
+    #[arg(long)]
+    pub no_express: bool,
+}
+
+impl Trips {
+    /// Warms up, measures, and prints each round trip and what they have in common. `go` makes one.
+    pub fn measure(
+        &self,
+        interrupt: &Interrupt,
+        as_json: bool,
+        go: impl Fn() -> Result<Duration, Failure>,
+    ) -> Result<(), Failure> {
+        let warm = Instant::now();
+        while warm.elapsed() < self.warmup && !interrupt.happened() {
+            go()?;
+        }
+
+        let mut samples = Vec::new();
+        let schedule = Schedule::start(self.interval);
+        for number in 0..self.samples {
+            schedule.wait_for(number);
+            if interrupt.happened() {
+                break;
+            }
+            samples.push(go()?);
+        }
+        let took = schedule.elapsed();
+
+        print_samples(self.size, &samples, as_json);
+        print_summary(self.size, samples, (&schedule, took), as_json);
+        Ok(())
+    }
+}
+
+/// Repeats the first message until it comes back from `other`, then lets the answers to its repeats run out. `put` sends
+/// it; `answered` waits so long at most, and tells whether an answer came.
+pub fn make_contact(
+    other: &str,
+    interrupt: &Interrupt,
+    put: impl Fn() -> Result<(), Failure>,
+    answered: impl Fn(Duration) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut unanswered = 0;
+    while !interrupt.happened() {
+        put()?;
+        if answered(RETRY)? {
+            while unanswered > 0 && answered(RETRY)? {
+                unanswered -= 1;
+            }
+            return Ok(());
+        }
+        unanswered += 1;
+        if start.elapsed() > CONTACT {
+            let text = format!("no answer on test/pong within {CONTACT:?}; is {other} running?");
+            return Err(Failure::Run(text));
+        }
+    }
+    Ok(())
+}
 
 /// When round trips begin. The schedule is absolute: one late answer does not delay the messages after it.
-pub struct Schedule {
+struct Schedule {
     start: Instant,
     interval: Option<Duration>,
 }
 
 impl Schedule {
     /// One round trip each `interval` from now on; without one, back to back.
-    pub fn start(interval: Option<Duration>) -> Self {
+    fn start(interval: Option<Duration>) -> Self {
         Schedule {
             start: Instant::now(),
             interval,
@@ -27,7 +109,7 @@ impl Schedule {
     }
 
     /// Blocks until the round trip of that number is due.
-    pub fn wait_for(&self, number: u64) {
+    fn wait_for(&self, number: u64) {
         if let Some(interval) = self.interval {
             let due = Duration::from_secs_f64(interval.as_secs_f64() * number as f64);
             wait_until(self.start + due);
@@ -35,7 +117,7 @@ impl Schedule {
     }
 
     /// How long ago it started.
-    pub fn elapsed(&self) -> Duration {
+    fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
 }
@@ -55,7 +137,7 @@ fn micros(time: Duration) -> f64 {
 }
 
 /// Prints each round trip of `size` bytes.
-pub fn print_samples(size: usize, samples: &[Duration], as_json: bool) {
+fn print_samples(size: usize, samples: &[Duration], as_json: bool) {
     for (seq, rtt) in samples.iter().enumerate() {
         let (rtt, lat) = (micros(*rtt), micros(*rtt) / 2.0);
         if as_json {
@@ -70,7 +152,7 @@ pub fn print_samples(size: usize, samples: &[Duration], as_json: bool) {
 }
 
 /// Prints the percentiles of round trips of `size` bytes that were made on `schedule` and `took` that long.
-pub fn print_summary(
+fn print_summary(
     size: usize,
     mut samples: Vec<Duration>,
     (schedule, took): (&Schedule, Duration),
