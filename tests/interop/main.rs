@@ -9,6 +9,7 @@ mod answers;
 mod auth;
 mod cases;
 mod closing;
+mod commands;
 mod compression;
 mod config_cases;
 mod configuration;
@@ -31,6 +32,9 @@ mod multilink;
 mod namespace;
 mod others;
 mod party;
+#[path = "../command/program.rs"]
+#[allow(dead_code, reason = "not every program that includes this needs each")]
+mod program;
 mod proxy;
 mod query_cases;
 mod questions;

@@ -9,6 +9,7 @@ use crate::environment::{of_release, python, release};
 use crate::message::{Message, Pattern, Service};
 use crate::namespace::{ADDRESS, Network, inside};
 use crate::party::{Party, Setup, linked};
+use crate::program::{run, zonda};
 use crate::reference::Reference;
 use crate::wait::{LONG, until};
 
@@ -99,6 +100,11 @@ fn our_scout_finds_their_router_and_their_peer() {
             assert_eq!(hello.zid().to_string(), theirs.zid());
             assert_eq!(hello.whatami(), role);
             assert!(hello.locators()[0].as_str().contains(ADDRESS));
+            let told = run(&zonda(), &["scout", "--json", "--timeout", "1"]);
+            assert_eq!(told.code, Some(0), "{told:?}");
+            let first = told.out.lines().next().expect("a line");
+            let first: Value = serde_json::from_str(first).expect("JSON");
+            assert_eq!(first["zid"], theirs.zid(), "{told:?}");
         }
     });
 }
