@@ -276,6 +276,39 @@ const DISCOVERY: &[Feature] = &[
     },
 ];
 
+/// A command at their router; elsewhere it is a session like any other.
+const fn command(name: &'static str, test: &'static str) -> Feature {
+    let elsewhere = Err("a command is a session of ours");
+    let cells = [
+        elsewhere,
+        elsewhere,
+        Ok(test),
+        Ok(test),
+        elsewhere,
+        elsewhere,
+    ];
+    Feature {
+        name,
+        cells: Tests(cells),
+    }
+}
+
+const COMMANDS: &[Feature] = &[
+    command(
+        "`zonda pub`, `sub`, `put`, `delete`",
+        "commands::values_pass_through_their_router",
+    ),
+    command(
+        "`zonda get`, `queryable`",
+        "commands::questions_pass_through_their_router",
+    ),
+    command(
+        "`zonda live`",
+        "commands::tokens_are_seen_through_their_router",
+    ),
+    command("`zonda info`", "commands::info_names_their_router"),
+];
+
 /// The rows, by what they are about.
 pub const SECTIONS: &[(&str, &[Feature])] = &[
     ("publications", PUBLICATIONS),
@@ -285,4 +318,5 @@ pub const SECTIONS: &[(&str, &[Feature])] = &[
     ("configuration", CONFIGURED),
     ("links", LINKS),
     ("discovery", DISCOVERY),
+    ("commands, with `--json`", COMMANDS),
 ];
