@@ -82,6 +82,21 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What is compared at one transport, pacing and number of tasks, by ascending rate.
+    pub fn at_each_rate(
+        &self,
+        transport: Transport,
+        pacing: Pacing,
+        tasks: u32,
+    ) -> impl Iterator<Item = Case> {
+        self.rates.iter().map(move |&rate| Case {
+            transport,
+            pacing,
+            tasks,
+            rate,
+        })
+    }
+
     /// All cells of one round. `turn` is the number of the round.
     pub fn round(&self, turn: usize) -> Vec<Key> {
         let mut keys = Vec::new();
@@ -113,12 +128,7 @@ impl Plan {
         for &transport in &self.transports {
             for &pacing in &self.pacings {
                 for &tasks in &self.tasks {
-                    cases.extend(self.rates.iter().map(|&rate| Case {
-                        transport,
-                        pacing,
-                        tasks,
-                        rate,
-                    }));
+                    cases.extend(self.at_each_rate(transport, pacing, tasks));
                 }
             }
         }

@@ -20,16 +20,7 @@ pub fn tables(report: &Report) -> String {
     for &transport in &plan.transports {
         for &pacing in &plan.pacings {
             for &tasks in &plan.tasks {
-                let cases: Vec<Case> = plan
-                    .rates
-                    .iter()
-                    .map(|&rate| Case {
-                        transport,
-                        pacing,
-                        tasks,
-                        rate,
-                    })
-                    .collect();
+                let cases: Vec<Case> = plan.at_each_rate(transport, pacing, tasks).collect();
                 text += &format!(
                     "\n{transport}, {} pacing, {tasks} tasks, {} bytes: p50 (p99) in µs\n{}\n",
                     pacing.name(),

@@ -16,16 +16,7 @@ pub fn page(report: &Report) -> String {
     for &tasks in &plan.tasks {
         for &transport in &plan.transports {
             for &pacing in &plan.pacings {
-                let cases: Vec<Case> = plan
-                    .rates
-                    .iter()
-                    .map(|&rate| Case {
-                        transport,
-                        pacing,
-                        tasks,
-                        rate,
-                    })
-                    .collect();
+                let cases: Vec<Case> = plan.at_each_rate(transport, pacing, tasks).collect();
                 body += &figures(report, &cases);
             }
         }
