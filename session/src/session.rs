@@ -36,7 +36,9 @@ pub use crate::connections::{
 };
 pub use crate::query::SessionGetBuilder;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
-pub use zonda_router::node::{DiscoveryStatus, EndedLinks, Unreached};
+pub use zonda_router::node::{
+    DiscoveryStatus, EndedLinks, FaceCounters, LinkOptions, OutboxCounts, PriorityCounts, Unreached,
+};
 
 /// Opens a session.
 ///

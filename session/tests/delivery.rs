@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use pair::until;
-use scene::{LIMIT, Offer, Scene, call};
+use scene::{Kind, LIMIT, Offer, Scene, call};
 use table::{CALLS, CONTROLS, Call, DOES_NOT_WAIT, State, Table, in_words};
 use zonda::qos::{CongestionControl, Priority};
 use zonda::{Outcome, Wait};
@@ -82,6 +82,25 @@ fn to_a_peer_whose_queue_is_full() {
     scene.settle_accounts();
 }
 
+/// Whatever a link has beyond the plain protocol: what was put back while the peer read nothing is sent once, and counted.
+#[test]
+fn over_every_kind_of_link() {
+    for kind in Kind::ALL {
+        let mut scene = Scene::over(*kind);
+        let limit = scene.size_max;
+        let offers = || offers().filter(move |offer| offer.size <= limit);
+        scene.fill();
+        for offer in offers() {
+            let _ = scene.offer(offer);
+        }
+        scene.proxy.release();
+        for offer in offers() {
+            let _ = scene.offer(offer);
+        }
+        scene.settle_accounts();
+    }
+}
+
 #[test]
 fn the_first_of_a_burst_waits_in_the_queue() {
     for offer in offers().filter(|offer| offer.control == CongestionControl::BlockFirst) {
@@ -146,9 +165,11 @@ fn on_a_closed_session() {
 #[test]
 fn a_cut_at_any_moment_leaves_no_message_uncounted() {
     for round in 0..40_u32 {
-        let mut scene = Scene::new();
+        // Each control, size and kind of link comes with each other.
+        let kind = Kind::ALL[round as usize / 12 % Kind::ALL.len()];
+        let mut scene = Scene::over(kind);
         let control = CONTROLS[round as usize % 3].0;
-        let size = [8, 3000, 70_000, 1 << 20][round as usize % 4];
+        let size = [8, 3000, 70_000, 1 << 20][round as usize % 4].min(scene.size_max);
         let proxy = scene.proxy.clone();
         let arrived = scene.arrived.clone();
         // A moment that the stream itself defines.

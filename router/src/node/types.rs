@@ -11,12 +11,13 @@ use zonda_codec::{
     Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
     Timestamp, WhatAmI, ZSlice, ZenohId,
 };
-use zonda_transport::{
+pub use zonda_transport::{
     outbox::{OutboxCounts, PriorityCounts},
     protocol::options::LinkOptions,
 };
 
-use crate::forwarding::{FaceCounters, KeyOverLimit};
+pub use crate::forwarding::FaceCounters;
+use crate::forwarding::KeyOverLimit;
 use crate::hlc::TooFarAhead;
 
 use super::reasons::Refusal;
