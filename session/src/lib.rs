@@ -150,6 +150,9 @@ pub mod config {
 /// Keys and key expressions.
 pub mod key_expr {
     pub use zonda_codec::{KeyExpr, KeyExprError};
+
+    /// The reference's name of a key that borrows nothing.
+    pub type OwnedKeyExpr = KeyExpr<'static>;
 }
 
 /// Publishers and subscribers.
@@ -172,6 +175,9 @@ pub mod qos {
 /// Timestamps.
 pub mod time {
     pub use zonda_codec::{Ntp64, Timestamp};
+
+    /// The reference's spelling of [`Ntp64`].
+    pub type NTP64 = Ntp64;
 }
 
 /// The programs in the README and in the documents compile.

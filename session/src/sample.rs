@@ -14,6 +14,9 @@ pub use zonda_codec::{EntityGlobalId, SourceInfo};
 pub use zonda_router::forwarding::Locality;
 pub use zonda_router::node::SampleKind;
 
+/// The reference's name of the number of a message in its source.
+pub type SourceSn = u32;
+
 /// A value (or its deletion) for a key, with everything its publisher said about it.
 ///
 /// ```

@@ -40,6 +40,9 @@ pub use zonda_router::node::{
     DiscoveryStatus, EndedLinks, FaceCounters, LinkOptions, OutboxCounts, PriorityCounts, Unreached,
 };
 
+/// The reference's name of the number of a publisher, a subscriber and the like in its session.
+pub type EntityId = u32;
+
 /// Opens a session.
 ///
 /// ```
