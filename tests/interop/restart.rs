@@ -7,8 +7,9 @@ use zonda::config::WhatAmI;
 use crate::environment;
 use crate::message::{Message, Pattern, Service};
 use crate::party::{Party, Publishing, Setup, Subscription};
+use crate::questions::{Conditions, Question};
 use crate::router::{Router, free_endpoint};
-use crate::wait::until;
+use crate::wait::{LONG, until};
 
 /// A party with a subscriber and a publisher, which are to last.
 struct Survivor {
@@ -95,6 +96,49 @@ fn their_client_survives_an_orderly_restart_of_our_router() {
     }
 }
 
+/// A get that is asked while the router is being replaced waits for the one who answers, who is back later.
+fn a_get_waits(router: fn(&str) -> Router) {
+    let endpoint = free_endpoint();
+    let setup = Setup::client(&endpoint);
+    let running = router(&endpoint);
+    let asker = Party::Ours(setup.ours());
+    running.end();
+    until("the link is gone", || asker.linked().is_empty());
+    let conditions = Conditions {
+        timeout: Some(LONG),
+        ..Conditions::default()
+    };
+    let held = asker.ask("restart/q", conditions, Question::PLAIN);
+    let again = router(&endpoint);
+    until("the router is back", || asker.linked().contains(&again.zid));
+    let late = asker.ask("restart/*", conditions, Question::PLAIN);
+    let other = Party::Theirs(setup.theirs());
+    let queryable = other.queryable("restart/q");
+    for _ in 0..2 {
+        let asked = queryable.next();
+        asked.reply("restart/q", &Message::put(Pattern::short(1)));
+        asked.finish();
+    }
+    for asking in [held, late] {
+        assert!(asking.reply().sample.carries(Pattern::short(1)));
+        asking.ends();
+    }
+}
+
+#[test]
+fn our_client_waits_for_who_answers_behind_their_restarted_router() {
+    if environment::python().is_some() {
+        a_get_waits(Router::theirs_at);
+    }
+}
+
+#[test]
+fn our_client_waits_for_who_answers_behind_our_restarted_router() {
+    if environment::python().is_some() {
+        a_get_waits(Router::process_at);
+    }
+}
+
 /// A peer that dials another one, which is replaced.
 fn a_peer_survives(peer: fn(&Setup) -> Party, other: fn(&Setup) -> Party) {
     let endpoint = free_endpoint();
@@ -126,6 +170,7 @@ fn their_peer_survives_a_restart_of_ours() {
 
 crate::environment::against_older! {
     our_client_survives_a_restart_of_their_router
+    our_client_waits_for_who_answers_behind_their_restarted_router
     their_client_survives_a_restart_of_our_router
     their_client_survives_an_orderly_restart_of_our_router
     our_peer_survives_a_restart_of_theirs
