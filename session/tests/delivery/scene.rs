@@ -64,24 +64,21 @@ pub struct Scene {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Plain,
-    #[cfg(feature = "compression")]
     Compressed,
     Bare,
 }
 
 impl Kind {
-    pub const ALL: &[Kind] = &[
-        Kind::Plain,
-        #[cfg(feature = "compression")]
-        Kind::Compressed,
-        Kind::Bare,
-    ];
+    pub const ALL: &[Kind] = if cfg!(feature = "compression") {
+        &[Kind::Plain, Kind::Bare, Kind::Compressed]
+    } else {
+        &[Kind::Plain, Kind::Bare]
+    };
 
     fn config(self) -> Config {
         let config = Config::peer();
         match self {
             Kind::Plain => config,
-            #[cfg(feature = "compression")]
             Kind::Compressed => config.with("transport/unicast/compression/enabled", "true"),
             Kind::Bare => config
                 .with("transport/unicast/lowlatency", "true")
