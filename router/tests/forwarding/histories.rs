@@ -20,6 +20,7 @@ use questions::Asks;
 
 use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, flows};
 use crate::session::Listeners;
+use check::Kept;
 
 const SEEDS_PER_ROLE: u64 = 700;
 const STEPS: usize = 40;
@@ -108,6 +109,7 @@ struct History {
     sweeps_at_once: bool,
     listeners: Listeners,
     asks: Asks,
+    kept: Kept,
     now: String,
 }
 
@@ -135,6 +137,7 @@ impl History {
             sweeps_at_once: true,
             listeners: Listeners::default(),
             asks: Asks::default(),
+            kept: Kept::default(),
             now: String::new(),
         }
     }

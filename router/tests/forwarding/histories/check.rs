@@ -4,13 +4,42 @@
 
 use zonda_codec::key_expr::intersects;
 use zonda_codec::{InterestMode, Mapping};
-use zonda_router::forwarding::{FaceId, Relation};
+use zonda_router::forwarding::{FaceId, Relation, Route};
 
 use super::{History, KEYS};
 use crate::bench::key_expr;
 use crate::model::{Face, SUBSCRIBER, Thing, flows};
 
+/// Routes that were asked for, as publishers and connections keep them.
+#[derive(Default)]
+pub(super) struct Kept {
+    generation: u64,
+    routes: Vec<(FaceId, String, Option<u32>, Route)>,
+}
+
+impl Kept {
+    /// What a publisher kept is gone with it.
+    pub(super) fn forget(&mut self, ended: u32) {
+        let is_theirs = |publisher: &Option<u32>| *publisher == Some(ended);
+        self.routes
+            .retain(|(.., publisher, _)| !is_theirs(publisher));
+    }
+}
+
 impl History {
+    /// A kept route is good as long as the table's generation is the same.
+    fn check_kept(&mut self) {
+        let table = &self.bench.table;
+        if self.kept.generation != table.generation() {
+            self.kept.generation = table.generation();
+            self.kept.routes.clear();
+        }
+        for (from, key, publisher, kept) in &self.kept.routes {
+            let route = table.route(*from, &key_expr(key), *publisher);
+            assert_eq!(*kept, route, "{key} from {from} after {}", self.now);
+        }
+    }
+
     pub(super) fn check(&mut self) {
         self.model.faces.values_mut().for_each(Face::learn);
         let sources = self.model.sources();
@@ -61,6 +90,7 @@ impl History {
     }
 
     pub(super) fn check_routes(&mut self) {
+        self.check_kept();
         for _ in 0..3 {
             self.check_route();
         }
@@ -112,5 +142,6 @@ impl History {
             self.model.hears(from, &key),
             "{now}"
         );
+        self.kept.routes.push((from, key, publisher, route));
     }
 }

@@ -47,6 +47,7 @@ impl History {
                 .act(|table, actions| table.local_publisher(local, id, &key_expr(key), actions));
             self.model.publishers.insert(id, key.to_owned());
         }
+        self.kept.forget(id);
         self.listeners.end_owner(&mut self.bench, id);
         self.model.follow(&before);
         format!("local publisher {id} on {key}, end {end}")
