@@ -228,3 +228,39 @@ fn a_port_that_is_not_needed_is_listened_on_when_it_comes_free() {
     again.close().wait().unwrap();
     assert!(again.info().locators().is_empty());
 }
+
+#[test]
+fn a_session_names_whom_it_is_connected_to_by_role() {
+    let router = opened(Config::router().listen(["tcp/127.0.0.1:0"])).unwrap();
+    // Those that hear of each other would connect, too.
+    let deaf = || {
+        let config = Config::peer().listen(["tcp/127.0.0.1:0"]);
+        opened(config.with("scouting/gossip/enabled", "false")).unwrap()
+    };
+    let (peer, session) = (deaf(), deaf());
+    let (client, other) = {
+        let endpoint = session.info().locators().remove(0).to_string();
+        let client = opened(Config::client([&endpoint])).unwrap();
+        let at = |session: &Session| session.info().locators().remove(0).to_string();
+        let config = quiet(&endpoint).connect([&endpoint, &at(&router), &at(&peer)]);
+        (client, opened(config).unwrap())
+    };
+    until("all are linked", || other.info().links().len() == 3);
+    let info = other.info();
+    assert_eq!(info.zid().wait(), other.zid());
+    assert_eq!(
+        info.routers_zid().wait().collect::<Vec<_>>(),
+        [router.zid()]
+    );
+    let mut peers = [peer.zid(), session.zid()];
+    peers.sort_unstable();
+    assert_eq!(info.peers_zid().wait().collect::<Vec<_>>(), peers);
+    assert_eq!(info.transports().wait().count(), 3);
+    // A client is neither.
+    until("the client is linked", || session.info().links().len() == 2);
+    let names = session.info();
+    assert_eq!(names.routers_zid().wait().count(), 0);
+    assert_eq!(names.peers_zid().wait().collect::<Vec<_>>(), [other.zid()]);
+    let known: Vec<_> = names.transports().wait().map(|t| *t.zid()).collect();
+    assert!(known.contains(&client.zid()));
+}
