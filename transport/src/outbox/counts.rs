@@ -143,7 +143,15 @@ impl Outbox {
     /// any more.
     #[must_use]
     pub fn last_priorities(&self) -> Vec<PriorityCounts> {
-        drop(self.exit.lock());
+        let exit = self.exit.lock();
+        // The peer takes each bare message by itself, not a batch as a whole.
+        if self.framing.is_bare()
+            && let Some(sent) = exit.transmit().last_whole_message()
+            && let Some(tally) = self.tallies.first()
+        {
+            tally.sent.fetch_max(sent, Ordering::Relaxed);
+        }
+        drop(exit);
         self.priorities()
     }
 

@@ -138,6 +138,11 @@ impl Exit {
         }
     }
 
+    /// What is under way.
+    pub(super) fn transmit(&self) -> &Transmit {
+        &self.transmit
+    }
+
     /// Goes on with another socket.
     pub(super) fn replace(&mut self, direct: Option<DirectSocket>) {
         self.direct = direct;

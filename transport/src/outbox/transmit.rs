@@ -81,6 +81,18 @@ impl Transmit {
         Some(batch)
     }
 
+    /// Of bare messages, each of which has its length in front: the number of the last one that the socket has as a whole,
+    /// if the first batch is partly written. It may be less than what is known.
+    pub(super) fn last_whole_message(&self) -> Option<u64> {
+        let first = self.batches.front().filter(|_| self.written > 0)?;
+        let (mut at, mut unsent) = (0, 0);
+        while let Some(length) = first.head().get(at..).and_then(|rest| rest.first_chunk()) {
+            at += length.len() + u32::from_le_bytes(*length) as usize;
+            unsent += u64::from(at > self.written);
+        }
+        Some(first.last_message().saturating_sub(unsent))
+    }
+
     /// The socket took `count` more bytes: drops the batches that are out, keeping their buffers in `free`, and notes in
     /// `tallies` what was in them.
     pub(super) fn advance(

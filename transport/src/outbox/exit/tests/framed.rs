@@ -175,3 +175,25 @@ fn bare_messages_that_go_back_are_accounted_for() {
     }
     assert_eq!(lengths.len(), 12);
 }
+
+/// Of a buffer with several bare messages that is written in part, the peer has the whole ones.
+#[test]
+fn bare_messages_of_a_buffer_count_one_by_one_in_the_end() {
+    let payload = numbered(1, 100);
+    let room = |room: usize| {
+        let (_, outbox) = linked(false);
+        for _ in 0..5 {
+            push(&outbox, DATA, &payload);
+        }
+        let mut wire = Vec::new();
+        write(&outbox, &mut wire, room);
+        outbox.last_priorities()[0].sent
+    };
+    let (_, outbox) = linked(false);
+    push(&outbox, DATA, &payload);
+    let length = outbox.queued_bytes();
+    let all = 5 * length;
+    for bytes in [1, length - 1, length, 3 * length + 1, all - 1, all] {
+        assert_eq!(room(bytes), (bytes / length) as u64, "{bytes}");
+    }
+}
