@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the reference can do and this project cannot yet: it is answered at once, and publishing goes on.
+//! Whoever declares and asks what nobody has is answered at once, and publishing goes on.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
