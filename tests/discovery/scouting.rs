@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use zonda::config::{RuntimeKind, WhatAmI};
-use zonda::scouting::Use;
+use zonda::scouting::{Scout, Use};
 use zonda::{Config, OpenError, Session, Wait};
 
 use crate::namespace::{ADDRESS, Network, inside};
@@ -318,4 +319,32 @@ fn bound_to_the_group() -> usize {
         format!("{address} ").ends_with(&port)
     });
     local.count()
+}
+
+/// A callback that opens a session, publishes there, ends its own search and panics harms nobody.
+#[test]
+fn a_callback_may_do_anything() {
+    let name = "scouting::a_callback_may_do_anything";
+    inside(name, Network::Loopback, || {
+        let router = open(router());
+        let tally = Tally::of(&router, "found");
+        let slot = Arc::<Mutex<Option<Scout<()>>>>::default();
+        let (own, address) = (slot.clone(), endpoint(&router));
+        let scout = zonda::scout(WhatAmI::Router, Config::default()).callback(move |hello| {
+            let taken = own.lock().expect("nobody panics with it").take();
+            let Some(scout) = taken else { return };
+            assert_eq!(hello.locators()[0].to_string(), address);
+            let client = open(Config::client([&address]));
+            let put = client.put("found", 7u64.to_le_bytes().to_vec());
+            put.wait().expect("it is open");
+            client.close().wait().expect("it closes");
+            scout.stop();
+            panic!("a bad callback (this panic belongs to the test)");
+        });
+        let scout = scout.wait().expect("it starts");
+        *slot.lock().expect("nobody panics with it") = Some(scout);
+        tally.await_count(1);
+        until("its thread is gone", || Arc::strong_count(&slot) == 1);
+        assert_eq!(tally.numbers(), [7]);
+    });
 }
