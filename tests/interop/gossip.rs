@@ -19,17 +19,14 @@ enum Side {
 
 use Side::{Ours, Theirs};
 
-/// Two peers that others can reach, and that know one node. Only the first connects to whom it hears of: where two do so at
-/// the same moment the reference may tell the other nothing on the link that is left.
-fn peers_beside([first, second]: [Side; 2], endpoint: &str) -> [Party; 2] {
-    let nobody = vec![("scouting/gossip/autoconnect", "[]")];
-    [(first, vec![]), (second, nobody)].map(|(side, options)| peer_beside(side, endpoint, options))
+/// Two peers that others can reach, and that know one node. Both connect to whom they hear of, often at the same moment.
+fn peers_beside(sides: [Side; 2], endpoint: &str) -> [Party; 2] {
+    sides.map(|side| peer_beside(side, endpoint))
 }
 
-fn peer_beside(side: Side, endpoint: &str, options: Vec<(&'static str, &'static str)>) -> Party {
+fn peer_beside(side: Side, endpoint: &str) -> Party {
     let setup = Setup {
         listen: vec![format!("tcp/{ADDRESS}:0")],
-        options,
         ..Setup::peer_at(endpoint)
     };
     match side {

@@ -33,6 +33,13 @@ const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the owner of a listener decides and receives. Called from the runtime's threads, several at once.
 pub trait Admission: Send + Sync + 'static {
+    /// A peer has introduced itself; [`admit`](Self::admit) is asked when the future is ready. For what has to be clear
+    /// before that. The peer's patience, and the listener's, bounds how long this may take.
+    fn before_admit(&self, established: &Established) -> impl Future<Output = ()> + Send {
+        let _ = established;
+        async {}
+    }
+
     /// A peer has introduced itself. `Err` turns it away with that close reason.
     ///
     /// After `Ok`, exactly one of [`accepted`](Self::accepted) and [`withdrawn`](Self::withdrawn) follows.

@@ -35,6 +35,16 @@ pub(super) const QUEUE_BYTES_MAX: usize = 512 * 1024;
 pub(super) struct Door(pub(super) Arc<Shared>);
 
 impl Admission for Door {
+    fn before_admit(&self, established: &Established) -> impl Future<Output = ()> + Send {
+        let (shared, zid) = (Arc::clone(&self.0), established.zid);
+        let is_single = established.options.multilink().is_none();
+        async move {
+            if is_single {
+                shared.wait_for_own_attempt(zid).await;
+            }
+        }
+    }
+
     fn admit(&self, established: &Established) -> Result<(), u8> {
         let is_single = established.options.multilink().is_none();
         if is_single && self.0.prefers_own_link(&established.zid) {

@@ -55,6 +55,8 @@ impl Shared {
         let candidates = &mut state.discovery.candidates;
         candidates.ended(&zid, is_linked, Instant::now());
         drop(state);
+        // a link of that node may wait for this
+        shared.changed.notify(usize::MAX);
         // another one may have its turn
         Self::connect_to_found(&shared);
     }
@@ -63,6 +65,18 @@ impl Shared {
     pub(super) fn prefers_own_link(&self, zid: &ZenohId) -> bool {
         let state = self.state.lock();
         state.discovery.candidates.prefers_own(zid, Instant::now())
+    }
+
+    /// Waits, but not for long, until it is clear whether this node's own attempt to connect to that one leads to a link.
+    pub(super) async fn wait_for_own_attempt(&self, zid: ZenohId) {
+        let limit = |state: &State| {
+            let candidates = &state.discovery.candidates;
+            candidates.waits_for_own_until(&zid, Instant::now())
+        };
+        let until = limit(&self.state.lock());
+        if let Some(until) = until {
+            self.wait_until(until, |state| limit(state).is_none()).await;
+        }
     }
 
     async fn dial_found(

@@ -202,6 +202,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 }
             }
         };
+        self.admission.before_admit(&established).await;
         if let Err(reason) = self.admission.admit(&established) {
             acceptor.refuse(reason, &mut out);
             exchange.say_goodbye(&out).await;

@@ -200,11 +200,24 @@ impl Candidates {
     /// other one could get lost when it is closed, so it should not come up at all. One's own attempt counts for half a
     /// second: it may lead nowhere.
     pub fn prefers_own(&self, zid: &ZenohId, now: Instant) -> bool {
-        let own = self.nodes.get(zid).filter(|_| self.own > *zid);
-        own.is_some_and(|node| {
-            let age = now.saturating_duration_since(node.not_before);
-            node.state == State::UnderWay && age < PREFERENCE
-        })
+        self.own > *zid && self.own_attempt_until(zid, now).is_some()
+    }
+
+    /// Until when, at most, a link of that node that comes in has to wait for the end of this node's own attempt to connect
+    /// there. Nodes of other makes keep whichever link is open first, whatever the ids: such a node may have taken this
+    /// one's link by now, and would close the link that it opened itself as soon as that is open, too.
+    pub fn waits_for_own_until(&self, zid: &ZenohId, now: Instant) -> Option<Instant> {
+        match self.own < *zid {
+            true => self.own_attempt_until(zid, now),
+            false => None,
+        }
+    }
+
+    /// Until when an attempt that is under way counts.
+    fn own_attempt_until(&self, zid: &ZenohId, now: Instant) -> Option<Instant> {
+        let node = self.nodes.get(zid)?;
+        let end = node.not_before + PREFERENCE;
+        (node.state == State::UnderWay && now < end).then_some(end)
     }
 
     /// How an attempt ended.

@@ -297,6 +297,24 @@ fn only_the_greater_prefers_its_own_link_and_not_for_long() {
 }
 
 #[test]
+fn the_lesser_waits_for_its_own_attempt_but_not_for_long() {
+    let now = Instant::now();
+    let mut greater = Candidates::new(zid(9), CandidateLimits::default());
+    let mut lesser = Candidates::new(zid(5), CandidateLimits::default());
+    greater.hear(found(5, WhatAmI::Peer), now);
+    lesser.hear(found(9, WhatAmI::Peer), now);
+    assert_eq!(lesser.waits_for_own_until(&zid(9), now), None, "no attempt");
+    greater.due(now, nobody);
+    lesser.due(now, nobody);
+    assert_eq!(greater.waits_for_own_until(&zid(5), now), None);
+    let end = now + Duration::from_millis(500);
+    assert_eq!(lesser.waits_for_own_until(&zid(9), now), Some(end));
+    assert_eq!(lesser.waits_for_own_until(&zid(9), end), None);
+    lesser.ended(&zid(9), true, now);
+    assert_eq!(lesser.waits_for_own_until(&zid(9), now), None, "it ended");
+}
+
+#[test]
 fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
     let now = Instant::now();
     // Two that connect to each other at once may each end, in an orderly way, the link that the other one kept.
