@@ -214,7 +214,7 @@ impl Shared {
     }
 }
 
-/// What an asker is told who cannot see for himself that a link was lost: this node's own sessions say the same.
+/// What an asker is told that cannot see for itself that a link was lost: this node's own sessions say the same.
 fn lost_text(peer: ZenohId) -> String {
     format!("the link to {peer} was lost")
 }
