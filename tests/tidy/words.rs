@@ -27,13 +27,15 @@ const WITH_REASON: [(&str, &str); 2] = [
 ];
 
 /// Where links may lead, beside anything under these.
-const HOSTS: [&str; 6] = [
+const HOSTS: [&str; 7] = [
     "github.com",
     "zenoh.io",
     "docs.rs",
     "crates.io",
     "www.apache.org",
     "doc.rust-lang.org",
+    // the name of the language of pictures
+    "www.w3.org",
 ];
 
 fn machine_paths(file: &File) -> Vec<String> {
