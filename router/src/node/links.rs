@@ -162,10 +162,17 @@ impl Shared {
     /// Makes an open link part of the connection that it was reserved a place in, if it was.
     pub(super) fn join(shared: &Arc<Self>, link: Link) -> Joined {
         let zid = link.established.zid;
+        let joined = Self::join_reserved(shared, link);
+        // Not before the link stands, or another one would be let into the same place.
+        shared.state.lock().release_link(zid);
+        joined
+    }
+
+    fn join_reserved(shared: &Arc<Self>, link: Link) -> Joined {
+        let zid = link.established.zid;
         let mut state = shared.state.lock();
         let face = state.neighbours.get(&zid).copied().flatten();
         let bundle = state.links_of(zid).and_then(|l| l.bundle.upgrade());
-        state.release_link(zid);
         drop(state);
         let (Some(face), Some(bundle)) = (face, bundle) else {
             return Joined::First(Box::new(link));
