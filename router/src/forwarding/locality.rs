@@ -211,7 +211,7 @@ impl ForwardingTable {
     }
 
     /// Whether what the session declared on exactly `key`, and others know, is reached from within the session.
-    pub(super) fn serves_session(&self, kind: Kind, key: &str, complete_only: bool) -> bool {
+    fn serves_session(&self, kind: Kind, key: &str, complete_only: bool) -> bool {
         let ids = match kind {
             Kind::Subscriber => self.local_subscribers.get(key),
             Kind::Queryable => self.local_queryables.get(key),
@@ -220,6 +220,24 @@ impl ForwardingTable {
         let complete = |id| !complete_only || self.complete_queryables.contains(id);
         ids.iter()
             .any(|id| self.reserved.is_for_session(*id) && complete(id))
+    }
+
+    /// Whether what `face` declared as `entity` counts for something of the session that goes to `destination`.
+    pub(super) fn counts(
+        &self,
+        face: &Face,
+        destination: Locality,
+        (entity, what): (u32, Counterpart),
+    ) -> bool {
+        if !self.is_session(face) {
+            return destination.is_beyond();
+        }
+        if !destination.is_within() || !self.keeps_from_session() {
+            return destination.is_within();
+        }
+        let key = self.entities(what.kind()).key(entity);
+        let complete = what == Counterpart::CompleteQueryables;
+        key.is_some_and(|key| self.serves_session(what.kind(), &key, complete))
     }
 
     /// Whether the session has something for itself only that is a counterpart of its own on `key`.
@@ -233,7 +251,7 @@ impl ForwardingTable {
     }
 
     /// Whether anything is kept from the session.
-    pub(super) fn keeps_from_session(&self) -> bool {
+    fn keeps_from_session(&self) -> bool {
         !self.reserved.beyond.is_empty()
     }
 }

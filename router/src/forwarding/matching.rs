@@ -12,7 +12,6 @@ use std::sync::Arc;
 use zonda_codec::{KeyExpr, Target, key_expr};
 
 use super::entity::{Change, Kind};
-use super::face::Face;
 use super::key_tree::KeyTree;
 use super::locality::Locality;
 use super::table::ForwardingTable;
@@ -113,24 +112,6 @@ impl ForwardingTable {
                 && (!complete
                     || entities.write_key(entity, &mut text) && key_expr::includes(&text, key))
         })
-    }
-
-    /// Whether what `face` declared counts for something of the session that goes to `destination`.
-    fn counts(
-        &self,
-        face: &Face,
-        destination: Locality,
-        (entity, what): (u32, Counterpart),
-    ) -> bool {
-        if !self.is_session(face) {
-            return destination.is_beyond();
-        }
-        if !destination.is_within() || !self.keeps_from_session() {
-            return destination.is_within();
-        }
-        let key = self.entities(what.kind()).key(entity);
-        let complete = what == Counterpart::CompleteQueryables;
-        key.is_some_and(|key| self.serves_session(what.kind(), &key, complete))
     }
 
     /// Whether any queryable, here or elsewhere, is known that a question for `target` on `key` from `from` would reach.

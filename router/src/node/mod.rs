@@ -188,8 +188,8 @@ impl Node {
         self.shared.dispatch(&route, publication, wait)
     }
 
-    /// Publishes to `destination` on a key without a declared publisher; under congestion control `Block` it waits for room by waker,
-    /// at most `limit`.
+    /// Publishes to `destination` on a key without a declared publisher; under congestion control `Block` it waits for room
+    /// by waker, at most `limit`.
     ///
     /// # Errors
     /// As [`Node::publish`].

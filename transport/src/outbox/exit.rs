@@ -212,10 +212,10 @@ impl Outbox {
                     transmit.advance(count, &mut buffers.free, FREE_MAX, &self.tallies);
                     if transmit.is_empty() {
                         self.tell_room(&mut drained);
-                        match all {
-                            true => return true,
-                            false => continue,
+                        if all {
+                            return true;
                         }
+                        continue;
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

@@ -11,7 +11,7 @@ use crate::forwarding::entity::{Kind, Source};
 use crate::forwarding::face::Face;
 use crate::forwarding::policy::Relation;
 use crate::forwarding::table::ForwardingTable;
-use crate::forwarding::{FaceId, FaceKind};
+use crate::forwarding::{Counterpart, FaceId, FaceKind};
 
 /// A face that may be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,16 +152,9 @@ impl ForwardingTable {
         if !self.is_session(source) {
             return Some(info);
         }
-        if !self.is_session(face) {
-            return ask.destination.is_beyond().then_some(info);
-        }
-        if !ask.destination.is_within() || !self.keeps_from_session() {
-            return ask.destination.is_within().then_some(info);
-        }
-        let key = self.entities(Kind::Queryable).key(entity)?;
-        let serves = |complete| self.serves_session(Kind::Queryable, &key, complete);
-        serves(false).then(|| QueryableInfo {
-            complete: serves(true),
+        let counts = |what| self.counts(face, ask.destination, (entity, what));
+        counts(Counterpart::Queryables).then(|| QueryableInfo {
+            complete: info.complete && counts(Counterpart::CompleteQueryables),
             ..info
         })
     }
