@@ -13,15 +13,12 @@ mod node;
 
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
-use measure::Trips;
+use measure::{RoundTrip, Trips};
 use zonda_codec::{Payload, Priority};
-
-/// How long an answer may take.
-const ANSWER: Duration = Duration::from_secs(10);
 
 /// Sends messages of SIZE bytes one after the other and prints each round trip; by the node alone.
 #[derive(Parser)]
@@ -45,49 +42,30 @@ fn ping(cli: Cli) -> Result<(), Failure> {
         let _ = answer.send(node::payload(delivery));
     })?;
     let service = (Priority::default(), !cli.trips.no_express);
-    let trip = RoundTrip {
+    let ping = Ping {
         answers,
         publisher: node::Publisher::declare(&node, "test/ping", service)?,
         message: Payload::from(arguments::pattern(cli.trips.size)),
     };
-    measure::make_contact(
-        "net_pong",
-        &interrupt,
-        || trip.put(),
-        |limit| trip.answered(limit),
-    )?;
     let as_json = cli.connection.json;
-    cli.trips.measure(&interrupt, as_json, || trip.go())?;
-    drop((subscriber, trip));
+    cli.trips.measure(&ping, "net_pong", &interrupt, as_json)?;
+    drop((subscriber, ping));
     node::close(&node)
 }
 
-struct RoundTrip {
+struct Ping {
     answers: Receiver<Payload>,
     publisher: node::Publisher,
     message: Payload,
 }
 
-impl RoundTrip {
+impl RoundTrip for Ping {
     fn put(&self) -> Result<(), Failure> {
         self.publisher.put(&self.message)?;
         Ok(())
     }
 
-    /// Waits so long for an answer.
     fn answered(&self, limit: Duration) -> Result<bool, Failure> {
         Ok(self.answers.recv_timeout(limit).is_ok())
-    }
-
-    /// Sends one message and waits for its return.
-    fn go(&self) -> Result<Duration, Failure> {
-        let sent = Instant::now();
-        self.put()?;
-        match self.answered(ANSWER)? {
-            true => Ok(sent.elapsed()),
-            false => Err(Failure::Run(format!(
-                "no answer on test/pong within {ANSWER:?}"
-            ))),
-        }
     }
 }

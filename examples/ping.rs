@@ -10,20 +10,17 @@ mod arguments;
 mod measure;
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
-use measure::Trips;
+use measure::{RoundTrip, Trips};
 use zonda::Wait;
 use zonda::bytes::ZBytes;
 use zonda::handlers::FifoChannelHandler;
 use zonda::pubsub::{Publisher, Subscriber};
 use zonda::qos::CongestionControl;
 use zonda::sample::Sample;
-
-/// How long an answer may take.
-const ANSWER: Duration = Duration::from_secs(10);
 
 /// Sends messages of SIZE bytes one after the other and prints each round trip.
 #[derive(Parser)]
@@ -41,7 +38,7 @@ fn main() -> ExitCode {
 fn ping(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let session = cli.connection.open()?;
-    let trip = RoundTrip {
+    let ping = Ping {
         answers: session.declare_subscriber("test/pong").wait()?,
         publisher: session
             .declare_publisher("test/ping")
@@ -50,45 +47,26 @@ fn ping(cli: Cli) -> Result<(), Failure> {
             .wait()?,
         message: ZBytes::from(arguments::pattern(cli.trips.size)),
     };
-    measure::make_contact(
-        "pong",
-        &interrupt,
-        || trip.put(),
-        |limit| trip.answered(limit),
-    )?;
     let as_json = cli.connection.json;
-    cli.trips.measure(&interrupt, as_json, || trip.go())?;
+    cli.trips.measure(&ping, "pong", &interrupt, as_json)?;
     session.close().wait()?;
     Ok(())
 }
 
-struct RoundTrip<'a> {
+struct Ping<'a> {
     answers: Subscriber<FifoChannelHandler<Sample>>,
     publisher: Publisher<'a>,
     message: ZBytes,
 }
 
-impl RoundTrip<'_> {
+impl RoundTrip for Ping<'_> {
     fn put(&self) -> Result<(), Failure> {
         // cloning shares the bytes, it does not copy them
         self.publisher.put(self.message.clone()).wait()?;
         Ok(())
     }
 
-    /// Waits so long for an answer.
     fn answered(&self, limit: Duration) -> Result<bool, Failure> {
         Ok(self.answers.recv_timeout(limit)?.is_some())
-    }
-
-    /// Sends one message and waits for its return.
-    fn go(&self) -> Result<Duration, Failure> {
-        let sent = Instant::now();
-        self.put()?;
-        match self.answered(ANSWER)? {
-            true => Ok(sent.elapsed()),
-            false => Err(Failure::Run(format!(
-                "no answer on test/pong within {ANSWER:?}"
-            ))),
-        }
     }
 }

@@ -11,4 +11,4 @@ mod trips;
 
 pub use rounds::{Counting, Rounds, print_rate};
 pub use sending::Sending;
-pub use trips::{Trips, make_contact};
+pub use trips::{RoundTrip, Trips};

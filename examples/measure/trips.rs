@@ -15,6 +15,8 @@ const SLEEP_SLACK: Duration = Duration::from_micros(100);
 const RETRY: Duration = Duration::from_millis(200);
 /// How long the other side may take to show up.
 const CONTACT: Duration = Duration::from_secs(10);
+/// How long an answer may take once the other side is there.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// The flags that say which round trips are made.
 #[derive(Args)]
@@ -36,17 +38,28 @@ pub struct Trips {
     pub no_express: bool,
 }
 
+/// A message that goes round, by whatever calls.
+pub trait RoundTrip {
+    /// Sends it.
+    fn put(&self) -> Result<(), Failure>;
+
+    /// Waits so long at most, and tells whether an answer came.
+    fn answered(&self, limit: Duration) -> Result<bool, Failure>;
+}
+
 impl Trips {
-    /// Warms up, measures, and prints each round trip and what they have in common. `go` makes one.
+    /// Waits until `other` answers, warms up, measures, and prints each round trip and what they have in common.
     pub fn measure(
         &self,
+        trip: &impl RoundTrip,
+        other: &str,
         interrupt: &Interrupt,
         as_json: bool,
-        go: impl Fn() -> Result<Duration, Failure>,
     ) -> Result<(), Failure> {
+        make_contact(trip, other, interrupt)?;
         let warm = Instant::now();
         while warm.elapsed() < self.warmup && !interrupt.happened() {
-            go()?;
+            go(trip)?;
         }
 
         let mut samples = Vec::new();
@@ -56,7 +69,7 @@ impl Trips {
             if interrupt.happened() {
                 break;
             }
-            samples.push(go()?);
+            samples.push(go(trip)?);
         }
         let took = schedule.elapsed();
 
@@ -66,20 +79,14 @@ impl Trips {
     }
 }
 
-/// Repeats the first message until it comes back from `other`, then lets the answers to its repeats run out. `put` sends
-/// it; `answered` waits so long at most, and tells whether an answer came.
-pub fn make_contact(
-    other: &str,
-    interrupt: &Interrupt,
-    put: impl Fn() -> Result<(), Failure>,
-    answered: impl Fn(Duration) -> Result<bool, Failure>,
-) -> Result<(), Failure> {
+/// Repeats the first message until it comes back from `other`, then lets the answers to its repeats run out.
+fn make_contact(trip: &impl RoundTrip, other: &str, interrupt: &Interrupt) -> Result<(), Failure> {
     let start = Instant::now();
     let mut unanswered = 0;
     while !interrupt.happened() {
-        put()?;
-        if answered(RETRY)? {
-            while unanswered > 0 && answered(RETRY)? {
+        trip.put()?;
+        if trip.answered(RETRY)? {
+            while unanswered > 0 && trip.answered(RETRY)? {
                 unanswered -= 1;
             }
             return Ok(());
@@ -91,6 +98,18 @@ pub fn make_contact(
         }
     }
     Ok(())
+}
+
+/// Sends one message and waits for its return.
+fn go(trip: &impl RoundTrip) -> Result<Duration, Failure> {
+    let sent = Instant::now();
+    trip.put()?;
+    match trip.answered(ANSWER)? {
+        true => Ok(sent.elapsed()),
+        false => Err(Failure::Run(format!(
+            "no answer on test/pong within {ANSWER:?}"
+        ))),
+    }
 }
 
 /// When round trips begin. The schedule is absolute: one late answer does not delay the messages after it.

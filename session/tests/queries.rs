@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use asking::{answers, asked, everywhere, text, texts, texts_of, until_answered};
+use asking::{answers, asked, everywhere, text, texts, until_answered};
 use pair::{LONG, alone, until};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::handlers::{CallbackDrop, FifoChannel, FifoChannelHandler, Overflow, RingChannel};
@@ -219,8 +219,8 @@ fn replies_on_other_keys_need_leave() {
             .wait()
             .unwrap();
         until_answered(asking, "demo/a");
-        let (texts, _) = asked(asking.get("demo/a"));
-        assert_eq!((texts.len(), refusals.load(Ordering::SeqCst)), (0, 1));
+        let (answers, _) = asked(asking.get("demo/a"));
+        assert_eq!((answers.len(), refusals.load(Ordering::SeqCst)), (0, 1));
         let any = asking.get("demo/a").accept_replies(ReplyKeyExpr::Any);
         assert_eq!(asked(any).0, ["found"]);
         assert_eq!(asked(asking.get("demo/a?_anyke")).0, ["found"]);
@@ -230,7 +230,7 @@ fn replies_on_other_keys_need_leave() {
             .wait()
             .unwrap();
         assert_eq!(querier.accept_replies(), ReplyKeyExpr::Any);
-        assert_eq!(texts_of(querier.get().wait().unwrap()), ["found"]);
+        assert_eq!(texts(&querier.get().wait().unwrap()), ["found"]);
     });
 }
 
@@ -338,7 +338,7 @@ fn a_querier_asks_again_and_again() {
         until("nobody answers", || !matching());
         let (tell, told) = channel();
         let get = querier.get().on_end(move |end| tell.send(*end).unwrap());
-        assert_eq!(texts_of(get.wait().unwrap()).len(), 0);
+        assert_eq!(texts(&get.wait().unwrap()).len(), 0);
         assert_eq!(
             told.recv_timeout(LONG).unwrap().reason(),
             EndReason::Complete
@@ -435,20 +435,20 @@ fn a_full_queue_of_queries_is_waited_for_while_the_query_lives() {
         .wait()
         .unwrap();
     let first = session.get("busy").wait().unwrap();
-    let (texts, end) = asked(session.get("busy"));
-    assert_eq!(texts, ["error: the queue of the queryable is full"]);
+    let (answers, end) = asked(session.get("busy"));
+    assert_eq!(answers, ["error: the queue of the queryable is full"]);
     assert_eq!(end.reason(), EndReason::Complete);
     drop(queryable);
-    assert_eq!(texts_of(first).len(), 0);
+    assert_eq!(texts(&first).len(), 0);
     // Nor is the oldest left without an answer by a ring.
     let ring = RingChannel::new(1);
     let queryable = session.declare_queryable("latest").with(ring).wait();
     let queryable = queryable.unwrap();
     let (first, second) = (session.get("latest").wait(), session.get("latest").wait());
     let full = ["error: the queue of the queryable is full"];
-    assert_eq!(texts_of(first.unwrap()), full);
+    assert_eq!(texts(&first.unwrap()), full);
     drop(queryable.recv_timeout(LONG).unwrap().expect("the query"));
-    assert_eq!(texts_of(second.unwrap()).len(), 0);
+    assert_eq!(texts(&second.unwrap()).len(), 0);
 }
 
 #[test]

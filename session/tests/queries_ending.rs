@@ -8,7 +8,7 @@ mod pair;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use asking::{asked, everywhere, texts, texts_of, until_answered};
+use asking::{asked, everywhere, texts, until_answered};
 use pair::{LONG, alone, pair, until};
 use zonda::cancellation::CancellationToken;
 use zonda::handlers::FifoChannel;
@@ -72,9 +72,9 @@ fn a_token_cancels() {
         let held = [(); 2].map(|()| queryable.recv_timeout(LONG).unwrap().expect("a query"));
         assert!(!token.is_cancelled());
         token.cancel().wait().unwrap();
-        assert_eq!((texts_of(first).len(), texts_of(second).len()), (0, 0));
+        assert_eq!((texts(&first).len(), texts(&second).len()), (0, 0));
         let third = ask(&token);
-        assert_eq!(texts_of(third).len(), 0);
+        assert_eq!(texts(&third).len(), 0);
         for _ in 0..3 {
             assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Cancelled));
         }
@@ -83,7 +83,7 @@ fn a_token_cancels() {
         let token = CancellationToken::default();
         let replies = ask(&token);
         drop(queryable.recv_timeout(LONG).unwrap());
-        assert_eq!(texts_of(replies).len(), 0);
+        assert_eq!(texts(&replies).len(), 0);
         assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Complete));
         assert!(format!("{token:?}").contains("open: 0"), "{token:?}");
     });
@@ -104,7 +104,7 @@ fn a_link_that_is_lost_ends_its_gets_at_once() {
     let begin = Instant::now();
     answering.close().wait().unwrap();
     drop(query);
-    let texts = texts_of(replies);
+    let texts = texts(&replies);
     let (reason, when) = told.recv_timeout(LONG).unwrap();
     // The goodbye may have come after the last answer, or instead of it.
     if reason != EndReason::Complete {
@@ -133,7 +133,7 @@ fn who_leaves_after_his_answer_has_answered() {
         drop(query);
         queryable.undeclare().wait().unwrap();
         answering.close().wait().unwrap();
-        assert_eq!(texts_of(replies), ["goodbye"], "round {round}");
+        assert_eq!(texts(&replies), ["goodbye"], "round {round}");
         assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Complete));
     }
 }
@@ -149,7 +149,7 @@ fn after_a_close_nothing_is_asked_and_everything_has_ended() {
     let replies = replies.wait().unwrap();
     let query = held.recv_timeout(LONG).unwrap().expect("the query");
     session.close().wait().unwrap();
-    assert_eq!(texts_of(replies).len(), 0);
+    assert_eq!(texts(&replies).len(), 0);
     assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Closed));
     let late = query.reply("slow", "late").wait();
     assert!(
@@ -184,7 +184,7 @@ fn the_last_clone_ends_its_gets_and_nothing_here_keeps_a_session_open() {
     let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
     drop(session);
     assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Closed));
-    assert_eq!(texts_of(replies).len(), 0);
+    assert_eq!(texts(&replies).len(), 0);
     assert_eq!(queryable.recv_timeout(LONG).err(), Some(RecvError::Closed));
     until("it is closed", || {
         querier.get().wait().err() == Some(GetError::Closed)
@@ -219,7 +219,7 @@ fn an_undeclared_queryable_ends_the_queries_that_wait_in_it() {
         let get = asking.get("slow").timeout(LONG * 10).wait().unwrap();
         until("it waits", || queryable.len() == 1);
         queryable.undeclare().wait().unwrap();
-        assert_eq!(texts_of(get).len(), 0);
+        assert_eq!(texts(&get).len(), 0);
         // One that was taken out may still be answered.
         let queryable = answering.declare_queryable("slow").wait().unwrap();
         until_answered(asking, "slow");
@@ -228,6 +228,6 @@ fn an_undeclared_queryable_ends_the_queries_that_wait_in_it() {
         drop(queryable);
         query.reply("slow", "kept").wait().unwrap();
         drop(query);
-        assert_eq!(texts_of(get), ["kept"]);
+        assert_eq!(texts(&get), ["kept"]);
     });
 }

@@ -9,7 +9,7 @@ mod relay;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use asking::{texts_of, until_answered};
+use asking::{texts, until_answered};
 use pair::{LONG, alone, until};
 use relay::Relay;
 use zonda::query::{ConsolidationMode, EndReason};
@@ -87,7 +87,7 @@ fn round(lost: Lost) -> Duration {
         Lost::Far => answering.zid(),
     };
     assert_eq!(
-        texts_of(replies),
+        texts(&replies),
         [format!("error: the link to {peer} was lost")]
     );
     let expected = match lost {

@@ -30,7 +30,7 @@ impl Examples {
     }
 }
 
-/// The reference by programs that can more than its examples.
+/// The reference by programs of `peers/zenoh`, which also send on a schedule.
 #[derive(Args, Clone, Debug)]
 pub struct Programs {
     /// Measure the reference too, in the same rounds: the folder with the programs of peers/zenoh
@@ -42,7 +42,7 @@ impl Programs {
     /// Where they are, if they are wanted.
     ///
     /// # Errors
-    /// One of them is missing there, or is the reference's example.
+    /// One of them is missing there, or its `z_ping` has no schedule.
     pub fn directory(&self) -> Result<Option<&Path>, Failure> {
         let directory = self.with_zenoh.as_deref();
         directory.map_or(Ok(()), check_programs)?;

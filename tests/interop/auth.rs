@@ -25,7 +25,7 @@ const WRONG: &[&[(&str, &str)]] = &[
     &[(USER, "\"carl\""), (PASSWORD, "\"secret\"")],
 ];
 
-/// A file of users, of its own for each test: one for each release of the reference runs at a time.
+/// A file of users, another for each call: the same test runs against several releases of the reference at once.
 fn dictionary() -> PathBuf {
     static WRITTEN: AtomicUsize = AtomicUsize::new(0);
     let name = format!(

@@ -3,12 +3,11 @@
 //! reference's router. `zonda scout` is asked in `scouting`.
 
 use serde_json::{Value, json};
-use zonda::sample::Locality;
-use zonda::{Session, Wait};
 
 use crate::environment::python;
-use crate::party::Setup;
+use crate::party::{Party, Setup};
 use crate::program::{Running, run, zonda};
+use crate::questions::Conditions;
 use crate::router::Router;
 use crate::wait::until;
 
@@ -44,15 +43,9 @@ fn next(running: &mut Running) -> Value {
     object(&running.line())
 }
 
-/// Waits until somebody elsewhere subscribes to this key.
-fn until_heard(session: &Session, key: &str) {
-    let publisher = session.declare_publisher(key.to_owned());
-    let publisher = publisher.allowed_destination(Locality::Remote).wait();
-    let publisher = publisher.expect("it is open");
-    until("the subscriber is known", || {
-        let Ok(status) = publisher.matching_status().wait();
-        status.matching()
-    });
+/// A session of ours at the same router, which tells whether that knows of a command.
+fn beside(router: &Router) -> Party {
+    Party::Ours(Setup::client(&router.endpoint).ours())
 }
 
 #[test]
@@ -61,9 +54,9 @@ fn values_pass_through_their_router() {
         return;
     }
     let router = Router::theirs();
-    let (client, session) = (Client(&router), Setup::client(&router.endpoint).ours());
+    let client = Client(&router);
     let mut sub = client.start("sub -k commands/** -n 4");
-    until_heard(&session, "commands/a");
+    beside(&router).matched_publisher("commands/a");
     assert_eq!(client.run("put -k commands/a -p one").len(), 1);
     assert_eq!(
         client
@@ -87,14 +80,10 @@ fn questions_pass_through_their_router() {
         return;
     }
     let router = Router::theirs();
-    let (client, session) = (Client(&router), Setup::client(&router.endpoint).ours());
+    let client = Client(&router);
     let _queryable = client.start("queryable -k commands/answer -p 42");
-    let querier = session.declare_querier("commands/answer").wait();
-    let querier = querier.expect("it is open");
-    until("the queryable is known", || {
-        let Ok(status) = querier.matching_status().wait();
-        status.matching()
-    });
+    let querier = beside(&router).querier("commands/answer", Conditions::default());
+    until("the queryable is known", || querier.is_matched());
     let replies = client.run("get -s commands/*");
     assert_eq!(replies.len(), 1, "{replies:?}");
     assert_eq!(replies[0]["key"], "commands/answer", "{replies:?}");

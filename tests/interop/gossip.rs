@@ -19,11 +19,7 @@ enum Side {
 
 use Side::{Ours, Theirs};
 
-/// Two peers that others can reach, and that know one node. Both connect to whom they hear of, often at the same moment.
-fn peers_beside(sides: [Side; 2], endpoint: &str) -> [Party; 2] {
-    sides.map(|side| peer_beside(side, endpoint))
-}
-
+/// A peer that others can reach, and that knows one node. Two of them connect to each other, often at the same moment.
 fn peer_beside(side: Side, endpoint: &str) -> Party {
     let setup = Setup {
         listen: vec![format!("tcp/{ADDRESS}:0")],
@@ -89,7 +85,7 @@ fn through_a_router(test: &str, sides: [Side; 2], between: Side) {
     let test = of_release(test, release());
     inside(&test, Network::Usual, || {
         let router = router(between);
-        let [one, other] = peers_beside(sides, &router.endpoint);
+        let [one, other] = sides.map(|side| peer_beside(side, &router.endpoint));
         let (here, there) = (
             Receipts::at(&one, "to/one"),
             Receipts::at(&other, "to/other"),
@@ -153,7 +149,7 @@ fn through_a_peer(test: &str, first: Side, others: [Side; 2]) {
             Ours => Party::Ours(setup.ours()),
             Theirs => Party::Theirs(setup.theirs()),
         };
-        let [one, other] = peers_beside(others, &endpoint);
+        let [one, other] = others.map(|side| peer_beside(side, &endpoint));
         let receipts = [&one, &other, &first].map(|to| Receipts::at(to, &to.zid()));
         until("the two are linked", || are_linked(&one, &other));
         receipts[0].come_once(&other);

@@ -423,3 +423,6 @@ fn magnitude(digits: &str) -> Option<f64> {
     let plausible = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     plausible.then(|| digits.parse().ok()).flatten()
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,9 @@ const DELAY: Duration = Duration::from_millis(200);
 /// How much later than everything else an answer that never comes is given up, with the next look at it.
 const GIVEN_UP: Duration = Duration::from_secs(12);
 
+/// How often so long may pass before nothing is under way.
+const RESTS_MAX: usize = 2;
+
 pub struct World {
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
@@ -67,9 +70,9 @@ impl World {
         }
     }
 
-    /// Lets everything happen that is under way, until nothing is.
+    /// Lets everything happen that is under way, until nothing is. What is given up may cause more, but not for ever.
     pub fn rest(&mut self) {
-        loop {
+        for _ in 0..RESTS_MAX {
             while let Some(next) = self.next_event() {
                 self.run_until(next);
             }
@@ -78,6 +81,7 @@ impl World {
                 return;
             }
         }
+        panic!("something is always under way");
     }
 
     pub fn now(&self) -> Instant {

@@ -319,7 +319,7 @@ impl<T> FifoChannelHandler<T> {
         self.receiver.is_disconnected()
     }
 
-    /// Whether one more value finds no room.
+    /// Whether as many values wait in the queue as its capacity; what is taken beyond that does not count.
     pub fn is_full(&self) -> bool {
         self.receiver.is_full()
     }

@@ -5,6 +5,8 @@
 //! No lock is held while the function runs: whoever calls it takes it out, and the others wait until it is back. A value
 //! that the function itself causes, as by publishing what it subscribes to, would wait for itself; it is called
 //! with once the function has returned.
+//!
+//! Nothing helps two functions that run on two threads and cause each other's calls: each waits for the other to return.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

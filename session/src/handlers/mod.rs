@@ -13,8 +13,12 @@
 //! instead; a full queue makes that task wait and nobody else.
 //!
 //! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
-//! runs, nor while it is dropped. A panic in it is logged and costs that one message. One that changes what it has captured is given
-//! to `callback_mut`, and called by one thread at a time: what it causes itself to be called with waits until it has returned.
+//! runs, nor while it is dropped. A panic in it is logged and costs that one message.
+//!
+//! A callback that changes what it has captured is given to `callback_mut`, and called by one thread at a time; the others
+//! wait. What it causes itself to be called with waits until it has returned, and then comes even if it has undeclared
+//! itself. Two of them that cause each other's calls, as by publishing what the other subscribes to, can wait for each
+//! other for ever when they run on two threads: give one of them to `callback`, or let it read a queue.
 
 mod callback;
 mod fifo;

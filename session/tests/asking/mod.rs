@@ -26,7 +26,7 @@ pub fn everywhere(case: impl Fn(&Session, &Session)) {
     case(&asking, &answering);
 }
 
-/// Waits until what `answering` has declared on this key is known to `asking`.
+/// Waits until `asking` knows of a queryable on this key.
 pub fn until_answered(asking: &Session, key: &str) {
     let querier = asking.declare_querier(key).wait().unwrap();
     until("a queryable is known", || {
@@ -75,9 +75,4 @@ pub fn asked<'a>(get: SessionGetBuilder<'a, 'a>) -> (Vec<String>, GetEnd) {
         .unwrap();
     let texts = texts(&replies);
     (texts, told.recv_timeout(LONG).unwrap())
-}
-
-/// The texts of all replies of a get that nothing else is wanted of.
-pub fn texts_of(replies: FifoChannelHandler<Reply>) -> Vec<String> {
-    texts(&replies)
 }

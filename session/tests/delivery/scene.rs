@@ -157,7 +157,7 @@ impl Scene {
     /// A payload with the next number.
     pub fn next_payload(&mut self, size: usize) -> ZBytes {
         let mut bytes = vec![7; size.max(8)];
-        // Every other one is the same when it is compressed.
+        // Every other one gets no shorter when it is compressed.
         let mut noise = self.numbers | 1;
         for word in bytes.chunks_mut(8).filter(|_| self.numbers % 2 == 1) {
             noise ^= noise << 13;

@@ -271,7 +271,7 @@ impl History {
                 self.asks.lacks_gateway = true;
             }
         }
-        self.asks.lose((face, number));
+        self.asks.lose(face, number);
     }
 
     /// After a neighbour has come.
@@ -366,7 +366,7 @@ impl Asks {
     }
 
     /// A neighbour is gone: nobody waits for it, and it waits for nobody.
-    fn lose(&mut self, (face, number): (FaceId, u128)) {
+    fn lose(&mut self, face: FaceId, number: u128) {
         self.open.retain(|open| open.asker.face != face);
         for index in (0..self.open.len()).rev() {
             let open = &mut self.open[index];
