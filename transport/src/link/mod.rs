@@ -7,6 +7,7 @@
 mod address;
 mod failure;
 mod options;
+mod pacing;
 pub mod tcp;
 
 use std::fmt;

@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use socket2::{Domain, SockRef, Socket, Type};
 use zonda_runtime::Runtime;
 
-use super::SocketOptions;
+use super::{SocketOptions, pacing};
 
 /// How many connections may wait to be accepted, as far as the system allows (Linux: `net.core.somaxconn`). Large, so
 /// that a burst of strangers does not make the kernel drop an honest peer's SYN, which would cost it a second.
@@ -29,6 +29,9 @@ pub async fn connect<R: Runtime>(
 ) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
     options.apply(&socket)?;
+    if to.ip().is_loopback() {
+        pacing::begin_unpaced(SockRef::from(&socket));
+    }
     if let Some(from) = options.bind {
         socket.bind(&from.into())?;
     }
@@ -47,7 +50,8 @@ const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 /// system's own sizing up to 32 MB).
 const SAME_HOST_RECEIVE_BYTES: usize = 256 * 1024;
 
-/// Sets what every connected socket has: no delay of small packets, little waiting in the system.
+/// Sets what every connected socket has: no delay of small packets, little waiting in the system, no pacing within the
+/// machine.
 ///
 /// # Errors
 /// Those of the system, as when the peer is gone already.
@@ -58,9 +62,11 @@ pub fn prepare(stream: &TcpStream, options: &SocketOptions) -> io::Result<()> {
         // Urgent messages wait longer then, and nothing else changes.
         tracing::debug!("this system does not limit what waits to be sent: {error}");
     }
-    if options.receive_buffer_bytes.is_none() && is_same_host(stream) {
+    let is_same_host = is_same_host(stream);
+    if options.receive_buffer_bytes.is_none() && is_same_host {
         socket.set_recv_buffer_size(SAME_HOST_RECEIVE_BYTES)?;
     }
+    pacing::decide(SockRef::from(stream), is_same_host);
     socket.set_tcp_nodelay(true)
 }
 
@@ -100,6 +106,7 @@ fn bind_socket(
         socket.set_only_v6(false)?;
     }
     options.apply(&socket)?;
+    pacing::begin_unpaced(SockRef::from(&socket));
     socket.bind(&at.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use socket2::SockRef;
 use zonda_codec::Endpoint;
 
-use super::{EndpointProblem, HostPort, IoFailure, Protocol, SocketOptions, tcp};
+use super::{EndpointProblem, HostPort, IoFailure, Protocol, SocketOptions, pacing, tcp};
 
 fn endpoint(text: &str) -> Endpoint {
     text.parse().expect("an endpoint")
@@ -131,6 +131,33 @@ fn receive_buffers_on_one_host() {
     // Linux books twice of what it is asked for.
     assert!(usual <= 2 * 256 * 1024, "{usual}");
     assert!((50_000..=100_000).contains(&asked), "{asked}");
+}
+
+/// Whatever the system does, sockets between two programs of one machine are not paced; others are as the system has it.
+#[test]
+#[cfg(target_os = "linux")]
+fn pacing_on_one_host() {
+    let name = |socket: SockRef<'_>| {
+        let mut name = socket.tcp_congestion().expect("a name");
+        name.retain(|&byte| byte != 0);
+        String::from_utf8(name).expect("its name")
+    };
+    let options = SocketOptions::default();
+    let listener = tcp::bind("127.0.0.1:0".parse().expect("valid"), &options).expect("a port");
+    let connected = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
+    let system = name(SockRef::from(&connected));
+    let (accepted, _) = listener.accept().expect("it comes");
+    assert_eq!(
+        name(SockRef::from(&accepted)),
+        name(SockRef::from(&listener)),
+        "it begins as its listener"
+    );
+    for stream in [&accepted, &connected] {
+        tcp::prepare(stream, &options).expect("it is connected");
+        assert!(!name(SockRef::from(stream)).starts_with("bbr"));
+    }
+    pacing::decide(SockRef::from(&accepted), false);
+    assert_eq!(name(SockRef::from(&accepted)), system);
 }
 
 #[test]
