@@ -49,6 +49,30 @@ impl Default for Service {
     }
 }
 
+/// The same for a message that has nothing beside its payload, as the node wants it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlainService {
+    pub encoding: u16,
+    pub qos: Qos,
+    pub reliability: Reliability,
+}
+
+impl Service {
+    /// `None` for an encoding with a schema, which takes a place of its own in each message.
+    pub fn plain(&self, encoding: &Encoding) -> Option<PlainService> {
+        Some(PlainService {
+            encoding: encoding.plain_id()?,
+            qos: self.qos(),
+            reliability: self.reliability,
+        })
+    }
+
+    #[inline]
+    fn qos(&self) -> Qos {
+        Qos::new(self.priority, self.congestion_control, self.express)
+    }
+}
+
 impl Message {
     pub fn put(payload: ZBytes, delivery: Service, limit: Duration) -> Message {
         Message {
@@ -83,12 +107,6 @@ impl Message {
             }
             _ => {}
         }
-        let Service {
-            priority,
-            congestion_control,
-            express,
-            reliability,
-        } = self.delivery;
         Ok(Publication {
             kind: self.kind,
             payload: self.payload.value(),
@@ -96,8 +114,8 @@ impl Message {
             attachment: self.attachment.as_ref().map(ZBytes::as_slice),
             timestamp: self.timestamp,
             source_info: self.source_info,
-            qos: Qos::new(priority, congestion_control, express),
-            reliability,
+            qos: self.delivery.qos(),
+            reliability: self.delivery.reliability,
         })
     }
 }

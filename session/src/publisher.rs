@@ -18,7 +18,7 @@ use zonda_router::node::{
 use crate::bytes::{Encoding, ZBytes};
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
-use crate::publication::{Message, Service, service_setters};
+use crate::publication::{Message, PlainService, Service, service_setters};
 use crate::sample::Locality;
 use crate::session::Session;
 use crate::wait::{Done, Wait, ready_at_once};
@@ -79,6 +79,7 @@ impl<'b> Wait for PublisherBuilder<'_, 'b> {
                 .node()
                 .declare_publisher_to(&*self.session.outgoing(&key)?, self.destination)?,
             key,
+            plain: self.service.plain(&self.encoding),
             encoding: self.encoding,
             service: self.service,
             limit: self.session.publish_limit(),
@@ -109,6 +110,8 @@ pub struct Publisher<'a> {
     key: KeyExpr<'a>,
     encoding: Encoding,
     service: Service,
+    /// What a put without anything beside its payload has, if there can be one.
+    plain: Option<PlainService>,
     limit: Duration,
     listeners: Arc<Listeners>,
 }

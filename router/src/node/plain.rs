@@ -4,12 +4,12 @@
 //! head differs from the last one's in the payload's length only, so it is encoded once for each neighbour and copied
 //! from then on.
 
-use zonda_codec::{
-    CongestionControl, Encode, EncodeError, Encoding, Qos, Reliability, WireExpr, Writer,
-};
+use std::sync::Arc;
+
+use zonda_codec::{CongestionControl, Encode, Encoding, Priority, Qos, Reliability, WireExpr};
 use zonda_transport::{
-    outbox::Refused,
-    protocol::tx::{Outgoing, Tail},
+    outbox::{Offered, Outbox, Refused},
+    protocol::tx::{ShortHead, Tail},
 };
 
 use super::{
@@ -32,6 +32,30 @@ pub struct Plain<'a> {
     pub qos: Qos,
     /// Whether it may be lost on the way.
     pub reliability: Reliability,
+}
+
+impl Offered for Plain<'_> {
+    #[inline(always)]
+    fn priority(&self) -> Priority {
+        self.qos.priority()
+    }
+
+    #[inline(always)]
+    fn reliability(&self) -> Reliability {
+        self.reliability
+    }
+
+    #[inline(always)]
+    fn is_express(&self) -> bool {
+        self.qos.is_express()
+    }
+
+    fn payload(&self) -> Tail<'_> {
+        match self.payload {
+            Value::Borrowed(bytes) => Tail::Copy(bytes),
+            Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
+        }
+    }
 }
 
 impl<'a> From<Plain<'a>> for Publication<'a> {
@@ -93,18 +117,17 @@ impl From<Passed> for Outcome {
     }
 }
 
-/// Room for a head up to the payload's length: header, key id, qos, body's header and encoding take at most ten bytes.
-const HEAD_BYTES_MAX: usize = 16;
-
-/// The head of one neighbour's copy, without the payload's length at its end.
-struct Prepared {
-    bytes: [u8; HEAD_BYTES_MAX],
-    len: usize,
+/// The head of one neighbour's copy.
+pub(super) struct Prepared {
+    /// Up to the payload's length.
+    front: ShortHead,
+    /// With the length that the last message had.
+    whole: ShortHead,
 }
 
 impl Prepared {
     /// `None` for a key that this neighbour has no id for: then the head has a text in it and is written anew each
-    /// time.
+    /// time. Header, key id, qos, body's header, encoding and length take at most fifteen bytes.
     fn new(wire_expr: WireExpr<'_>, plain: &Plain<'_>) -> Option<Prepared> {
         let empty = Plain {
             payload: Value::Borrowed(&[]),
@@ -116,36 +139,33 @@ impl Prepared {
             body: &body(&empty.into(), None),
             payload_len: 0,
         };
-        let mut bytes = [0; HEAD_BYTES_MAX];
-        let mut writer = Writer::new(&mut bytes);
-        head.encode(&mut writer).ok()?;
+        let whole = ShortHead::new(|writer| head.encode(writer))?;
         // The last byte is the length of the empty payload.
-        let len = writer.position().checked_sub(1)?;
-        Some(Prepared { bytes, len })
+        let front = whole.front(whole.len().checked_sub(1)?);
+        Some(Prepared { front, whole })
+    }
+
+    /// Writes another length. `None` if it takes too much room.
+    fn complete(&mut self, payload_len: usize) -> Option<()> {
+        self.whole = ShortHead::new(|writer| {
+            self.front.encode(writer)?;
+            writer.vle(payload_len as u64)
+        })?;
+        Some(())
     }
 }
 
-/// A prepared head with the length of the payload at hand.
-struct Completed<'a> {
-    prepared: &'a Prepared,
-    payload_len: usize,
-}
+/// A neighbour's head, and where it goes.
+pub(super) type Ready = (Arc<Outbox>, Prepared);
 
-impl Encode for Completed<'_> {
-    #[inline(always)]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        writer.all_or_nothing(|writer| {
-            writer.front_of(&self.prepared.bytes, self.prepared.len)?;
-            writer.vle(self.payload_len as u64)
-        })
-    }
-}
-
-/// The prepared heads of one route, in the order of its neighbours.
+/// The prepared heads of one route.
 pub(super) struct Heads {
     qos: Qos,
     encoding: u16,
-    prepared: Box<[Prepared]>,
+    /// The length of the payload that stands in them.
+    payload_len: usize,
+    /// In the order of the route's neighbours; `None` if messages on this route have no short way.
+    prepared: Option<Box<[Ready]>>,
 }
 
 impl Heads {
@@ -153,72 +173,69 @@ impl Heads {
     pub(super) fn new(shared: &Shared, route: &Route, plain: &Plain<'_>) -> Heads {
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
         let short = simple && !shared.stamps && route.local.is_empty();
-        let prepared: Option<Box<[Prepared]>> = route
-            .remote
-            .iter()
-            .map(|hop| Prepared::new(hop.wire_expr(), plain))
-            .collect();
+        let prepare = |hop: &Hop| {
+            let prepared = Prepared::new(hop.wire_expr(), plain)?;
+            Some((Arc::clone(&hop.outbox), prepared))
+        };
+        let prepared = short.then(|| route.remote.iter().map(prepare).collect());
         Heads {
             qos: plain.qos,
             encoding: plain.encoding,
-            prepared: prepared.filter(|_| short).unwrap_or_default(),
+            payload_len: 0,
+            prepared: prepared.flatten(),
         }
     }
 
-    /// Whether these are the heads of `plain` on `route`.
-    #[inline]
-    pub(super) fn fit(&self, route: &Route, plain: &Plain<'_>) -> bool {
-        self.qos == plain.qos
+    /// Those of `plain`, with its length; `None` if they do not fit it.
+    #[inline(always)]
+    pub(super) fn of(&mut self, plain: &Plain<'_>, payload_len: usize) -> Option<&[Ready]> {
+        let fit = self.qos == plain.qos
             && self.encoding == plain.encoding
-            && self.prepared.len() == route.remote.len()
-            && route.local.is_empty()
+            && (self.payload_len == payload_len || self.complete(payload_len));
+        self.prepared.as_deref().filter(|_| fit)
+    }
+
+    /// Writes another length into all of them; tells whether it could.
+    #[inline(never)]
+    fn complete(&mut self, payload_len: usize) -> bool {
+        if payload_len > MESSAGE_BYTES_MAX {
+            return false;
+        }
+        self.payload_len = payload_len;
+        let mut prepared = self.prepared.iter_mut().flatten();
+        let done = prepared.all(|(_, prepared)| prepared.complete(payload_len).is_some());
+        if !done {
+            // They differ in their lengths now.
+            self.prepared = None;
+        }
+        done
     }
 }
 
 impl Shared {
-    /// As [`Shared::dispatch`], on a route whose heads [fit](Heads::fit) the message. It is counted.
-    #[inline]
+    /// As [`Shared::dispatch`], with the [heads](Heads::of) of the message. It is counted.
+    #[inline(always)]
     pub(super) fn dispatch_plain(
         &self,
-        way: &Way,
-        heads: &Heads,
-        plain: &Plain<'_>,
+        (way, ready): (&Way, &[Ready]),
+        (plain, payload): (&Plain<'_>, &[u8]),
         wait: Wait,
     ) -> Passing {
-        let route = &way.route;
-        let payload = match plain.payload {
-            Value::Borrowed(bytes) => Tail::Copy(bytes),
-            Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
-        };
-        let payload_len = payload.bytes().len();
-        if self.is_closed() || payload_len > MESSAGE_BYTES_MAX {
+        if self.is_closed() {
             return self.dispatch_unusual(way, plain, wait);
         }
         let mut passed = Passed::Sent;
-        for (index, (hop, prepared)) in route.remote.iter().zip(&heads.prepared).enumerate() {
-            let message = Outgoing {
-                reliability: plain.reliability,
-                head: &Completed {
-                    prepared,
-                    payload_len,
-                },
-                payload,
-            };
-            let offered = hop
-                .outbox
-                .push(plain.qos.priority(), &message)
-                .map(|pushed| hop.outbox.settle(pushed, plain.qos.is_express()));
-            match offered {
-                Ok(true) => {}
-                Ok(false) => passed = Passed::Queued,
-                Err(refused) => {
-                    let rest = route.remote.get(index..).unwrap_or_default();
-                    let result = self.dispatch_refused((rest, refused), plain, wait, passed);
-                    return unusual(result, plain, &way.tally);
-                }
-            }
+        let offered = match ready {
+            // Most publishers have one neighbour. Without the loop it stays in registers.
+            [one] => offer(one, plain, payload, &mut passed).map_err(|refused| (0, refused)),
+            all => offer_each(all, plain, payload, &mut passed),
+        };
+        if let Err((index, refused)) = offered {
+            let rest = way.route.remote.get(index..).unwrap_or_default();
+            let result = self.dispatch_refused((rest, refused), plain, wait, passed);
+            return unusual(result, plain, &way.tally);
         }
-        way.tally.count(passed, payload_len);
+        way.tally.count(passed, payload.len());
         Passing {
             passed,
             unusual: None,
@@ -242,6 +259,34 @@ impl Shared {
         let publication = (*plain).into();
         self.dispatch_rest((rest, refused), &publication, wait, passed.into())
     }
+}
+
+/// Offers it to one neighbour, and notes if it did not leave at once.
+#[inline(always)]
+fn offer(
+    (outbox, prepared): &Ready,
+    plain: &Plain<'_>,
+    payload: &[u8],
+    passed: &mut Passed,
+) -> Result<(), Refused> {
+    if !outbox.offer(&prepared.whole, plain, payload)? {
+        *passed = Passed::Queued;
+    }
+    Ok(())
+}
+
+/// Offers it to each neighbour up to one that refuses it, whose place is told.
+#[inline(never)]
+fn offer_each(
+    ready: &[Ready],
+    plain: &Plain<'_>,
+    payload: &[u8],
+    passed: &mut Passed,
+) -> Result<(), (usize, Refused)> {
+    for (index, one) in ready.iter().enumerate() {
+        offer(one, plain, payload, passed).map_err(|refused| (index, refused))?;
+    }
+    Ok(())
 }
 
 /// The result, counted, in two registers.
@@ -268,7 +313,7 @@ fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tal
 
 #[cfg(test)]
 mod tests {
-    use zonda_codec::Mapping;
+    use zonda_codec::{EncodeError, Mapping, Writer};
 
     use super::*;
 
@@ -297,8 +342,8 @@ mod tests {
                         suffix: "",
                         mapping,
                     };
-                    let prepared =
-                        Prepared::new(wire_expr, &plain(&[], encoding, qos)).expect("room");
+                    let prepared = Prepared::new(wire_expr, &plain(&[], encoding, qos));
+                    let mut prepared = prepared.expect("room");
                     for payload_len in [0, 1, 127, 128, 16_383, 16_384, 70_000] {
                         let message = plain(&payload[..payload_len], encoding, qos).into();
                         let anew = Head {
@@ -307,10 +352,8 @@ mod tests {
                             body: &body(&message, None),
                             payload_len,
                         };
-                        let completed = Completed {
-                            prepared: &prepared,
-                            payload_len,
-                        };
+                        prepared.complete(payload_len).expect("room");
+                        let completed = prepared.whole;
                         assert_eq!(completed.to_vec(), anew.to_vec());
                         let mut tight = vec![0; anew.to_vec().expect("a form").len()];
                         assert_eq!(completed.encode(&mut Writer::new(&mut tight)), Ok(()));

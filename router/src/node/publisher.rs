@@ -130,19 +130,46 @@ impl PublisherFace {
     /// # Blocking
     /// As [`PublisherFace::publish`].
     pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
-        let recent = match self.at_hand() {
+        let passing = RECENT.try_with(|slots| {
+            let slot = &slots[self.slot()];
+            // Nobody else uses it meanwhile, also not what this call itself may call.
+            let mut recent = slot.take().filter(|recent| self.holds(recent))?;
+            let passing = self.publish_prepared(&mut recent, plain, wait);
+            slot.set(Some(recent));
+            passing
+        });
+        match passing {
+            Ok(Some(passing)) => passing,
+            _ => self.publish_unprepared(plain, wait),
+        }
+    }
+
+    /// Publishes with the heads that this thread has; `None` if they do not fit, and nothing was done.
+    #[inline(always)]
+    fn publish_prepared(
+        &self,
+        recent: &mut Recent,
+        plain: &Plain<'_>,
+        wait: Wait,
+    ) -> Option<Passing> {
+        let Recent { way, heads, .. } = recent;
+        let payload = plain.payload.as_slice();
+        let ready = heads.as_mut()?.of(plain, payload.len())?;
+        Some((self.shared).dispatch_plain((way, ready), (plain, payload), wait))
+    }
+
+    /// Prepares what a thread keeps at hand, or does without.
+    #[inline(never)]
+    fn publish_unprepared(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
+        let mut recent = match self.at_hand() {
             Some(recent) if recent.heads.is_some() => recent,
             recent => self.prepare(recent, plain),
         };
-        let way = &recent.way;
-        let result = match &recent.heads {
-            Some(heads) if heads.fit(&way.route, plain) => {
-                self.shared.dispatch_plain(way, heads, plain, wait)
-            }
-            _ => self.shared.dispatch_unusual(way, plain, wait),
-        };
+        let passing = self.publish_prepared(&mut recent, plain, wait);
+        let passing =
+            passing.unwrap_or_else(|| (self.shared).dispatch_unusual(&recent.way, plain, wait));
         self.keep_at_hand(recent);
-        result
+        passing
     }
 
     /// The route with the heads of messages like `plain`.
@@ -174,9 +201,13 @@ impl PublisherFace {
             .try_with(|recent| recent[self.slot()].take())
             .ok()
             .flatten()?;
-        let holds =
-            recent.serial == self.serial && recent.way.route.generation == self.shared.generation();
-        holds.then_some(recent)
+        self.holds(&recent).then_some(recent)
+    }
+
+    /// Whether it is this publisher's, and its route that of now.
+    #[inline(always)]
+    fn holds(&self, recent: &Recent) -> bool {
+        recent.serial == self.serial && recent.way.route.generation == self.shared.generation()
     }
 
     /// Puts the route where [`Self::at_hand`] finds it. Not one with local subscribers: their closures must not

@@ -4,7 +4,7 @@
 
 use std::future::IntoFuture;
 
-use zonda_codec::{CongestionControl, Qos};
+use zonda_codec::CongestionControl;
 use zonda_router::node::{Outcome, Plain, PublishError, Wait as Limit};
 
 use super::Publisher;
@@ -48,20 +48,14 @@ impl PublisherPutBuilder<'_> {
     /// The message, if it has nothing beside its payload.
     #[inline(always)]
     fn plain(&self) -> Option<Plain<'_>> {
-        let Publisher {
-            encoding, service, ..
-        } = self.publisher;
         if self.rich.is_some() {
             return None;
         }
+        let service = self.publisher.plain?;
         Some(Plain {
             payload: self.payload.value(),
-            encoding: encoding.plain_id()?,
-            qos: Qos::new(
-                service.priority,
-                service.congestion_control,
-                service.express,
-            ),
+            encoding: service.encoding,
+            qos: service.qos,
             reliability: service.reliability,
         })
     }

@@ -20,6 +20,7 @@ mod exit;
 mod failover;
 mod pace;
 mod run;
+mod short;
 mod signals;
 mod transmit;
 
@@ -42,7 +43,7 @@ use crate::{
         parameters::Established,
         tx::{Lane, LaneConfig, Outgoing, Pushed},
     },
-    sync::Mutex,
+    sync::{Mutex, MutexGuard},
 };
 
 use attendance::Attendance;
@@ -52,6 +53,7 @@ pub use exit::DirectSocket;
 use exit::Exit;
 use pace::{Pace, Turn};
 pub use run::{Overflow, Queue, RunQueued};
+pub use short::Offered;
 pub(crate) use signals::{Signals, signal};
 
 /// How often the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
@@ -235,7 +237,16 @@ impl Outbox {
         message: &Outgoing<'_, E>,
     ) -> Result<Pushed, Refused> {
         let index = self.lane_index(priority);
-        let mut lane = self.lanes[index].lock();
+        self.push_into((index, self.lanes[index].lock()), message)
+    }
+
+    /// The same with the lane locked.
+    #[inline]
+    fn push_into<E: Encode + ?Sized>(
+        &self,
+        (index, mut lane): (usize, MutexGuard<'_, Lane>),
+        message: &Outgoing<'_, E>,
+    ) -> Result<Pushed, Refused> {
         if !lane.has_room() {
             drop(lane);
             return Err(self.refuse_full());
@@ -321,7 +332,12 @@ impl Outbox {
         if express {
             return self.flush();
         }
-        match (self.pace.turn(), pushed) {
+        self.settle_turn(self.pace.turn(), pushed)
+    }
+
+    #[inline(never)]
+    fn settle_turn(&self, turn: Turn, pushed: Pushed) -> bool {
+        match (turn, pushed) {
             (_, Pushed::Heavy) => {
                 self.sealed_since_tick.store(true, Ordering::Relaxed);
                 self.pace.written();

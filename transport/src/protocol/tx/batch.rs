@@ -93,15 +93,18 @@ impl Batch {
         usize::from(self.start)
     }
 
+    #[inline]
     pub(super) fn room(&self) -> usize {
         self.bytes.len() - self.len()
     }
 
+    #[inline]
     pub(super) fn spare(&mut self) -> &mut [u8] {
         let len = self.len();
         &mut self.bytes[len..]
     }
 
+    #[inline]
     pub(super) fn commit(&mut self, written: usize) {
         self.len += written as u32;
         debug_assert!(

@@ -10,6 +10,7 @@ use crate::protocol::options::Framing;
 use super::{
     SHARE_BYTES_MIN,
     batch::{Batch, Tail},
+    short::ShortHead,
 };
 
 /// Buffers that a lane keeps for its next batches; more go back to the allocator.
@@ -182,6 +183,34 @@ impl Lane {
             }
         }
         self.push_fresh(message)
+    }
+
+    /// Appends a small message to the frame that is open, if there is one of this reliability, with room, in a lane that
+    /// has room. Tells whether it did; else nothing has changed.
+    #[inline(always)]
+    pub fn append_short(
+        &mut self,
+        reliability: Reliability,
+        head: &ShortHead,
+        payload: &[u8],
+    ) -> bool {
+        let room = self.has_room() && payload.len() < SHARE_BYTES_MIN;
+        if !room || self.frame != Some(reliability) {
+            return false;
+        }
+        let Some(open) = &mut self.open else {
+            return false;
+        };
+        let mut writer = Writer::new(open.spare());
+        let written = head
+            .encode(&mut writer)
+            .and_then(|()| writer.bytes(payload));
+        if written.is_ok() {
+            let written = writer.position();
+            open.commit(written);
+            self.accepted += 1;
+        }
+        written.is_ok()
     }
 
     /// One transport message that stands outside of any frame (keep-alive, close).
