@@ -21,8 +21,8 @@ use super::{
     transmit::{SLICES_MAX, Transmit},
 };
 
-/// Buffers kept for the lanes' next batches.
-const FREE_MAX: usize = 4;
+/// Buffers kept for the lanes' next batches: about as many as one write empties.
+const FREE_MAX: usize = 8;
 
 /// `MSG_DONTWAIT`: this call does not wait, whatever the descriptor's own mode.
 #[cfg(target_os = "linux")]

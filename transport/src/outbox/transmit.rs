@@ -127,9 +127,15 @@ impl Transmit {
 
     /// The unwritten bytes as slices for one vectored write; tells how many there are.
     pub(crate) fn slices<'a>(&'a self, into: &mut [IoSlice<'a>; SLICES_MAX]) -> usize {
-        let count = self.count().min(SLICES_MAX);
-        for (index, slot) in into.iter_mut().enumerate().take(count) {
-            *slot = IoSlice::new(self.segment(index));
+        let segments = (0..self.count()).map(|index| self.segment(index));
+        let mut count = 0;
+        // Most batches have no tail.
+        for (slot, bytes) in into
+            .iter_mut()
+            .zip(segments.filter(|bytes| !bytes.is_empty()))
+        {
+            *slot = IoSlice::new(bytes);
+            count += 1;
         }
         count
     }

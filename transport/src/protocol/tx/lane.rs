@@ -13,8 +13,10 @@ use super::{
     short::ShortHead,
 };
 
-/// Buffers that a lane keeps for its next batches; more go back to the allocator.
-const SPARES_MAX: usize = 2;
+/// Buffers that a lane keeps for its next batches, at least and at most; more go back to the allocator. As many as its
+/// queue can hold: whatever is allocated anew in a dense stream is memory that the system has taken back meanwhile, and
+/// has to be cleared, and faulted in page by page.
+const SPARES: std::ops::RangeInclusive<usize> = 2..=16;
 
 /// Most bytes of a message outside of any frame, its length prefix included. A link that is idle needs no larger buffer.
 const BARE_BYTES_MAX: usize = 32;
@@ -247,7 +249,7 @@ impl Lane {
         if batch.is_fragment() {
             self.fragment_bytes -= batch.wire_len();
         }
-        if self.spares.len() < SPARES_MAX
+        if self.spares.len() < self.spares_max()
             && let Some(buffer) = free.pop()
         {
             self.spares.push(buffer);
@@ -432,9 +434,14 @@ impl Lane {
     }
 
     pub(super) fn keep_spare(&mut self, buffer: Box<[u8]>) {
-        if self.spares.len() < SPARES_MAX {
+        if self.spares.len() < self.spares_max() {
             self.spares.push(buffer);
         }
+    }
+
+    fn spares_max(&self) -> usize {
+        let whole_queue = self.config.queue_bytes_max / self.buffer_bytes().max(1);
+        whole_queue.clamp(*SPARES.start(), *SPARES.end())
     }
 }
 
