@@ -156,6 +156,32 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
+    /// As [`Writer::front_of`], with `number` as [`Writer::vle_long`] writes it in place of the nine bytes of the block from
+    /// `at` on.
+    ///
+    /// # Errors
+    /// [`EncodeError::NoRoom`], also if the rest of the block, which is written as well, has no room, or if the number is
+    /// shorter.
+    #[inline(always)]
+    pub fn front_around<const N: usize>(
+        &mut self,
+        block: &[u8; N],
+        len: usize,
+        (at, number): (usize, u64),
+    ) -> Result<(), EncodeError> {
+        let room = self.buffer.get_mut(self.position..);
+        let room = room.and_then(<[u8]>::first_chunk_mut::<N>);
+        let room = room.ok_or(EncodeError::NoRoom)?;
+        *room = *block;
+        let place = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        nine_bytes(number, place.ok_or(EncodeError::NoRoom)?)?;
+        if len > N {
+            return Err(EncodeError::NoRoom);
+        }
+        self.position += len;
+        Ok(())
+    }
+
     /// A variable-length number.
     #[inline(always)]
     pub fn vle(&mut self, value: u64) -> Result<(), EncodeError> {
@@ -179,10 +205,8 @@ impl<'b> Writer<'b> {
             return self.vle(value);
         }
         let room = self.buffer.get_mut(self.position..);
-        let room = room.and_then(<[u8]>::first_chunk_mut::<9>);
-        let [front @ .., last] = room.ok_or(EncodeError::NoRoom)?;
-        *front = (split_groups(value) | CONTINUE).to_le_bytes();
-        *last = (value >> 56) as u8;
+        let room = room.and_then(<[u8]>::first_chunk_mut);
+        nine_bytes(value, room.ok_or(EncodeError::NoRoom)?)?;
         self.position += 9;
         Ok(())
     }
@@ -269,6 +293,18 @@ fn long_vle(buffer: &mut [u8], position: usize, value: u64) -> Result<usize, Enc
     let room = room.get_mut(..length).ok_or(EncodeError::NoRoom)?;
     room.copy_from_slice(&encoded[..length]);
     Ok(end)
+}
+
+/// Writes a number that takes all nine bytes.
+#[inline(always)]
+fn nine_bytes(value: u64, room: &mut [u8; 9]) -> Result<(), EncodeError> {
+    let [front @ .., last] = room;
+    *last = (value >> 56) as u8;
+    if *last == 0 {
+        return Err(EncodeError::NoRoom);
+    }
+    *front = (split_groups(value) | CONTINUE).to_le_bytes();
+    Ok(())
 }
 
 /// The low 56 bits in groups of seven, one per byte.

@@ -45,14 +45,15 @@ enum What {
     UndeclaredPut,
     /// A batch to a session's callback.
     Deliver { to: &'static str },
-    /// A batch through a router.
-    Forward,
+    /// A batch through a router to so many others.
+    Forward { faces: usize },
 }
 
 /// All there are, with at most that many messages in a part.
 pub fn all(seed: Seed, most: u64) -> Vec<Case> {
     let put = |express, to| What::Put { express, to };
     let deliver = |to| What::Deliver { to };
+    let forward = |faces| What::Forward { faces };
     [
         ("put 8 B", 8, put(false, KEY)),
         ("put 16 B", 16, put(false, KEY)),
@@ -65,8 +66,10 @@ pub fn all(seed: Seed, most: u64) -> Vec<Case> {
         ("deliver 8 B", 8, deliver(KEY)),
         ("deliver 8 B to a wildcard", 8, deliver(WILDCARD)),
         ("deliver 1 KiB", 1024, deliver(KEY)),
-        ("forward 8 B", 8, What::Forward),
-        ("forward 1 KiB", 1024, What::Forward),
+        ("forward 8 B", 8, forward(1)),
+        ("forward 64 B", 64, forward(1)),
+        ("forward 1 KiB", 1024, forward(1)),
+        ("forward 8 B to 20", 8, forward(20)),
     ]
     .into_iter()
     .map(|(name, size, what)| Case {
@@ -87,7 +90,7 @@ impl Case {
             What::NodePut => self.node_put(parts),
             What::UndeclaredPut => self.undeclared_put(parts),
             What::Deliver { to } => self.deliver(parts, to),
-            What::Forward => self.forward(parts),
+            What::Forward { faces } => self.forward(parts, faces),
         }
     }
 
@@ -207,8 +210,8 @@ impl Case {
         Ok(())
     }
 
-    fn forward(&self, parts: &mut Parts) -> Outcome<()> {
-        let mut scene = Routed::set()?;
+    fn forward(&self, parts: &mut Parts, faces: usize) -> Outcome<()> {
+        let mut scene = Routed::set(faces)?;
         let publisher = scene.publisher()?;
         let (batch, sn) = self.batch(&publisher, &mut scene.near)?;
         let plain = self.bytes();
@@ -225,8 +228,11 @@ impl Case {
                 0 => work(),
                 _ => parts.measure(self.name, self.messages(), work),
             }
-            let taken: usize = scene.far.taken()?.iter().map(Vec::len).sum();
-            if !all || (taken as u64) < self.messages() * self.size as u64 {
+            for wire in &mut scene.far {
+                let taken: usize = wire.taken()?.iter().map(Vec::len).sum();
+                all &= taken as u64 >= self.messages() * self.size as u64;
+            }
+            if !all {
                 return Err(format!("{}: not every message was forwarded", self.name));
             }
         }
@@ -289,32 +295,34 @@ impl Direct {
     }
 }
 
-/// Two nodes with a router between them.
+/// A router between one node and others.
 struct Routed {
     source: Session,
-    _sink: Session,
+    _sinks: Vec<Session>,
     /// From the source to the router.
     near: Wire,
-    /// From the router to the sink.
-    far: Wire,
+    /// From the router to each sink.
+    far: Vec<Wire>,
 }
 
 impl Routed {
-    fn set() -> Outcome<Routed> {
-        let (source, router, sink) = (
-            node(WhatAmI::Peer)?,
-            node(WhatAmI::Router)?,
-            node(WhatAmI::Peer)?,
-        );
+    fn set(faces: usize) -> Outcome<Routed> {
+        let (source, router) = (node(WhatAmI::Peer)?, node(WhatAmI::Router)?);
         let mut near = Wire::new((&source, WhatAmI::Client), (&router, WhatAmI::Router))?;
-        let mut far = Wire::new((&router, WhatAmI::Router), (&sink, WhatAmI::Client))?;
-        let sink = Session::over(sink);
-        listen(&sink, KEY, || {})?;
-        far.settle()?;
+        let (mut sinks, mut far) = (Vec::new(), Vec::new());
+        for _ in 0..faces {
+            let sink = node(WhatAmI::Peer)?;
+            let mut wire = Wire::new((&router, WhatAmI::Router), (&sink, WhatAmI::Client))?;
+            let sink = Session::over(sink);
+            listen(&sink, KEY, || {})?;
+            wire.settle()?;
+            sinks.push(sink);
+            far.push(wire);
+        }
         near.settle()?;
         Ok(Routed {
             source: Session::over(source),
-            _sink: sink,
+            _sinks: sinks,
             near,
             far,
         })
@@ -324,7 +332,9 @@ impl Routed {
         let publisher = declare(&self.source, false)?;
         for _ in 0..2 {
             self.near.settle()?;
-            self.far.settle()?;
+            for wire in &mut self.far {
+                wire.settle()?;
+            }
         }
         matched(publisher)
     }

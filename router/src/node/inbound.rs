@@ -67,6 +67,8 @@ pub(super) struct Burst {
     opened: Vec<Opened>,
     /// The address of that route.
     opened_for: usize,
+    /// Room to write the messages of a run once for several neighbours; none before there are such.
+    pub(super) paper: Vec<u8>,
     /// Messages handed on since the last pause, and [`WORK_MAX`] once anything else took too long.
     work: usize,
     /// When the first message came that takes time of its own.

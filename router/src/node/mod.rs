@@ -24,6 +24,7 @@ mod admit;
 mod asking;
 mod close;
 mod connect;
+mod copies;
 mod dials;
 mod discovery;
 mod ended;

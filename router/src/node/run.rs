@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{
-    CongestionControl, Encode, EncodeError, Push, PushBody, PushRun, Put, Qos, WireExpr, Writer,
-};
+use zonda_codec::{CongestionControl, Push, PushBody, PushRun, Put, Timestamp};
 use zonda_transport::{
     outbox::{Overflow, Queue, RunQueued},
     protocol::{
@@ -18,129 +16,12 @@ use zonda_transport::{
 
 use super::{
     Delivery,
+    copies::{Clock, Copied, Copy, Front, SHEET_BYTES_MAX, Sheet, Stencil},
     inbound::Burst,
     publish::call,
     route::{Hop, Route},
     shared::Shared,
 };
-
-/// Room for a neighbour's key id, the QoS and the headers around them: eight bytes at most.
-const ID_FRONT_BYTES_MAX: usize = 16;
-
-/// Room for all that with a text of usual length behind the id.
-const TEXT_FRONT_BYTES_MAX: usize = 64;
-
-/// Room for the id of a clock and its length: 17 bytes at most.
-const CLOCK_BYTES_MAX: usize = 24;
-
-/// A few bytes that are the same in each message, in a buffer of fixed size: it is copied without a look at the length.
-struct Fixed<const N: usize> {
-    bytes: [u8; N],
-    len: usize,
-}
-
-impl<const N: usize> Fixed<N> {
-    /// `None` if they are too many.
-    fn new(write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>) -> Option<Self> {
-        let mut bytes = [0; N];
-        let mut writer = Writer::new(&mut bytes);
-        write(&mut writer).ok()?;
-        let len = writer.position();
-        Some(Fixed { bytes, len })
-    }
-
-    #[inline(always)]
-    fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        writer.front_of(&self.bytes, self.len)
-    }
-}
-
-/// The timestamps that this node gives to a run.
-struct Clock {
-    /// The header byte of a body with a timestamp.
-    header: u8,
-    first: u64,
-    id: Fixed<CLOCK_BYTES_MAX>,
-}
-
-/// The beginning of a copy, field by field.
-struct Beginning<'a> {
-    wire_expr: WireExpr<'a>,
-    qos: Qos,
-    /// The header byte of the body, if this node's timestamp follows it.
-    header: Option<u8>,
-}
-
-impl Encode for Beginning<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        writer.all_or_nothing(|writer| {
-            Push::encode_head(&self.wire_expr, self.qos, 0, writer)?;
-            self.header.map_or(Ok(()), |header| writer.u8(header))
-        })
-    }
-}
-
-/// What the copies for one neighbour begin with: up to the body, and with a clock its header byte as well.
-enum Lead {
-    /// The key is an id.
-    Id(Fixed<ID_FRONT_BYTES_MAX>),
-    /// The key is a text.
-    Text(Fixed<TEXT_FRONT_BYTES_MAX>),
-    /// The key is a long text.
-    Long(Vec<u8>),
-}
-
-impl Lead {
-    /// `None` if it has no form.
-    fn new(beginning: &Beginning<'_>) -> Option<Lead> {
-        let write = |writer: &mut Writer<'_>| beginning.encode(writer);
-        Fixed::new(write)
-            .map(Lead::Id)
-            .or_else(|| Fixed::new(write).map(Lead::Text))
-            .or_else(|| beginning.to_vec().ok().map(Lead::Long))
-    }
-
-    #[inline(always)]
-    fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        match self {
-            Lead::Id(fixed) => fixed.write(writer),
-            Lead::Text(fixed) => fixed.write(writer),
-            Lead::Long(bytes) => writer.bytes(bytes),
-        }
-    }
-}
-
-/// What the copies for one neighbour begin with.
-struct Front<'a> {
-    lead: Lead,
-    clock: Option<&'a Clock>,
-}
-
-/// One copy, up to its payload.
-struct Copy<'a> {
-    front: &'a Front<'a>,
-    /// What comes after the front, and after the timestamp if there is one.
-    rest: &'a [u8],
-    /// Its place in the run.
-    number: u64,
-}
-
-impl Encode for Copy<'_> {
-    #[inline(always)]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        writer.all_or_nothing(|writer| {
-            self.front.lead.write(writer)?;
-            if let Some(clock) = self.front.clock {
-                writer.vle_long(clock.first.saturating_add(self.number))?;
-                clock.id.write(writer)?;
-            }
-            match self.rest {
-                [length] => writer.u8(*length),
-                rest => writer.bytes(rest),
-            }
-        })
-    }
-}
 
 /// Messages like `push`, on their way through this node.
 pub(super) struct Alike<'r, 'a> {
@@ -177,14 +58,17 @@ impl<'a> Alike<'_, 'a> {
         let clock = stamps.clock();
         let before = run.left();
         let mut end = None;
+        let mut paper = std::mem::take(&mut burst.paper);
+        let sheet = self.sheet(route, clock, run, &mut paper);
         for hop in &route.remote {
             let mut copies = run.clone();
-            if let Some(front) = self.front(hop, clock)
-                && self.queue(hop, &front, &mut copies, burst)
-            {
+            let front = self.front(hop, clock);
+            let sheet = sheet.as_ref().filter(|sheet| sheet.is_for(&front));
+            if self.queue(hop, (&front, sheet), &mut copies, burst) {
                 end = Some(copies);
             }
         }
+        burst.paper = paper;
         match end {
             Some(end) => *run = end,
             // Nobody took all of them.
@@ -227,31 +111,51 @@ impl<'a> Alike<'_, 'a> {
             shared.clock.update(burst.now(), &latest).ok()?;
             return Some(Stamps::Theirs);
         }
-        let first = shared.clock.new_times(burst.now(), run.left() as u64).0;
-        let header = *run.clone().next()?.raw_body.first()? | Put::FLAG_TIMESTAMP;
-        let id = Fixed::new(|writer| shared.clock.id().write_sized(writer))?;
-        Some(Stamps::Ours(Clock { header, first, id }))
+        let first = shared.clock.new_times(burst.now(), run.left() as u64);
+        Some(Stamps::Ours(Clock {
+            first: Timestamp::new(first, shared.clock.id()),
+            header: *run.clone().next()?.raw_body.first()? | Put::FLAG_TIMESTAMP,
+        }))
     }
 
     fn is_stamped(&self) -> bool {
         matches!(&self.push.body, PushBody::Put(put) if put.timestamp.is_some())
     }
 
-    /// What the copies for `hop` begin with; `None` if that has no form.
-    fn front<'c>(&self, hop: &Hop, clock: Option<&'c Clock>) -> Option<Front<'c>> {
-        let lead = Lead::new(&Beginning {
+    /// What the copies for `hop` begin with.
+    fn front<'c>(&self, hop: &'c Hop, clock: Option<&'c Clock>) -> Front<'c> {
+        Front {
             wire_expr: hop.wire_expr(),
             qos: self.push.qos,
-            header: clock.map(|clock| clock.header),
-        })?;
-        Some(Front { lead, clock })
+            clock,
+        }
+    }
+
+    /// The copies for the first of several neighbours, which are small as a rule those for the others as well.
+    fn sheet<'s>(
+        &self,
+        route: &'s Route,
+        clock: Option<&'s Clock>,
+        run: &PushRun<'a>,
+        paper: &'s mut Vec<u8>,
+    ) -> Option<Sheet<'s, 'a>> {
+        let [first, _, ..] = &*route.remote else {
+            return None;
+        };
+        let PushBody::Put(put) = &self.push.body else {
+            return None;
+        };
+        if put.payload.len().saturating_mul(run.left()) > SHEET_BYTES_MAX {
+            return None;
+        }
+        Sheet::write(self.front(first, clock), run.clone(), paper)
     }
 
     /// Queues `copies` for one neighbour. `false` if not all of them were looked at.
     fn queue(
         &self,
         hop: &Hop,
-        front: &Front<'_>,
+        prepared: (&Front<'_>, Option<&Sheet<'_, 'a>>),
         copies: &mut PushRun<'a>,
         burst: &mut Burst,
     ) -> bool {
@@ -263,7 +167,7 @@ impl<'a> Alike<'_, 'a> {
         };
         let mut whole = false;
         let queued = hop.outbox.push_run(qos.priority(), overflow, |queue| {
-            whole = self.fill(queue, front, copies);
+            whole = self.fill(queue, prepared, copies);
         });
         if let RunQueued::Some { has_room, sealed } = queued {
             if sealed {
@@ -278,18 +182,43 @@ impl<'a> Alike<'_, 'a> {
         whole
     }
 
-    #[inline(always)]
-    fn fill(&self, queue: &mut Queue<'_>, front: &Front<'_>, copies: &mut PushRun<'a>) -> bool {
-        let skip = usize::from(front.clock.is_some());
-        for (number, again) in (0..).zip(copies) {
-            let head = again.raw_body.len().saturating_sub(again.payload.len());
-            let rest = again.raw_body.get(skip..head).unwrap_or(&[]);
+    /// Queues what `copies` brings. `false` once no more can be taken.
+    fn fill(
+        &self,
+        queue: &mut Queue<'_>,
+        (front, sheet): (&Front<'_>, Option<&Sheet<'_, 'a>>),
+        copies: &mut PushRun<'a>,
+    ) -> bool {
+        let reliability = self.context.reliability;
+        if let Some(sheet) = sheet
+            && queue.extend(reliability, |writer| sheet.copy(writer)) == Some(true)
+        {
+            *copies = sheet.end.clone();
+            return true;
+        }
+        let stencil = Stencil::new(front);
+        let mut number = 0;
+        loop {
+            let copied = queue.extend(reliability, |writer| {
+                let copied = stencil.copy(number, writer, copies);
+                (copied.number - number, copied)
+            });
+            let Copied {
+                number: place,
+                left,
+            } = copied.unwrap_or_else(|| Copied {
+                number,
+                left: copies.next(),
+            });
+            let Some(again) = left else {
+                return true;
+            };
             let message = Outgoing {
-                reliability: self.context.reliability,
+                reliability,
                 head: &Copy {
                     front,
-                    rest,
-                    number,
+                    message: &again,
+                    number: place,
                 },
                 payload: Tail::Part {
                     block: self.context.block,
@@ -299,7 +228,7 @@ impl<'a> Alike<'_, 'a> {
             if !queue.push(&message) {
                 return false;
             }
+            number = place + 1;
         }
-        true
     }
 }

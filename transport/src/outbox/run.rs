@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use zonda_codec::{Encode, Priority};
+use zonda_codec::{Encode, Priority, Reliability, Writer};
 
 use crate::{
     protocol::tx::{Lane, Outgoing, Pushed},
@@ -66,6 +66,23 @@ impl Queue<'_> {
             Err(_) => self.too_long += 1,
         }
         true
+    }
+
+    /// Has `write` put as many whole messages as fit into the room of the batch that is being filled; it tells how many
+    /// these are, and what else it likes. `None` without asking it if there is no such batch, or if the lane is full: then
+    /// the next message is one for [`Queue::push`].
+    #[inline(always)]
+    pub fn extend<T>(
+        &mut self,
+        reliability: Reliability,
+        write: impl FnOnce(&mut Writer<'_>) -> (u64, T),
+    ) -> Option<T> {
+        if !self.lane.has_room() {
+            return None;
+        }
+        let (count, told) = self.lane.extend(reliability, write)?;
+        self.queued += count;
+        Some(told)
     }
 
     /// Whether one more message is queued although the lane is full.

@@ -196,23 +196,38 @@ impl Lane {
         head: &ShortHead,
         payload: &[u8],
     ) -> bool {
-        let room = self.has_room() && payload.len() < SHARE_BYTES_MIN;
-        if !room || self.frame != Some(reliability) {
+        if !self.has_room() || payload.len() >= SHARE_BYTES_MIN {
             return false;
         }
-        let Some(open) = &mut self.open else {
-            return false;
-        };
+        let appended = self.extend(reliability, |writer| {
+            let whole = writer.all_or_nothing(|writer| {
+                head.encode(writer)?;
+                writer.bytes(payload)
+            });
+            (u64::from(whole.is_ok()), whole.is_ok())
+        });
+        matches!(appended, Some((_, true)))
+    }
+
+    /// Has `write` put whole messages of this reliability into the room that the open batch has left, each copied; it tells
+    /// how many these are, and what else it likes. `None` if a batch or a frame has to be begun first, which [`Lane::push`]
+    /// does.
+    #[inline(always)]
+    pub fn extend<T>(
+        &mut self,
+        reliability: Reliability,
+        write: impl FnOnce(&mut Writer<'_>) -> (u64, T),
+    ) -> Option<(u64, T)> {
+        if self.frame != Some(reliability) {
+            return None;
+        }
+        let open = self.open.as_mut()?;
         let mut writer = Writer::new(open.spare());
-        let written = head
-            .encode(&mut writer)
-            .and_then(|()| writer.bytes(payload));
-        if written.is_ok() {
-            let written = writer.position();
-            open.commit(written);
-            self.accepted += 1;
-        }
-        written.is_ok()
+        let (count, told) = write(&mut writer);
+        let written = writer.position();
+        open.commit(written);
+        self.accepted += count;
+        Some((count, told))
     }
 
     /// One transport message that stands outside of any frame (keep-alive, close).
