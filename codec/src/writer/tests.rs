@@ -59,3 +59,28 @@ fn long_numbers_are_written_alike_by_both_ways() {
         }
     }
 }
+
+#[test]
+fn a_front_has_the_number_in_its_place() {
+    let block: [u8; 24] = std::array::from_fn(|i| i as u8 + 100);
+    let number = 0x6a1f_93c2_0815_4711;
+    let mut expected = block.to_vec();
+    let mut form = [0; 9];
+    Writer::new(&mut form).vle(number).expect("nine bytes");
+    expected[5..14].copy_from_slice(&form);
+    let mut buffer = [0; 40];
+    let mut writer = Writer::new(&mut buffer);
+    let put = |writer: &mut Writer<'_>, at, number| writer.front_around(&block, 20, (at, number));
+    assert_eq!(put(&mut writer, 5, number), Ok(()));
+    assert_eq!(writer.written(), &expected[..20]);
+    for (at, number) in [(16, number), (usize::MAX, number), (5, u64::MAX >> 8)] {
+        assert_eq!(put(&mut writer, at, number), Err(EncodeError::NoRoom));
+    }
+    assert_eq!(
+        put(&mut writer, 5, number),
+        Err(EncodeError::NoRoom),
+        "20 of 24 bytes left"
+    );
+    let longer = writer.front_around(&[0; 9], 10, (0, number));
+    assert_eq!((longer, writer.position()), (Err(EncodeError::NoRoom), 20));
+}

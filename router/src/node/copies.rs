@@ -253,3 +253,6 @@ impl Encode for Copy<'_, '_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

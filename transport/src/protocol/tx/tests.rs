@@ -262,3 +262,42 @@ fn what_has_no_wire_form_is_refused_and_leaves_no_trace() {
         assert_eq!(frames[0].1, 0x7e, "it took no number");
     }
 }
+
+#[test]
+fn an_open_batch_is_extended_within_its_room_and_its_frame() {
+    use Reliability::{BestEffort, Reliable};
+    let one = |byte| Push::new(WireExpr::full("k"), PushBody::Put(Put::new(byte)));
+    let mut lane = lane(BATCH_SIZE);
+    let nothing = |_: &mut Writer<'_>| panic!("there is no room to write to");
+    assert_eq!(lane.extend::<()>(Reliable, nothing), None, "no batch");
+    push(&mut lane, Reliable, Tail::Copy(&[0]));
+    assert_eq!(lane.extend::<()>(BestEffort, nothing), None, "no frame");
+    let told = lane.extend(Reliable, |writer| {
+        let mut count = 0;
+        while one(&[1]).encode(writer).is_ok() {
+            count += 1;
+        }
+        (count, writer.remaining())
+    });
+    let (count, room) = told.expect("both are there");
+    let bytes = one(&[1]).to_vec().expect("it has a form").len();
+    assert!(count > 50 && room < bytes);
+    assert_eq!(lane.accepted(), count + 1);
+    let full = lane.extend(Reliable, |writer| (0, one(&[1]).encode(writer)));
+    assert_eq!(full, Some((0, Err(EncodeError::NoRoom))));
+    push(&mut lane, Reliable, Tail::Copy(&[2]));
+    let batches = pop_all(&mut lane);
+    let mut first = vec![vec![0]];
+    first.resize(count as usize + 1, vec![1]);
+    let expected = [(Reliable, 0x7e, first), (Reliable, 0x7f, vec![vec![2]])];
+    let found: Vec<_> = batches
+        .iter()
+        .flat_map(|batch| frames(&wire(batch)))
+        .collect();
+    assert_eq!(found, expected);
+    assert!(
+        batches
+            .iter()
+            .all(|batch| batch.wire_len() <= usize::from(BATCH_SIZE))
+    );
+}
