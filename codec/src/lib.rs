@@ -74,7 +74,7 @@ pub use transport::{
     OpenSyn, QosLink, RemoteBound, Resolution, TransportMessage, TransportOam,
 };
 pub use wire_expr::{Mapping, WireExpr};
-pub use writer::{Encode, EncodeError, Writer};
+pub use writer::{Encode, EncodeError, LongNumber, Writer};
 pub use zenoh_buffers::ZSlice;
 
 /// The protocol version this crate speaks, sent in INIT, JOIN, SCOUT and HELLO.

@@ -156,25 +156,23 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// As [`Writer::front_of`], with `number` as [`Writer::vle_long`] writes it in place of the nine bytes of the block from
-    /// `at` on.
+    /// As [`Writer::front_of`], with `number` in place of the nine bytes of the block from `at` on.
     ///
     /// # Errors
-    /// [`EncodeError::NoRoom`], also if the rest of the block, which is written as well, has no room, or if the number is
-    /// shorter.
+    /// [`EncodeError::NoRoom`], also if the rest of the block, which is written as well, has no room.
     #[inline(always)]
     pub fn front_around<const N: usize>(
         &mut self,
         block: &[u8; N],
         len: usize,
-        (at, number): (usize, u64),
+        (at, number): (usize, LongNumber),
     ) -> Result<(), EncodeError> {
         let room = self.buffer.get_mut(self.position..);
         let room = room.and_then(<[u8]>::first_chunk_mut::<N>);
         let room = room.ok_or(EncodeError::NoRoom)?;
         *room = *block;
         let place = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
-        nine_bytes(number, place.ok_or(EncodeError::NoRoom)?)?;
+        number.write(place.ok_or(EncodeError::NoRoom)?);
         if len > N {
             return Err(EncodeError::NoRoom);
         }
@@ -201,12 +199,12 @@ impl<'b> Writer<'b> {
     /// [`EncodeError::NoRoom`].
     #[inline(always)]
     pub fn vle_long(&mut self, value: u64) -> Result<(), EncodeError> {
-        if value >> 56 == 0 {
+        let Some(number) = LongNumber::new(value) else {
             return self.vle(value);
-        }
+        };
         let room = self.buffer.get_mut(self.position..);
         let room = room.and_then(<[u8]>::first_chunk_mut);
-        nine_bytes(value, room.ok_or(EncodeError::NoRoom)?)?;
+        number.write(room.ok_or(EncodeError::NoRoom)?);
         self.position += 9;
         Ok(())
     }
@@ -237,6 +235,43 @@ impl<'b> Writer<'b> {
         if let Some(header) = self.buffer.get_mut(position) {
             *header |= 0x80;
         }
+    }
+}
+
+/// A number whose variable-length form takes all nine bytes, and that form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongNumber {
+    value: u64,
+    /// The first eight bytes.
+    groups: u64,
+}
+
+impl LongNumber {
+    /// `None` if fewer bytes will do.
+    #[inline(always)]
+    pub fn new(value: u64) -> Option<Self> {
+        let groups = split_groups(value) | CONTINUE;
+        (value >> 56 != 0).then_some(LongNumber { value, groups })
+    }
+
+    /// The number after this one; the largest stays.
+    #[inline(always)]
+    #[must_use]
+    pub fn next(self) -> Self {
+        let value = self.value.saturating_add(1);
+        // Within the lowest group nothing is carried over.
+        let groups = match self.groups as u8 {
+            u8::MAX => split_groups(value) | CONTINUE,
+            _ => self.groups + 1,
+        };
+        LongNumber { value, groups }
+    }
+
+    #[inline(always)]
+    fn write(self, room: &mut [u8; 9]) {
+        let [front @ .., last] = room;
+        *front = self.groups.to_le_bytes();
+        *last = (self.value >> 56) as u8;
     }
 }
 
@@ -293,18 +328,6 @@ fn long_vle(buffer: &mut [u8], position: usize, value: u64) -> Result<usize, Enc
     let room = room.get_mut(..length).ok_or(EncodeError::NoRoom)?;
     room.copy_from_slice(&encoded[..length]);
     Ok(end)
-}
-
-/// Writes a number that takes all nine bytes.
-#[inline(always)]
-fn nine_bytes(value: u64, room: &mut [u8; 9]) -> Result<(), EncodeError> {
-    let [front @ .., last] = room;
-    *last = (value >> 56) as u8;
-    if *last == 0 {
-        return Err(EncodeError::NoRoom);
-    }
-    *front = (split_groups(value) | CONTINUE).to_le_bytes();
-    Ok(())
 }
 
 /// The low 56 bits in groups of seven, one per byte.

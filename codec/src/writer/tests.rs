@@ -63,24 +63,33 @@ fn long_numbers_are_written_alike_by_both_ways() {
 #[test]
 fn a_front_has_the_number_in_its_place() {
     let block: [u8; 24] = std::array::from_fn(|i| i as u8 + 100);
-    let number = 0x6a1f_93c2_0815_4711;
+    let value = 0x6a1f_93c2_0815_4711;
+    let number = LongNumber::new(value).expect("nine bytes");
     let mut expected = block.to_vec();
-    let mut form = [0; 9];
-    Writer::new(&mut form).vle(number).expect("nine bytes");
-    expected[5..14].copy_from_slice(&form);
+    Writer::new(&mut expected[5..14]).vle(value).expect("room");
     let mut buffer = [0; 40];
     let mut writer = Writer::new(&mut buffer);
-    let put = |writer: &mut Writer<'_>, at, number| writer.front_around(&block, 20, (at, number));
-    assert_eq!(put(&mut writer, 5, number), Ok(()));
+    let put = |writer: &mut Writer<'_>, at| writer.front_around(&block, 20, (at, number));
+    assert_eq!(put(&mut writer, 5), Ok(()));
     assert_eq!(writer.written(), &expected[..20]);
-    for (at, number) in [(16, number), (usize::MAX, number), (5, u64::MAX >> 8)] {
-        assert_eq!(put(&mut writer, at, number), Err(EncodeError::NoRoom));
+    let no_room = Err(EncodeError::NoRoom);
+    for at in [16, usize::MAX, 5] {
+        assert_eq!(put(&mut writer, at), no_room, "20 of 24 bytes are left");
     }
-    assert_eq!(
-        put(&mut writer, 5, number),
-        Err(EncodeError::NoRoom),
-        "20 of 24 bytes left"
-    );
-    let longer = writer.front_around(&[0; 9], 10, (0, number));
-    assert_eq!((longer, writer.position()), (Err(EncodeError::NoRoom), 20));
+    assert_eq!(writer.front_around(&[0; 9], 10, (0, number)), no_room);
+    assert_eq!(writer.position(), 20);
+}
+
+#[test]
+fn numbers_in_a_row_are_as_each_by_itself() {
+    assert_eq!(LongNumber::new((1 << 56) - 1), None);
+    for first in [1 << 56, (7 << 56) - 300, (1 << 63) - 20_000] {
+        let mut number = LongNumber::new(first).expect("nine bytes");
+        for value in first..first + 40_000 {
+            assert_eq!(Some(number), LongNumber::new(value));
+            number = number.next();
+        }
+    }
+    let last = LongNumber::new(u64::MAX).expect("nine bytes");
+    assert_eq!(last.next(), last);
 }

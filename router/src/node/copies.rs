@@ -2,7 +2,9 @@
 
 //! How the messages of a run are written for one neighbour: all begin alike, so what they begin with is prepared once.
 
-use zonda_codec::{Again, Encode, EncodeError, Push, PushRun, Qos, Timestamp, WireExpr, Writer};
+use zonda_codec::{
+    Again, Encode, EncodeError, LongNumber, Push, PushRun, Qos, Timestamp, WireExpr, Writer,
+};
 use zonda_transport::protocol::tx::SHARE_BYTES_MIN;
 
 /// Room for a neighbour's key id, the QoS, the headers around them and a timestamp: 36 bytes at most.
@@ -23,8 +25,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// That of the message at this place in the run.
-    #[inline(always)]
+    /// The time of the message at this place in the run.
     fn time(&self, number: u64) -> u64 {
         self.first.time().0.saturating_add(number)
     }
@@ -66,10 +67,8 @@ impl<const N: usize> Block<N> {
         front.encode_lead(&mut writer).ok()?;
         let time_at = writer.position();
         if let Some(Clock { first, .. }) = front.clock {
+            LongNumber::new(first.time().0)?;
             first.write(&mut writer).ok()?;
-            if first.time().0 >> 56 == 0 {
-                return None;
-            }
         }
         let len = writer.position();
         Some(Block {
@@ -88,32 +87,30 @@ impl<const N: usize> Block<N> {
         writer: &mut Writer<'_>,
         run: &mut PushRun<'a>,
     ) -> Copied<'a> {
-        // As values of this function, whose bounds are known before the loop.
+        // As values of this function, which no loop has to look up.
         let Block {
             bytes,
             len,
             time_at,
         } = *self;
-        if len > N || time_at > len {
+        let Some(clock) = clock else {
+            return copy_each(first, writer, run, |again, writer| {
+                writer.front_of(&bytes, len)?;
+                writer.bytes(again.raw_body)
+            });
+        };
+        let Some(mut time) = LongNumber::new(clock.time(first)).filter(|_| len <= N) else {
+            let left = run.next();
             return Copied {
                 number: first,
-                left: run.next(),
+                left,
             };
-        }
-        match clock {
-            Some(clock) => copy_each(first, writer, run, |again, number, writer| {
-                writer.all_or_nothing(|writer| {
-                    writer.front_around(&bytes, len, (time_at, clock.time(number)))?;
-                    writer.bytes(again.raw_body.get(1..).unwrap_or(&[]))
-                })
-            }),
-            None => copy_each(first, writer, run, |again, _, writer| {
-                writer.all_or_nothing(|writer| {
-                    writer.front_of(&bytes, len)?;
-                    writer.bytes(again.raw_body)
-                })
-            }),
-        }
+        };
+        copy_each(first, writer, run, |again, writer| {
+            writer.front_around(&bytes, len, (time_at, time))?;
+            time = time.next();
+            writer.bytes(again.raw_body.get(1..).unwrap_or(&[]))
+        })
     }
 }
 
@@ -123,12 +120,16 @@ fn copy_each<'a>(
     first: u64,
     writer: &mut Writer<'_>,
     run: &mut PushRun<'a>,
-    copy: impl Fn(&Again<'a>, u64, &mut Writer<'_>) -> Result<(), EncodeError>,
+    mut copy: impl FnMut(&Again<'a>, &mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Copied<'a> {
     let mut number = first;
     for again in run {
         let is_long = again.payload.len() >= SHARE_BYTES_MIN;
-        if is_long || copy(&again, number, writer).is_err() {
+        if is_long
+            || writer
+                .all_or_nothing(|writer| copy(&again, writer))
+                .is_err()
+        {
             let left = Some(again);
             return Copied { number, left };
         }
