@@ -57,6 +57,8 @@ pub(super) struct Inbound {
 pub(super) struct Burst {
     /// Outboxes that got messages and must be written.
     touched: Vec<Arc<Outbox>>,
+    /// The place among them behind the one that got messages last.
+    touched_next: usize,
     /// A lane that went over its limit: the source waits for it before the next read.
     congested: Option<(Arc<Outbox>, Priority)>,
     /// A question of this node's own whose callback does not keep up: the source waits for it before the next read.
@@ -85,15 +87,21 @@ const ALL_TOLD: u32 = 0;
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
 impl Burst {
+    /// Notes that `outbox` got messages.
     pub(super) fn touch(&mut self, outbox: &Arc<Outbox>) {
-        if !self
-            .touched
-            .iter()
-            .rev()
-            .any(|known| Arc::ptr_eq(known, outbox))
-        {
-            self.touched.push(Arc::clone(outbox));
-        }
+        let is_it = |known: &Arc<Outbox>| Arc::ptr_eq(known, outbox);
+        // The neighbours of a route come in the same order each time.
+        let known = match self.touched.get(self.touched_next) {
+            Some(next) if is_it(next) => self.touched_next,
+            _ => {
+                let known = self.touched.iter().position(is_it);
+                known.unwrap_or_else(|| {
+                    self.touched.push(Arc::clone(outbox));
+                    self.touched.len() - 1
+                })
+            }
+        };
+        self.touched_next = known + 1;
     }
 
     /// The subscribers of `route`.
