@@ -57,23 +57,23 @@ impl<'a> Alike<'_, 'a> {
         };
         let clock = stamps.clock();
         let before = run.left();
-        let mut end = None;
         let mut paper = std::mem::take(&mut burst.paper);
         let sheet = self.sheet(route, clock, run, &mut paper);
+        let mut end = None;
         for hop in &route.remote {
-            let mut copies = run.clone();
-            let front = self.front(hop, clock);
-            let sheet = sheet.as_ref().filter(|sheet| sheet.is_for(&front));
-            if self.queue(hop, (&front, sheet), &mut copies, burst) {
-                end = Some(copies);
-            }
+            let copies = Copies {
+                front: self.front(hop, clock),
+                run,
+                sheet: sheet.as_ref(),
+            };
+            self.queue(hop, &copies, &mut end, burst);
         }
-        burst.paper = paper;
-        match end {
+        match end.or(sheet.map(|sheet| sheet.end)) {
             Some(end) => *run = end,
             // Nobody took all of them.
             None => run.by_ref().for_each(drop),
         }
+        burst.paper = paper;
         burst.worked((before - run.left()) * route.remote.len());
     }
 
@@ -151,23 +151,24 @@ impl<'a> Alike<'_, 'a> {
         Sheet::write(self.front(first, clock), run.clone(), paper)
     }
 
-    /// Queues `copies` for one neighbour. `false` if not all of them were looked at.
+    /// Queues the messages for one neighbour. `end` is the end of the run if it was found on the way.
     fn queue(
         &self,
         hop: &Hop,
-        prepared: (&Front<'_>, Option<&Sheet<'_, 'a>>),
-        copies: &mut PushRun<'a>,
+        copies: &Copies<'_, 'a>,
+        end: &mut Option<PushRun<'a>>,
         burst: &mut Burst,
-    ) -> bool {
+    ) {
         let qos = self.push.qos;
         let overflow = match qos.congestion_control() {
             CongestionControl::Block => Overflow::Keep,
             CongestionControl::BlockFirst => Overflow::KeepFirst,
             CongestionControl::Drop => Overflow::Drop,
         };
-        let mut whole = false;
         let queued = hop.outbox.push_run(qos.priority(), overflow, |queue| {
-            whole = self.fill(queue, prepared, copies);
+            if !self.repeat(queue, copies) {
+                *end = self.fill(queue, copies).or(end.take());
+            }
         });
         if let RunQueued::Some { has_room, sealed } = queued {
             if sealed {
@@ -179,28 +180,26 @@ impl<'a> Alike<'_, 'a> {
             }
             burst.touch(&hop.outbox);
         }
-        whole
     }
 
-    /// Queues what `copies` brings. `false` once no more can be taken.
-    fn fill(
-        &self,
-        queue: &mut Queue<'_>,
-        (front, sheet): (&Front<'_>, Option<&Sheet<'_, 'a>>),
-        copies: &mut PushRun<'a>,
-    ) -> bool {
+    /// Queues the copies that are written already, if they are for this neighbour as well and fit as they are.
+    fn repeat(&self, queue: &mut Queue<'_>, copies: &Copies<'_, 'a>) -> bool {
+        let sheet = copies.sheet.filter(|sheet| sheet.is_for(&copies.front));
+        sheet.is_some_and(|sheet| {
+            let reliability = self.context.reliability;
+            queue.extend(reliability, |writer| sheet.copy(writer)) == Some(true)
+        })
+    }
+
+    /// Queues the messages as far as they are taken; gives the end of the run if that is all of them.
+    fn fill(&self, queue: &mut Queue<'_>, copies: &Copies<'_, 'a>) -> Option<PushRun<'a>> {
         let reliability = self.context.reliability;
-        if let Some(sheet) = sheet
-            && queue.extend(reliability, |writer| sheet.copy(writer)) == Some(true)
-        {
-            *copies = sheet.end.clone();
-            return true;
-        }
-        let stencil = Stencil::new(front);
+        let stencil = Stencil::new(&copies.front);
+        let mut run = copies.run.clone();
         let mut number = 0;
         loop {
             let copied = queue.extend(reliability, |writer| {
-                let copied = stencil.copy(number, writer, copies);
+                let copied = stencil.copy(number, writer, &mut run);
                 (copied.number - number, copied)
             });
             let Copied {
@@ -208,15 +207,15 @@ impl<'a> Alike<'_, 'a> {
                 left,
             } = copied.unwrap_or_else(|| Copied {
                 number,
-                left: copies.next(),
+                left: run.next(),
             });
             let Some(again) = left else {
-                return true;
+                return Some(run);
             };
             let message = Outgoing {
                 reliability,
                 head: &Copy {
-                    front,
+                    front: &copies.front,
                     message: &again,
                     number: place,
                 },
@@ -226,9 +225,17 @@ impl<'a> Alike<'_, 'a> {
                 },
             };
             if !queue.push(&message) {
-                return false;
+                return None;
             }
             number = place + 1;
         }
     }
+}
+
+/// The messages for one neighbour.
+struct Copies<'r, 'a> {
+    front: Front<'r>,
+    run: &'r PushRun<'a>,
+    /// Copies that are written already, for a neighbour that may spell the key otherwise.
+    sheet: Option<&'r Sheet<'r, 'a>>,
 }
