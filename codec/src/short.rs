@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Short`]: a few bytes that are kept in place, because copying them costs less than counting references.
 
+use core::fmt;
+
 use bytemuck::cast_slice;
 
 /// The bytes in words: what is written in words and moved in words does not hold the processor up.
@@ -15,9 +17,10 @@ const WORDS: usize = 4;
 /// assert_eq!(short.as_slice(), b"hello");
 /// assert!(Short::new(&[0; 33]).is_none());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Short {
     len: usize,
+    /// What lies behind `len` means nothing.
     words: [u64; WORDS],
 }
 
@@ -40,10 +43,44 @@ impl Short {
         })
     }
 
+    /// The first `len` bytes of `front`; `None` if it has not so many. Cheaper than [`Short::new`], as it copies the rest as
+    /// well.
+    ///
+    /// ```
+    /// use zonda_codec::short::Short;
+    ///
+    /// let short = Short::front_of(&[7; 32], 5).unwrap();
+    /// assert_eq!(short.as_slice(), [7; 5]);
+    /// assert!(Short::front_of(&[7; 32], 33).is_none());
+    /// ```
+    #[inline(always)]
+    pub fn front_of(front: &[u8; Short::BYTES_MAX], len: usize) -> Option<Short> {
+        let (full, _) = front.as_chunks::<8>();
+        let word = |index: usize| full.get(index).map_or(0, |word| u64::from_ne_bytes(*word));
+        (len <= Short::BYTES_MAX).then(|| Short {
+            len,
+            words: [word(0), word(1), word(2), word(3)],
+        })
+    }
+
     /// The bytes.
     #[inline(always)]
     pub fn as_slice(&self) -> &[u8] {
         cast_slice(&self.words).get(..self.len).unwrap_or(&[])
+    }
+}
+
+impl PartialEq for Short {
+    fn eq(&self, other: &Short) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Short {}
+
+impl fmt::Debug for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Short(\"{}\")", self.as_slice().escape_ascii())
     }
 }
 

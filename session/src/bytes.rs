@@ -10,7 +10,7 @@ use std::str::Utf8Error;
 use bytes::Bytes;
 use zonda_codec::payload::shared_part;
 use zonda_codec::short::Short;
-use zonda_codec::{Payload, ZSlice};
+use zonda_codec::{Again, Payload, ZSlice};
 use zonda_router::node::Value;
 
 pub use crate::encoding::{Encoding, EncodingError};
@@ -59,6 +59,15 @@ impl ZBytes {
         match Short::new(part) {
             Some(short) => ZBytes(Repr::Small(short)),
             None => ZBytes(Repr::Shared(shared_part(block, part).into())),
+        }
+    }
+
+    /// The payload of one message of a run: copied if it is small, else what `share` gives.
+    #[inline(always)]
+    pub(crate) fn of_run(again: &Again<'_>, share: impl FnOnce() -> ZSlice) -> ZBytes {
+        match again.short() {
+            Some(short) => ZBytes(Repr::Small(short)),
+            None => ZBytes(Repr::Shared(share().into())),
         }
     }
 

@@ -71,6 +71,17 @@ impl Tally {
             report();
         }
     }
+
+    /// Makes one call after the other, by `call`, until that says that it was the last or the callback has ended. One that
+    /// panics keeps nobody from the next.
+    #[inline(always)]
+    pub fn call_all(&self, mut call: impl FnMut() -> bool, report: impl Fn()) {
+        let mut all = || while !self.ended.load(Ordering::Acquire) && call() {};
+        while catch_unwind(AssertUnwindSafe(&mut all)).is_err() {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            report();
+        }
+    }
 }
 
 /// Drops what may belong to a user. A panic in it must not keep others from being ended, or a session from being closed.

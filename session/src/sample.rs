@@ -4,7 +4,8 @@
 
 use zonda_codec::payload::shared_part;
 use zonda_codec::{
-    CongestionControl, Del, KeyExpr, Priority, PushBody, Put, Reliability, Timestamp,
+    Again, CongestionControl, Del, KeyExpr, Priority, PushBody, Put, Qos, Reliability, Timestamp,
+    ZSlice,
 };
 use zonda_router::node::Delivery;
 
@@ -31,7 +32,16 @@ pub type SourceSn = u32;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Sample {
-    fields: SampleFields,
+    key_expr: KeyExpr<'static>,
+    payload: ZBytes,
+    encoding: Encoding,
+    timestamp: Option<Timestamp>,
+    source_info: Option<SourceInfo>,
+    attachment: Option<ZBytes>,
+    /// Priority, congestion control and express flag: taken apart when somebody asks.
+    qos: Qos,
+    kind: SampleKind,
+    reliability: Reliability,
 }
 
 /// The parts of a [`Sample`], to take it apart without copies.
@@ -65,70 +75,66 @@ pub struct SampleFields {
 impl Sample {
     /// The key the sample was published on: never the subscriber's pattern.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
-        &self.fields.key_expr
+        &self.key_expr
     }
 
     /// The value; empty for a deletion.
     pub fn payload(&self) -> &ZBytes {
-        &self.fields.payload
+        &self.payload
     }
 
     /// Put or delete.
     pub fn kind(&self) -> SampleKind {
-        self.fields.kind
+        self.kind
     }
 
     /// How to read the payload.
     pub fn encoding(&self) -> &Encoding {
-        &self.fields.encoding
+        &self.encoding
     }
 
     /// When the value was made, if its publisher or a router stamped it.
     pub fn timestamp(&self) -> Option<&Timestamp> {
-        self.fields.timestamp.as_ref()
+        self.timestamp.as_ref()
     }
 
     /// The priority it was sent with.
     pub fn priority(&self) -> Priority {
-        self.fields.priority
+        self.qos.priority()
     }
 
     /// What its publisher wanted under congestion.
     pub fn congestion_control(&self) -> CongestionControl {
-        self.fields.congestion_control
+        self.qos.congestion_control()
     }
 
     /// Whether it was not to wait for company in a batch.
     pub fn express(&self) -> bool {
-        self.fields.express
+        self.qos.is_express()
     }
 
     /// Whether it came on the reliable channel.
     pub fn reliability(&self) -> Reliability {
-        self.fields.reliability
+        self.reliability
     }
 
     /// Who published it, if the publisher said so.
     pub fn source_info(&self) -> Option<&SourceInfo> {
-        self.fields.source_info.as_ref()
+        self.source_info.as_ref()
     }
 
     /// The publisher's own bytes beside the payload.
     pub fn attachment(&self) -> Option<&ZBytes> {
-        self.fields.attachment.as_ref()
+        self.attachment.as_ref()
     }
 
     /// The same with another key.
     pub(crate) fn renamed(mut self, key: KeyExpr<'static>) -> Sample {
-        self.fields.key_expr = key;
+        self.key_expr = key;
         self
     }
 
     /// Shares the delivery's buffer; copies only what is small.
-    ///
-    /// Each field is written where it will be read: building the parts one by one and moving them together costs more
-    /// than all the rest.
-    #[inline(always)]
     pub(crate) fn new(delivery: &Delivery<'_>) -> Sample {
         match &delivery.push.body {
             PushBody::Put(put) => Sample::of_put(delivery, put),
@@ -136,109 +142,142 @@ impl Sample {
         }
     }
 
-    /// The usual put is built from constants beside what it has; the rich one moves more than it needs to.
-    #[inline(always)]
     fn of_put(delivery: &Delivery<'_>, put: &Put<'_>) -> Sample {
-        let plain =
-            put.encoding.schema.is_none() && put.source_info.is_none() && put.attachment.is_none();
-        if !plain {
-            return Sample::of_rich_put(delivery, put);
-        }
-        let qos = delivery.push.qos;
-        Sample {
-            fields: SampleFields {
-                payload: ZBytes::of_block(delivery.block, put.payload),
-                key_expr: delivery.key.clone(),
-                kind: SampleKind::Put,
-                encoding: Encoding::from_parts(put.encoding.id, None),
-                timestamp: put.timestamp,
-                priority: qos.priority(),
-                congestion_control: qos.congestion_control(),
-                express: qos.is_express(),
-                reliability: delivery.reliability,
-                source_info: None,
-                attachment: None,
-            },
-        }
-    }
-
-    #[inline(never)]
-    fn of_rich_put(delivery: &Delivery<'_>, put: &Put<'_>) -> Sample {
-        let (block, qos) = (delivery.block, delivery.push.qos);
+        let block = delivery.block;
         let schema = put.encoding.schema.map(|part| shared_part(block, part));
         Sample {
-            fields: SampleFields {
-                key_expr: delivery.key.clone(),
-                payload: ZBytes::of_block(block, put.payload),
-                kind: SampleKind::Put,
-                encoding: Encoding::from_parts(put.encoding.id, schema),
-                timestamp: put.timestamp,
-                priority: qos.priority(),
-                congestion_control: qos.congestion_control(),
-                express: qos.is_express(),
-                reliability: delivery.reliability,
-                source_info: put.source_info,
-                attachment: put.attachment.map(|part| ZBytes::of_block(block, part)),
-            },
+            key_expr: delivery.key.clone(),
+            payload: ZBytes::of_block(block, put.payload),
+            encoding: Encoding::from_parts(put.encoding.id, schema),
+            timestamp: put.timestamp,
+            source_info: put.source_info,
+            attachment: put.attachment.map(|part| ZBytes::of_block(block, part)),
+            qos: delivery.push.qos,
+            kind: SampleKind::Put,
+            reliability: delivery.reliability,
         }
     }
 
     /// That a liveliness token came or went.
     pub(crate) fn of_token(key: KeyExpr<'static>, alive: bool) -> Sample {
-        let kind = match alive {
-            true => SampleKind::Put,
-            false => SampleKind::Delete,
-        };
         Sample {
-            fields: SampleFields {
-                key_expr: key,
-                payload: ZBytes::new(),
-                kind,
-                encoding: Encoding::default(),
-                timestamp: None,
-                priority: Priority::default(),
-                congestion_control: CongestionControl::default(),
-                express: false,
-                reliability: Reliability::default(),
-                source_info: None,
-                attachment: None,
+            key_expr: key,
+            payload: ZBytes::new(),
+            encoding: Encoding::default(),
+            timestamp: None,
+            source_info: None,
+            attachment: None,
+            qos: Qos::default(),
+            kind: match alive {
+                true => SampleKind::Put,
+                false => SampleKind::Delete,
             },
+            reliability: Reliability::default(),
         }
     }
 
     #[cold]
     fn of_del(delivery: &Delivery<'_>, del: &Del<'_>) -> Sample {
-        let (block, qos) = (delivery.block, delivery.push.qos);
+        let block = delivery.block;
         Sample {
-            fields: SampleFields {
-                key_expr: delivery.key.clone(),
-                payload: ZBytes::new(),
-                kind: SampleKind::Delete,
-                encoding: Encoding::default(),
-                timestamp: del.timestamp,
-                priority: qos.priority(),
-                congestion_control: qos.congestion_control(),
-                express: qos.is_express(),
-                reliability: delivery.reliability,
-                source_info: del.source_info,
-                attachment: del.attachment.map(|part| ZBytes::of_block(block, part)),
-            },
+            key_expr: delivery.key.clone(),
+            payload: ZBytes::new(),
+            encoding: Encoding::default(),
+            timestamp: del.timestamp,
+            source_info: del.source_info,
+            attachment: del.attachment.map(|part| ZBytes::of_block(block, part)),
+            qos: delivery.push.qos,
+            kind: SampleKind::Delete,
+            reliability: delivery.reliability,
+        }
+    }
+}
+
+/// What many samples have in common that have nothing beside their payload but a timestamp: a stream of plain puts.
+///
+/// Each field of a sample is written where it will be read: building the parts one by one and moving them together costs
+/// more than all the rest.
+pub(crate) struct Model<'d> {
+    key: &'d KeyExpr<'static>,
+    block: &'d ZSlice,
+    encoding: u16,
+    qos: Qos,
+    reliability: Reliability,
+}
+
+impl<'d> Model<'d> {
+    /// `None` for messages that have more.
+    pub fn of(like: &Delivery<'d>) -> Option<Model<'d>> {
+        let PushBody::Put(put) = &like.push.body else {
+            return None;
+        };
+        let plain =
+            put.encoding.schema.is_none() && put.source_info.is_none() && put.attachment.is_none();
+        plain.then_some(Model {
+            key: like.key,
+            block: like.block,
+            encoding: put.encoding.id,
+            qos: like.push.qos,
+            reliability: like.reliability,
+        })
+    }
+
+    /// A sample that shares the buffer it came in.
+    #[inline(always)]
+    pub fn shared(&self, again: &Again<'_>) -> Sample {
+        self.sample(again, ZBytes::of_run(again, || shared_part(self.block, again.payload)))
+    }
+
+    /// A sample that may be kept, as by [`Stored::before_storing`].
+    #[inline(always)]
+    pub fn kept(&self, again: &Again<'_>) -> Sample {
+        let payload = match again.payload.len() > ZBytes::DETACHED_BYTES_MAX {
+            true => ZBytes::of_block(self.block, again.payload),
+            false => ZBytes::from(again.payload),
+        };
+        self.sample(again, payload)
+    }
+
+    #[inline(always)]
+    fn sample(&self, again: &Again<'_>, payload: ZBytes) -> Sample {
+        Sample {
+            key_expr: self.key.clone(),
+            payload,
+            encoding: Encoding::from_parts(self.encoding, None),
+            timestamp: again.timestamp,
+            source_info: None,
+            attachment: None,
+            qos: self.qos,
+            kind: SampleKind::Put,
+            reliability: self.reliability,
         }
     }
 }
 
 impl From<Sample> for SampleFields {
     fn from(sample: Sample) -> SampleFields {
-        sample.fields
+        SampleFields {
+            priority: sample.priority(),
+            congestion_control: sample.congestion_control(),
+            express: sample.express(),
+            key_expr: sample.key_expr,
+            payload: sample.payload,
+            kind: sample.kind,
+            encoding: sample.encoding,
+            timestamp: sample.timestamp,
+            reliability: sample.reliability,
+            source_info: sample.source_info,
+            attachment: sample.attachment,
+        }
     }
 }
 
 impl crate::handlers::Stored for Sample {
     /// Small parts get buffers of their own, so that a queue of small samples does not hold large receive buffers.
     fn before_storing(mut self) -> Sample {
-        self.fields.payload = self.fields.payload.detached();
-        self.fields.attachment = self.fields.attachment.map(|a| a.detached());
-        self.fields.encoding.detach();
+        self.payload = self.payload.detached();
+        self.attachment = self.attachment.map(|a| a.detached());
+        self.encoding.detach();
         self
     }
 }

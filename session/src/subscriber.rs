@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
-use zonda_router::node::{DeclareError, Delivery, Opened, Receive, Sink};
+use zonda_router::node::{DeclareError, Deliveries, Delivery, Opened, Receive, Sink, Take};
 
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
@@ -16,7 +16,7 @@ use crate::handlers::{
 };
 use crate::listening::Listening;
 use crate::namespace::Namespace;
-use crate::sample::{Locality, Sample};
+use crate::sample::{Locality, Model, Sample};
 use crate::session::Session;
 use crate::wait::{Done, Wait, ready_at_once};
 
@@ -248,26 +248,50 @@ fn below(namespace: Arc<Namespace>, callback: Callback<Sample>) -> Callback<Samp
     })
 }
 
-/// Gives one delivery to the callback.
-type Call = Box<dyn Fn(&Delivery<'_>) + Send + Sync>;
+type Call = Box<dyn Take>;
 
 fn calls_of(callback: Callback<Sample>, stores: bool) -> Arc<Calls<Call>> {
     let tally = Arc::new(Tally::default());
     let known = tally.clone();
-    // Two closures, not one that asks each time: a sample is then built where the callback reads it.
-    let call: Call = if stores {
-        Box::new(move |delivery| {
-            known.call(
-                || callback.call(Sample::new(delivery).before_storing()),
-                || report(delivery),
-            )
-        })
-    } else {
-        Box::new(move |delivery| {
-            known.call(|| callback.call(Sample::new(delivery)), || report(delivery))
-        })
+    // Two types, not one that asks each time: a sample is then built where the callback reads it.
+    let call: Call = match stores {
+        true => Box::new(Calling::<true> { known, callback }),
+        false => Box::new(Calling::<false> { known, callback }),
     };
     Calls::new(tally, call)
+}
+
+/// Gives deliveries to the callback, prepared for being kept if it `STORES` them.
+struct Calling<const STORES: bool> {
+    known: Arc<Tally>,
+    callback: Callback<Sample>,
+}
+
+impl<const STORES: bool> Take for Calling<STORES> {
+    fn take(&self, delivery: &Delivery<'_>) {
+        let call = || {
+            let sample = Sample::new(delivery);
+            self.callback.call(match STORES {
+                true => sample.before_storing(),
+                false => sample,
+            });
+        };
+        self.known.call(call, || report(delivery));
+    }
+
+    fn take_run(&self, like: &Delivery<'_>, run: &mut Deliveries<'_, '_>) {
+        let Some(model) = Model::of(like) else {
+            return run.one_by_one(like, |delivery| self.take(delivery));
+        };
+        let call = || {
+            let next = run.next().map(|again| match STORES {
+                true => model.kept(&again),
+                false => model.shared(&again),
+            });
+            next.map(|sample| self.callback.call(sample)).is_some()
+        };
+        self.known.call_all(call, || report(like));
+    }
 }
 
 #[cold]

@@ -6,6 +6,7 @@ use crate::{
     body::{self, PushBody, Put},
     network::Push,
     reader::Reader,
+    short::Short,
     timestamp::Timestamp,
 };
 
@@ -18,8 +19,7 @@ const GLANCE_BYTES: usize = 4;
 /// The bytes that all messages of a run begin with.
 #[derive(Debug, Clone, Copy)]
 struct Likeness<'a> {
-    word: u128,
-    mask: u128,
+    head: Word,
     /// What a longer head has behind the word.
     tail: &'a [u8],
     len: usize,
@@ -27,6 +27,43 @@ struct Likeness<'a> {
     body_at: usize,
     /// A timestamp stands between the head and the payload.
     stamped: bool,
+    size: Size,
+}
+
+/// The first bytes of a message.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    bytes: u128,
+    mask: u128,
+}
+
+impl Word {
+    /// Nothing begins like this.
+    const NEVER: Word = Word { bytes: 1, mask: 0 };
+
+    /// Up to `len` bytes of `front`.
+    fn new(front: u128, len: usize) -> Word {
+        let mask = u128::MAX >> (8 * WORD_BYTES.saturating_sub(len));
+        Word {
+            bytes: front & mask,
+            mask,
+        }
+    }
+
+    #[inline(always)]
+    fn begins(&self, front: u128) -> bool {
+        front & self.mask == self.bytes
+    }
+}
+
+/// Most streams have values of one size. Then the length is compared together with the head, and not read.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    /// Head and length.
+    word: Word,
+    /// Where the payload begins.
+    payload_at: usize,
+    payload_len: usize,
 }
 
 impl<'a> Likeness<'a> {
@@ -56,14 +93,22 @@ impl<'a> Likeness<'a> {
         if !whole {
             return None;
         }
-        let mask = u128::MAX >> (8 * WORD_BYTES.saturating_sub(len));
+        let payload_at = message.len().checked_sub(put.payload.len())?;
+        let sized = !stamped && payload_at <= WORD_BYTES;
         Some(Likeness {
+            head: Word::new(front, len),
             tail: message.get(WORD_BYTES..len).unwrap_or(&[]),
-            word: front & mask,
-            mask,
             len,
             body_at,
             stamped,
+            size: Size {
+                word: match sized {
+                    true => Word::new(front, payload_at),
+                    false => Word::NEVER,
+                },
+                payload_at,
+                payload_len: put.payload.len(),
+            },
         })
     }
 }
@@ -75,11 +120,22 @@ pub struct Again<'a> {
     pub timestamp: Option<Timestamp>,
     /// The value.
     pub payload: &'a [u8],
+    /// What begins with the value; the next message may be in it. `None` near the end of the batch.
+    front: Option<&'a [u8; Short::BYTES_MAX]>,
     /// Its PUT as it came, from the header byte to the payload's end.
     pub raw_body: &'a [u8],
 }
 
 impl<'a> Again<'a> {
+    /// A copy of the value, if it is short.
+    #[inline(always)]
+    pub fn short(&self) -> Option<Short> {
+        match self.front {
+            Some(front) => Short::front_of(front, self.payload.len()),
+            None => Short::new(self.payload),
+        }
+    }
+
     /// Makes `push`, an earlier message of the run, into this one.
     #[inline(always)]
     pub fn write_to(&self, push: &mut Push<'a>) {
@@ -163,16 +219,32 @@ impl<'a> PushRun<'a> {
         self.left
     }
 
+    /// Behind the last message that it brought.
+    #[inline]
+    pub fn reader(&self) -> Reader<'a> {
+        self.reader
+    }
+
     #[inline(never)]
     fn has_tail(&self, mut reader: Reader<'a>) -> bool {
         let head = reader.take(self.like.len).unwrap_or(&[]);
         head.get(WORD_BYTES..) == Some(self.like.tail)
     }
 
-    /// Behind the last message that it brought.
+    /// Reads on to the payload of the next message: the timestamp that stands in front of it, and its length. `None` if it is another
+    /// one.
     #[inline]
-    pub fn reader(&self) -> Reader<'a> {
-        self.reader
+    fn enter(&self, front: u128, reader: &mut Reader<'a>) -> Option<(Option<Timestamp>, usize)> {
+        let like = &self.like;
+        if !like.head.begins(front) || !like.tail.is_empty() && !self.has_tail(*reader) {
+            return None;
+        }
+        reader.take(like.len).ok()?;
+        let timestamp = match like.stamped {
+            true => Some(Timestamp::read(reader).ok()?),
+            false => None,
+        };
+        Some((timestamp, usize::try_from(reader.z32().ok()?).ok()?))
     }
 }
 
@@ -182,28 +254,27 @@ impl<'a> Iterator for PushRun<'a> {
     #[inline(always)]
     fn next(&mut self) -> Option<Again<'a>> {
         let front = u128::from_le_bytes(*self.reader.front::<WORD_BYTES>()?);
-        if (front ^ self.like.word) & self.like.mask != 0 || self.left == 0 {
+        if self.left == 0 {
             return None;
         }
+        let size = &self.like.size;
         let mut reader = self.reader;
-        if !self.like.tail.is_empty() && !self.has_tail(reader) {
-            return None;
-        }
-        reader.take(self.like.body_at).ok()?;
-        let body = reader;
-        reader.take(self.like.len - self.like.body_at).ok()?;
-        let timestamp = if self.like.stamped {
-            Some(Timestamp::read(&mut reader).ok()?)
+        let (timestamp, len) = if size.word.begins(front) {
+            reader.take(size.payload_at).ok()?;
+            (None, size.payload_len)
         } else {
-            None
+            self.enter(front, &mut reader)?
         };
-        let payload = reader.bytes_z32().ok()?;
+        let front = reader.front();
+        let payload = reader.take(len).ok()?;
+        let message = reader.since(self.reader);
         self.reader = reader;
         self.left -= 1;
         Some(Again {
             timestamp,
             payload,
-            raw_body: reader.since(body),
+            front,
+            raw_body: message.get(self.like.body_at..).unwrap_or_default(),
         })
     }
 }

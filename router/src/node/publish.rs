@@ -18,7 +18,7 @@ use zonda_transport::{
 };
 
 use super::{
-    Delivery, Opened, Outcome, Publication, PublishError, SampleKind, Value, Wait,
+    Deliveries, Delivery, Opened, Outcome, Publication, PublishError, SampleKind, Value, Wait,
     route::{Hop, Route},
     shared::{Shared, ntp64_now},
 };
@@ -457,12 +457,23 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
 #[inline]
 pub(super) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
     for subscriber in subscribers {
-        if catch_unwind(AssertUnwindSafe(|| subscriber(delivery))).is_err() {
-            tracing::error!(
-                "a subscriber's callback on {} panicked; the message is lost for it",
-                delivery.key
-            );
-        }
+        caught(delivery, || subscriber.take(delivery));
+    }
+}
+
+/// Calls a subscriber with messages like `like`. If it panics, what is left of them is left there.
+#[inline]
+pub(super) fn call_run(subscriber: &Opened, like: &Delivery<'_>, run: &mut Deliveries<'_, '_>) {
+    caught(like, || subscriber.take_run(like, run));
+}
+
+#[inline]
+fn caught(delivery: &Delivery<'_>, call: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(call)).is_err() {
+        tracing::error!(
+            "a subscriber's callback on {} panicked; the message is lost for it",
+            delivery.key
+        );
     }
 }
 

@@ -15,10 +15,10 @@ use zonda_transport::{
 };
 
 use super::{
-    Delivery,
+    Deliveries, Delivery,
     copies::{Clock, Copied, Copy, Front, SHEET_BYTES_MAX, Sheet, Stencil},
     inbound::Burst,
-    publish::call,
+    publish::{call, call_run},
     route::{Hop, Route},
     shared::Shared,
 };
@@ -77,23 +77,28 @@ impl<'a> Alike<'_, 'a> {
         burst.worked((before - run.left()) * route.remote.len());
     }
 
-    /// Gives the messages of `run` to the subscribers of a route that leads to them alone. They come one by one, so that a
-    /// change of the routes is seen by the next: what is left is on other ways.
+    /// Gives the messages of `run` to the subscribers of a route that leads to them alone. A change of the routes is seen by
+    /// the next message: what is left is on other ways.
     pub(super) fn deliver(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut Burst) {
-        let mut push = *self.push;
         let before = run.left();
-        while self.shared.generation() == route.generation {
-            let Some(again) = run.next() else { break };
-            again.write_to(&mut push);
-            let delivery = Delivery {
-                key: &route.key,
-                push: &push,
-                block: self.context.block,
-                reliability: self.context.reliability,
-            };
-            call(burst.open(route), &delivery);
+        let like = Delivery {
+            key: &route.key,
+            push: self.push,
+            block: self.context.block,
+            reliability: self.context.reliability,
+        };
+        let mut run = Deliveries {
+            run,
+            shared: self.shared,
+            generation: route.generation,
+        };
+        match burst.open(route) {
+            [only] => call_run(only, &like, &mut run),
+            // Each message goes to all of them before the next one does.
+            all => run.one_by_one(&like, |delivery| call(all, delivery)),
         }
-        burst.worked((before - run.left()) * route.local.len());
+        let done = before - run.run.left();
+        burst.worked(done * route.local.len());
     }
 
     /// `None` if some message has a timestamp that this node does not accept.

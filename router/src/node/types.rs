@@ -4,12 +4,11 @@
 //! what is published, what is delivered, and every way an operation can end. No behaviour lives here.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use zonda_codec::{
-    Encoding, KeyExpr, KeyExprError, Locator, Payload, Push, Qos, Reliability, SourceInfo,
-    Timestamp, WhatAmI, ZSlice, ZenohId,
+    Encoding, KeyExprError, Locator, Payload, Qos, Reliability, SourceInfo, Timestamp, WhatAmI,
+    ZenohId,
 };
 pub use zonda_transport::{
     outbox::{OutboxCounts, PriorityCounts},
@@ -292,33 +291,6 @@ pub enum CloseError {
         after: Duration,
     },
 }
-
-/// One message for a local subscriber, as it came in. Lives only during the call of the [`Sink`].
-#[derive(Debug, Clone, Copy)]
-pub struct Delivery<'a> {
-    /// The full key the message was published on.
-    pub key: &'a KeyExpr<'static>,
-    /// The decoded message; its byte fields borrow from `block`.
-    pub push: &'a Push<'a>,
-    /// The buffer that `push` borrows from, to share parts of it without a copy.
-    pub block: &'a ZSlice,
-    /// Whether the message came on the reliable channel.
-    pub reliability: Reliability,
-}
-
-/// What a node calls with the deliveries of a subscriber: inline on the receiving task (or on the publishing thread,
-/// for a message of this same node), with no lock held. May be called from several threads at once.
-pub type Opened = Arc<Box<dyn Fn(&Delivery<'_>) + Send + Sync>>;
-
-/// A subscriber as the node keeps it. It may keep it for a while after it was undeclared (in a remembered route), so
-/// what belongs to the user is asked for anew with every burst of messages.
-pub trait Receive: Send + Sync {
-    /// What to call; `None` once the subscriber has ended. The node lets go of it when the burst is over.
-    fn open(&self) -> Option<Opened>;
-}
-
-/// A shared [`Receive`].
-pub type Sink = Arc<dyn Receive>;
 
 /// Names a subscriber of a node until it is undeclared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
