@@ -30,14 +30,16 @@ pub type SourceSn = u32;
 ///     }
 /// }
 /// ```
+// In this order each field ends where the next one begins, so that the compiler writes them to their place at once.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Sample {
     key_expr: KeyExpr<'static>,
     payload: ZBytes,
-    encoding: Encoding,
     timestamp: Option<Timestamp>,
-    source_info: Option<SourceInfo>,
     attachment: Option<ZBytes>,
+    encoding: Encoding,
+    source_info: Option<SourceInfo>,
     /// Priority, congestion control and express flag: taken apart when somebody asks.
     qos: Qos,
     kind: SampleKind,
@@ -198,7 +200,7 @@ impl Sample {
 /// Each field of a sample is written where it will be read: building the parts one by one and moving them together costs
 /// more than all the rest.
 pub(crate) struct Model<'d> {
-    key: &'d KeyExpr<'static>,
+    pub key: &'d KeyExpr<'static>,
     block: &'d ZSlice,
     encoding: u16,
     qos: Qos,
@@ -222,29 +224,34 @@ impl<'d> Model<'d> {
         })
     }
 
-    /// A sample that shares the buffer it came in.
+    /// The payload of a sample, sharing the buffer it came in.
     #[inline(always)]
-    pub fn shared(&self, again: &Again<'_>) -> Sample {
-        self.sample(again, ZBytes::of_run(again, || shared_part(self.block, again.payload)))
+    pub fn shared(&self, again: &Again<'_>) -> ZBytes {
+        ZBytes::of_run(again, || shared_part(self.block, again.payload))
     }
 
-    /// A sample that may be kept, as by [`Stored::before_storing`].
+    /// The payload of a sample that may be kept, as by [`Stored::before_storing`].
     #[inline(always)]
-    pub fn kept(&self, again: &Again<'_>) -> Sample {
-        let payload = match again.payload.len() > ZBytes::DETACHED_BYTES_MAX {
+    pub fn kept(&self, again: &Again<'_>) -> ZBytes {
+        match again.payload.len() > ZBytes::DETACHED_BYTES_MAX {
             true => ZBytes::of_block(self.block, again.payload),
             false => ZBytes::from(again.payload),
-        };
-        self.sample(again, payload)
+        }
     }
 
+    /// The sample with this payload. The key is given anew each time.
     #[inline(always)]
-    fn sample(&self, again: &Again<'_>, payload: ZBytes) -> Sample {
+    pub fn sample(
+        &self,
+        key_expr: KeyExpr<'static>,
+        payload: ZBytes,
+        timestamp: &Option<Timestamp>,
+    ) -> Sample {
         Sample {
-            key_expr: self.key.clone(),
+            key_expr,
             payload,
             encoding: Encoding::from_parts(self.encoding, None),
-            timestamp: again.timestamp,
+            timestamp: *timestamp,
             source_info: None,
             attachment: None,
             qos: self.qos,

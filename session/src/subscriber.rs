@@ -276,27 +276,48 @@ impl<const STORES: bool> Take for Calling<STORES> {
                 false => sample,
             });
         };
-        self.known.call(call, || report(delivery));
+        self.known.call(call, || report(delivery.key));
     }
 
     fn take_run(&self, like: &Delivery<'_>, run: &mut Deliveries<'_, '_>) {
         let Some(model) = Model::of(like) else {
             return run.one_by_one(like, |delivery| self.take(delivery));
         };
+        match like.key.short() {
+            Some(short) => self.call_all(&model, || KeyExpr::from(short), run),
+            None => self.call_all(&model, || like.key.clone(), run),
+        }
+    }
+}
+
+impl<const STORES: bool> Calling<STORES> {
+    /// Calls the callback with samples like `model` and their key.
+    #[inline(always)]
+    fn call_all(
+        &self,
+        model: &Model<'_>,
+        key: impl Fn() -> KeyExpr<'static>,
+        run: &mut Deliveries<'_, '_>,
+    ) {
+        let callback = self.callback.function();
         let call = || {
-            let next = run.next().map(|again| match STORES {
+            let Some(again) = run.next() else {
+                return false;
+            };
+            let payload = match STORES {
                 true => model.kept(&again),
                 false => model.shared(&again),
-            });
-            next.map(|sample| self.callback.call(sample)).is_some()
+            };
+            callback(model.sample(key(), payload, run.timestamp()));
+            true
         };
-        self.known.call_all(call, || report(like));
+        self.known.call_all(call, || report(model.key));
     }
 }
 
 #[cold]
-fn report(delivery: &Delivery<'_>) {
-    tracing::error!(key = %delivery.key, "a subscriber's callback panicked; this sample is lost to it");
+fn report(key: &KeyExpr<'_>) {
+    tracing::error!(%key, "a subscriber's callback panicked; this sample is lost to it");
 }
 
 impl Receive for Calls<Call> {

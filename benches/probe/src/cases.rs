@@ -14,7 +14,7 @@ use zonda_router::node::{Node, Plain, Value, Wait as Limit};
 
 use crate::Parts;
 use crate::seed::Seed;
-use crate::wire::{Batch, Outcome, Wire, node};
+use crate::wire::{Batch, Outcome, Wire, node, stamping_node};
 
 const KEY: &str = "probe/key";
 /// What a subscriber to many keys declares: there is no number for a whole key then, and part of it travels as text.
@@ -44,7 +44,7 @@ enum What {
     /// By a session without a declared publisher, on keys that take turns.
     UndeclaredPut,
     /// A batch to a session's callback.
-    Deliver { to: &'static str },
+    Deliver { to: &'static str, stamped: bool },
     /// A batch through a router to so many others.
     Forward { faces: usize },
 }
@@ -52,7 +52,7 @@ enum What {
 /// All there are, with at most that many messages in a part.
 pub fn all(seed: Seed, most: u64) -> Vec<Case> {
     let put = |express, to| What::Put { express, to };
-    let deliver = |to| What::Deliver { to };
+    let deliver = |to, stamped| What::Deliver { to, stamped };
     let forward = |faces| What::Forward { faces };
     [
         ("put 8 B", 8, put(false, KEY)),
@@ -63,9 +63,10 @@ pub fn all(seed: Seed, most: u64) -> Vec<Case> {
         ("put express 64 B", 64, put(true, KEY)),
         ("node put 8 B", 8, What::NodePut),
         ("undeclared put 8 B", 8, What::UndeclaredPut),
-        ("deliver 8 B", 8, deliver(KEY)),
-        ("deliver 8 B to a wildcard", 8, deliver(WILDCARD)),
-        ("deliver 1 KiB", 1024, deliver(KEY)),
+        ("deliver 8 B", 8, deliver(KEY, false)),
+        ("deliver 8 B to a wildcard", 8, deliver(WILDCARD, false)),
+        ("deliver 8 B stamped", 8, deliver(KEY, true)),
+        ("deliver 1 KiB", 1024, deliver(KEY, false)),
         ("forward 8 B", 8, forward(1)),
         ("forward 64 B", 64, forward(1)),
         ("forward 1 KiB", 1024, forward(1)),
@@ -89,7 +90,7 @@ impl Case {
             What::Put { express, to } => self.put(parts, express, to),
             What::NodePut => self.node_put(parts),
             What::UndeclaredPut => self.undeclared_put(parts),
-            What::Deliver { to } => self.deliver(parts, to),
+            What::Deliver { to, stamped } => self.deliver(parts, to, stamped),
             What::Forward { faces } => self.forward(parts, faces),
         }
     }
@@ -181,10 +182,11 @@ impl Case {
             .ok_or(format!("{}: not every message was sent", self.name))
     }
 
-    fn deliver(&self, parts: &mut Parts, to: &'static str) -> Outcome<()> {
+    fn deliver(&self, parts: &mut Parts, to: &'static str, stamped: bool) -> Outcome<()> {
         let received = Arc::new(AtomicU64::new(0));
         let (counter, seed, plain) = (Arc::clone(&received), self.seed, self.bytes());
-        let mut scene = Direct::set(to, move || {
+        let source = if stamped { stamping_node } else { node };
+        let mut scene = Direct::between(source(WhatAmI::Peer)?, to, move || {
             counter.fetch_add(1, Ordering::Relaxed);
             seed.cost(&plain);
         })?;
@@ -275,7 +277,16 @@ struct Direct {
 impl Direct {
     /// `receive` is what the subscriber to `key` does for each message.
     fn set(key: &'static str, receive: impl Fn() + Send + Sync + 'static) -> Outcome<Direct> {
-        let (near, far) = (node(WhatAmI::Peer)?, node(WhatAmI::Peer)?);
+        Direct::between(node(WhatAmI::Peer)?, key, receive)
+    }
+
+    /// The same with this node as the source.
+    fn between(
+        near: Node,
+        key: &'static str,
+        receive: impl Fn() + Send + Sync + 'static,
+    ) -> Outcome<Direct> {
+        let far = node(WhatAmI::Peer)?;
         let mut wire = Wire::new((&near, WhatAmI::Peer), (&far, WhatAmI::Peer))?;
         let sink = Session::over(far);
         listen(&sink, key, receive)?;

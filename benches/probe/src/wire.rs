@@ -147,9 +147,21 @@ impl Wire {
 
 /// A node without connections of its own.
 pub fn node(role: WhatAmI) -> Outcome<Node> {
+    opened(role, false)
+}
+
+/// The same, which gives what it publishes a timestamp.
+pub fn stamping_node(role: WhatAmI) -> Outcome<Node> {
+    opened(role, true)
+}
+
+fn opened(role: WhatAmI, stamps: bool) -> Outcome<Node> {
     let mut config = Config::peer()
         .listen([] as [&str; 0])
         .with("scouting/multicast/enabled", "false");
+    if stamps {
+        config = config.with("timestamping/enabled", "true");
+    }
     config.set_mode(role);
     zonda_runtime::block_on(Node::open(config)).map_err(|e| e.to_string())
 }

@@ -27,7 +27,7 @@ pub use self::canonical::canonize;
 pub use self::error::KeyExprError;
 pub use self::includes::includes;
 pub use self::intersects::intersects;
-pub use self::owned::KeyExpr;
+pub use self::owned::{KeyExpr, ShortKey};
 pub use self::validate::validate;
 
 /// Whether the key stands for more than one name, that is, contains `*`, `**` or `$*`.

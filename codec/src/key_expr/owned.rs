@@ -34,6 +34,17 @@ enum Text<'a> {
     Short(Short),
 }
 
+/// A short key that is copied whole, without a look at what kind of key it is. From [`KeyExpr::short`].
+#[derive(Clone, Copy)]
+pub struct ShortKey(Short);
+
+impl From<ShortKey> for KeyExpr<'_> {
+    #[inline(always)]
+    fn from(ShortKey(short): ShortKey) -> Self {
+        Self(Text::Short(short))
+    }
+}
+
 impl<'a> KeyExpr<'a> {
     /// Checks `text`; borrows a `&str`, takes over a `String` (one copy into shared memory).
     ///
@@ -99,6 +110,15 @@ impl<'a> KeyExpr<'a> {
         match Short::new(self.as_str().as_bytes()) {
             Some(short) => KeyExpr(Text::Short(short)),
             None => self.into_owned(),
+        }
+    }
+
+    /// The key by itself, if it has [the form](KeyExpr::into_cloneable) that is copied.
+    #[inline]
+    pub fn short(&self) -> Option<ShortKey> {
+        match self.0 {
+            Text::Short(short) => Some(ShortKey(short)),
+            _ => None,
         }
     }
 

@@ -167,6 +167,8 @@ impl<'a> Again<'a> {
 #[derive(Debug, Clone)]
 pub struct PushRun<'a> {
     like: Likeness<'a>,
+    /// Of the message that was read last.
+    timestamp: Option<Timestamp>,
     reader: Reader<'a>,
     left: usize,
 }
@@ -201,6 +203,7 @@ impl<'a> PushRun<'a> {
         let like = Likeness::of(front, message, (put, raw_body))?;
         let run = PushRun {
             like,
+            timestamp: put.timestamp,
             reader: rest,
             left: usize::MAX,
         };
@@ -225,26 +228,33 @@ impl<'a> PushRun<'a> {
         self.reader
     }
 
+    /// That of the last message that it brought: to be copied from here where [`Again::timestamp`] is not needed apart.
+    #[inline]
+    pub fn timestamp(&self) -> &Option<Timestamp> {
+        &self.timestamp
+    }
+
     #[inline(never)]
     fn has_tail(&self, mut reader: Reader<'a>) -> bool {
         let head = reader.take(self.like.len).unwrap_or(&[]);
         head.get(WORD_BYTES..) == Some(self.like.tail)
     }
 
-    /// Reads on to the payload of the next message: the timestamp that stands in front of it, and its length. `None` if it is another
-    /// one.
-    #[inline]
-    fn enter(&self, front: u128, reader: &mut Reader<'a>) -> Option<(Option<Timestamp>, usize)> {
+    /// Where the payload of the next message begins and how long it is, if the length has to be read, or a timestamp in
+    /// front of that.
+    #[inline(never)]
+    fn look(&mut self, front: u128) -> Option<(usize, usize)> {
         let like = &self.like;
-        if !like.head.begins(front) || !like.tail.is_empty() && !self.has_tail(*reader) {
+        let mut reader = self.reader;
+        if !like.head.begins(front) || !like.tail.is_empty() && !self.has_tail(reader) {
             return None;
         }
         reader.take(like.len).ok()?;
-        let timestamp = match like.stamped {
-            true => Some(Timestamp::read(reader).ok()?),
-            false => None,
-        };
-        Some((timestamp, usize::try_from(reader.z32().ok()?).ok()?))
+        if like.stamped {
+            self.timestamp = Some(Timestamp::read(&mut reader).ok()?);
+        }
+        let len = usize::try_from(reader.z32().ok()?).ok()?;
+        Some((reader.since(self.reader).len(), len))
     }
 }
 
@@ -258,20 +268,19 @@ impl<'a> Iterator for PushRun<'a> {
             return None;
         }
         let size = &self.like.size;
-        let mut reader = self.reader;
-        let (timestamp, len) = if size.word.begins(front) {
-            reader.take(size.payload_at).ok()?;
-            (None, size.payload_len)
-        } else {
-            self.enter(front, &mut reader)?
+        let (payload_at, payload_len) = match size.word.begins(front) {
+            true => (size.payload_at, size.payload_len),
+            false => self.look(front)?,
         };
+        let mut reader = self.reader;
+        reader.take(payload_at).ok()?;
         let front = reader.front();
-        let payload = reader.take(len).ok()?;
+        let payload = reader.take(payload_len).ok()?;
         let message = reader.since(self.reader);
         self.reader = reader;
         self.left -= 1;
         Some(Again {
-            timestamp,
+            timestamp: self.timestamp,
             payload,
             front,
             raw_body: message.get(self.like.body_at..).unwrap_or_default(),

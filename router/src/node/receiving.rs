@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Again, KeyExpr, Push, PushRun, Reliability, ZSlice};
+use zonda_codec::{Again, KeyExpr, Push, PushRun, Reliability, Timestamp, ZSlice};
 
 use super::shared::Shared;
 
@@ -43,6 +43,12 @@ impl<'a> Iterator for Deliveries<'_, 'a> {
 }
 
 impl Deliveries<'_, '_> {
+    /// The timestamp of the last one; copying it from here costs less than taking it out of [`Again`].
+    #[inline(always)]
+    pub fn timestamp(&self) -> &Option<Timestamp> {
+        self.run.timestamp()
+    }
+
     /// Calls `take` with each as a message of its own. `like` is one of those before.
     pub fn one_by_one(&mut self, like: &Delivery<'_>, mut take: impl FnMut(&Delivery<'_>)) {
         let mut push = *like.push;

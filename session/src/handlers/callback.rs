@@ -21,6 +21,12 @@ impl<T> Callback<T> {
     pub fn call(&self, value: T) {
         (self.0)(value);
     }
+
+    /// The function itself, for who calls it many times.
+    #[inline]
+    pub(crate) fn function(&self) -> &(dyn Fn(T) + Send + Sync) {
+        &*self.0
+    }
 }
 
 impl<T> Clone for Callback<T> {
