@@ -72,12 +72,37 @@ impl Payload {
 /// ```
 #[inline]
 pub fn shared_part(block: &ZSlice, part: &[u8]) -> ZSlice {
-    let offset = part
-        .as_ptr()
-        .addr()
-        .checked_sub(block.as_slice().as_ptr().addr());
-    let inside = offset.and_then(|start| block.subslice(start..start.checked_add(part.len())?));
-    inside.unwrap_or_else(|| ZSlice::from(part.to_vec()))
+    Block::new(block).part(part)
+}
+
+/// A block of which many parts are shared: where it lies is asked once.
+#[derive(Clone, Copy)]
+pub struct Block<'a> {
+    slice: &'a ZSlice,
+    address: usize,
+}
+
+impl<'a> Block<'a> {
+    /// The block in this buffer.
+    #[inline]
+    pub fn new(slice: &'a ZSlice) -> Self {
+        let address = slice.as_slice().as_ptr().addr();
+        Block { slice, address }
+    }
+
+    /// As [`shared_part`].
+    #[inline]
+    pub fn part(&self, part: &[u8]) -> ZSlice {
+        let offset = part.as_ptr().addr().checked_sub(self.address);
+        let inside =
+            offset.and_then(|start| self.slice.subslice(start..start.checked_add(part.len())?));
+        inside.unwrap_or_else(|| copied(part))
+    }
+}
+
+#[cold]
+fn copied(part: &[u8]) -> ZSlice {
+    ZSlice::from(part.to_vec())
 }
 
 /// Lets a `Bytes` be the buffer of a payload.

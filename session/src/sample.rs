@@ -2,10 +2,9 @@
 
 //! [`Sample`]: what a subscriber receives.
 
-use zonda_codec::payload::shared_part;
+use zonda_codec::payload::{Block, shared_part};
 use zonda_codec::{
     Again, CongestionControl, Del, KeyExpr, Priority, PushBody, Put, Qos, Reliability, Timestamp,
-    ZSlice,
 };
 use zonda_router::node::Delivery;
 
@@ -201,7 +200,7 @@ impl Sample {
 /// more than all the rest.
 pub(crate) struct Model<'d> {
     pub key: &'d KeyExpr<'static>,
-    block: &'d ZSlice,
+    block: Block<'d>,
     encoding: u16,
     qos: Qos,
     reliability: Reliability,
@@ -217,7 +216,7 @@ impl<'d> Model<'d> {
             put.encoding.schema.is_none() && put.source_info.is_none() && put.attachment.is_none();
         plain.then_some(Model {
             key: like.key,
-            block: like.block,
+            block: Block::new(like.block),
             encoding: put.encoding.id,
             qos: like.push.qos,
             reliability: like.reliability,
@@ -227,14 +226,14 @@ impl<'d> Model<'d> {
     /// The payload of a sample, sharing the buffer it came in.
     #[inline(always)]
     pub fn shared(&self, again: &Again<'_>) -> ZBytes {
-        ZBytes::of_run(again, || shared_part(self.block, again.payload))
+        ZBytes::of_run(again, || self.block.part(again.payload))
     }
 
     /// The payload of a sample that may be kept, as by [`Stored::before_storing`].
     #[inline(always)]
     pub fn kept(&self, again: &Again<'_>) -> ZBytes {
         match again.payload.len() > ZBytes::DETACHED_BYTES_MAX {
-            true => ZBytes::of_block(self.block, again.payload),
+            true => self.block.part(again.payload).into(),
             false => ZBytes::from(again.payload),
         }
     }
