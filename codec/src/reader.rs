@@ -126,6 +126,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A VLE number in its longest form, nine bytes; nothing is read if it has another.
+    #[inline(always)]
+    pub(crate) fn z64_full(&mut self) -> Option<u64> {
+        let (word, rest) = self.rest.split_first_chunk()?;
+        let word = u64::from_le_bytes(*word);
+        if word & CONTINUE != CONTINUE {
+            return None;
+        }
+        let (&last, rest) = rest.split_first()?;
+        self.rest = rest;
+        Some(join_groups(word) | u64::from(last) << 56)
+    }
+
     /// A VLE number that must fit 32 bits.
     #[inline(always)]
     pub fn z32(&mut self) -> Result<u32, DecodeError> {

@@ -4,14 +4,22 @@
 
 use crate::{
     body::{self, PushBody, Put},
+    id::ZenohId,
     network::Push,
     reader::Reader,
     short::Short,
-    timestamp::Timestamp,
+    timestamp::{Ntp64, Timestamp},
 };
 
 /// Bytes that are compared at once: all of a head whose key is an id.
 const WORD_BYTES: usize = 16;
+
+/// The usual timestamp: nine bytes of time, and the id of a clock with all of its bytes.
+const TIME_BYTES: usize = 9;
+const CLOCK_BYTES: usize = 16;
+
+/// What is compared behind the time: the clock's length and bytes, and the payload's length.
+const STAMP_BYTES: usize = 24;
 
 /// Bytes that tell cheaply that the next message is another one.
 const GLANCE_BYTES: usize = 4;
@@ -28,6 +36,7 @@ struct Likeness<'a> {
     /// A timestamp stands between the head and the payload.
     stamped: bool,
     size: Size,
+    stamp: Option<Stamp>,
 }
 
 /// The first bytes of a message.
@@ -66,6 +75,46 @@ struct Size {
     payload_len: usize,
 }
 
+/// What comes behind the time where clock and size are the usual ones. Then the time is all that is read.
+#[derive(Debug, Clone, Copy)]
+struct Stamp {
+    id: ZenohId,
+    front: u128,
+    back: u64,
+    back_mask: u64,
+}
+
+impl Stamp {
+    /// Of what stands between the head and the payload.
+    fn of(between: &[u8], id: ZenohId) -> Option<Stamp> {
+        let mut reader = Reader::new(between);
+        reader.z64_full()?;
+        let behind = reader.rest();
+        // More could be another spelling of less.
+        if usize::from(*behind.first()?) != CLOCK_BYTES {
+            return None;
+        }
+        let mut bytes = [0; STAMP_BYTES];
+        bytes.get_mut(..behind.len())?.copy_from_slice(behind);
+        Some(Stamp {
+            id,
+            front: u128::from_le_bytes(*bytes.first_chunk()?),
+            back: u64::from_le_bytes(*bytes.last_chunk()?),
+            back_mask: u64::MAX.checked_shr(8 * (STAMP_BYTES - behind.len()) as u32)?,
+        })
+    }
+
+    /// The timestamp that `bytes` begin with, if clock and size are these.
+    #[inline(always)]
+    fn read(&self, bytes: &[u8; TIME_BYTES + STAMP_BYTES]) -> Option<Timestamp> {
+        let (time, behind) = bytes.split_first_chunk::<TIME_BYTES>()?;
+        let alike = u128::from_le_bytes(*behind.first_chunk()?) == self.front
+            && u64::from_le_bytes(*behind.last_chunk()?) & self.back_mask == self.back;
+        let time = Reader::new(time).z64_full().filter(|_| alike)?;
+        Some(Timestamp::new(Ntp64(time), self.id))
+    }
+}
+
 impl<'a> Likeness<'a> {
     /// What `message` can be recognised by. With a timestamp the head ends in front of it, without one in front of the
     /// payload's length, so that an encoding and extensions belong to it.
@@ -95,6 +144,7 @@ impl<'a> Likeness<'a> {
         }
         let payload_at = message.len().checked_sub(put.payload.len())?;
         let sized = !stamped && payload_at <= WORD_BYTES;
+        let clock = put.timestamp.filter(|_| stamped && len <= WORD_BYTES);
         Some(Likeness {
             head: Word::new(front, len),
             tail: message.get(WORD_BYTES..len).unwrap_or(&[]),
@@ -108,6 +158,10 @@ impl<'a> Likeness<'a> {
                 },
                 payload_at,
                 payload_len: put.payload.len(),
+            },
+            stamp: match clock {
+                Some(clock) => Stamp::of(message.get(len..payload_at)?, clock.id()),
+                None => None,
             },
         })
     }
@@ -240,6 +294,22 @@ impl<'a> PushRun<'a> {
         head.get(WORD_BYTES..) == Some(self.like.tail)
     }
 
+    /// Reads the timestamp of the next message, if that has the usual size and clock.
+    #[inline(never)]
+    fn has_stamp(&mut self, front: u128) -> bool {
+        let read = || {
+            let stamp = self.like.stamp.as_ref()?;
+            let mut reader = self.reader;
+            reader.take(self.like.len).ok()?;
+            stamp.read(reader.front().filter(|_| self.like.head.begins(front))?)
+        };
+        let read = read();
+        if read.is_some() {
+            self.timestamp = read;
+        }
+        read.is_some()
+    }
+
     /// Where the payload of the next message begins and how long it is, if the length has to be read, or a timestamp in
     /// front of that.
     #[inline(never)]
@@ -267,10 +337,11 @@ impl<'a> Iterator for PushRun<'a> {
         if self.left == 0 {
             return None;
         }
-        let size = &self.like.size;
-        let (payload_at, payload_len) = match size.word.begins(front) {
-            true => (size.payload_at, size.payload_len),
-            false => self.look(front)?,
+        let size = self.like.size;
+        let (payload_at, payload_len) = if size.word.begins(front) || self.has_stamp(front) {
+            (size.payload_at, size.payload_len)
+        } else {
+            self.look(front)?
         };
         let mut reader = self.reader;
         reader.take(payload_at).ok()?;

@@ -28,7 +28,17 @@ fn push(pick: (u8, u8, u8), time: u64, payload: &[u8]) -> Push<'_> {
     };
     let mut put = Put::new(payload);
     if rich & 1 != 0 {
-        put.timestamp = Some(Timestamp::new(Ntp64(time), ZenohId::random_from(7)));
+        let clock = match time % 4 {
+            0 => 7,
+            1 => u128::MAX >> 8,
+            _ => u128::MAX,
+        };
+        // mostly nine bytes, as the time of today has
+        let time = match time % 5 {
+            0 => time >> (time % 60),
+            _ => time | 1 << 63,
+        };
+        put.timestamp = Some(Timestamp::new(Ntp64(time), ZenohId::random_from(clock)));
     }
     if rich & 2 != 0 {
         put.encoding = Encoding {
