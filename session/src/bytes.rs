@@ -8,7 +8,7 @@ use std::io;
 use std::str::Utf8Error;
 
 use bytes::Bytes;
-use zonda_codec::payload::shared_part;
+use zonda_codec::payload::{Block, shared_part};
 use zonda_codec::short::Short;
 use zonda_codec::{Again, Payload, ZSlice};
 use zonda_router::node::Value;
@@ -62,12 +62,22 @@ impl ZBytes {
         }
     }
 
-    /// The payload of one message of a run: copied if it is small, else what `share` gives.
+    /// The payload of a message of a run that came in this block: copied if it is small, else shared.
     #[inline(always)]
-    pub(crate) fn of_run(again: &Again<'_>, share: impl FnOnce() -> ZSlice) -> ZBytes {
+    pub(crate) fn of_run(block: &Block<'_>, again: &Again<'_>) -> ZBytes {
         match again.short() {
             Some(short) => ZBytes(Repr::Small(short)),
-            None => ZBytes(Repr::Shared(share().into())),
+            None => ZBytes(Repr::Shared(block.part(again.payload).into())),
+        }
+    }
+
+    /// The same for being kept: as [`ZBytes::detached`] of it.
+    #[inline(always)]
+    pub(crate) fn detached_of_run(block: &Block<'_>, again: &Again<'_>) -> ZBytes {
+        let len = again.payload.len();
+        match len > Short::BYTES_MAX && len <= Self::DETACHED_BYTES_MAX {
+            true => ZBytes(Repr::Shared(again.payload.into())),
+            false => ZBytes::of_run(block, again),
         }
     }
 

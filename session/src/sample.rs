@@ -2,9 +2,9 @@
 
 //! [`Sample`]: what a subscriber receives.
 
-use zonda_codec::payload::{Block, shared_part};
+use zonda_codec::payload::shared_part;
 use zonda_codec::{
-    Again, CongestionControl, Del, KeyExpr, Priority, PushBody, Put, Qos, Reliability, Timestamp,
+    CongestionControl, Del, KeyExpr, Priority, PushBody, Put, Qos, Reliability, Timestamp,
 };
 use zonda_router::node::Delivery;
 
@@ -136,14 +136,20 @@ impl Sample {
     }
 
     /// Shares the delivery's buffer; copies only what is small.
+    #[inline(always)]
     pub(crate) fn new(delivery: &Delivery<'_>) -> Sample {
-        match &delivery.push.body {
-            PushBody::Put(put) => Sample::of_put(delivery, put),
-            PushBody::Del(del) => Sample::of_del(delivery, del),
+        match (&delivery.push.body, Model::of(delivery)) {
+            (PushBody::Put(put), Some(model)) => {
+                let payload = ZBytes::of_block(delivery.block, put.payload);
+                model.sample(delivery.key.clone(), payload, &put.timestamp)
+            }
+            (PushBody::Put(put), None) => Sample::of_rich_put(delivery, put),
+            (PushBody::Del(del), _) => Sample::of_del(delivery, del),
         }
     }
 
-    fn of_put(delivery: &Delivery<'_>, put: &Put<'_>) -> Sample {
+    #[inline(never)]
+    fn of_rich_put(delivery: &Delivery<'_>, put: &Put<'_>) -> Sample {
         let block = delivery.block;
         let schema = put.encoding.schema.map(|part| shared_part(block, part));
         Sample {
@@ -194,51 +200,33 @@ impl Sample {
     }
 }
 
-/// What many samples have in common that have nothing beside their payload but a timestamp: a stream of plain puts.
+/// What samples have in common that are puts with nothing beside their payload but a timestamp.
 ///
 /// Each field of a sample is written where it will be read: building the parts one by one and moving them together costs
 /// more than all the rest.
-pub(crate) struct Model<'d> {
-    pub key: &'d KeyExpr<'static>,
-    block: Block<'d>,
+pub(crate) struct Model {
     encoding: u16,
     qos: Qos,
     reliability: Reliability,
 }
 
-impl<'d> Model<'d> {
+impl Model {
     /// `None` for messages that have more.
-    pub fn of(like: &Delivery<'d>) -> Option<Model<'d>> {
+    #[inline(always)]
+    pub fn of(like: &Delivery<'_>) -> Option<Model> {
         let PushBody::Put(put) = &like.push.body else {
             return None;
         };
         let plain =
             put.encoding.schema.is_none() && put.source_info.is_none() && put.attachment.is_none();
         plain.then_some(Model {
-            key: like.key,
-            block: Block::new(like.block),
             encoding: put.encoding.id,
             qos: like.push.qos,
             reliability: like.reliability,
         })
     }
 
-    /// The payload of a sample, sharing the buffer it came in.
-    #[inline(always)]
-    pub fn shared(&self, again: &Again<'_>) -> ZBytes {
-        ZBytes::of_run(again, || self.block.part(again.payload))
-    }
-
-    /// The payload of a sample that may be kept, as by [`Stored::before_storing`].
-    #[inline(always)]
-    pub fn kept(&self, again: &Again<'_>) -> ZBytes {
-        match again.payload.len() > ZBytes::DETACHED_BYTES_MAX {
-            true => self.block.part(again.payload).into(),
-            false => ZBytes::from(again.payload),
-        }
-    }
-
-    /// The sample with this payload. The key is given anew each time.
+    /// The sample with this key and payload.
     #[inline(always)]
     pub fn sample(
         &self,

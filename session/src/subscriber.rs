@@ -6,9 +6,11 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
+use zonda_codec::payload::Block;
 use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Deliveries, Delivery, Opened, Receive, Sink, Take};
 
+use crate::bytes::ZBytes;
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
 use crate::handlers::{
@@ -280,38 +282,39 @@ impl<const STORES: bool> Take for Calling<STORES> {
     }
 
     fn take_run(&self, like: &Delivery<'_>, run: &mut Deliveries<'_, '_>) {
-        let Some(model) = Model::of(like) else {
-            return run.one_by_one(like, |delivery| self.take(delivery));
-        };
         match like.key.short() {
-            Some(short) => self.call_all(&model, || KeyExpr::from(short), run),
-            None => self.call_all(&model, || like.key.clone(), run),
+            Some(short) => self.call_all(like, run, || KeyExpr::from(short)),
+            None => self.call_all(like, run, || like.key.clone()),
         }
     }
 }
 
 impl<const STORES: bool> Calling<STORES> {
-    /// Calls the callback with samples like `model` and their key.
+    /// Calls the callback with the samples of a run, all of which have this key.
     #[inline(always)]
     fn call_all(
         &self,
-        model: &Model<'_>,
-        key: impl Fn() -> KeyExpr<'static>,
+        like: &Delivery<'_>,
         run: &mut Deliveries<'_, '_>,
+        key: impl Fn() -> KeyExpr<'static>,
     ) {
+        let Some(model) = Model::of(like) else {
+            return run.one_by_one(like, |delivery| self.take(delivery));
+        };
+        let block = Block::new(like.block);
         let callback = self.callback.function();
         let call = || {
             let Some(again) = run.next() else {
                 return false;
             };
             let payload = match STORES {
-                true => model.kept(&again),
-                false => model.shared(&again),
+                true => ZBytes::detached_of_run(&block, &again),
+                false => ZBytes::of_run(&block, &again),
             };
             callback(model.sample(key(), payload, run.timestamp()));
             true
         };
-        self.known.call_all(call, || report(model.key));
+        self.known.call_all(call, || report(like.key));
     }
 }
 

@@ -255,13 +255,17 @@ impl<'a> PushRun<'a> {
             return None;
         };
         let like = Likeness::of(front, message, (put, raw_body))?;
-        let run = PushRun {
+        let mut run = PushRun {
             like,
             timestamp: put.timestamp,
             reader: rest,
             left: usize::MAX,
         };
-        run.clone().next().is_some().then_some(run)
+        run.next()?;
+        run.timestamp = put.timestamp;
+        run.reader = rest;
+        run.left = usize::MAX;
+        Some(run)
     }
 
     /// Ends the run after `count` more messages.
@@ -337,12 +341,13 @@ impl<'a> Iterator for PushRun<'a> {
         if self.left == 0 {
             return None;
         }
-        let size = self.like.size;
-        let (payload_at, payload_len) = if size.word.begins(front) || self.has_stamp(front) {
-            (size.payload_at, size.payload_len)
-        } else {
-            self.look(front)?
-        };
+        let like = &self.like;
+        let (payload_at, payload_len) =
+            if like.size.word.begins(front) || like.stamp.is_some() && self.has_stamp(front) {
+                (self.like.size.payload_at, self.like.size.payload_len)
+            } else {
+                self.look(front)?
+            };
         let mut reader = self.reader;
         reader.take(payload_at).ok()?;
         let front = reader.front();
