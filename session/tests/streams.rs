@@ -266,3 +266,75 @@ fn a_subscriber_that_comes_within_a_stream_gets_the_next_message() {
     let first = late.take().remove(0);
     assert_eq!(first.payload(), &ZBytes::from(payload(101)));
 }
+
+#[test]
+fn a_panic_within_a_stream_costs_its_message_alone() {
+    let (a, b) = pair();
+    let kept = Kept::default();
+    let (samples, greatest) = (Arc::clone(&kept.samples), MESSAGES / 1000);
+    let subscriber = b
+        .declare_subscriber(KEYS[0])
+        .callback(move |sample| {
+            let number = sample.payload().as_slice().first_chunk().unwrap();
+            if u32::from_le_bytes(*number) % 1000 == 7 {
+                panic!("user code panics (this panic belongs to the test)");
+            }
+            samples.lock().unwrap().push(sample);
+        })
+        .wait()
+        .unwrap();
+    let publisher = declared(&a, KEYS[0], Priority::Data);
+    (0..MESSAGES).for_each(|number| put(&publisher, number));
+    until("all others have come", || {
+        kept.len() as u32 + greatest == MESSAGES
+    });
+    assert_eq!(subscriber.panics(), u64::from(greatest));
+    let wanted = (0..MESSAGES).filter(|number| number % 1000 != 7);
+    for (sample, number) in kept.take().iter().zip(wanted) {
+        assert_eq!(sample.payload(), &ZBytes::from(payload(number)));
+    }
+}
+
+#[test]
+fn the_only_subscriber_that_leaves_within_a_stream_gets_nothing_more() {
+    let (a, b) = pair();
+    let seen = Arc::new(AtomicUsize::new(0));
+    let own = Arc::new(OnceLock::new());
+    let (count, holder) = (Arc::clone(&seen), Arc::clone(&own));
+    let subscriber = b
+        .declare_subscriber(KEYS[0])
+        .callback(move |_| {
+            if count.fetch_add(1, Ordering::Relaxed) == 100 {
+                let subscriber: &Mutex<Option<_>> = holder.wait();
+                drop(subscriber.lock().unwrap().take());
+            }
+        })
+        .wait()
+        .unwrap();
+    let _ = own.set(Mutex::new(Some(subscriber)));
+    let publisher = declared(&a, KEYS[0], Priority::Data);
+    (0..MESSAGES).for_each(|number| put(&publisher, number));
+    // what comes on the same link behind the stream has overtaken nothing
+    let end = Kept::default();
+    end.on(&b, GREETING);
+    until("the end has come", || {
+        a.put(GREETING, "").wait().unwrap();
+        end.greeted.load(Ordering::Relaxed)
+    });
+    assert_eq!(seen.load(Ordering::Relaxed), 101);
+}
+
+#[test]
+fn a_queue_gets_a_stream_as_it_was_sent() {
+    let (a, b) = pair();
+    let subscriber = b.declare_subscriber("stream/**").wait().unwrap();
+    let samples = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let all = (0..2 * MESSAGES).map(|_| subscriber.recv().unwrap());
+            all.collect::<Vec<_>>()
+        });
+        stream(&a, KEYS);
+        reader.join().unwrap()
+    });
+    assert_both_whole(&samples);
+}

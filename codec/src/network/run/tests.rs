@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
+    body::Put,
     encoding::Encoding,
     id::ZenohId,
     qos::Qos,
@@ -112,6 +113,68 @@ proptest! {
                 prop_assert_eq!(template, push);
                 prop_assert_eq!(again.raw_body, raw);
             }
+        }
+    }
+}
+
+proptest! {
+    /// Streams that a clock has stamped, broken somewhere.
+    #[test]
+    fn broken_stamps_are_read_as_one_by_one_would_be(
+        times in prop::collection::vec((any::<u64>(), 0_usize..200), 2..8),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let mut bytes = Vec::new();
+        for (time, len) in times {
+            let payload = vec![0x10; len / 50 * 50];
+            bytes.extend(push((3, 1, 1), time, &payload).to_vec().expect("a form"));
+        }
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let mut reader = Reader::new(&bytes);
+        let start = reader;
+        if let Ok((first, raw)) = Push::decode_with_raw(&mut reader)
+            && let Some(mut run) = PushRun::following(start, (&first, raw), reader)
+        {
+            let mut template = first;
+            while let Some(again) = run.next() {
+                let (push, raw) = Push::decode_with_raw(&mut reader).expect("the run has read it");
+                again.write_to(&mut template);
+                prop_assert_eq!(template, push);
+                prop_assert_eq!(again.raw_body, raw);
+                prop_assert_eq!(again.short().is_some(), again.payload.len() <= Short::BYTES_MAX);
+                prop_assert!(again.short().is_none_or(|short| short.as_slice() == again.payload));
+                prop_assert_eq!(*run.timestamp(), again.timestamp);
+            }
+        }
+    }
+}
+
+#[test]
+fn another_spelling_of_a_clock_is_another_clock() {
+    let one = push((3, 1, 1), 2, b"12345678").to_vec().expect("a form");
+    // The id's length in two bytes, with one byte less of the id: the same bytes but for one.
+    let at = one.len() - 8 - 1 - 17;
+    assert_eq!(one[at], 16);
+    let mut other = one.clone();
+    other[at - 1] = 16;
+    other[at] = 15;
+    for bytes in [
+        [&one[..], &one, &other, &one, &one, &one].concat(),
+        [&other[..], &other, &one, &other, &other].concat(),
+    ] {
+        let mut reader = Reader::new(&bytes);
+        let start = reader;
+        let (first, raw) = Push::decode_with_raw(&mut reader).expect("a push");
+        let Some(run) = PushRun::following(start, (&first, raw), reader) else {
+            continue;
+        };
+        let mut template = first;
+        for again in run {
+            let (push, _) = Push::decode_with_raw(&mut reader).expect("the run has read it");
+            again.write_to(&mut template);
+            assert_eq!(template, push);
         }
     }
 }

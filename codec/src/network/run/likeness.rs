@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the messages of a run have in common, in the form in which it is compared fastest: whole words.
+
+use crate::{
+    body::{self, Put},
+    id::ZenohId,
+    reader::Reader,
+    timestamp::{Ntp64, Timestamp},
+};
+
+/// Bytes that are compared at once: all of a head whose key is an id.
+pub(super) const WORD_BYTES: usize = 16;
+
+/// The usual timestamp: nine bytes of time, and the id of a clock with all of its bytes.
+const TIME_BYTES: usize = 9;
+const CLOCK_BYTES: usize = 16;
+
+/// What is compared behind the time: the clock's length and bytes, and the payload's length.
+const STAMP_BYTES: usize = 24;
+
+/// The bytes that all messages of a run begin with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Likeness<'a> {
+    pub head: Word,
+    /// What a longer head has behind the word.
+    pub tail: &'a [u8],
+    pub len: usize,
+    /// Where the PUT begins.
+    pub body_at: usize,
+    /// A timestamp stands between the head and the payload.
+    pub stamped: bool,
+    pub size: Size,
+    /// Of a run with timestamps, if they have the usual form.
+    pub stamp: Option<Stamp>,
+}
+
+/// The first bytes of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word {
+    bytes: u128,
+    mask: u128,
+}
+
+impl Word {
+    /// Nothing begins like this.
+    const NEVER: Word = Word { bytes: 1, mask: 0 };
+
+    /// Up to `len` bytes of `front`.
+    fn new(front: u128, len: usize) -> Word {
+        let mask = u128::MAX >> (8 * WORD_BYTES.saturating_sub(len));
+        Word {
+            bytes: front & mask,
+            mask,
+        }
+    }
+
+    #[inline(always)]
+    pub fn begins(&self, front: u128) -> bool {
+        front & self.mask == self.bytes
+    }
+}
+
+/// Most streams have values of one size. Then the length is compared together with the head, and not read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    /// Head and length, where no timestamp stands between them.
+    pub word: Word,
+    /// Where the payload begins.
+    pub payload_at: usize,
+    pub payload_len: usize,
+}
+
+/// What comes behind the time where clock and size are the usual ones. Then the time is all that is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    id: ZenohId,
+    /// The first bytes behind the time.
+    front: u128,
+    /// The other ones.
+    back: u64,
+    back_mask: u64,
+}
+
+impl Stamp {
+    /// Of what stands between the head and the payload.
+    fn of(between: &[u8], id: ZenohId) -> Option<Stamp> {
+        let mut reader = Reader::new(between);
+        reader.z64_full()?;
+        let behind = reader.rest();
+        // More could be another spelling of less.
+        if usize::from(*behind.first()?) != CLOCK_BYTES {
+            return None;
+        }
+        let mut bytes = [0; STAMP_BYTES];
+        bytes.get_mut(..behind.len())?.copy_from_slice(behind);
+        Some(Stamp {
+            id,
+            front: u128::from_le_bytes(*bytes.first_chunk()?),
+            back: u64::from_le_bytes(*bytes.last_chunk()?),
+            back_mask: u64::MAX.checked_shr(8 * (STAMP_BYTES - behind.len()) as u32)?,
+        })
+    }
+
+    /// The timestamp that `bytes` begin with, if clock and size are these.
+    #[inline(always)]
+    pub fn read(&self, bytes: &[u8; TIME_BYTES + STAMP_BYTES]) -> Option<Timestamp> {
+        let (time, behind) = bytes.split_first_chunk::<TIME_BYTES>()?;
+        let alike = u128::from_le_bytes(*behind.first_chunk()?) == self.front
+            && u64::from_le_bytes(*behind.last_chunk()?) & self.back_mask == self.back;
+        let time = Reader::new(time).z64_full().filter(|_| alike)?;
+        Some(Timestamp::new(Ntp64(time), self.id))
+    }
+}
+
+impl<'a> Likeness<'a> {
+    /// What `message` can be recognised by. With a timestamp the head ends in front of it, without one in front of the
+    /// payload's length, so that an encoding and extensions belong to it.
+    #[inline]
+    pub fn of(
+        front: u128,
+        message: &'a [u8],
+        (put, raw_body): (&Put<'_>, &[u8]),
+    ) -> Option<Likeness<'a>> {
+        let body_at = message.len().checked_sub(raw_body.len())?;
+        let header = *raw_body.first()?;
+        let stamped = header & Put::FLAG_TIMESTAMP != 0;
+        let len = if stamped {
+            (header == body::id::PUT | Put::FLAG_TIMESTAMP).then_some(body_at + 1)?
+        } else {
+            let value_bytes = crate::writer::vle_len(put.payload.len() as u64) + put.payload.len();
+            message.len().checked_sub(value_bytes)?
+        };
+        let mut value = Reader::new(message.get(len..)?);
+        if stamped {
+            Timestamp::read(&mut value).ok()?;
+        }
+        // A length may be written longer than it needs to be; then the head does not end where it seems to.
+        let whole = value.bytes_z32().ok()?.len() == put.payload.len() && value.is_empty();
+        if !whole {
+            return None;
+        }
+        let payload_at = message.len().checked_sub(put.payload.len())?;
+        let sized = !stamped && payload_at <= WORD_BYTES;
+        let clock = put.timestamp.filter(|_| stamped && len <= WORD_BYTES);
+        Some(Likeness {
+            head: Word::new(front, len),
+            tail: message.get(WORD_BYTES..len).unwrap_or(&[]),
+            len,
+            body_at,
+            stamped,
+            size: Size {
+                word: match sized {
+                    true => Word::new(front, payload_at),
+                    false => Word::NEVER,
+                },
+                payload_at,
+                payload_len: put.payload.len(),
+            },
+            stamp: match clock {
+                Some(clock) => Stamp::of(message.get(len..payload_at)?, clock.id()),
+                None => None,
+            },
+        })
+    }
+}
