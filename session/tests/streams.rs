@@ -192,6 +192,35 @@ fn a_router_gives_each_message_of_a_stream_its_own_time_for_all() {
     assert_eq!(once.len(), all, "no time was given twice");
 }
 
+/// What is the same for several neighbours is written once; each reads the key by numbers of its own.
+#[test]
+fn a_stream_reaches_all_who_listen_however_their_key_is_spelled() {
+    let router = router(true);
+    let sessions: Vec<_> = (0..5).map(|_| connected_to(&router, client())).collect();
+    let listened: [&[&'static str]; 4] = [
+        &["stream/**"],
+        &[KEYS[0], KEYS[1], GREETING],
+        &["another", "stream/a/key/**", KEYS[0], GREETING],
+        &[KEYS[0], KEYS[1], GREETING],
+    ];
+    let listeners = sessions[1..].iter().zip(listened);
+    let kept: Vec<_> = listeners
+        .map(|(session, keys)| {
+            let kept = Kept::default();
+            keys.iter().for_each(|key| kept.on(session, key));
+            kept
+        })
+        .collect();
+    until("all listen", || {
+        sessions[0].put(GREETING, "").wait().unwrap();
+        kept.iter().all(|kept| kept.greeted.load(Ordering::Relaxed))
+    });
+    stream(&sessions[0], KEYS);
+    let all = 2 * MESSAGES as usize;
+    until("all have come", || kept.iter().all(|k| k.len() == all));
+    kept.iter().for_each(|kept| assert_both_whole(&kept.take()));
+}
+
 #[test]
 fn a_timestamp_of_the_publisher_stays_on_every_message_of_a_stream() {
     let router = router(true);

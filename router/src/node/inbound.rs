@@ -69,7 +69,7 @@ pub(super) struct Burst {
     opened: Vec<Opened>,
     /// The address of that route.
     opened_for: usize,
-    /// Room to write the messages of a run once for several neighbours; none before there are such.
+    /// Room to write the messages of a run once for several neighbours, if there are such.
     pub(super) paper: Vec<u8>,
     /// Messages handed on since the last pause, and [`WORK_MAX`] once anything else took too long.
     work: usize,
@@ -506,6 +506,8 @@ impl Handler for Inbound {
         self.burst.now = None;
         self.burst.work = 0;
         self.burst.busy_since = None;
+        // A quiet connection keeps no such memory.
+        self.burst.paper = Vec::new();
         self.burst.close();
         for outbox in self.burst.touched.drain(..) {
             outbox.flush();

@@ -7,7 +7,8 @@
 //! table's actions out and to keep its answers at hand:
 //! - `shared`: the state all tasks share, and its one lock;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
-//! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike;
+//! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `copies`: how
+//!   their copies are written;
 //! - `receiving`: how the node's own subscribers are called;
 //! - `publish`: what a publishing thread does; `tally` counts it, `ended` what is lost with a link;
 //! - `asking`: questions and answers, of the node's session and on their way through;
