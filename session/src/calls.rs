@@ -76,7 +76,13 @@ impl Tally {
     /// panics keeps nobody from the next.
     #[inline(always)]
     pub fn call_all(&self, mut call: impl FnMut() -> bool, report: impl Fn()) {
-        let mut all = || while !self.ended.load(Ordering::Acquire) && call() {};
+        let mut all = || {
+            loop {
+                if self.ended.load(Ordering::Acquire) || !call() {
+                    return;
+                }
+            }
+        };
         while catch_unwind(AssertUnwindSafe(&mut all)).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             report();
