@@ -136,13 +136,19 @@ impl<'a> PushRun<'a> {
         &self.timestamp
     }
 
-    #[inline(never)]
-    fn has_tail(&self, mut reader: Reader<'a>) -> bool {
-        let head = reader.take(self.like.len).unwrap_or(&[]);
-        head.get(WORD_BYTES..) == Some(self.like.tail)
+    /// Whether the next message goes on like this behind its first word.
+    #[inline(always)]
+    fn goes_on(&self, tail: &[u8]) -> bool {
+        tail.is_empty() || self.has_tail(tail)
     }
 
-    /// Reads the timestamp of the next message, if that has the usual size and clock.
+    #[inline(never)]
+    fn has_tail(&self, tail: &[u8]) -> bool {
+        let mut reader = self.reader;
+        reader.take(WORD_BYTES).is_ok() && reader.take(tail.len()) == Ok(tail)
+    }
+
+    /// Reads the timestamp of the next message, if that begins alike and has the usual size and clock.
     #[inline(never)]
     fn has_stamp(&mut self, front: u128) -> bool {
         let read = || {
@@ -164,7 +170,7 @@ impl<'a> PushRun<'a> {
     fn look(&mut self, front: u128) -> Option<(usize, usize)> {
         let like = &self.like;
         let mut reader = self.reader;
-        if !like.head.begins(front) || !like.tail.is_empty() && !self.has_tail(reader) {
+        if !like.head.begins(front) || !self.goes_on(like.tail) {
             return None;
         }
         reader.take(like.len).ok()?;
@@ -186,12 +192,12 @@ impl<'a> Iterator for PushRun<'a> {
             return None;
         }
         let like = &self.like;
-        let (payload_at, payload_len) =
-            if like.size.word.begins(front) || like.stamp.is_some() && self.has_stamp(front) {
-                (self.like.size.payload_at, self.like.size.payload_len)
-            } else {
-                self.look(front)?
-            };
+        let is_sized = like.size.word.begins(front) && self.goes_on(like.size.tail)
+            || like.stamp.is_some() && self.goes_on(like.tail) && self.has_stamp(front);
+        let (payload_at, payload_len) = match is_sized {
+            true => (self.like.size.payload_at, self.like.size.payload_len),
+            false => self.look(front)?,
+        };
         let mut reader = self.reader;
         reader.take(payload_at).ok()?;
         let front = reader.front();

@@ -29,7 +29,7 @@ pub(super) struct Likeness<'a> {
     pub body_at: usize,
     /// A timestamp stands between the head and the payload.
     pub stamped: bool,
-    pub size: Size,
+    pub size: Size<'a>,
     /// Of a run with timestamps, if they have the usual form.
     pub stamp: Option<Stamp>,
 }
@@ -62,9 +62,11 @@ impl Word {
 
 /// Most streams have values of one size. Then the length is compared together with the head, and not read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Size {
+pub(super) struct Size<'a> {
     /// Head and length, where no timestamp stands between them.
     pub word: Word,
+    /// What they have behind the word.
+    pub tail: &'a [u8],
     /// Where the payload begins.
     pub payload_at: usize,
     pub payload_len: usize,
@@ -140,8 +142,6 @@ impl<'a> Likeness<'a> {
             return None;
         }
         let payload_at = message.len().checked_sub(put.payload.len())?;
-        let sized = !stamped && payload_at <= WORD_BYTES;
-        let clock = put.timestamp.filter(|_| stamped && len <= WORD_BYTES);
         Some(Likeness {
             head: Word::new(front, len),
             tail: message.get(WORD_BYTES..len).unwrap_or(&[]),
@@ -149,14 +149,15 @@ impl<'a> Likeness<'a> {
             body_at,
             stamped,
             size: Size {
-                word: match sized {
-                    true => Word::new(front, payload_at),
-                    false => Word::NEVER,
+                word: match stamped {
+                    true => Word::NEVER,
+                    false => Word::new(front, payload_at),
                 },
+                tail: message.get(WORD_BYTES..payload_at).unwrap_or(&[]),
                 payload_at,
                 payload_len: put.payload.len(),
             },
-            stamp: match clock {
+            stamp: match put.timestamp {
                 Some(clock) => Stamp::of(message.get(len..payload_at)?, clock.id()),
                 None => None,
             },
