@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The lock of the message path. In debug builds each thread counts how often it takes one, so that tests can hold
-//! the path to its budget; in release builds it is `parking_lot`'s mutex and nothing else.
+//! The locks of the message path. In debug builds each thread counts how often it takes one, so that tests can hold
+//! the path to its budget; in release builds it is `parking_lot`'s mutex and nothing else, or for a few instructions at
+//! a time a [`BriefMutex`].
 
+mod brief;
+
+pub use brief::{BriefGuard, BriefMutex};
 pub use parking_lot::MutexGuard;
 
 /// A mutex whose uses are counted in debug builds.

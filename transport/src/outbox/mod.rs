@@ -43,7 +43,7 @@ use crate::{
         parameters::Established,
         tx::{Lane, LaneConfig, Outgoing, Pushed},
     },
-    sync::{Mutex, MutexGuard},
+    sync::{BriefGuard, BriefMutex, Mutex},
 };
 
 use attendance::Attendance;
@@ -103,7 +103,7 @@ pub struct OutboxCounters {
 
 /// The queues of one connection and the right to write to its socket.
 pub struct Outbox {
-    lanes: Box<[Mutex<Lane>]>,
+    lanes: Box<[BriefMutex<Lane>]>,
     /// One bit per lane that holds something; set and cleared under the lane's lock.
     ready: AtomicU8,
     exit: Mutex<Exit>,
@@ -171,7 +171,7 @@ impl Outbox {
             _ => max,
         };
         let lane = |priority| {
-            Mutex::new(Lane::new(LaneConfig {
+            BriefMutex::new(Lane::new(LaneConfig {
                 priority,
                 batch_size,
                 sn_mask: established.sn_mask,
@@ -244,7 +244,7 @@ impl Outbox {
     #[inline]
     fn push_into<E: Encode + ?Sized>(
         &self,
-        (index, mut lane): (usize, MutexGuard<'_, Lane>),
+        (index, mut lane): (usize, BriefGuard<'_, Lane>),
         message: &Outgoing<'_, E>,
     ) -> Result<Pushed, Refused> {
         if !lane.has_room() {

@@ -7,7 +7,7 @@ use zonda_codec::{Encode, Priority, Reliability, Writer};
 
 use crate::{
     protocol::tx::{Lane, Outgoing, Pushed},
-    sync::MutexGuard,
+    sync::BriefGuard,
 };
 
 use super::Outbox;
@@ -40,7 +40,7 @@ pub enum RunQueued {
 /// The lane of one priority, locked for a run of messages.
 #[derive(Debug)]
 pub struct Queue<'a> {
-    lane: MutexGuard<'a, Lane>,
+    lane: BriefGuard<'a, Lane>,
     overflow: Overflow,
     overrun_bytes: usize,
     queued: u64,

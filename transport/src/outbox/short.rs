@@ -8,7 +8,7 @@ use zonda_codec::{Priority, Reliability};
 
 use crate::{
     protocol::tx::{Lane, Outgoing, Pushed, ShortHead, Tail},
-    sync::MutexGuard,
+    sync::BriefGuard,
 };
 
 use super::{Outbox, Refused, pace::Turn};
@@ -59,7 +59,7 @@ impl Outbox {
     #[inline(never)]
     fn offer_long<O: Offered>(
         &self,
-        lane: (usize, MutexGuard<'_, Lane>),
+        lane: (usize, BriefGuard<'_, Lane>),
         head: &ShortHead,
         message: &O,
     ) -> Result<bool, Refused> {
