@@ -8,13 +8,16 @@ use zonda_codec::{
 use zonda_transport::protocol::tx::SHARE_BYTES_MIN;
 
 /// Room for a neighbour's key id, the QoS, the headers around them and a timestamp: 36 bytes at most.
-const ID_FRONT_BYTES_MAX: usize = 48;
+pub(super) const ID_FRONT_BYTES_MAX: usize = 48;
 
 /// Room for all that with a text of usual length behind the id.
 const TEXT_FRONT_BYTES_MAX: usize = 96;
 
-/// Most bytes of the copies that are written once for several neighbours.
-pub(super) const SHEET_BYTES_MAX: usize = 8 * 1024;
+/// Most bytes of the copies that are written once for several neighbours: small ones of all messages of a run.
+pub(super) const SHEET_BYTES_MAX: usize = 32 * 1024;
+
+/// How many times as long as a message its copy is at most, as a rule.
+const LONGER_MAX: usize = 8;
 
 /// The timestamps that this node gives to a run.
 pub(super) struct Clock {
@@ -205,7 +208,9 @@ impl<'f, 'a> Sheet<'f, 'a> {
         mut run: PushRun<'a>,
         paper: &'f mut Vec<u8>,
     ) -> Option<Self> {
-        paper.resize(SHEET_BYTES_MAX, 0);
+        // Copies may be longer than what came, by a timestamp.
+        let most = run.reader().remaining().saturating_mul(LONGER_MAX);
+        paper.resize(paper.len().max(most.min(SHEET_BYTES_MAX)), 0);
         let mut writer = Writer::new(paper);
         let Copied { number, left } = Stencil::new(&front).copy(0, &mut writer, &mut run);
         let written = writer.position();

@@ -16,7 +16,7 @@ use zonda_transport::{
 
 use super::{
     Deliveries, Delivery,
-    copies::{Clock, Copied, Copy, Front, SHEET_BYTES_MAX, Sheet, Stencil},
+    copies::{Clock, Copied, Copy, Front, ID_FRONT_BYTES_MAX, SHEET_BYTES_MAX, Sheet, Stencil},
     inbound::Burst,
     publish::{call, call_run},
     route::{Hop, Route},
@@ -150,7 +150,8 @@ impl<'a> Alike<'_, 'a> {
         let PushBody::Put(put) = &self.push.body else {
             return None;
         };
-        if put.payload.len().saturating_mul(run.left()) > SHEET_BYTES_MAX {
+        let copy_bytes = ID_FRONT_BYTES_MAX + put.payload.len();
+        if copy_bytes.saturating_mul(run.left()) > SHEET_BYTES_MAX {
             return None;
         }
         Sheet::write(self.front(first, clock), run.clone(), paper)

@@ -102,7 +102,7 @@ impl Queue<'_> {
 
 impl Outbox {
     /// Queues the messages that `fill` pushes, under one lock of the lane. Never waits for the peer. `fill` should push
-    /// some dozens at most: other senders of this priority wait meanwhile.
+    /// some hundreds at most: other senders of this priority wait meanwhile.
     ///
     /// What a full lane costs is counted, as refused and as dropped. A peer that is too far behind is given up, as by
     /// [`Outbox::push_over`].

@@ -124,7 +124,7 @@ fn a_sheet_holds_all_copies_or_there_is_none() {
         qos: Qos::DATA,
         clock: None,
     };
-    for (payload, fits) in [([1; 8].as_slice(), true), (&[1; 1000], false)] {
+    for (payload, fits) in [([1; 8].as_slice(), true), (&[1; 2000], false)] {
         let bytes = push(payload, (false, false)).to_vec().expect("a form");
         let bytes = bytes.repeat(30);
         let (run, _) = run(&bytes).expect("they are alike");

@@ -24,8 +24,9 @@ pub use landing::Lent;
 const ID_BITS: u8 = 0x1f;
 const PUSH_ID: u8 = 0x1d;
 
-/// Messages of a run that are handed on at once. The handler may hold a lock for that long.
-const RUN_MAX: usize = 64;
+/// Messages of a run that are handed on at once. The handler may hold a lock for that long: some microseconds, as they come
+/// from one batch.
+const RUN_MAX: usize = 256;
 
 /// Where received network messages go. Called in the order of arrival, on the receiving task.
 pub trait Deliver {
