@@ -247,14 +247,12 @@ fn a_timestamp_of_the_publisher_stays_on_every_message_of_a_stream() {
     }
 }
 
-#[test]
-fn a_subscriber_that_leaves_within_a_stream_gets_nothing_more() {
-    let (a, b) = pair();
-    let (seen, others) = (Arc::new(AtomicUsize::new(0)), Kept::default());
-    others.on(&b, "stream/**");
+/// A subscriber that leaves with its 101st message, and the count of what it gets.
+fn leaving_within(session: &Session) -> Arc<AtomicUsize> {
+    let seen = Arc::new(AtomicUsize::new(0));
     let own = Arc::new(OnceLock::new());
     let (count, holder) = (Arc::clone(&seen), Arc::clone(&own));
-    let subscriber = b
+    let subscriber = session
         .declare_subscriber(KEYS[0])
         .callback(move |_| {
             if count.fetch_add(1, Ordering::Relaxed) == 100 {
@@ -265,6 +263,15 @@ fn a_subscriber_that_leaves_within_a_stream_gets_nothing_more() {
         .wait()
         .unwrap();
     let _ = own.set(Mutex::new(Some(subscriber)));
+    seen
+}
+
+#[test]
+fn a_subscriber_that_leaves_within_a_stream_gets_nothing_more() {
+    let (a, b) = pair();
+    let others = Kept::default();
+    others.on(&b, "stream/**");
+    let seen = leaving_within(&b);
     let publisher = declared(&a, KEYS[0], Priority::Data);
     (0..MESSAGES).for_each(|number| put(&publisher, number));
     until("the other has all", || others.len() == MESSAGES as usize);
@@ -327,20 +334,7 @@ fn a_panic_within_a_stream_costs_its_message_alone() {
 #[test]
 fn the_only_subscriber_that_leaves_within_a_stream_gets_nothing_more() {
     let (a, b) = pair();
-    let seen = Arc::new(AtomicUsize::new(0));
-    let own = Arc::new(OnceLock::new());
-    let (count, holder) = (Arc::clone(&seen), Arc::clone(&own));
-    let subscriber = b
-        .declare_subscriber(KEYS[0])
-        .callback(move |_| {
-            if count.fetch_add(1, Ordering::Relaxed) == 100 {
-                let subscriber: &Mutex<Option<_>> = holder.wait();
-                drop(subscriber.lock().unwrap().take());
-            }
-        })
-        .wait()
-        .unwrap();
-    let _ = own.set(Mutex::new(Some(subscriber)));
+    let seen = leaving_within(&b);
     let publisher = declared(&a, KEYS[0], Priority::Data);
     (0..MESSAGES).for_each(|number| put(&publisher, number));
     // what comes on the same link behind the stream has overtaken nothing

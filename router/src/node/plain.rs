@@ -141,7 +141,7 @@ impl Prepared {
         };
         let whole = ShortHead::new(|writer| head.encode(writer))?;
         // The last byte is the length of the empty payload.
-        let front = whole.front(whole.len().checked_sub(1)?);
+        let front = whole.shortened()?;
         Some(Prepared { front, whole })
     }
 

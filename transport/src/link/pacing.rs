@@ -28,13 +28,17 @@ pub(super) fn begin_unpaced(socket: SockRef<'_>) {
 /// machine one that connected before it was known to stay there is at least paced less.
 #[cfg(target_os = "linux")]
 pub(super) fn decide(socket: SockRef<'_>, is_same_host: bool) {
-    use socket2::{Domain, Socket, Type};
+    use socket2::{Socket, Type};
 
     if is_same_host {
         return begin_unpaced(socket);
     }
+    if name(&socket).is_none_or(|name| name != UNPACED) {
+        return;
+    }
     // A socket that nobody has told anything knows what the system would use.
-    let system = Socket::new(Domain::IPV4, Type::STREAM, None);
+    let domain = socket.domain();
+    let system = domain.and_then(|domain| Socket::new(domain, Type::STREAM, None));
     if let Some(own) = system.ok().and_then(|fresh| paces(&SockRef::from(&fresh))) {
         set(&socket, &own);
     }
@@ -43,10 +47,15 @@ pub(super) fn decide(socket: SockRef<'_>, is_same_host: bool) {
 /// The name of the socket's congestion control, if it is one that paces.
 #[cfg(target_os = "linux")]
 fn paces(socket: &SockRef<'_>) -> Option<Vec<u8>> {
+    name(socket).filter(|name| name.starts_with(b"bbr"))
+}
+
+#[cfg(target_os = "linux")]
+fn name(socket: &SockRef<'_>) -> Option<Vec<u8>> {
     let mut name = socket.tcp_congestion().ok()?;
     // The system fills the rest of its sixteen bytes with zeros.
     name.retain(|&byte| byte != 0);
-    name.starts_with(b"bbr").then_some(name)
+    Some(name)
 }
 
 #[cfg(target_os = "linux")]

@@ -59,6 +59,39 @@ fn push(pick: (u8, u8, u8), time: u64, payload: &[u8]) -> Push<'_> {
     push
 }
 
+/// Whatever runs there are in these bytes, they bring what is read without them.
+fn assert_read_alike(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let mut reader = Reader::new(bytes);
+    while !reader.is_empty() {
+        let start = reader;
+        let Ok((first, raw)) = Push::decode_with_raw(&mut reader) else {
+            break;
+        };
+        let Some(mut run) = PushRun::following(start, (&first, raw), reader) else {
+            continue;
+        };
+        let mut template = first;
+        while let Some(again) = run.next() {
+            let (push, raw) = Push::decode_with_raw(&mut reader).expect("the run has read it");
+            again.write_to(&mut template);
+            prop_assert_eq!(template, push);
+            prop_assert_eq!(again.raw_body, raw);
+            prop_assert_eq!(run.reader().position(), reader.position());
+            prop_assert_eq!(
+                again.short().is_some(),
+                again.payload.len() <= Short::BYTES_MAX
+            );
+            prop_assert!(
+                again
+                    .short()
+                    .is_none_or(|short| short.as_slice() == again.payload)
+            );
+            prop_assert_eq!(*run.timestamp(), again.timestamp);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     /// Whatever a run brings, reading message by message brings too, and it never goes past the end.
     #[test]
@@ -74,20 +107,7 @@ proptest! {
             bytes.extend(push.to_vec().expect("a form"));
         }
         bytes.truncate(bytes.len() - cut.min(bytes.len()));
-        let mut reader = Reader::new(&bytes);
-        while !reader.is_empty() {
-            let start = reader;
-            let Ok((first, raw)) = Push::decode_with_raw(&mut reader) else { break };
-            let Some(mut run) = PushRun::following(start, (&first, raw), reader) else { continue };
-            let mut template = first;
-            while let Some(again) = run.next() {
-                let (push, raw) = Push::decode_with_raw(&mut reader).expect("the run has read it");
-                again.write_to(&mut template);
-                prop_assert_eq!(template, push);
-                prop_assert_eq!(again.raw_body, raw);
-                prop_assert_eq!(run.reader().position(), reader.position());
-            }
-        }
+        assert_read_alike(&bytes)?;
     }
 
     #[test]
@@ -101,23 +121,9 @@ proptest! {
             bytes.extend(&head);
             bytes.extend(tail);
         }
-        let mut reader = Reader::new(&bytes);
-        let start = reader;
-        if let Ok((first, raw)) = Push::decode_with_raw(&mut reader)
-            && let Some(run) = PushRun::following(start, (&first, raw), reader)
-        {
-            let mut template = first;
-            for again in run {
-                let (push, raw) = Push::decode_with_raw(&mut reader).expect("the run has read it");
-                again.write_to(&mut template);
-                prop_assert_eq!(template, push);
-                prop_assert_eq!(again.raw_body, raw);
-            }
-        }
+        assert_read_alike(&bytes)?;
     }
-}
 
-proptest! {
     /// Streams that a clock has stamped, broken somewhere.
     #[test]
     fn broken_stamps_are_read_as_one_by_one_would_be(
@@ -132,22 +138,7 @@ proptest! {
         }
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        let mut reader = Reader::new(&bytes);
-        let start = reader;
-        if let Ok((first, raw)) = Push::decode_with_raw(&mut reader)
-            && let Some(mut run) = PushRun::following(start, (&first, raw), reader)
-        {
-            let mut template = first;
-            while let Some(again) = run.next() {
-                let (push, raw) = Push::decode_with_raw(&mut reader).expect("the run has read it");
-                again.write_to(&mut template);
-                prop_assert_eq!(template, push);
-                prop_assert_eq!(again.raw_body, raw);
-                prop_assert_eq!(again.short().is_some(), again.payload.len() <= Short::BYTES_MAX);
-                prop_assert!(again.short().is_none_or(|short| short.as_slice() == again.payload));
-                prop_assert_eq!(*run.timestamp(), again.timestamp);
-            }
-        }
+        assert_read_alike(&bytes)?;
     }
 }
 

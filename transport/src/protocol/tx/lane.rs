@@ -203,7 +203,7 @@ impl Lane {
         let Some(open) = &mut self.open else {
             return false;
         };
-        // Not by [`Lane::extend`]: what is given to that does not come to be in this place, at a seventh more for a put.
+        // Not by [`Lane::extend`]: a function that is given to that is called and not expanded here, which costs a put a tenth.
         let mut writer = Writer::new(open.spare());
         let written = head
             .encode(&mut writer)

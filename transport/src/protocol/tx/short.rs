@@ -23,25 +23,11 @@ impl ShortHead {
         Some(Self { bytes, len })
     }
 
-    /// Its length in bytes.
+    /// Without its last byte; `None` if there is none.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there is nothing in it.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Its first `len` bytes, or all if it has no more.
-    #[must_use]
-    pub fn front(&self, len: usize) -> Self {
-        Self {
-            len: self.len.min(len),
-            ..*self
-        }
+    pub fn shortened(&self) -> Option<Self> {
+        let len = self.len.checked_sub(1)?;
+        Some(Self { len, ..*self })
     }
 }
 
