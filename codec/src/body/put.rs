@@ -85,12 +85,28 @@ impl<'a> Put<'a> {
     }
 
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut put = Self::read_head(header, reader)?;
+        put.payload = reader.bytes_z32()?;
+        Ok(put)
+    }
+
+    /// Everything up to the payload's length.
+    #[inline]
+    fn read_head(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut put = Put::new(&[]);
         if header & (Self::FLAG_TIMESTAMP | FLAG_ENCODING | MORE) != 0 {
             put.read_options(header, reader)?;
         }
-        put.payload = reader.bytes_z32()?;
         Ok(put)
+    }
+
+    /// Where in `raw`, a PUT in wire form, the length of its payload begins: where reading it came to that.
+    #[inline]
+    pub(crate) fn length_at(raw: &'a [u8]) -> Option<usize> {
+        let mut reader = Reader::new(raw);
+        let header = reader.u8().ok()?;
+        Self::read_head(header, &mut reader).ok()?;
+        Some(reader.position())
     }
 
     /// Everything between header and payload.

@@ -6,6 +6,7 @@ use crate::{
     id::ZenohId,
     reader::Reader,
     timestamp::{Ntp64, Timestamp},
+    writer::vle_len,
 };
 
 /// Bytes that are compared at once: all of a head whose key is an id.
@@ -116,32 +117,27 @@ impl Stamp {
 
 impl<'a> Likeness<'a> {
     /// What `message` can be recognised by. With a timestamp the head ends in front of it, without one in front of the
-    /// payload's length, so that an encoding and extensions belong to it.
+    /// payload's length, so that an encoding and extensions belong to it. Where that is comes from reading the message, not
+    /// from what its fields would take if they were written anew: a peer may spell them longer.
     #[inline]
     pub fn of(
         front: u128,
         message: &'a [u8],
-        (put, raw_body): (&Put<'_>, &[u8]),
+        (put, raw_body): (&Put<'_>, &'a [u8]),
     ) -> Option<Likeness<'a>> {
         let body_at = message.len().checked_sub(raw_body.len())?;
-        let header = *raw_body.first()?;
-        let stamped = header & Put::FLAG_TIMESTAMP != 0;
-        let len = if stamped {
-            (header == body::id::PUT | Put::FLAG_TIMESTAMP).then_some(body_at + 1)?
-        } else {
-            let value_bytes = crate::writer::vle_len(put.payload.len() as u64) + put.payload.len();
-            message.len().checked_sub(value_bytes)?
-        };
-        let mut value = Reader::new(message.get(len..)?);
-        if stamped {
-            Timestamp::read(&mut value).ok()?;
-        }
-        // A length may be written longer than it needs to be; then the head does not end where it seems to.
-        let whole = value.bytes_z32().ok()?.len() == put.payload.len() && value.is_empty();
-        if !whole {
+        let length_at = body_at + Put::length_at(raw_body)?;
+        let payload_at = message.len().checked_sub(put.payload.len())?;
+        // A length may be written longer than it needs to be. Such a message is like no other.
+        if payload_at.checked_sub(length_at)? != vle_len(put.payload.len() as u64) {
             return None;
         }
-        let payload_at = message.len().checked_sub(put.payload.len())?;
+        let header = *raw_body.first()?;
+        let stamped = header & Put::FLAG_TIMESTAMP != 0;
+        let len = match stamped {
+            true => (header == body::id::PUT | Put::FLAG_TIMESTAMP).then_some(body_at + 1)?,
+            false => length_at,
+        };
         Some(Likeness {
             head: Word::new(front, len),
             tail: message.get(WORD_BYTES..len).unwrap_or(&[]),

@@ -190,13 +190,62 @@ fn a_limit_ends_it_and_can_be_raised() {
     assert_eq!(run.reader().remaining(), bytes.len() / 10);
 }
 
+/// No run follows the first of these messages, and one by one they are `payloads`.
+fn assert_no_run(bytes: &[u8], payloads: &[&[u8]]) {
+    let mut reader = Reader::new(bytes);
+    let mut read = Vec::new();
+    while !reader.is_empty() {
+        let start = reader;
+        let (push, raw) = Push::decode_with_raw(&mut reader).expect("a push");
+        let run = PushRun::following(start, (&push, raw), reader);
+        assert!(run.is_none(), "a run behind {:02x?}", reader.since(start));
+        let PushBody::Put(put) = push.body else {
+            panic!("no PUT: {push:?}");
+        };
+        read.push(put.payload);
+    }
+    assert_eq!(read, payloads);
+}
+
+/// A number in more bytes than it needs: `pad` of them.
+fn padded(number: u64, pad: usize) -> Vec<u8> {
+    let mut bytes = vec![0; 9];
+    let mut writer = crate::writer::Writer::new(&mut bytes);
+    writer.vle(number).expect("room for nine bytes");
+    let mut spelled = writer.written().to_vec();
+    for _ in 0..pad {
+        *spelled.last_mut().expect("a byte") |= 0x80;
+        spelled.push(0);
+    }
+    spelled
+}
+
 #[test]
 fn an_overlong_length_is_left_to_the_ordinary_way() {
-    // key id 1, PUT, a length of 8 written in two bytes
-    let one = [&[0x1d, 1, 1, 0x88, 0][..], b"12345678"].concat();
-    let bytes = one.repeat(4);
-    let mut reader = Reader::new(&bytes);
-    let start = reader;
-    let (first, raw) = Push::decode_with_raw(&mut reader).expect("a push");
-    assert!(PushRun::following(start, (&first, raw), reader).is_none());
+    for length in [0, 1, 8, 127, 128, 300] {
+        for pad in 1..=4 {
+            // key id 1, PUT, a length in more bytes than it needs
+            let payload = vec![b'x'; length];
+            let head = [&[0x1d, 1, 1][..], &padded(length as u64, pad)].concat();
+            let one = [&head[..], &payload].concat();
+            assert_no_run(&one.repeat(4), &[&payload[..]; 4]);
+        }
+    }
+}
+
+#[test]
+fn a_length_of_nothing_in_two_bytes_hides_no_messages() {
+    const NOTHING: &[u8] = &[0x1d, 1, 1, 0x80, 0];
+    const CLOSE: &[u8] = &[0x03, 0];
+    let forged = push((0, 0, 0), 0, b"forged").to_vec().expect("a form");
+    for hidden in [CLOSE, &forged] {
+        // 128 bytes for everybody, one for those who take the length to begin a byte later
+        let long = [b"A", hidden, &[b' '; 127][hidden.len()..]].concat();
+        assert_eq!(long.len(), 128);
+        let second = [&[0x1d, 1, 1, 0x80, 1][..], &long].concat();
+        let bytes = [NOTHING, &second, NOTHING, NOTHING, NOTHING, NOTHING].concat();
+        assert_read_alike(&bytes).expect("the same as one by one");
+        let two = [NOTHING, &second].concat();
+        assert_no_run(&two, &[b"", &long]);
+    }
 }
