@@ -29,6 +29,11 @@ pub struct Hand {
     next_request: u32,
 }
 
+/// A number that no other hand of this process has.
+pub fn next_id() -> u64 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
+
 /// The wire form of a message.
 pub fn bytes(message: &impl Encode) -> Vec<u8> {
     message.to_vec().expect("it has a wire form")
@@ -37,10 +42,15 @@ pub fn bytes(message: &impl Encode) -> Vec<u8> {
 impl Hand {
     /// Connected, nothing said.
     pub fn connect(address: SocketAddr) -> Hand {
+        Hand::connect_as(address, u128::from(next_id()))
+    }
+
+    /// The same with the id that follows from a number.
+    pub fn connect_as(address: SocketAddr, number: u128) -> Hand {
         let stream = TcpStream::connect(address).expect("the router listens");
         stream.set_read_timeout(Some(LONG)).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
-        let zid = ZenohId::random_from(u128::from(NEXT_ID.fetch_add(1, Ordering::Relaxed)));
+        let zid = ZenohId::random_from(number);
         let parameters = LocalParameters::new(zid, WhatAmI::Client);
         Hand {
             stream,

@@ -4,6 +4,8 @@
 //! protocol says, and the honest ones have lost nothing.
 #![cfg(unix)]
 
+#[cfg(target_os = "linux")]
+mod attacks;
 mod closing;
 mod crowds;
 mod declarations;
@@ -12,5 +14,11 @@ mod greetings;
 mod hand;
 mod places;
 mod questions;
+#[cfg(target_os = "linux")]
+#[allow(dead_code, reason = "the cases of findings use it as they are closed")]
+mod roles;
 mod scene;
 mod slow;
+#[cfg(target_os = "linux")]
+#[allow(dead_code, reason = "the cases of findings use it as they are closed")]
+mod world;

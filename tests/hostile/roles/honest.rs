@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Honest clients in one process: a source with subscribers of its own, one who asks and one who answers, one that
+//! comes to life and dies again and one who watches. Each is a session of its own. A line `window` on standard input
+//! makes them report and begin anew, `stop` makes them end: what was put under Block must then have arrived.
+
+use std::io::BufRead;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use zonda::qos::{CongestionControl, Priority};
+use zonda::{Config, Session, Wait};
+
+use super::ledger::{GREETING, Ledger, number_of, payload};
+use super::say;
+use crate::scene::{LONG, until};
+use crate::world::{Flow, Load, Report};
+
+/// Questions and changes of tokens, each this often.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// An honest one waits no longer for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What all of them note together.
+#[derive(Default)]
+struct Notes {
+    over: AtomicBool,
+    published: Vec<AtomicU64>,
+    refused: AtomicU64,
+    put_ms: AtomicU64,
+    forged: AtomicU64,
+    questions: AtomicU64,
+    unanswered: AtomicU64,
+    question_ms: AtomicU64,
+    tokens: AtomicU64,
+    token_ms: AtomicU64,
+    oversleep_ms: AtomicU64,
+    /// Since when a question or a token is under way.
+    asked: Mutex<Option<Instant>>,
+    changed: Mutex<Option<Instant>>,
+}
+
+impl Notes {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+}
+
+fn most(of: &AtomicU64, time: Duration) {
+    of.fetch_max(time.as_millis() as u64, Ordering::Relaxed);
+}
+
+/// A subscriber: its session and its ledgers, one for each flow.
+struct Subscriber {
+    _session: Session,
+    ledgers: Arc<Vec<Mutex<Ledger>>>,
+}
+
+impl Subscriber {
+    fn open(session: Session, key: &str, load: &Load, notes: &Arc<Notes>) -> Subscriber {
+        let ledgers: Vec<_> = load.flows.iter().map(Ledger::of).map(Mutex::new).collect();
+        let ledgers = Arc::new(ledgers);
+        let (told, notes, load) = (Arc::clone(&ledgers), Arc::clone(notes), load.clone());
+        let prefix = format!("honest/{}/", load.name);
+        let note = move |sample: zonda::sample::Sample| {
+            let now = Instant::now();
+            let key = sample.key_expr().as_str();
+            let flow = key
+                .strip_prefix(&prefix)
+                .and_then(|i| i.parse::<usize>().ok());
+            let number = flow.and_then(|flow| {
+                let size = load.flows.get(flow)?.size;
+                Some((flow, number_of(sample.payload().as_slice(), size)?))
+            });
+            match number {
+                Some((flow, number)) => lock(&told[flow]).note(number, now),
+                // beside the flows of this load there are those of others, and what attackers may publish
+                None if flow.is_none()
+                    && (key.starts_with("attack/") || key.starts_with("honest/")) => {}
+                None => {
+                    notes.forged.fetch_add(1, Ordering::Relaxed);
+                    eprintln!("forged: {key} {} bytes", sample.payload().len());
+                }
+            }
+        };
+        session
+            .declare_subscriber(key)
+            .callback(note)
+            .background()
+            .wait()
+            .expect("open");
+        Subscriber {
+            _session: session,
+            ledgers,
+        }
+    }
+
+    fn is_greeted(&self) -> bool {
+        self.ledgers.iter().all(|ledger| lock(ledger).greeted)
+    }
+}
+
+/// Publishes one flow until it is over.
+fn publish(session: &Session, index: usize, load: &Load, notes: &Notes, begin: &AtomicBool) {
+    let flow: &Flow = &load.flows[index];
+    let control = match flow.block {
+        true => CongestionControl::Block,
+        false => CongestionControl::Drop,
+    };
+    let publisher = session
+        .declare_publisher(format!("honest/{}/{index}", load.name))
+        .congestion_control(control)
+        .priority(Priority::from_low_bits(flow.priority))
+        .wait()
+        .expect("open");
+    while !begin.load(Ordering::Relaxed) && !notes.is_over() {
+        // who does not know the source yet is greeted again
+        let _ = publisher.put(payload(GREETING, flow.size)).wait();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut due = Instant::now();
+    for number in 0.. {
+        if notes.is_over() {
+            break;
+        }
+        if flow.rate > 0 {
+            due += Duration::from_secs(1) / flow.rate;
+            let now = Instant::now();
+            // what could not be put in time is not made up for later than a second
+            due = due.max(now - Duration::from_secs(1));
+            std::thread::sleep(due.saturating_duration_since(now));
+        }
+        let put = Instant::now();
+        let outcome = publisher.put(payload(number, flow.size)).wait();
+        most(&notes.put_ms, put.elapsed());
+        notes.published[index].fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = outcome
+            && !notes.is_over()
+        {
+            eprintln!("flow {index}: {error}");
+            notes.refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// One who answers, and one who asks it again and again.
+fn ask(asking: &Session, answering: &Session, name: &str, notes: &Notes) {
+    let key = format!("honest/{name}/ask");
+    let answer = key.clone();
+    answering
+        .declare_queryable(&key)
+        .callback(move |query| {
+            let echo = query.payload().cloned().unwrap_or_default();
+            let _ = query.reply(&answer, echo).wait();
+        })
+        .background()
+        .wait()
+        .expect("open");
+    for number in 0_u64.. {
+        if notes.is_over() {
+            break;
+        }
+        let begin = Instant::now();
+        *lock(&notes.asked) = Some(begin);
+        let payload = number.to_le_bytes().to_vec();
+        let get = asking.get(&key).payload(payload.clone()).timeout(PATIENCE);
+        let replies = get.wait().expect("open");
+        let mut right = 0;
+        for reply in &replies {
+            let is_right = reply
+                .result()
+                .is_ok_and(|s| s.payload().as_slice() == payload);
+            right += if is_right { 1 } else { 100 };
+        }
+        most(&notes.question_ms, begin.elapsed());
+        *lock(&notes.asked) = None;
+        // the first ones may come before the one who answers is known
+        if right == 0 && notes.questions.load(Ordering::Relaxed) == 0 && number < 500 {
+            continue;
+        }
+        notes.questions.fetch_add(1, Ordering::Relaxed);
+        if right != 1 && !notes.is_over() {
+            notes.unanswered.fetch_add(1, Ordering::Relaxed);
+        }
+        std::thread::sleep(PERIOD.saturating_sub(begin.elapsed()));
+    }
+}
+
+/// One that comes to life and dies again and again, and one who watches.
+fn live(living: &Session, watching: &Session, name: &str, notes: &Notes) {
+    let key = format!("honest/{name}/alive");
+    let seen = Arc::new(AtomicU64::new(0));
+    let told = Arc::clone(&seen);
+    let _watch = watching
+        .liveliness()
+        .declare_subscriber(&key)
+        .history(true)
+        .callback(move |_| {
+            told.fetch_add(1, Ordering::Release);
+        })
+        .wait()
+        .expect("open");
+    let mut changes = 0;
+    while !notes.is_over() {
+        let begin = Instant::now();
+        *lock(&notes.changed) = Some(begin);
+        let mut token = Some(
+            living
+                .liveliness()
+                .declare_token(&key)
+                .wait()
+                .expect("open"),
+        );
+        for _ in 0..2 {
+            changes += 1;
+            let begin = Instant::now();
+            while seen.load(Ordering::Acquire) < changes && !notes.is_over() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            most(&notes.token_ms, begin.elapsed());
+            notes.tokens.fetch_add(1, Ordering::Relaxed);
+            *lock(&notes.changed) = Some(Instant::now());
+            token = None;
+        }
+        drop(token);
+        *lock(&notes.changed) = None;
+        std::thread::sleep(PERIOD);
+    }
+}
+
+/// What the machine does to everybody.
+fn sleep_again_and_again(notes: &Notes) {
+    const NAP: Duration = Duration::from_millis(1);
+    while !notes.is_over() {
+        let begin = Instant::now();
+        std::thread::sleep(NAP);
+        most(&notes.oversleep_ms, begin.elapsed().saturating_sub(NAP));
+    }
+}
+
+struct Honest {
+    load: Load,
+    notes: Arc<Notes>,
+    subscribers: Vec<Subscriber>,
+    working: Vec<JoinHandle<()>>,
+    /// The sum of what earlier reports said.
+    published: Vec<u64>,
+    since: Instant,
+}
+
+fn open(config: Config) -> Session {
+    zonda::open(config).wait().expect("the router is there")
+}
+
+pub fn run(load: Load, router: Option<SocketAddr>) {
+    let source = match router {
+        Some(address) => Config::client([format!("tcp/{address}")]),
+        None => Config::peer().listen(["tcp/127.0.0.1:0"]),
+    };
+    let configuration = load.configuration.iter();
+    let source = configuration.fold(source, |config, (key, value)| config.with(key, value));
+    let source = open(source);
+    let place = match router {
+        Some(address) => format!("tcp/{address}"),
+        None => source.info().locators().remove(0).to_string(),
+    };
+    if router.is_none() {
+        say(&format!(
+            "listening on {}",
+            place.trim_start_matches("tcp/")
+        ));
+    }
+    let join = || {
+        open(match router {
+            Some(_) => Config::client([&place]),
+            None => Config::peer().with("connect/endpoints", &format!("[{place:?}]")),
+        })
+    };
+    let notes = Arc::new(Notes {
+        published: load.flows.iter().map(|_| AtomicU64::new(0)).collect(),
+        ..Notes::default()
+    });
+    let own = format!("honest/{}/*", load.name);
+    let mut keys = vec![own.as_str(); load.subscribers];
+    keys.extend(load.everything.then_some("**"));
+    let mut subscribers = Vec::new();
+    for key in keys {
+        subscribers.push(Subscriber::open(join(), key, &load, &notes));
+    }
+    let mut honest = Honest {
+        published: vec![0; load.flows.len()],
+        load,
+        notes,
+        subscribers,
+        working: Vec::new(),
+        since: Instant::now(),
+    };
+    honest.begin(&source, join);
+    say("flowing");
+    for line in std::io::stdin().lock().lines() {
+        match line.as_deref() {
+            Ok("window") => honest.window(),
+            Ok("stop") => honest.stop(),
+            _ => break,
+        }
+    }
+    // the case is over, or has been given up
+    std::process::exit(0);
+}
+
+impl Honest {
+    fn begin(&mut self, source: &Session, join: impl Fn() -> Session) {
+        let begin = Arc::new(AtomicBool::new(false));
+        for index in 0..self.load.flows.len() {
+            let (source, load) = (source.clone(), self.load.clone());
+            let (notes, begin) = (Arc::clone(&self.notes), Arc::clone(&begin));
+            self.work(move || publish(&source, index, &load, &notes, &begin));
+        }
+        let notes = Arc::clone(&self.notes);
+        self.work(move || sleep_again_and_again(&notes));
+        if self.load.questions {
+            let (asking, answering) = (join(), join());
+            let (name, notes) = (self.load.name.clone(), Arc::clone(&self.notes));
+            self.work(move || ask(&asking, &answering, &name, &notes));
+        }
+        if self.load.tokens {
+            let (living, watching) = (join(), join());
+            let (name, notes) = (self.load.name.clone(), Arc::clone(&self.notes));
+            self.work(move || live(&living, &watching, &name, &notes));
+        }
+        until("every subscriber is known to the source", || {
+            self.subscribers.iter().all(Subscriber::is_greeted)
+        });
+        begin.store(true, Ordering::Relaxed);
+        until("everything flows", || {
+            let published = self.notes.published.iter();
+            let flows = published.clone().all(|p| p.load(Ordering::Relaxed) > 0);
+            let asks = !self.load.questions || self.notes.questions.load(Ordering::Relaxed) > 0;
+            flows && asks
+        });
+    }
+
+    fn work(&mut self, task: impl FnOnce() + Send + 'static) {
+        self.working.push(std::thread::spawn(task));
+    }
+
+    /// Says what was seen since the last time.
+    fn window(&mut self) {
+        let now = Instant::now();
+        let seconds = now.duration_since(self.since).as_secs_f64();
+        self.since = now;
+        let take = |of: &AtomicU64| of.swap(0, Ordering::Relaxed);
+        // a wait that lasts counts as well
+        for (since, worst) in [
+            (&self.notes.asked, &self.notes.question_ms),
+            (&self.notes.changed, &self.notes.token_ms),
+        ] {
+            if let Some(since) = *lock(since) {
+                most(worst, since.elapsed());
+            }
+        }
+        let published: Vec<u64> = self
+            .notes
+            .published
+            .iter()
+            .map(|p| p.load(Ordering::Relaxed))
+            .collect();
+        let ledgers = |subscriber: &Subscriber| {
+            let ledgers = subscriber.ledgers.iter();
+            ledgers.map(|ledger| lock(ledger).report(now)).collect()
+        };
+        let report = Report {
+            seconds,
+            published: published
+                .iter()
+                .zip(&self.published)
+                .map(|(now, then)| now - then)
+                .collect(),
+            refused: take(&self.notes.refused),
+            put_ms: take(&self.notes.put_ms),
+            seen: self.subscribers.iter().map(ledgers).collect(),
+            forged: take(&self.notes.forged),
+            questions: take(&self.notes.questions),
+            unanswered: take(&self.notes.unanswered),
+            question_ms: take(&self.notes.question_ms),
+            tokens: take(&self.notes.tokens),
+            token_ms: take(&self.notes.token_ms),
+            oversleep_ms: take(&self.notes.oversleep_ms),
+            blocks: self.load.flows.iter().map(|flow| flow.block).collect(),
+        };
+        self.published = published;
+        tell(&report);
+    }
+
+    /// Ends all work, and says what never came.
+    fn stop(&mut self) {
+        self.notes.over.store(true, Ordering::Relaxed);
+        for thread in self.working.drain(..) {
+            let _ = thread.join();
+        }
+        let published: Vec<u64> = self
+            .notes
+            .published
+            .iter()
+            .map(|p| p.load(Ordering::Relaxed))
+            .collect();
+        let deadline = Instant::now() + LONG;
+        let blocks: Vec<bool> = self.load.flows.iter().map(|flow| flow.block).collect();
+        let has_all = |subscriber: &Subscriber| {
+            let mut flows = subscriber.ledgers.iter().enumerate();
+            flows.all(|(flow, ledger)| !blocks[flow] || lock(ledger).has_all(published[flow]))
+        };
+        while !self.subscribers.iter().all(has_all) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let close = |subscriber: &Subscriber| {
+            let ledgers = subscriber.ledgers.iter().zip(&published);
+            ledgers
+                .map(|(ledger, published)| lock(ledger).close(*published))
+                .collect()
+        };
+        tell(&Report {
+            seen: self.subscribers.iter().map(close).collect(),
+            refused: self.notes.refused.load(Ordering::Relaxed),
+            forged: self.notes.forged.load(Ordering::Relaxed),
+            unanswered: self.notes.unanswered.load(Ordering::Relaxed),
+            blocks,
+            ..Report::default()
+        });
+    }
+}
+
+fn tell(report: &Report) {
+    let text = serde_json::to_string(report).expect("a report has a text");
+    say(&format!("report {text}"));
+}

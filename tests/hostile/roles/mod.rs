@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The parts that processes of a world play. This test program starts itself again with the part in an environment
+//! variable and with the one test below as its filter; without that variable the test does nothing.
+
+mod honest;
+mod ledger;
+mod stage;
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attacks::ATTACKS;
+use crate::world::{Load, Process};
+pub use stage::Stage;
+
+/// Where a process finds its part, and an argument for it.
+const PART: &str = "ZONDA_HOSTILE_PART";
+const ARGUMENT: &str = "ZONDA_HOSTILE_ARGUMENT";
+
+/// Lines to the case begin with this; the others are the test harness's.
+const MARK: &str = "@ ";
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Part {
+    /// Honest clients of the router at this address, or two peers without one.
+    Honest(Load, Option<SocketAddr>),
+    /// An attacker of the table.
+    Attack {
+        name: String,
+        address: SocketAddr,
+        seed: u64,
+    },
+}
+
+/// Starts a process that plays a part.
+pub fn start(part: &Part, argument: &str) -> Process {
+    let program = std::env::current_exe().expect("this program");
+    let mut command = Command::new(program);
+    command
+        .args(["roles::play_a_part", "--exact", "--nocapture"])
+        .env(
+            PART,
+            serde_json::to_string(part).expect("a part has a text"),
+        )
+        .env(ARGUMENT, argument)
+        .env("ZONDA_MULTICAST_SCOUTING", "off");
+    Process::marked(&mut command, MARK)
+}
+
+/// A line to the case.
+fn say(line: &str) {
+    println!("{MARK}{line}");
+}
+
+#[test]
+fn play_a_part() {
+    let Ok(part) = std::env::var(PART) else {
+        return;
+    };
+    match serde_json::from_str(&part).expect("a part") {
+        Part::Honest(load, address) => honest::run(load, address),
+        Part::Attack {
+            name,
+            address,
+            seed,
+        } => {
+            let attack = ATTACKS.iter().find(|(known, _)| *known == name);
+            let (_, attack) = attack.unwrap_or_else(|| panic!("no attack {name} in the table"));
+            let argument = std::env::var(ARGUMENT).unwrap_or_default();
+            attack(&Stage::enter(address, seed, argument));
+        }
+    }
+}

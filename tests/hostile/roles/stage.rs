@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What an attacker has: where the router is, a source of chance, and a line to the case.
+
+use std::io::BufRead;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::hand::Hand;
+
+#[derive(Clone)]
+pub struct Stage {
+    /// Where the router listens.
+    pub address: SocketAddr,
+    /// All chance of this attacker comes from this.
+    pub seed: u64,
+    /// What the case gave.
+    pub argument: String,
+    over: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Stage {
+    /// The end of standard input is the end of the attack.
+    pub fn enter(address: SocketAddr, seed: u64, argument: String) -> Stage {
+        let over = Arc::new((Mutex::new(false), Condvar::new()));
+        let seen = Arc::clone(&over);
+        std::thread::spawn(move || {
+            for _ in std::io::stdin().lock().lines() {}
+            *seen.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            seen.1.notify_all();
+            // one that waits for the router without looking does not outlive its case by much
+            std::thread::park_timeout(Duration::from_secs(5));
+            std::process::exit(0);
+        });
+        Stage {
+            address,
+            seed,
+            argument,
+            over,
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        *self.over.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something again and again until the case ends, or the thing says false.
+    pub fn while_on(&self, mut act: impl FnMut() -> bool) {
+        while !self.is_over() && act() {}
+    }
+
+    /// Waits for the end of the case.
+    pub fn wait(&self) {
+        while !self.pause(Duration::from_secs(1)) {}
+    }
+
+    /// Waits this long at most; tells whether the case has ended.
+    pub fn pause(&self, length: Duration) -> bool {
+        let over = self.over.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.over.1.wait_timeout_while(over, length, |over| !*over);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// A line to the case, which may wait for it.
+    pub fn say(&self, line: &str) {
+        super::say(line);
+    }
+
+    /// A number in the argument, or the default.
+    pub fn number(&self, default: u64) -> u64 {
+        self.argument.parse().unwrap_or(default)
+    }
+
+    /// A stranger who has said nothing yet.
+    pub fn visitor(&self) -> Hand {
+        Hand::connect_as(self.address, self.zid())
+    }
+
+    /// A stranger who was let in as a client.
+    pub fn guest(&self) -> Hand {
+        let mut hand = self.visitor();
+        hand.introduce();
+        hand
+    }
+
+    /// A connection, if the router still takes one.
+    pub fn knock(&self) -> Option<TcpStream> {
+        TcpStream::connect(self.address).ok()
+    }
+
+    /// An id that no other process has.
+    fn zid(&self) -> u128 {
+        let process = u128::from(std::process::id());
+        (process << 32) | u128::from(crate::hand::next_id())
+    }
+}

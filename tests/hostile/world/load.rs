@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What honest clients do, and what they report about it.
+
+use serde::{Deserialize, Serialize};
+
+/// A stream of numbered messages.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Flow {
+    /// Bytes of each payload, 8 at least.
+    pub size: usize,
+    /// Congestion control Block; else Drop.
+    pub block: bool,
+    /// 1 (real time) to 7 (background); 5 is usual.
+    pub priority: u8,
+    /// Messages per second; 0 for as many as the source gets rid of.
+    pub rate: u32,
+}
+
+impl Flow {
+    pub fn block(size: usize, rate: u32) -> Flow {
+        Flow {
+            size,
+            block: true,
+            priority: 5,
+            rate,
+        }
+    }
+
+    pub fn drop(size: usize, rate: u32) -> Flow {
+        Flow {
+            block: false,
+            ..Flow::block(size, rate)
+        }
+    }
+
+    pub fn priority(self, priority: u8) -> Flow {
+        Flow { priority, ..self }
+    }
+}
+
+/// What one honest process does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Load {
+    /// Its keys are `honest/NAME/...`; the flow with index 2 publishes on `honest/NAME/2`.
+    pub name: String,
+    /// All of them come from one session.
+    pub flows: Vec<Flow>,
+    /// Sessions that each subscribe to all flows.
+    pub subscribers: usize,
+    /// Whether one more session subscribes to `**`, where it accepts the flows and what lies below `attack/`.
+    pub everything: bool,
+    /// Whether a session asks another one, 50 times a second.
+    pub questions: bool,
+    /// Whether a session declares and undeclares liveliness tokens that another one watches.
+    pub tokens: bool,
+    /// `key:value` of the source's configuration.
+    pub configuration: Vec<(String, String)>,
+}
+
+impl Load {
+    /// Flows alone.
+    pub fn of(name: &str, flows: Vec<Flow>) -> Load {
+        Load {
+            name: name.to_owned(),
+            flows,
+            subscribers: 2,
+            everything: false,
+            questions: false,
+            tokens: false,
+            configuration: Vec::new(),
+        }
+    }
+
+    /// Some of everything, at a pace that two processors keep up with in an unoptimised build: 8 B to 1 MiB, Block
+    /// and Drop, several priorities, questions, liveliness.
+    pub fn usual() -> Load {
+        let flows = vec![
+            Flow::block(8, 1000),
+            Flow::drop(8, 200).priority(1),
+            Flow::block(1000, 200).priority(2),
+            Flow::drop(65_536, 20),
+            Flow::block(1 << 20, 4).priority(6),
+        ];
+        Load {
+            everything: true,
+            questions: true,
+            tokens: true,
+            ..Load::of("usual", flows)
+        }
+    }
+
+    pub fn subscribers(self, subscribers: usize) -> Load {
+        Load {
+            subscribers,
+            ..self
+        }
+    }
+
+    pub fn configured(mut self, key: &str, value: &str) -> Load {
+        self.configuration.push((key.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// What one subscriber saw of one flow.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FlowReport {
+    pub received: u64,
+    /// The longest time without one, beyond the flow's period.
+    pub silence_ms: u64,
+    /// Numbers that never came; only Block promises them.
+    pub lost: u64,
+    pub doubled: u64,
+    pub reordered: u64,
+}
+
+/// What an honest process saw within a time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Report {
+    pub seconds: f64,
+    /// Messages that each flow's source put.
+    pub published: Vec<u64>,
+    /// Puts that were refused.
+    pub refused: u64,
+    /// The longest that one put took.
+    pub put_ms: u64,
+    /// For each subscriber, for each flow.
+    pub seen: Vec<Vec<FlowReport>>,
+    /// Messages that nobody honest has sent.
+    pub forged: u64,
+    /// Questions asked, those without their one right answer, and the longest wait for one.
+    pub questions: u64,
+    pub unanswered: u64,
+    pub question_ms: u64,
+    /// Changes of tokens that were seen, and the longest wait for one.
+    pub tokens: u64,
+    pub token_ms: u64,
+    /// By how much a thread overslept at most.
+    pub oversleep_ms: u64,
+    /// Under which congestion control each flow is.
+    pub blocks: Vec<bool>,
+}
+
+impl Report {
+    /// Takes a later one into account.
+    pub fn add(&mut self, later: &Report) {
+        self.seconds += later.seconds;
+        self.blocks.clone_from(&later.blocks);
+        self.published.resize(later.published.len(), 0);
+        for (sum, more) in self.published.iter_mut().zip(&later.published) {
+            *sum += more;
+        }
+        self.seen.resize(later.seen.len(), Vec::new());
+        for (sums, reports) in self.seen.iter_mut().zip(&later.seen) {
+            sums.resize(reports.len(), FlowReport::default());
+            for (sum, more) in sums.iter_mut().zip(reports) {
+                sum.received += more.received;
+                sum.silence_ms = sum.silence_ms.max(more.silence_ms);
+            }
+        }
+        self.questions += later.questions;
+        self.question_ms = self.question_ms.max(later.question_ms);
+        self.tokens += later.tokens;
+        self.token_ms = self.token_ms.max(later.token_ms);
+        self.oversleep_ms = self.oversleep_ms.max(later.oversleep_ms);
+        self.put_ms = self.put_ms.max(later.put_ms);
+        self.add_ends(later);
+    }
+
+    /// Takes what went wrong from a later one, and none of its times.
+    pub fn add_ends(&mut self, later: &Report) {
+        self.refused += later.refused;
+        self.forged += later.forged;
+        self.unanswered += later.unanswered;
+        for (sums, reports) in self.seen.iter_mut().zip(&later.seen) {
+            for (sum, more) in sums.iter_mut().zip(reports) {
+                sum.lost += more.lost;
+                sum.doubled += more.doubled;
+                sum.reordered += more.reordered;
+            }
+        }
+    }
+
+    /// The longest silence of any flow at any subscriber, and the longest wait for an answer or a token.
+    pub fn worst_silence_ms(&self) -> u64 {
+        let flows = self.seen.iter().flatten().map(|flow| flow.silence_ms);
+        let worst = flows.max().unwrap_or(0);
+        worst.max(self.question_ms).max(self.token_ms)
+    }
+}

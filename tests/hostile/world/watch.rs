@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Looks at a process from outside, all the time: memory, descriptors, connections, processor time.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often it is looked at.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// Processor time is counted in these.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// What a process used, at its worst within a time.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Sighting {
+    /// Resident memory in bytes: at the first look, and the most.
+    pub memory_first: u64,
+    pub memory: u64,
+    /// Open descriptors, the most.
+    pub descriptors: usize,
+    /// Descriptors beyond two for each connection, the most.
+    pub descriptors_beyond: i64,
+    /// Established connections to it, the most.
+    pub connections: usize,
+    /// Seconds of processor time.
+    pub processor: f64,
+    /// Looks at it.
+    pub looks: u64,
+}
+
+impl Sighting {
+    /// Takes a later one into account.
+    pub fn add(&mut self, later: &Sighting) {
+        if self.looks == 0 {
+            self.memory_first = later.memory_first;
+            self.descriptors_beyond = later.descriptors_beyond;
+        }
+        self.memory = self.memory.max(later.memory);
+        self.descriptors = self.descriptors.max(later.descriptors);
+        self.descriptors_beyond = self.descriptors_beyond.max(later.descriptors_beyond);
+        self.connections = self.connections.max(later.connections);
+        self.processor += later.processor;
+        self.looks += later.looks;
+    }
+}
+
+/// Where to look.
+#[derive(Clone)]
+struct Place {
+    process: PathBuf,
+    /// The local address as `/proc/net/tcp` writes it.
+    local: String,
+}
+
+impl Place {
+    fn look(&self) -> Sighting {
+        let status = fs::read_to_string(self.process.join("status")).unwrap_or_default();
+        let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let memory =
+            memory.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        let memory = memory.unwrap_or(0) * 1024;
+        // connections first: one that comes in between is counted as its descriptors are
+        let connections = self.connections();
+        let descriptors = fs::read_dir(self.process.join("fd")).map_or(0, Iterator::count);
+        Sighting {
+            memory_first: memory,
+            memory,
+            descriptors,
+            descriptors_beyond: descriptors as i64 - 2 * connections as i64,
+            connections,
+            processor: 0.0,
+            looks: 1,
+        }
+    }
+
+    fn connections(&self) -> usize {
+        let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+        let established = table.lines().filter(|line| {
+            let mut fields = line.split_ascii_whitespace().skip(1);
+            // 01 is established, 08 waits for this side to close
+            fields.next() == Some(&self.local) && matches!(fields.nth(1), Some("01" | "08"))
+        });
+        established.count()
+    }
+
+    /// Seconds of processor time since it began.
+    fn processor(&self) -> f64 {
+        let stat = fs::read_to_string(self.process.join("stat")).unwrap_or_default();
+        let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
+        let ticks = fields.split_ascii_whitespace().skip(11).take(2);
+        ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
+    }
+}
+
+pub struct Watch {
+    place: Place,
+    seen: Arc<Mutex<Sighting>>,
+    processor: f64,
+    /// The watching ends when this is gone.
+    over: Option<Sender<()>>,
+    watching: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    pub fn over(pid: u32, address: SocketAddr) -> Watch {
+        let local = format!("0100007F:{:04X}", address.port());
+        let place = Place {
+            process: PathBuf::from(format!("/proc/{pid}")),
+            local,
+        };
+        let seen = Arc::new(Mutex::new(Sighting::default()));
+        let (over, ended) = channel();
+        let (looked, noted) = (place.clone(), Arc::clone(&seen));
+        let watching = std::thread::spawn(move || {
+            while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let sighting = looked.look();
+                noted
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .add(&sighting);
+            }
+        });
+        Watch {
+            processor: place.processor(),
+            place,
+            seen,
+            over: Some(over),
+            watching: Some(watching),
+        }
+    }
+
+    /// What was seen since the last call.
+    pub fn take(&mut self) -> Sighting {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sighting = std::mem::take(&mut *seen);
+        sighting.add(&self.place.look());
+        let processor = self.place.processor();
+        sighting.processor = processor - self.processor;
+        self.processor = processor;
+        sighting
+    }
+
+    /// One look.
+    pub fn now(&self) -> Sighting {
+        self.place.look()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over = None;
+        if let Some(watching) = self.watching.take() {
+            let _ = watching.join();
+        }
+    }
+}
