@@ -7,10 +7,11 @@ mod pair;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use pair::{LONG, pair, until_matched};
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
-use zonda::qos::CongestionControl;
+use zonda::qos::{CongestionControl, Priority};
 use zonda::{Outcome, PublishError, Session, Wait};
 
 /// Two peers; the second's callback on `demo` waits until the sender is dropped.
@@ -122,4 +123,51 @@ fn close_keeps_its_deadline_in_front_of_a_stuck_peer() {
     );
     assert!(a.is_closed());
     drop(release);
+}
+
+/// What a payload belongs to; it publishes when the last reference to it goes.
+struct Publishing {
+    session: Session,
+    bytes: Vec<u8>,
+    done: mpsc::Sender<bool>,
+}
+
+impl AsRef<[u8]> for Publishing {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Publishing {
+    fn drop(&mut self) {
+        let more = vec![0; 1 << 20];
+        // more than any queue and socket holds, so it has to wait for room
+        let taken = (0..16).all(|_| {
+            let put = self.session.put("demo", &more);
+            let put = put.congestion_control(CongestionControl::Block);
+            put.timeout(LONG).wait().is_ok()
+        });
+        // nobody listens any more where the test has failed
+        let _ = self.done.send(taken);
+    }
+}
+
+/// The last reference goes on the task that writes when the peer reads again. It did so with the right to write locked,
+/// and the owner waited for its own thread.
+#[test]
+fn the_owner_of_a_payload_may_publish_when_it_is_out() {
+    let (a, _b, release) = stuck();
+    let filling = ZBytes::from(vec![0; 1 << 20]);
+    let _publisher = stuffed(&a, &filling);
+    let (done, told) = mpsc::channel();
+    let owner = Publishing {
+        session: a.clone(),
+        bytes: vec![1; 1 << 16],
+        done,
+    };
+    let payload = ZBytes::from(Bytes::from_owner(owner));
+    let put = a.put("demo", payload).priority(Priority::RealTime);
+    assert_eq!(put.wait(), Ok(Outcome::Queued));
+    drop(release);
+    assert_eq!(told.recv_timeout(LONG), Ok(true));
 }

@@ -3,11 +3,16 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")] // elsewhere every write is the driver's
 
+use std::any::Any;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use zonda_codec::{Priority, Push, PushBody, Put, Reliability, WhatAmI, WireExpr};
+use zenoh_buffers::{ZSlice, ZSliceBuffer};
+use zonda_codec::{
+    Encode, EncodeError, Priority, Push, PushBody, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
+};
 use zonda_transport::outbox::{DirectSocket, Outbox};
 use zonda_transport::protocol::parameters::Established;
 use zonda_transport::protocol::tx::{Outgoing, Tail};
@@ -126,4 +131,85 @@ fn waiting_for_room_writes_what_nobody_else_will() {
     assert!(outbox.queued_bytes() < 1 << 18);
     drop((outbox, stream));
     assert!(reading.join().expect("no panic") > 20 << 17);
+}
+
+/// A PUSH up to its payload of so many bytes.
+struct Head(usize);
+
+impl Encode for Head {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
+        Put::new(&[]).encode_head(self.0, writer)
+    }
+}
+
+/// A payload whose owner sends when it is dropped, until there is no room, and then waits for some.
+#[derive(Debug)]
+struct Sender {
+    outbox: Arc<Outbox>,
+    done: mpsc::Sender<bool>,
+    bytes: Vec<u8>,
+}
+
+impl ZSliceBuffer for Sender {
+    fn as_slice(&self) -> &[u8] {
+        &self.bytes
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        fill(&self.outbox, Priority::Data);
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let room = self.outbox.wait_room(Priority::Data, deadline);
+        // nobody listens any more where the test has failed
+        let _ = self.done.send(room);
+    }
+}
+
+/// With the right to write locked while the payload was dropped, its owner waited for itself.
+#[test]
+fn the_owner_of_a_payload_may_send_when_it_is_out() {
+    let (outbox, stream, mut peer) = outbox(1 << 18);
+    let outbox = Arc::new(outbox);
+    let (done, told) = mpsc::channel();
+    let reading = std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while matches!(peer.read(&mut buffer), Ok(1..)) {}
+    });
+    let sending = Arc::clone(&outbox);
+    let writing = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let owner = Sender {
+                outbox: Arc::clone(&sending),
+                done: done.clone(),
+                bytes: vec![7; 1 << 15],
+            };
+            let payload = ZSlice::from(owner);
+            let message = Outgoing {
+                reliability: Reliability::Reliable,
+                head: &Head(1 << 15),
+                payload: Tail::Shared(&payload),
+            };
+            sending
+                .push(Priority::Data, &message)
+                .expect("there is room");
+            drop(payload);
+            // the last reference goes with the one that writes: this flush, or the wait of the payload before
+            sending.flush();
+        }
+    });
+    for _ in 0..2 {
+        let room = told.recv_timeout(Duration::from_secs(20));
+        assert_eq!(room, Ok(true), "the payload's owner found room");
+    }
+    writing.join().expect("no panic");
+    drop((outbox, stream));
+    reading.join().expect("no panic");
 }

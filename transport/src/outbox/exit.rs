@@ -14,15 +14,22 @@ use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
 use zonda_runtime::{LinkWrite, Runtime};
 
-use crate::{driver::Ended, protocol::compression::Packer};
+use crate::{
+    driver::Ended,
+    protocol::{compression::Packer, tx::Batch},
+    sync::MutexGuard,
+};
 
 use super::{
-    MOMENT, Outbox, signal,
+    MOMENT, Outbox, Spent, signal,
     transmit::{SLICES_MAX, Transmit},
 };
 
 /// Buffers kept for the lanes' next batches: about as many as one write empties.
 const FREE_MAX: usize = 8;
+
+/// Buffers up to this size belonged to fragments whose payload was shared; they are not worth keeping.
+const BUFFER_BYTES_MIN: usize = 512;
 
 /// `MSG_DONTWAIT`: this call does not wait, whatever the descriptor's own mode.
 #[cfg(target_os = "linux")]
@@ -119,11 +126,13 @@ pub(super) struct Exit {
 
 /// What batches are made of, or made smaller with, on their way out.
 #[derive(Debug)]
-struct Buffers {
+pub(super) struct Buffers {
     /// To be used again.
     free: Vec<Box<[u8]>>,
     /// Where batches may be compressed.
     packer: Option<Box<Packer>>,
+    /// The payloads of what is out; to be [taken along](let_go) by whoever has written.
+    spent: Spent,
 }
 
 impl Exit {
@@ -134,6 +143,7 @@ impl Exit {
             buffers: Buffers {
                 free: Vec::with_capacity(FREE_MAX),
                 packer,
+                spent: Spent::default(),
             },
         }
     }
@@ -150,12 +160,31 @@ impl Exit {
     }
 }
 
+/// Unlocks the exit; what is returned is to be dropped when nothing else is locked either.
+#[inline]
+#[must_use]
+pub(super) fn let_go(mut exit: MutexGuard<'_, Exit>) -> Spent {
+    std::mem::take(&mut exit.buffers.spent)
+}
+
 impl Buffers {
+    /// Keeps what can be used again of a batch that is out.
+    #[inline]
+    pub(super) fn reclaim(&mut self, batch: Batch) {
+        let buffer = self.spent.take_apart(batch);
+        if self.free.len() < FREE_MAX && buffer.len() > BUFFER_BYTES_MIN {
+            self.free.push(buffer);
+        }
+    }
+
     /// Compresses the batches from the `first` on, which have just come.
     fn pack(&mut self, (transmit, first): (&mut Transmit, usize), buffer_bytes: usize) {
         if let Some(packer) = &mut self.packer {
             transmit.pack(first, |batch| {
-                packer.pack(batch, &mut self.free, buffer_bytes)
+                let payload = packer.pack(batch, &mut self.free, buffer_bytes);
+                payload
+                    .into_iter()
+                    .for_each(|payload| self.spent.keep(payload));
             });
         }
     }
@@ -209,7 +238,7 @@ impl Outbox {
             match send(transmit) {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
-                    transmit.advance(count, &mut buffers.free, FREE_MAX, &self.tallies);
+                    transmit.advance(count, buffers, &self.tallies);
                     if transmit.is_empty() {
                         self.tell_room(&mut drained);
                         if all {
@@ -370,7 +399,7 @@ impl Outbox {
                 self.attendance.driver_looks_in(false);
             } else {
                 writer.writable().await?;
-                self.resume();
+                drop(self.resume());
             }
         }
         self.flush();
@@ -383,12 +412,13 @@ impl Outbox {
     }
 
     /// The socket takes bytes again: goes on writing where it stopped.
-    fn resume(&self) {
+    fn resume(&self) -> Spent {
         let mut exit = self.exit.lock();
         if self.busy.swap(false, Ordering::SeqCst) {
             self.demand.store(false, Ordering::SeqCst);
             self.write_now(&mut exit);
         }
+        let_go(exit)
     }
 
     /// Waits, blocking the calling thread, until the lane has room, the connection closes, or `deadline` passes.
@@ -408,7 +438,16 @@ impl Outbox {
                 return false;
             };
             match self.has_direct.then(|| self.attendance.enter()) {
-                Some(Some(_first)) => self.wait_writable(left),
+                Some(Some(first)) => {
+                    let spent = self.wait_writable(left);
+                    // What follows may run anybody's code, and that may wait for this socket in turn.
+                    drop(first);
+                    if let Some(spent) = spent {
+                        // The driver may have found the exit locked by us and left its demand to us.
+                        self.flush();
+                        drop(spent);
+                    }
+                }
                 Some(None) => drop(listener.wait_timeout(left.min(MOMENT))),
                 None => drop(listener.wait_deadline(deadline)),
             }
@@ -416,15 +455,9 @@ impl Outbox {
     }
 
     /// Waits for the socket on the sender's thread and writes as soon as it takes something.
-    fn wait_writable(&self, left: Duration) {
-        let Some(socket) = self.exit.lock().direct.as_ref().cloned() else {
-            return;
-        };
-        if socket.wait_writable(left) {
-            self.resume();
-            // The driver may have found the exit locked by us, just now or above, and left its demand to us.
-            self.flush();
-        }
+    fn wait_writable(&self, left: Duration) -> Option<Spent> {
+        let socket = self.exit.lock().direct.as_ref().cloned()?;
+        socket.wait_writable(left).then(|| self.resume())
     }
 
     async fn drain_owned<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
@@ -440,35 +473,38 @@ impl Outbox {
             result?;
             self.count_write(bytes, &self.counters.writes_driver);
             let mut exit = self.exit.lock();
-            transmit.advance(bytes, &mut exit.buffers.free, FREE_MAX, &self.tallies);
+            transmit.advance(bytes, &mut exit.buffers, &self.tallies);
             exit.transmit = transmit;
-            if !self.demand.load(Ordering::SeqCst) {
+            let is_done = !self.demand.load(Ordering::SeqCst);
+            if is_done {
                 self.busy.store(false, Ordering::SeqCst);
-                drop(exit);
-                if !self.demand.load(Ordering::SeqCst) {
-                    return Ok(());
-                }
+            }
+            drop(let_go(exit));
+            if is_done && !self.demand.load(Ordering::SeqCst) {
+                return Ok(());
             }
         }
     }
 
     /// The batches under way, now the driver's. `None`, and the exit free again, if there is nothing to write.
     fn take_for_driver(&self) -> Option<Transmit> {
-        let mut exit = self.exit.lock();
-        let exit = &mut *exit;
+        let mut guard = self.exit.lock();
+        let exit = &mut *guard;
         self.busy.store(true, Ordering::SeqCst);
         self.demand.store(false, Ordering::SeqCst);
         let Exit {
             transmit, buffers, ..
-        } = &mut *exit;
+        } = exit;
         let mut drained = Drained::default();
         self.gather(transmit, buffers, &mut drained);
         self.tell_room(&mut drained);
-        if exit.transmit.is_empty() {
+        let taken = std::mem::take(transmit);
+        if taken.is_empty() {
             self.busy.store(false, Ordering::SeqCst);
-            return None;
         }
-        Some(std::mem::take(&mut exit.transmit))
+        // What was packed leaves its payload behind.
+        drop(let_go(guard));
+        (!taken.is_empty()).then_some(taken)
     }
 
     /// Queues a keep-alive, ahead of all data. Nothing was sent for a while: the memory for more is given back.

@@ -22,6 +22,7 @@ mod pace;
 mod run;
 mod short;
 mod signals;
+mod spent;
 mod transmit;
 
 use std::{
@@ -55,6 +56,7 @@ use pace::{Pace, Turn};
 pub use run::{Overflow, Queue, RunQueued};
 pub use short::Offered;
 pub(crate) use signals::{Signals, signal};
+pub(crate) use spent::Spent;
 
 /// How often the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
 /// until the next sender after a tick, at most for two ticks.
@@ -365,8 +367,12 @@ impl Outbox {
             if self.is_busy() {
                 return false;
             }
-            if self.demand.swap(false, Ordering::SeqCst) && !self.write_now(&mut exit) {
-                return false;
+            if self.demand.swap(false, Ordering::SeqCst) {
+                let all = self.write_now(&mut exit);
+                drop(exit::let_go(exit));
+                if !all {
+                    return false;
+                }
             }
         }
         true

@@ -7,7 +7,7 @@ use zonda_runtime::Segments;
 
 use crate::protocol::tx::Batch;
 
-use super::{counts::Tally, lane_index};
+use super::{counts::Tally, exit::Buffers, lane_index};
 
 /// Most slices of one vectored write; two for each batch.
 pub(super) const SLICES_MAX: usize = 64;
@@ -93,15 +93,9 @@ impl Transmit {
         Some(first.last_message().saturating_sub(unsent))
     }
 
-    /// The socket took `count` more bytes: drops the batches that are out, keeping their buffers in `free`, and notes in
-    /// `tallies` what was in them.
-    pub(super) fn advance(
-        &mut self,
-        mut count: usize,
-        free: &mut Vec<Box<[u8]>>,
-        free_max: usize,
-        tallies: &[Tally],
-    ) {
+    /// The socket took `count` more bytes: gives the batches that are out to `buffers`, and notes in `tallies` what was in
+    /// them.
+    pub(super) fn advance(&mut self, mut count: usize, buffers: &mut Buffers, tallies: &[Tally]) {
         while let Some(first) = self.batches.front() {
             let left = first.wire_len() - self.written;
             if count < left {
@@ -117,10 +111,7 @@ impl Transmit {
                 tally.departed(first);
             }
             if let Some(batch) = self.batches.pop_front() {
-                let buffer = batch.into_buffer();
-                if free.len() < free_max && buffer.len() > BUFFER_BYTES_MIN {
-                    free.push(buffer);
-                }
+                buffers.reclaim(batch);
             }
         }
     }
@@ -148,9 +139,6 @@ impl Transmit {
         }
     }
 }
-
-/// Buffers up to this size belonged to fragments whose payload was shared; they are not worth keeping.
-const BUFFER_BYTES_MIN: usize = 512;
 
 impl Segments for Transmit {
     fn count(&self) -> usize {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What stands for compression in a build without it: nothing is ever packed, and nobody agrees to it.
 
+use zenoh_buffers::ZSlice;
+
 use crate::protocol::tx::Batch;
 
 /// The sending side of a link with compression, of which there is none here.
@@ -15,7 +17,12 @@ impl Packer {
     }
 
     /// See the other build.
-    pub fn pack(&mut self, _batch: &mut Batch, _free: &mut Vec<Box<[u8]>>, _buffer_bytes: usize) {
+    pub fn pack(
+        &mut self,
+        _batch: &mut Batch,
+        _free: &mut Vec<Box<[u8]>>,
+        _buffer_bytes: usize,
+    ) -> Option<ZSlice> {
         match *self {}
     }
 

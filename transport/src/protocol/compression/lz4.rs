@@ -6,6 +6,7 @@ use std::fmt;
 use lz4_flex::block::{
     CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
 };
+use zenoh_buffers::ZSlice;
 
 use super::PACKED;
 use crate::protocol::tx::Batch;
@@ -35,12 +36,18 @@ impl Packer {
         Some(Box::default())
     }
 
-    /// Packs a sealed batch if that makes it shorter. `free` may give it a buffer of `buffer_bytes`.
-    pub fn pack(&mut self, batch: &mut Batch, free: &mut Vec<Box<[u8]>>, buffer_bytes: usize) {
+    /// Packs a sealed batch if that makes it shorter. `free` may give it a buffer of `buffer_bytes`. Returns a shared payload
+    /// that is not needed any more.
+    pub fn pack(
+        &mut self,
+        batch: &mut Batch,
+        free: &mut Vec<Box<[u8]>>,
+        buffer_bytes: usize,
+    ) -> Option<ZSlice> {
         let plain = batch.body().len() + batch.tail().map_or(0, |tail| tail.len());
         // A full socket gives batches back that were looked at already.
         if plain < PACK_BYTES_MIN || batch.is_settled() {
-            return;
+            return None;
         }
         let room = get_maximum_output_size(plain);
         if self.packed.len() < room {
@@ -57,9 +64,12 @@ impl Packer {
         };
         match compress_into_with_table(input, &mut self.packed, &mut self.table) {
             Ok(count) if count < plain => {
-                batch.replace(PACKED, &self.packed[..count], free, buffer_bytes);
+                batch.replace(PACKED, &self.packed[..count], free, buffer_bytes)
             }
-            _ => batch.settle(),
+            _ => {
+                batch.settle();
+                None
+            }
         }
     }
 

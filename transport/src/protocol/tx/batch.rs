@@ -189,7 +189,8 @@ impl Batch {
     }
 
     /// Puts `content`, which is shorter than all the batch holds, in the place of that, under `flags`. The batch gets
-    /// another buffer of `buffer_bytes` if its own, of which a shared payload has no need, is too small.
+    /// another buffer of `buffer_bytes` if its own, of which a shared payload has no need, is too small. Returns the shared
+    /// payload.
     #[cfg_attr(not(feature = "compression"), allow(dead_code))]
     pub(crate) fn replace(
         &mut self,
@@ -197,7 +198,7 @@ impl Batch {
         content: &[u8],
         free: &mut Vec<Box<[u8]>>,
         buffer_bytes: usize,
-    ) {
+    ) -> Option<ZSlice> {
         let start = self.start();
         let len = start + content.len();
         if self.bytes.len() < len {
@@ -206,12 +207,13 @@ impl Batch {
                 _ => vec![0; buffer_bytes.max(len)].into_boxed_slice(),
             };
         }
-        self.tail = None;
+        let payload = self.tail.take();
         self.len = len as u32;
         self.bytes[start..len].copy_from_slice(content);
         self.write_length();
         self.bytes[PREFIX_BYTES..start].fill(flags);
         self.is_settled = true;
+        payload
     }
 
     /// Takes back what was written behind the first `len` bytes.
@@ -228,6 +230,12 @@ impl Batch {
     #[must_use]
     pub fn into_buffer(self) -> Box<[u8]> {
         self.bytes
+    }
+
+    /// The same, for callers that may not drop a payload where they are.
+    #[inline]
+    pub(crate) fn into_parts(self) -> (Box<[u8]>, Option<ZSlice>) {
+        (self.bytes, self.tail)
     }
 }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Payloads that nobody has to send any more, on their way to where no lock is held.
+//!
+//! A payload may belong to a user, whose code runs when the last reference to it goes, and may publish. So whoever takes
+//! batches apart under a lock keeps their payloads here, and drops this after the lock is gone.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use zenoh_buffers::ZSlice;
+
+use crate::protocol::tx::Batch;
+
+/// The room for so many is kept for the next write of the thread: as many as one write can empty.
+const KEPT_MAX: usize = super::transmit::SLICES_MAX;
+
+thread_local! {
+    /// Room to be used again.
+    static ROOM: Cell<Vec<ZSlice>> = const { Cell::new(Vec::new()) };
+}
+
+/// Payloads to be dropped with no lock held. Nothing is allocated for none.
+#[derive(Debug, Default)]
+pub(crate) struct Spent(Vec<ZSlice>);
+
+impl Spent {
+    /// Takes a batch apart: its payload stays here, its buffer is the caller's.
+    #[inline]
+    pub(crate) fn take_apart(&mut self, batch: Batch) -> Box<[u8]> {
+        let (buffer, tail) = batch.into_parts();
+        if let Some(tail) = tail {
+            self.keep(tail);
+        }
+        buffer
+    }
+
+    /// Keeps a payload until this is dropped.
+    #[inline(never)]
+    pub(crate) fn keep(&mut self, payload: ZSlice) {
+        if self.0.capacity() == 0 {
+            // a thread that is ending has no room to give
+            self.0 = ROOM.try_with(Cell::take).unwrap_or_default();
+        }
+        self.0.push(payload);
+    }
+
+    #[cold]
+    fn let_all_go(&mut self) {
+        let mut room = std::mem::take(&mut self.0);
+        if catch_unwind(AssertUnwindSafe(|| room.clear())).is_err() {
+            tracing::error!("the owner of a payload panicked while it was dropped");
+        }
+        if room.capacity() <= KEPT_MAX {
+            let _ = ROOM.try_with(|kept| kept.set(room));
+        }
+    }
+}
+
+impl Drop for Spent {
+    /// No lock may be held: anybody's code may run.
+    #[inline]
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            self.let_all_go();
+        }
+    }
+}
