@@ -71,6 +71,8 @@ impl Shared {
     pub(super) fn parameters(&self) -> LocalParameters {
         LocalParameters {
             batch_size: self.config.batch_size(),
+            batch_size_min: self.config.batch_size_min(),
+            remote_lease_max: self.config.lease_max(),
             resolution: self.config.resolution(),
             qos: self.config.qos_enabled(),
             lease: self.config.lease(),
