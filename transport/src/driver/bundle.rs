@@ -272,6 +272,7 @@ impl<H: Handler> Bundle<H> {
         if let Some(Seat { mut handler, .. }) = seat {
             let ended = self.outbox.ended().cloned();
             handler.closed(ended.unwrap_or(Ended::Local));
+            self.outbox.release();
         }
     }
 }

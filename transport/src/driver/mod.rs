@@ -101,6 +101,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             Err(error) => {
                 outbox.abort();
                 handler.closed(Ended::Io(error.kind()));
+                outbox.release();
                 return;
             }
         };

@@ -71,6 +71,7 @@ impl<R: Runtime> Writing<R> {
             self.wait_for_reader().await;
         }
         self.outbox.shutdown();
+        self.outbox.release();
     }
 
     /// Gives the peer a moment to hang up in turn, so that nothing it sends meanwhile resets the socket.

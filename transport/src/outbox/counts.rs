@@ -7,7 +7,7 @@ use zonda_codec::Priority;
 
 use crate::protocol::tx::Batch;
 
-use super::{Outbox, OutboxCounters};
+use super::{Outbox, OutboxCounters, exit::Exit};
 
 /// The counters of one connection's sending half at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -144,15 +144,19 @@ impl Outbox {
     #[must_use]
     pub fn last_priorities(&self) -> Vec<PriorityCounts> {
         let exit = self.exit.lock();
-        // The peer takes each bare message by itself, not a batch as a whole.
+        self.note_whole_messages(&exit);
+        drop(exit);
+        self.priorities()
+    }
+
+    /// The peer takes each bare message by itself, not a batch as a whole.
+    pub(super) fn note_whole_messages(&self, exit: &Exit) {
         if self.framing.is_bare()
             && let Some(sent) = exit.transmit().last_whole_message()
             && let Some(tally) = self.tallies.first()
         {
             tally.sent.fetch_max(sent, Ordering::Relaxed);
         }
-        drop(exit);
-        self.priorities()
     }
 
     /// Counts a message that congestion control dropped.

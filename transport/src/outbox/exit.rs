@@ -153,6 +153,20 @@ impl Exit {
         &self.transmit
     }
 
+    /// Gives away all that it has; nothing can be written any more.
+    pub(super) fn release(&mut self) -> Exit {
+        let empty = Exit {
+            direct: None,
+            transmit: Transmit::default(),
+            buffers: Buffers {
+                free: Vec::new(),
+                packer: None,
+                spent: Spent::default(),
+            },
+        };
+        std::mem::replace(self, empty)
+    }
+
     /// Goes on with another socket.
     pub(super) fn replace(&mut self, direct: Option<DirectSocket>) {
         self.direct = direct;

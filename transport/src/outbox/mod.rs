@@ -19,6 +19,7 @@ mod counts;
 mod exit;
 mod failover;
 mod pace;
+mod release;
 mod run;
 mod short;
 mod signals;
@@ -277,11 +278,11 @@ impl Outbox {
         priority: Priority,
         message: &Outgoing<'_, E>,
     ) -> Result<(Pushed, bool), Refused> {
+        let index = self.lane_index(priority);
+        let mut lane = self.lanes[index].lock();
         if self.is_closed() {
             return Err(Refused::Closed);
         }
-        let index = self.lane_index(priority);
-        let mut lane = self.lanes[index].lock();
         if lane.queued_bytes_small() > self.overrun_bytes {
             drop(lane);
             self.give_up();
@@ -423,6 +424,7 @@ impl Outbox {
         self.end(Ended::Abandoned);
         self.signals.raise(signal::ABORT);
         self.shutdown();
+        self.release();
     }
 
     /// Notes how the connection ended, if nobody did before, and lets everybody who waits for it know.

@@ -113,12 +113,13 @@ impl Outbox {
         overflow: Overflow,
         fill: impl FnOnce(&mut Queue<'_>),
     ) -> RunQueued {
+        let index = self.lane_index(priority);
+        let lane = self.lanes[index].lock();
         if self.is_closed() {
             return RunQueued::Nothing;
         }
-        let index = self.lane_index(priority);
         let mut queue = Queue {
-            lane: self.lanes[index].lock(),
+            lane,
             overflow,
             overrun_bytes: self.overrun_bytes,
             queued: 0,

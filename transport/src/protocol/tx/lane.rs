@@ -87,6 +87,14 @@ pub struct Lane {
     guest_until: u64,
 }
 
+/// What a lane held when its connection ended.
+#[derive(Debug)]
+pub struct Released {
+    _open: Option<Batch>,
+    _sealed: VecDeque<Batch>,
+    _spares: Vec<Box<[u8]>>,
+}
+
 impl Lane {
     /// An empty lane.
     #[must_use]
@@ -257,6 +265,19 @@ impl Lane {
     pub fn trim(&mut self) {
         self.spares = Vec::new();
         self.sealed.shrink_to_fit();
+    }
+
+    /// Gives away what waits and what is kept for batches to come; what was queued still counts as such. Nothing may be
+    /// pushed any more.
+    #[must_use = "payloads are to be dropped without a lock"]
+    pub fn release(&mut self) -> Released {
+        self.sealed_bytes = self.queued_bytes();
+        self.frame = None;
+        Released {
+            _open: self.open.take(),
+            _sealed: std::mem::take(&mut self.sealed),
+            _spares: std::mem::take(&mut self.spares),
+        }
     }
 
     /// Takes the batch that goes out next: the oldest sealed one, else the open one. `free` gives the lane a

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A connection that has ended holds neither its socket nor what was queued, however long it is referred to.
+
+use std::{
+    any::Any,
+    io::Read,
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use zenoh_buffers::{ZSlice, ZSliceBuffer};
+use zonda_codec::{
+    Encode, EncodeError, Priority, Push, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
+};
+
+use crate::{
+    driver::Ended,
+    outbox::{DirectSocket, Outbox, Overflow, PriorityCounts, Refused, RunQueued},
+    protocol::{
+        parameters::Established,
+        tx::{Outgoing, Tail},
+    },
+};
+
+const PAYLOAD_BYTES: usize = 100_000;
+
+fn established() -> Established {
+    Established {
+        zid: "a1".parse().expect("a valid id"),
+        whatami: WhatAmI::Router,
+        batch_size: 65_535,
+        sn_mask: 0x0fff_ffff,
+        qos: true,
+        patch: 1,
+        remote_lease: Duration::from_secs(10),
+        initial_sn_tx: 0,
+        initial_sn_rx: 0,
+        options: Default::default(),
+    }
+}
+
+struct Head(usize);
+
+impl Encode for Head {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
+        Put::new(&[]).encode_head(self.0, writer)
+    }
+}
+
+/// A payload whose owner looks at the outbox when it is let go of, as user code may.
+#[derive(Debug)]
+struct Owned {
+    bytes: Vec<u8>,
+    outbox: Weak<Outbox>,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if let Some(outbox) = self.outbox.upgrade().filter(|outbox| outbox.is_closed()) {
+            // Either waits for ever if it is locked.
+            assert!(outbox.last_priorities().len() == 8);
+            let refused = outbox.push_over(Priority::Data, &message(&Tail::NONE));
+            assert_eq!(refused, Err(Refused::Closed));
+        }
+    }
+}
+
+impl ZSliceBuffer for Owned {
+    fn as_slice(&self) -> &[u8] {
+        &self.bytes
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+fn message<'a>(payload: &Tail<'a>) -> Outgoing<'a, Head> {
+    const HEADS: [Head; 2] = [Head(0), Head(PAYLOAD_BYTES)];
+    Outgoing {
+        reliability: Reliability::Reliable,
+        head: match payload.bytes().len() {
+            0 => &HEADS[0],
+            _ => &HEADS[1],
+        },
+        payload: *payload,
+    }
+}
+
+/// Messages of two priorities, as many as the socket takes and some more; the last payload of each.
+fn fill(outbox: &Arc<Outbox>) -> Vec<Weak<Owned>> {
+    let mut last = Vec::new();
+    for priority in [Priority::Data, Priority::Background] {
+        for number in 0..40 {
+            let owned = Arc::new(Owned {
+                bytes: vec![number; PAYLOAD_BYTES],
+                outbox: Arc::downgrade(outbox),
+            });
+            if number == 39 {
+                last.push(Arc::downgrade(&owned));
+            }
+            let slice = ZSlice::new(owned, 0, PAYLOAD_BYTES).expect("within its bounds");
+            let pushed = outbox.push_over(priority, &message(&Tail::Shared(&slice)));
+            outbox.settle(pushed.expect("it is open").0, true);
+        }
+    }
+    last
+}
+
+fn queued(counts: &[PriorityCounts]) -> (u64, usize) {
+    let messages = counts.iter().map(|counts| counts.queued).sum();
+    (messages, counts.iter().map(|c| c.queued_bytes).sum())
+}
+
+#[test]
+fn an_ended_connection_holds_no_socket_and_no_payloads_and_counts_them_as_lost() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let stream = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+    let (mut peer, _) = listener.accept().expect("it has come");
+    let direct = DirectSocket::beside(&stream).expect("a descriptor");
+    if direct.is_none() {
+        // Every write is the driver's here.
+        return;
+    }
+    let outbox = Arc::new(Outbox::new(&established(), 1 << 20, direct));
+    let payloads = fill(&outbox);
+    outbox.release();
+    assert!(payloads.iter().all(|payload| payload.strong_count() > 0));
+    outbox.end(Ended::HungUp);
+    let before = outbox.last_priorities();
+    assert!(queued(&before).0 > 2 && queued(&before).1 > PAYLOAD_BYTES);
+    outbox.release();
+    assert!(payloads.iter().all(|payload| payload.strong_count() == 0));
+    assert_eq!(outbox.last_priorities(), before, "what is lost is counted");
+    // The peer is told once the last descriptor is closed.
+    drop(stream);
+    peer.set_read_timeout(Some(Duration::from_secs(30)))
+        .expect("a socket");
+    let mut rest = Vec::new();
+    peer.read_to_end(&mut rest).expect("the end, not silence");
+    // Nothing more is taken.
+    assert_eq!(
+        outbox.push(Priority::Data, &message(&Tail::NONE)),
+        Err(Refused::Closed)
+    );
+    let run = outbox.push_run(Priority::RealTime, Overflow::Keep, |queue| {
+        queue.push(&message(&Tail::NONE));
+    });
+    assert_eq!(run, RunQueued::Nothing);
+    outbox.release();
+    assert_eq!(outbox.last_priorities(), before);
+}
