@@ -48,7 +48,7 @@ pub use matching::Counterpart;
 pub use notice::Notice;
 pub use policy::Relation;
 pub use query::{Ask, Asker, Branches, Disposal, Ended, Ending, LocalBranch, QueryHop};
-pub use route::{Hop, Route};
+pub use route::{Hop, Route, Suffix};
 pub use table::ForwardingTable;
 pub use upstream::Deadline;
 

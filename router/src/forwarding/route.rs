@@ -2,6 +2,11 @@
 
 //! Where a message goes: one hop per neighbour, each with the shortest spelling of the key for it.
 
+use std::cell::LazyCell;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
 use zonda_codec::{KeyExpr, Mapping, WireExpr};
 
 use super::face::Face;
@@ -28,7 +33,37 @@ pub struct Hop {
     /// Whose id the scope is.
     pub mapping: Mapping,
     /// Text behind the scope.
-    pub suffix: Box<str>,
+    pub suffix: Suffix,
+}
+
+/// The end of a key. All hops of a route share its text.
+#[derive(Clone, Default)]
+pub struct Suffix {
+    key: Arc<str>,
+    skip: usize,
+}
+
+impl Deref for Suffix {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        self.key.get(self.skip..).unwrap_or("")
+    }
+}
+
+impl PartialEq for Suffix {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Suffix {}
+
+impl fmt::Debug for Suffix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
 }
 
 impl Hop {
@@ -69,6 +104,7 @@ impl ForwardingTable {
                 .private(Kind::Subscriber, key.as_str(), &mut add);
         }
         route.local.sort_unstable();
+        let (whole, nothing) = (LazyCell::new(|| Arc::from(key.as_str())), Arc::default());
         for slot in self.destinations(source, key.as_str(), publisher) {
             if let Some(face) = self.faces.get(slot) {
                 let spelling = face.ids.spell(key.as_str());
@@ -76,7 +112,13 @@ impl ForwardingTable {
                     face: face.id,
                     scope: spelling.scope,
                     mapping: spelling.mapping,
-                    suffix: key.as_str().get(spelling.skip..).unwrap_or("").into(),
+                    suffix: Suffix {
+                        key: match spelling.skip < key.as_str().len() {
+                            true => Arc::clone(&whole),
+                            false => Arc::clone(&nothing),
+                        },
+                        skip: spelling.skip,
+                    },
                 });
             }
         }

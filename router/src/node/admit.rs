@@ -254,6 +254,7 @@ impl Shared {
 
     /// Forgets a connection and everything it declared, the latter a little later if it is much.
     pub(super) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
+        self.note_departed();
         let (removed, sweeps, is_alone) = self.update(|state| {
             let face = state.faces.remove(&id);
             if let Some(face) = &face
@@ -270,8 +271,12 @@ impl Shared {
             state.table.remove_face(id, &mut state.actions);
             let zid = face.as_ref().map(|face| face.status.zid);
             let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
-            (face, state.begin_sweep(), is_alone)
+            // Routes of the session's own may lead to it. They go when no lock is held, as user code may run then.
+            let routes = std::mem::take(&mut state.undeclared);
+            ((face, routes), state.begin_sweep(), is_alone)
         });
+        let (removed, routes) = removed;
+        drop(routes);
         if is_alone {
             self.ask_again();
         }

@@ -80,6 +80,9 @@ pub(super) struct Burst {
 /// Messages handed on, counted for each who gets them, before other tasks have their turn.
 const WORK_MAX: usize = 16_384;
 
+/// Bytes of memory that the routes of one connection's messages may hold.
+const ROUTE_MEMORY_MAX: usize = 64 << 20;
+
 /// The interest of a link between peers, which nobody sent: its end is the end of what the other one had to tell.
 const ALL_TOLD: u32 = 0;
 
@@ -210,7 +213,7 @@ impl Inbound {
             over: false,
             face,
             outbox,
-            cache: RouteCache::default(),
+            cache: RouteCache::new(ROUTE_MEMORY_MAX),
             burst: Burst::default(),
             answering: false,
         }
@@ -509,6 +512,7 @@ impl Handler for Inbound {
         // A quiet connection keeps no such memory.
         self.burst.paper = Vec::new();
         self.burst.close();
+        self.cache.sweep(self.shared.departed());
         for outbox in self.burst.touched.drain(..) {
             outbox.flush();
         }

@@ -6,22 +6,29 @@ use std::{collections::HashMap, sync::Arc};
 
 use foldhash::fast::RandomState;
 
-use super::route::Route;
+use super::route::{Places, Route};
 
 /// Most keys of one generation. A cache has two, so it knows at least this many of the keys that were used last.
 const KEYS_MAX: usize = 16_384;
 
-/// Most bytes that the keys of one generation have together.
-const BYTES_MAX: usize = 1 << 20;
+/// Most bytes that the keys of one generation have together, and their routes, where nothing else is said.
+const MEMORY_MAX: usize = 8 << 20;
 
 /// Routes by their key in full.
 ///
 /// There are two generations. A key that is used is in the young one or moves there; once that is full it becomes the old
 /// one, and what was in the old one is forgotten.
-#[derive(Default)]
 pub(super) struct KeyCache {
     young: Generation,
     old: Generation,
+    /// Bytes that one of them may hold.
+    memory_max: usize,
+}
+
+impl Default for KeyCache {
+    fn default() -> Self {
+        Self::with_max(2 * MEMORY_MAX)
+    }
 }
 
 /// What a cache forgets. A route may hold the last reference to a user's closure, so this must not be dropped where a lock is
@@ -36,23 +43,48 @@ pub(super) struct Forgotten {
 #[derive(Default)]
 struct Generation {
     index: HashMap<Box<str>, usize, RandomState>,
-    routes: Vec<Arc<Route>>,
-    bytes: usize,
+    routes: Places,
+    /// Bytes that the keys have together.
+    key_bytes: usize,
 }
 
 impl Generation {
-    fn is_full(&self) -> bool {
-        self.routes.len() >= KEYS_MAX || self.bytes >= BYTES_MAX
+    fn is_full(&self, memory_max: usize) -> bool {
+        self.routes.len() >= KEYS_MAX || self.memory() >= memory_max
+    }
+
+    fn memory(&self) -> usize {
+        self.key_bytes + self.routes.memory()
     }
 
     fn add(&mut self, key: Box<str>, route: Arc<Route>) {
-        self.bytes += key.len();
+        self.key_bytes += key.len();
         self.index.insert(key, self.routes.len());
         self.routes.push(route);
     }
 }
 
 impl KeyCache {
+    /// Empty. It holds at most about `memory_max` bytes, and one route beyond that.
+    pub(super) fn with_max(memory_max: usize) -> Self {
+        Self {
+            young: Generation::default(),
+            old: Generation::default(),
+            memory_max: memory_max / 2,
+        }
+    }
+
+    /// Bytes of memory that its keys and routes hold.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.young.memory() + self.old.memory()
+    }
+
+    /// Its routes, the young ones first.
+    pub(super) fn places(&mut self) -> [&mut Places; 2] {
+        [&mut self.young.routes, &mut self.old.routes]
+    }
+
     /// The route of `key`, if it is known and of this generation of the table.
     #[inline]
     pub(super) fn get(&mut self, key: &str, generation: u64) -> Option<&Arc<Route>> {
@@ -67,29 +99,25 @@ impl KeyCache {
     #[cold]
     fn aged(&mut self, key: &str) -> Option<&Arc<Route>> {
         let index = *self.old.index.get(key)?;
-        if self.young.is_full() {
+        if self.young.is_full(self.memory_max) {
             // The next new key makes room.
             return self.old.routes.get(index);
         }
-        let (key, index) = self.old.index.remove_entry(key)?;
-        let route = self.old.routes.get(index)?;
-        self.young.add(key, Arc::clone(route));
-        self.young.routes.last()
+        let route = self.old.routes.take(index)?;
+        let (key, _) = self.old.index.remove_entry(key)?;
+        self.old.key_bytes -= key.len();
+        self.young.add(key, route);
+        self.young.routes.get(self.young.routes.len() - 1)
     }
 
     /// Remembers the route of `key`.
     pub(super) fn put(&mut self, key: &str, route: Arc<Route>) -> Forgotten {
         let mut forgotten = Forgotten::default();
-        if let Some(place) = self
-            .young
-            .index
-            .get(key)
-            .and_then(|index| self.young.routes.get_mut(*index))
-        {
-            forgotten._route = Some(std::mem::replace(place, route));
+        if let Some(&index) = self.young.index.get(key) {
+            forgotten._route = self.young.routes.put(index, route);
             return forgotten;
         }
-        if self.young.is_full() {
+        if self.young.is_full(self.memory_max) {
             let full = std::mem::take(&mut self.young);
             forgotten._generation = std::mem::replace(&mut self.old, full);
         }
@@ -145,11 +173,11 @@ mod tests {
     #[test]
     fn long_keys_are_bounded_by_their_bytes() {
         let mut cache = KeyCache::default();
-        let long = "k".repeat(BYTES_MAX / 4);
+        let long = "k".repeat(MEMORY_MAX / 4);
         for number in 0..100 {
             drop(cache.put(&format!("{long}{number}"), route(1)));
         }
-        assert!(cache.young.bytes + cache.old.bytes <= 3 * BYTES_MAX);
+        assert!(cache.memory() <= 3 * MEMORY_MAX);
     }
 
     #[test]

@@ -19,6 +19,19 @@ pub(super) struct Route {
     pub(super) local: Box<[Sink]>,
 }
 
+impl Route {
+    /// Bytes of memory that it holds, without what it shares with the node.
+    pub(super) fn memory(&self) -> usize {
+        let (key, hops, sinks) = (self.key.as_str().len(), &self.remote, &self.local);
+        size_of::<Self>() + 2 * key + size_of_val(&**hops) + size_of_val(&**sinks)
+    }
+
+    /// Whether it leads to a neighbour that is gone. Nobody uses it any more then.
+    fn is_of_the_gone(&self) -> bool {
+        self.remote.iter().any(|hop| hop.outbox.is_closed())
+    }
+}
+
 /// One neighbour on a route.
 pub(super) struct Hop {
     pub(super) outbox: Arc<Outbox>,
@@ -43,25 +56,170 @@ impl Hop {
 }
 
 /// The routes of what one connection sends: an index for declared ids, bounded maps for everything else.
-#[derive(Default)]
+///
+/// Routes to neighbours that are gone are looked for in [slices](RouteCache::sweep).
 pub(super) struct RouteCache {
     /// By mapping, then by scope, for keys that are an id and nothing else.
-    by_id: [Vec<Option<Arc<Route>>>; 2],
+    by_id: [Places; 2],
+    /// Bytes of memory that these may hold.
+    by_id_max: usize,
+    /// Where the next one goes if there are more: mapping and scope.
+    goes_next: (usize, usize),
     /// The keys in full.
     by_key: KeyCache,
     /// The other keys, by mapping, scope and suffix in one text.
     by_text: KeyCache,
     /// Reused to build the text.
     text: String,
+    sweep: Sweep,
 }
 
+/// Routes by a small number.
+#[derive(Default)]
+pub(super) struct Places {
+    routes: Vec<Option<Arc<Route>>>,
+    /// Bytes of memory that they hold.
+    memory: usize,
+}
+
+impl Places {
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Option<&Arc<Route>> {
+        self.routes.get(at)?.as_ref()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.routes.len()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    pub(super) fn push(&mut self, route: Arc<Route>) {
+        self.memory += route.memory();
+        self.routes.push(Some(route));
+    }
+
+    /// Puts a route into a place, which is made if need be; gives back the one that was there.
+    pub(super) fn put(&mut self, at: usize, route: Arc<Route>) -> Option<Arc<Route>> {
+        if self.routes.len() <= at {
+            self.routes.resize(at + 1, None);
+        }
+        let before = self.take(at);
+        self.memory += route.memory();
+        self.routes[at] = Some(route);
+        before
+    }
+
+    /// Empties a place.
+    pub(super) fn take(&mut self, at: usize) -> Option<Arc<Route>> {
+        let route = self.routes.get_mut(at)?.take()?;
+        self.memory -= route.memory();
+        Some(route)
+    }
+
+    /// Drops the routes from place `at` on that lead to the gone; looks at `count` places and tells how many there were.
+    fn sweep(&mut self, at: usize, count: usize) -> usize {
+        let end = self.routes.len().min(at.saturating_add(count));
+        for at in at..end {
+            if self.get(at).is_some_and(|route| route.is_of_the_gone()) {
+                drop(self.take(at));
+            }
+        }
+        end.saturating_sub(at)
+    }
+}
+
+/// How far the search for routes to neighbours that are gone has come.
+#[derive(Default)]
+struct Sweep {
+    /// How many were gone when it began.
+    departed: u64,
+    /// The table and the place in it to look at next, while it is under way.
+    at: Option<(usize, usize)>,
+}
+
+/// Routes looked at in one go.
+const SWEEP_MAX: usize = 1024;
+
 impl RouteCache {
+    /// Empty. It holds at most about `memory_max` bytes: half of them for keys that are an id.
+    pub(super) fn new(memory_max: usize) -> Self {
+        Self {
+            by_id: Default::default(),
+            by_id_max: memory_max / 2,
+            goes_next: (0, 0),
+            by_key: KeyCache::with_max(memory_max / 4),
+            by_text: KeyCache::with_max(memory_max / 4),
+            text: String::new(),
+            sweep: Sweep::default(),
+        }
+    }
+
+    /// Bytes of memory that its routes hold.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.by_id_memory() + self.by_key.memory() + self.by_text.memory()
+    }
+
+    /// Goes on looking for routes that lead to neighbours that are gone, of which there have been `departed` so far. To be
+    /// called now and then, with no lock held: a route may hold the last reference to a user's closure.
+    #[inline]
+    pub(super) fn sweep(&mut self, departed: u64) {
+        if self.sweep.at.is_some() || self.sweep.departed != departed {
+            self.sweep_on(departed);
+        }
+    }
+
+    #[cold]
+    fn sweep_on(&mut self, departed: u64) {
+        let (mut table, mut at) = self.sweep.at.unwrap_or_else(|| {
+            self.sweep.departed = departed;
+            (0, 0)
+        });
+        let [own, theirs] = &mut self.by_id;
+        let [young_keys, old_keys] = self.by_key.places();
+        let [young_texts, old_texts] = self.by_text.places();
+        let mut tables = [own, theirs, young_keys, old_keys, young_texts, old_texts];
+        let mut left = SWEEP_MAX;
+        while left > 0
+            && let Some(places) = tables.get_mut(table)
+        {
+            let seen = places.sweep(at, left);
+            (left, at) = (left - seen, at + seen);
+            if at >= places.len() {
+                (table, at) = (table + 1, 0);
+            }
+        }
+        self.sweep.at = (table < tables.len()).then_some((table, at));
+    }
+
+    /// Makes room among the keys that are an id.
+    #[cold]
+    fn make_room(&mut self) {
+        while self.by_id_memory() > self.by_id_max {
+            let (mapping, at) = self.goes_next;
+            let places = &mut self.by_id[mapping];
+            if at < places.len() {
+                drop(places.take(at));
+                self.goes_next.1 += 1;
+            } else {
+                self.goes_next = (1 - mapping, 0);
+            }
+        }
+    }
+
+    fn by_id_memory(&self) -> usize {
+        self.by_id.iter().map(Places::memory).sum()
+    }
+
     /// The route for `expr` if it is known and still valid.
     #[inline]
     pub(super) fn get(&mut self, expr: &WireExpr<'_>, generation: u64) -> Option<&Arc<Route>> {
         if expr.suffix.is_empty() {
             let routes = &self.by_id[mapping_index(expr.mapping)];
-            let route = routes.get(usize::from(expr.scope))?.as_ref();
+            let route = routes.get(usize::from(expr.scope));
             return route.filter(|route| route.generation == generation);
         }
         if expr.scope == 0 {
@@ -75,11 +233,10 @@ impl RouteCache {
     pub(super) fn put(&mut self, expr: &WireExpr<'_>, route: Arc<Route>) {
         if expr.suffix.is_empty() {
             let routes = &mut self.by_id[mapping_index(expr.mapping)];
-            let index = usize::from(expr.scope);
-            if routes.len() <= index {
-                routes.resize(index + 1, None);
+            drop(routes.put(usize::from(expr.scope), route));
+            if self.by_id_memory() > self.by_id_max {
+                self.make_room();
             }
-            routes[index] = Some(route);
         } else if expr.scope == 0 {
             drop(self.by_key.put(expr.suffix, route));
         } else {
@@ -108,3 +265,6 @@ fn write_text(text: &mut String, expr: &WireExpr<'_>) {
     text.push(char::from_u32(u32::from(expr.scope) + 0x1_0000).unwrap_or('\0'));
     text.push_str(expr.suffix);
 }
+
+#[cfg(test)]
+mod tests;

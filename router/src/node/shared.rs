@@ -105,6 +105,8 @@ pub(super) struct Shared {
     /// The process that opened the node, in which its threads are.
     origin: Origin,
     next_id: AtomicU32,
+    /// How many neighbours have gone.
+    departed: AtomicU64,
     /// Told whenever a connection comes or goes, and on close.
     pub(super) changed: Event,
     /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
@@ -179,6 +181,7 @@ impl Shared {
             closed: AtomicBool::new(false),
             origin: Origin::here(),
             next_id: AtomicU32::new(1),
+            departed: AtomicU64::new(0),
             changed: Event::new(),
             events: Events::default(),
             refusals: Refusals::default(),
@@ -218,6 +221,17 @@ impl Shared {
     /// Marks the node closed; tells whether it was open.
     pub(super) fn set_closed(&self) -> bool {
         !self.closed.swap(true, Ordering::AcqRel)
+    }
+
+    /// How many neighbours have gone so far; routes to them are of no use any more.
+    #[inline]
+    pub(super) fn departed(&self) -> u64 {
+        self.departed.load(Ordering::Relaxed)
+    }
+
+    /// One more neighbour has gone, and its outbox is closed.
+    pub(super) fn note_departed(&self) {
+        self.departed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// An id for a declaration of this node's own; unique while it runs.

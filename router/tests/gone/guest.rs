@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A client played by hand: it introduces itself properly and then sends what the test likes.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zonda_codec::{
+    Declaration, Declare, Encode, Fragment, FrameHeader, NetworkMessage, Priority, Push, PushBody,
+    Put, Qos, Query, Reader, Reliability, Request, TransportMessage, WhatAmI, WireExpr, ZenohId,
+};
+use zonda_transport::framing::frame;
+use zonda_transport::protocol::handshake::{OpenStep, Opener};
+use zonda_transport::protocol::parameters::{Established, LocalParameters};
+
+use crate::LONG;
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+pub struct Guest {
+    stream: TcpStream,
+    pub zid: ZenohId,
+    agreed: Established,
+    /// The next sequence number of each priority's reliable channel.
+    next_sn: [u32; 8],
+    questions: u32,
+}
+
+fn bytes(message: &impl Encode) -> Vec<u8> {
+    message.to_vec().expect("it has a wire form")
+}
+
+impl Guest {
+    pub fn connect(address: SocketAddr) -> Guest {
+        let mut stream = TcpStream::connect(address).expect("the router listens");
+        stream.set_read_timeout(Some(LONG)).expect("a socket");
+        stream.set_nodelay(true).expect("a socket");
+        let zid = ZenohId::random_from(u128::from(NEXT_ID.fetch_add(1, Ordering::Relaxed)));
+        let mut opener = Opener::new(LocalParameters::new(zid, WhatAmI::Client), None);
+        let mut out = Vec::new();
+        opener.start(&mut out);
+        let agreed = loop {
+            let mut framed = Vec::new();
+            frame(&out, &mut framed);
+            stream.write_all(&framed).expect("the router reads");
+            let batch = receive(&mut stream).expect("the router answers");
+            match opener.handle_batch(&batch, &mut out) {
+                Ok(OpenStep::Continue) => {}
+                Ok(OpenStep::Done(agreed)) => break agreed,
+                Err(error) => panic!("let in: {error}"),
+            }
+        };
+        Guest {
+            stream,
+            zid,
+            next_sn: [agreed.initial_sn_tx; 8],
+            agreed,
+            questions: 0,
+        }
+    }
+
+    fn sn(&mut self, priority: Priority) -> u32 {
+        let next = &mut self.next_sn[priority as usize];
+        let sn = *next;
+        *next = sn.wrapping_add(1) & self.agreed.sn_mask;
+        sn
+    }
+
+    /// One batch behind its length; false if the router has hung up.
+    fn send(&mut self, batch: &[u8]) -> bool {
+        let mut framed = Vec::new();
+        frame(batch, &mut framed);
+        self.stream.write_all(&framed).is_ok()
+    }
+
+    /// As many frames as it takes for these messages.
+    pub fn messages(&mut self, messages: impl IntoIterator<Item = Vec<u8>>) -> bool {
+        let mut pending = Vec::new();
+        for message in messages {
+            if pending.len() + message.len() > 60_000 && !self.frame(std::mem::take(&mut pending)) {
+                return false;
+            }
+            pending.extend_from_slice(&message);
+        }
+        self.frame(pending)
+    }
+
+    fn frame(&mut self, messages: Vec<u8>) -> bool {
+        let priority = Priority::Data;
+        let header = FrameHeader {
+            reliability: Reliability::Reliable,
+            priority,
+            sn: self.sn(priority),
+        };
+        let mut batch = bytes(&header);
+        batch.extend_from_slice(&messages);
+        self.send(&batch)
+    }
+
+    pub fn declare(&mut self, body: Declaration<'_>) -> bool {
+        self.messages([bytes(&Declare::new(body))])
+    }
+
+    pub fn subscribe(&mut self, id: u32, key: &str) -> bool {
+        let wire_expr = WireExpr::full(key);
+        self.declare(Declaration::Subscriber { id, wire_expr })
+    }
+
+    /// Publishes on keys by their ids or in full, one message each.
+    pub fn put<'k>(
+        &mut self,
+        keys: impl IntoIterator<Item = WireExpr<'k>>,
+        qos: Qos,
+        payload: &[u8],
+    ) -> bool {
+        let body = PushBody::Put(Put::new(payload));
+        let push = |key| {
+            let push = Push::new(key, body);
+            bytes(&Push { qos, ..push })
+        };
+        let messages: Vec<_> = keys.into_iter().map(push).collect();
+        self.messages(messages)
+    }
+
+    /// Fragments of a message of so many bytes that never ends.
+    #[expect(dead_code, reason = "for the cases to come")]
+    pub fn half(&mut self, priority: Priority, mut size: usize) -> bool {
+        let mut first = true;
+        while size > 0 {
+            let piece = vec![0; size.min(60_000)];
+            let fragment = Fragment {
+                reliability: Reliability::Reliable,
+                priority,
+                sn: self.sn(priority),
+                more: true,
+                first: std::mem::take(&mut first),
+                drop: false,
+                payload: &piece,
+            };
+            if !self.send(&bytes(&fragment)) {
+                return false;
+            }
+            size -= piece.len();
+        }
+        true
+    }
+
+    /// Anything said, so that the router has something to read.
+    pub fn keep_alive(&mut self) -> bool {
+        self.send(&bytes(&TransportMessage::KeepAlive))
+    }
+
+    /// Reads until a message has come that `look` wants; false if the router hung up before.
+    pub fn read_until(&mut self, mut look: impl FnMut(&NetworkMessage<'_>) -> bool) -> bool {
+        while let Some(batch) = receive(&mut self.stream) {
+            let mut reader = Reader::new(&batch);
+            while !reader.is_empty() {
+                match TransportMessage::decode(&mut reader).expect("the router speaks properly") {
+                    TransportMessage::Frame(_) => {}
+                    TransportMessage::Close(_) => return false,
+                    _ => continue,
+                }
+                let mut seen = false;
+                while reader.peek().is_some_and(NetworkMessage::starts) {
+                    seen |= look(&NetworkMessage::decode(&mut reader).expect("a message"));
+                }
+                if seen {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The router has done all that was sent so far: it answers a question with its end. False if it hung up.
+    pub fn is_served(&mut self) -> bool {
+        self.questions += 1;
+        let id = self.questions;
+        let query = Request::new(id, WireExpr::full("nothing/like/this"), Query::default());
+        self.messages([bytes(&query)])
+            && self.read_until(
+                |message| matches!(message, NetworkMessage::ResponseFinal(end) if end.rid == id),
+            )
+    }
+
+    /// Reads until a publication has come.
+    pub fn gets_a_push(&mut self) -> bool {
+        self.read_until(|message| matches!(message, NetworkMessage::Push(_)))
+    }
+}
+
+/// The next batch; `None` if the router hung up.
+fn receive(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut prefix = [0; 2];
+    stream.read_exact(&mut prefix).ok()?;
+    let mut batch = vec![0; usize::from(u16::from_le_bytes(prefix))];
+    stream.read_exact(&mut batch).ok()?;
+    Some(batch)
+}
