@@ -6,7 +6,6 @@
 
 mod address;
 mod failure;
-mod group;
 mod options;
 mod pacing;
 pub mod tcp;
@@ -18,7 +17,6 @@ use zonda_codec::Endpoint;
 
 pub use address::HostPort;
 pub use failure::IoFailure;
-pub use group::AddressGroup;
 pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
 
