@@ -10,7 +10,6 @@ mod effective;
 mod error;
 mod json5;
 mod keys;
-mod limits;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod meaning;
 mod origin;
