@@ -186,6 +186,16 @@ pub const ROWS: &[Key] = &[
     key("runtime_scheduling", Scheduling, "'inherit'", Full),
     key("runtime_uring_required", Bool, "false", Full),
     key("runtime_spin_us", SPIN, "0", Full),
+    // Neighbours that do not keep up.
+    key(
+        "isolation/slow",
+        Choice(&["close", "pause"]),
+        "'close'",
+        Full,
+    ),
+    key("isolation/min_rate", COUNT, "1048576", Full),
+    key("isolation/stall_ms", POSITIVE, "500", Full),
+    key("isolation/backlog_bytes", COUNT, "4194304", Full),
     // Connections.
     by_role(
         "connect/timeout_ms",

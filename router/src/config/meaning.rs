@@ -54,6 +54,22 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "µs that a thread looks for work before it sleeps",
     ),
     (
+        "isolation/slow",
+        "what becomes of a neighbour that takes less than `isolation/min_rate` while others wait for it: its link is closed, or its sources pause",
+    ),
+    (
+        "isolation/min_rate",
+        "bytes per second that a neighbour has to take while a source waits for it, unless less than twice as much is offered to it",
+    ),
+    (
+        "isolation/stall_ms",
+        "ms within 10 s that all sources together wait for a neighbour that takes less",
+    ),
+    (
+        "isolation/backlog_bytes",
+        "bytes of Block messages and declarations that may wait for a neighbour before their sources pause",
+    ),
+    (
         "connect/timeout_ms",
         "ms that connecting is tried: 0 once, -1 for ever",
     ),

@@ -8,6 +8,7 @@ mod access;
 mod discovery;
 mod effective;
 mod error;
+mod isolation;
 mod json5;
 mod keys;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]

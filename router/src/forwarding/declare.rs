@@ -10,7 +10,7 @@ use super::entity::{Kind, Source};
 use super::ids::Learned;
 use super::policy::Relation;
 use super::table::ForwardingTable;
-use super::{Action, FaceId};
+use super::{Action, FaceId, INITIAL};
 
 /// The id of a token in an answer that is not kept: it says nothing of how the token ends.
 const ANSWER: u32 = 0;
@@ -241,13 +241,19 @@ impl ForwardingTable {
         self.apply(kind, entity, change, actions);
     }
 
-    fn handle_final(&mut self, face: FaceId, interest_id: Option<u32>, actions: &mut Vec<Action>) {
+    pub(super) fn handle_final(
+        &mut self,
+        face: FaceId,
+        interest_id: Option<u32>,
+        actions: &mut Vec<Action>,
+    ) {
         let Some(source) = self.face_mut(face) else {
             return;
         };
         match (source.relation, interest_id) {
-            (Relation::PeerToPeer, Some(0)) => {
+            (Relation::PeerToPeer, Some(INITIAL)) => {
                 source.final_zero = true;
+                self.unanswered.remove(&(face, INITIAL));
                 self.generation += 1;
                 self.stop_waiting_for(face, actions);
                 self.stir_held();

@@ -50,6 +50,6 @@ pub use policy::Relation;
 pub use query::{Ask, Asker, Branches, Disposal, Ended, Ending, LocalBranch, QueryHop};
 pub use route::{Hop, Route, Suffix};
 pub use table::ForwardingTable;
-pub use upstream::Deadline;
+pub use upstream::{Deadline, INITIAL};
 
 use entity::Kind;

@@ -22,7 +22,7 @@ use super::policy::Relation;
 use super::query::{LeavingQuestions, Questions};
 use super::slots::Slots;
 use super::upstream::{Want, WantKey};
-use super::{Action, FaceId, FaceInfo, FaceKind, message};
+use super::{Action, FaceId, FaceInfo, FaceKind, INITIAL, message};
 
 /// Who declared what, who asked for what, and hence where each message goes.
 ///
@@ -170,6 +170,7 @@ impl ForwardingTable {
         }
         if relation.conduct().initial_exchange {
             message::declare(id, Some(0), Declaration::Final, actions);
+            self.unanswered.insert((id, INITIAL), None);
         }
         id
     }
@@ -192,6 +193,7 @@ impl ForwardingTable {
         self.gateways.retain(|&other| other != slot);
         self.forget_local(&gone, actions);
         self.forget_current(gone.id);
+        self.unanswered.remove(&(gone.id, INITIAL));
         self.forget_upstream(&gone, actions);
         self.stop_waiting_for(gone.id, actions);
         let questions = std::mem::take(&mut gone.questions);

@@ -46,6 +46,10 @@ pub(super) struct Asked {
     finalised: bool,
 }
 
+/// The interest of a link between peers, which nobody sends: its end is the end of what the other one has to tell when the
+/// link comes up.
+pub const INITIAL: u32 = 0;
+
 /// When [`ForwardingTable::expire`] wants to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deadline {
@@ -57,7 +61,8 @@ pub enum Deadline {
 
 impl ForwardingTable {
     /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
-    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it. The time of an interest begins with
+    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it, and so does a peer that has not ended what
+    /// it has to say when the link comes up. The time of an interest begins with
     /// the first call after it was sent. Ends questions whose time is over; if there are many, some are left to the next
     /// call.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
@@ -71,7 +76,11 @@ impl ForwardingTable {
         }
         overdue.sort_unstable();
         for (face, id) in overdue {
-            self.finalise(face, id, actions);
+            match id {
+                // A peer that never says that it has told all it has gets what it has asked for, and no more.
+                INITIAL => self.handle_final(face, Some(INITIAL), actions),
+                _ => self.finalise(face, id, actions),
+            }
         }
         self.expire_token_questions(now, actions);
         self.expire_absent(now);

@@ -4,7 +4,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
-use zonda_codec::{Endpoint, Locator, Priority, ZenohId, transport::reason};
+use zonda_codec::{Endpoint, Locator, Priority, WhatAmI, ZenohId, transport::reason};
 use zonda_runtime::with_runtime;
 use zonda_transport::{
     driver::{self, Bundle, Drive, Ended, Joining},
@@ -14,6 +14,7 @@ use zonda_transport::{
     protocol::{
         handshake::HandshakeError,
         parameters::{Established, LocalParameters},
+        patience::Isolation,
         rx::Receiver,
         timers::Timers,
     },
@@ -165,7 +166,8 @@ impl Shared {
         };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
         let limit = |priority| shared.queue_bytes_max(priority);
-        let outbox = Arc::new(Outbox::with_limits(&established, &limit, direct.clone()));
+        let outbox = Outbox::with_limits(&established, &limit, direct.clone());
+        let outbox = Arc::new(outbox.with_isolation(shared.terms(&status)));
         let parameters = shared.parameters();
         let divisor = parameters.keep_alive_divisor;
         let drive = Drive {
@@ -240,6 +242,22 @@ impl Shared {
         shared.place(face, &bundle, placed)
     }
 
+    /// How long sources wait for a neighbour that has just connected. For a gateway they wait as long as it takes anything:
+    /// it pauses for the sake of others, and who gave it up would be alone.
+    fn terms(&self, status: &LinkStatus) -> Isolation {
+        let full = self.config.isolation();
+        if self.role != WhatAmI::Router && status.whatami == WhatAmI::Router {
+            return Isolation {
+                min_rate: 0,
+                stall: full.standstill,
+                ..full
+            };
+        }
+        let who = (status.zid, &status.remote);
+        let slow = &mut self.state.lock().slow;
+        slow.terms(Instant::now(), who, full)
+    }
+
     /// Most bytes that wait for a peer in this priority.
     fn queue_bytes_max(&self, priority: Priority) -> usize {
         let set = self.config.queue_bytes(priority);
@@ -249,8 +267,15 @@ impl Shared {
     /// Forgets a connection and everything it declared, the latter a little later if it is much.
     pub(super) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
         self.note_departed();
+        let mut is_news = false;
         let (removed, sweeps, is_alone) = self.update(|state| {
             let face = state.faces.remove(&id);
+            if let Some(face) = &face
+                && *ended == Ended::TooSlow
+            {
+                let who = (face.status.zid, &face.status.remote);
+                is_news = state.slow.note(Instant::now(), who);
+            }
             if let Some(face) = &face
                 && state.neighbours.get(&face.status.zid) == Some(&Some(id))
             {
@@ -278,6 +303,16 @@ impl Shared {
             Self::start_sweeping(self);
         }
         self.tell_lost(id, ended);
+        if let Some(face) = &removed
+            && is_news
+        {
+            tracing::warn!(
+                "the link to {} {} at {} is closed, as it is a slow consumer: it took too little while others waited for it (isolation/*, node counter slow_consumers; further ones from there within a minute are only counted)",
+                face.status.whatami,
+                face.status.zid,
+                face.status.remote
+            );
+        }
         if let Some(face) = removed {
             tracing::info!(
                 "link to {} {} ended: {ended}",

@@ -203,7 +203,8 @@ impl Node {
                 return Err(error);
             };
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + after);
-            if !outbox.wait_room(question.qos.priority(), deadline) {
+            let priority = question.qos.priority();
+            if !self.shared.wait_for_room(&outbox, priority, deadline) {
                 return Err(AskError::Timeout { peer: *peer, after });
             }
         }
@@ -234,16 +235,7 @@ impl Node {
                 return Err(error);
             };
             let priority = question.qos.priority();
-            let room = async {
-                loop {
-                    let room = outbox.listen_room();
-                    if outbox.has_room(priority) {
-                        return;
-                    }
-                    room.await;
-                }
-            };
-            if shared.until(deadline, room).await.is_none() {
+            if !shared.room_by(&outbox, priority, deadline).await {
                 return Err(AskError::Timeout { peer, after });
             }
         }

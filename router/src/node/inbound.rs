@@ -25,13 +25,15 @@ use zonda_transport::{
 };
 
 use crate::{
-    forwarding::{FaceId, Locality},
+    forwarding::{FaceId, INITIAL, Locality},
     hlc::Hlc,
 };
 
 use super::{
     Delivery, Opened,
     asking::{After, OpenQuestion},
+    backpressure::{Allowance, Congestion, Load},
+    outboxes::Outboxes,
     publish::{call, let_go},
     route::{Hop, Route, RouteCache},
     run::Alike,
@@ -56,13 +58,11 @@ pub(super) struct Inbound {
 #[derive(Default)]
 pub(super) struct Burst {
     /// Outboxes that got messages and must be written.
-    touched: Vec<Arc<Outbox>>,
-    /// The place among them behind the one that got messages last.
-    touched_next: usize,
-    /// A lane that went over its limit: the source waits for it before the next read.
-    congested: Option<(Arc<Outbox>, Priority)>,
-    /// A question of this node's own whose callback does not keep up: the source waits for it before the next read.
-    crowded: Option<Arc<OpenQuestion>>,
+    touched: Outboxes,
+    /// The lanes that went over their limits: the source pauses for them before the next read.
+    congestion: Congestion,
+    /// Questions of this node's own whose callbacks do not keep up: the source waits for them before the next read.
+    crowded: Vec<Arc<OpenQuestion>>,
     /// The clock, read once per burst.
     now: Option<Ntp64>,
     /// The subscribers of the route that was used last, opened once for all its messages of the burst.
@@ -75,6 +75,8 @@ pub(super) struct Burst {
     work: usize,
     /// When the first message came that takes time of its own.
     busy_since: Option<Instant>,
+    /// What this source may have declared to others before it waits for those who do not keep up.
+    allowance: Allowance,
 }
 
 /// Messages handed on, counted for each who gets them, before other tasks have their turn.
@@ -83,28 +85,18 @@ const WORK_MAX: usize = 16_384;
 /// Bytes of memory that the routes of one connection's messages may hold.
 const ROUTE_MEMORY_MAX: usize = 64 << 20;
 
-/// The interest of a link between peers, which nobody sent: its end is the end of what the other one had to tell.
-const ALL_TOLD: u32 = 0;
-
 /// How long questions to the table and changes of it may take together before other tasks have their turn.
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
 impl Burst {
     /// Notes that `outbox` got messages.
     pub(super) fn touch(&mut self, outbox: &Arc<Outbox>) {
-        let is_it = |known: &Arc<Outbox>| Arc::ptr_eq(known, outbox);
-        // The neighbours of a route come in the same order each time.
-        let known = match self.touched.get(self.touched_next) {
-            Some(next) if is_it(next) => self.touched_next,
-            _ => {
-                let known = self.touched.iter().position(is_it);
-                known.unwrap_or_else(|| {
-                    self.touched.push(Arc::clone(outbox));
-                    self.touched.len() - 1
-                })
-            }
-        };
-        self.touched_next = known + 1;
+        self.touched.add(outbox);
+    }
+
+    /// Notes that all of `outboxes` got messages.
+    pub(super) fn touch_all(&mut self, outboxes: &Outboxes) {
+        self.touched.add_all(outboxes);
     }
 
     /// The subscribers of `route`.
@@ -132,20 +124,37 @@ impl Burst {
 
     /// Notes that a lane went over its limit.
     pub(super) fn congest(&mut self, outbox: &Arc<Outbox>, priority: Priority) {
-        self.congested = Some((Arc::clone(outbox), priority));
+        self.congestion.note(outbox, priority, Load::Data);
     }
 
     /// Notes that more answers wait for a callback than should.
     pub(super) fn crowd(&mut self, question: &Arc<OpenQuestion>) {
-        self.crowded = Some(Arc::clone(question));
+        if !self
+            .crowded
+            .iter()
+            .any(|known| Arc::ptr_eq(known, question))
+        {
+            self.crowded.push(Arc::clone(question));
+        }
     }
 
     /// Does what a change of the state leaves to do; what must be written waits for the end of the burst.
     pub(super) fn follow(&mut self, after: After) {
-        for outbox in &after.touched {
-            self.touch(outbox);
-        }
+        self.touched.add_all(&after.touched);
         after.run();
+    }
+
+    /// The same after a declaration or an interest. A source that has much declared waits for the neighbours that do not
+    /// keep up with it.
+    fn follow_declaration(&mut self, after: After) {
+        let declared = &after.declared;
+        if self.allowance.spend(declared.bytes) && !declared.full.is_empty() {
+            for outbox in &declared.full {
+                let control = Priority::Control;
+                self.congestion.note(outbox, control, Load::Declarations);
+            }
+        }
+        self.follow(after);
     }
 
     /// Counts messages handed on.
@@ -307,21 +316,25 @@ impl Deliver for Inbound {
         let shared = &self.shared;
         match &message {
             NetworkMessage::Declare(declare) => {
-                shared.update(|state| {
+                let after = shared.change(|state, _| {
                     state
                         .table
                         .handle_declare(face, declare, &mut state.actions)
                 });
-                if declare.interest_id == Some(ALL_TOLD) {
+                self.burst.follow_declaration(after);
+                if declare.interest_id == Some(INITIAL) {
                     shared.changed.notify(usize::MAX);
                 }
             }
             NetworkMessage::Interest(interest) => {
-                self.answering = shared.update(|state| {
+                let mut answering = false;
+                let after = shared.change(|state, _| {
                     let table = &mut state.table;
                     table.handle_interest(face, interest, &mut state.actions);
-                    table.is_answering(face)
+                    answering = table.is_answering(face);
                 });
+                self.answering = answering;
+                self.burst.follow_declaration(after);
                 self.respect_room();
             }
             NetworkMessage::Request(_) => shared.take_question(face, context, &mut self.burst),
@@ -513,14 +526,13 @@ impl Handler for Inbound {
         self.burst.paper = Vec::new();
         self.burst.close();
         self.cache.sweep(self.shared.departed());
-        for outbox in self.burst.touched.drain(..) {
-            outbox.flush();
+        self.burst.touched.flush();
+        if !self.burst.congestion.is_empty() {
+            let congestion = self.burst.congestion.take();
+            self.shared.ease(congestion, &self.outbox).await;
         }
-        if let Some((outbox, priority)) = self.burst.congested.take() {
-            self.wait_for_room(&outbox, priority).await;
-        }
-        if let Some(question) = self.burst.crowded.take() {
-            first(question.room(), self.outbox_closed()).await;
+        if !self.burst.crowded.is_empty() {
+            self.wait_for_callbacks().await;
         }
     }
 
@@ -544,10 +556,12 @@ impl Inbound {
     /// Tells the neighbour the next part of a long answer.
     fn answer_on(&mut self) {
         let face = self.face;
-        let more = self.shared.update(|state| {
+        let mut more = false;
+        let after = self.shared.change(|state, _| {
             let State { table, actions, .. } = state;
-            table.answer_on(face, actions)
+            more = table.answer_on(face, actions);
         });
+        self.burst.follow_declaration(after);
         self.answering = more && !self.outbox.is_closed();
         self.respect_room();
     }
@@ -555,7 +569,8 @@ impl Inbound {
     /// A neighbour that does not take its answers has to wait with its questions.
     fn respect_room(&mut self) {
         if !self.outbox.has_room(Priority::Control) {
-            self.burst.congested = Some((Arc::clone(&self.outbox), Priority::Control));
+            let (own, control) = (&self.outbox, Priority::Control);
+            self.burst.congestion.note(own, control, Load::Answers);
             self.burst.work = WORK_MAX;
         }
     }
@@ -571,22 +586,11 @@ impl Inbound {
         }
     }
 
-    /// Pauses this source until the neighbour that it overwhelms has room again, or is given up.
-    async fn wait_for_room(&self, outbox: &Arc<Outbox>, priority: Priority) {
-        let limit = self.shared.config.wait_before_close();
-        let deadline = Instant::now() + limit;
-        loop {
-            let room = outbox.listen_room();
-            if outbox.has_room(priority) {
-                return;
-            }
-            if self.shared.until(deadline, room).await.is_none() && !outbox.has_room(priority) {
-                tracing::warn!(
-                    "a peer took nothing for {limit:?} while messages that must not be dropped wait for it: closing its link"
-                );
-                outbox.give_up();
-                return;
-            }
+    /// Pauses this source until the callbacks that it overwhelms have caught up, or until it is gone.
+    async fn wait_for_callbacks(&mut self) {
+        let _held = self.outbox.hold_reader();
+        for question in std::mem::take(&mut self.burst.crowded) {
+            first(question.room(), self.outbox_closed()).await;
         }
     }
 }

@@ -24,6 +24,7 @@
 mod admin;
 mod admit;
 mod asking;
+mod backpressure;
 mod close;
 mod connect;
 mod copies;
@@ -40,6 +41,7 @@ mod listeners;
 mod liveliness;
 mod matching;
 mod open;
+mod outboxes;
 mod plain;
 #[cfg(feature = "probe")]
 mod probe;
@@ -51,6 +53,7 @@ mod refusals;
 mod route;
 mod run;
 mod shared;
+mod slow;
 mod sweep;
 mod tally;
 mod types;

@@ -150,38 +150,41 @@ impl Sending<'_> {
 
     /// Queues the message for a neighbour that had no room, waiting for it at most until `deadline`.
     #[cold]
-    fn insist(&self, hop: &Hop, deadline: Instant) -> Result<bool, Refused> {
+    fn insist(&self, hop: &Hop, shared: &Shared, deadline: Instant) -> Result<bool, Refused> {
+        let priority = self.publication.qos.priority();
         loop {
             match self.offer(hop) {
-                Err(Refused::Full)
-                    if hop
-                        .outbox
-                        .wait_room(self.publication.qos.priority(), deadline) => {}
+                Err(Refused::Full) if shared.wait_for_room(&hop.outbox, priority, deadline) => {}
                 done => return done,
             }
         }
     }
 
     /// Waits for every slow neighbour in turn; all of them together get no more than `limit`.
-    fn insist_all(&self, slow: &[&Hop], limit: Duration, verdict: &mut Verdict) {
+    fn insist_all(&self, slow: &[&Hop], shared: &Shared, limit: Duration, verdict: &mut Verdict) {
         if slow.is_empty() {
             return;
         }
         let deadline = Instant::now() + limit;
         for hop in slow {
-            match self.insist(hop, deadline) {
+            match self.insist(hop, shared, deadline) {
                 Ok(written) => verdict.sent(written),
                 Err(refused) => self.judge(hop, refused, Some(limit), verdict),
             }
         }
     }
 
-    /// The same without holding the thread; the caller bounds it.
-    async fn insist_async(&self, hop: &Hop) -> Result<bool, Refused> {
+    /// The same without holding the thread.
+    async fn insist_async(
+        &self,
+        hop: &Hop,
+        shared: &Shared,
+        deadline: Instant,
+    ) -> Result<bool, Refused> {
+        let priority = self.publication.qos.priority();
         loop {
-            let room = hop.outbox.listen_room();
             match self.offer(hop) {
-                Err(Refused::Full) => room.await,
+                Err(Refused::Full) if shared.room_by(&hop.outbox, priority, deadline).await => {}
                 done => return done,
             }
         }
@@ -288,7 +291,7 @@ impl Shared {
             deliver_local(route, publication, body);
         }
         if let Wait::AtMost(limit) = wait {
-            sending.insist_all(&slow, limit, &mut verdict);
+            sending.insist_all(&slow, self, limit, &mut verdict);
         }
         verdict.end()
     }
@@ -322,7 +325,7 @@ impl Shared {
             sending.note(hop, offered, wait, (&mut verdict, &mut slow));
         }
         if let Wait::AtMost(limit) = wait {
-            sending.insist_all(&slow, limit, &mut verdict);
+            sending.insist_all(&slow, self, limit, &mut verdict);
         }
         verdict.end()
     }
@@ -355,11 +358,9 @@ impl Shared {
         }
         let deadline = Instant::now() + limit;
         for hop in slow {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.within(left, sending.insist_async(hop)).await {
-                Some(Ok(written)) => verdict.sent(written),
-                Some(Err(refused)) => sending.judge(hop, refused, None, &mut verdict),
-                None => sending.judge(hop, Refused::Full, Some(limit), &mut verdict),
+            match sending.insist_async(hop, self, deadline).await {
+                Ok(written) => verdict.sent(written),
+                Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
             }
         }
         verdict.end()

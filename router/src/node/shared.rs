@@ -11,7 +11,7 @@ use std::{
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use event_listener::Event;
@@ -46,6 +46,7 @@ use super::{
     listeners::Listener,
     refusals::Refusals,
     route::{Hop, Route},
+    slow::SlowConsumers,
 };
 
 /// The longest key that the protocol can write.
@@ -80,6 +81,8 @@ pub(super) struct State {
     pub(super) dials: Dials,
     /// What became of the messages for those who are gone.
     pub(super) ended: EndedLinks,
+    /// The neighbours that were too slow.
+    pub(super) slow: SlowConsumers,
     pub(super) discovery: Discovery,
 }
 
@@ -164,6 +167,7 @@ impl Shared {
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
             ended: EndedLinks::default(),
+            slow: SlowConsumers::default(),
             discovery: Discovery::new((zid, role), &config),
         };
         Self {
@@ -252,9 +256,7 @@ impl Shared {
         let mut after = After::default();
         let mut state = self.state.lock();
         change(&mut state, &mut after);
-        let (touched, told) = self.carry_out(&mut state);
-        after.touched.extend(touched);
-        after.tell(&self.runtime, told);
+        self.carry_out(&mut state, &mut after);
         self.settle_questions(&mut state, &mut after);
         after.notes = state.table.take_notes();
         after
@@ -262,16 +264,15 @@ impl Shared {
 
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
     /// after it is gone.
-    pub(super) fn carry_out(&self, state: &mut State) -> (Vec<Arc<Outbox>>, Vec<Arc<Listener>>) {
+    pub(super) fn carry_out(&self, state: &mut State, after: &mut After) {
         self.generation
             .store(state.table.generation(), Ordering::Release);
-        let mut touched: Vec<Arc<Outbox>> = Vec::new();
-        let mut told = Vec::new();
+        let mut listeners = Vec::new();
         for action in std::mem::take(&mut state.actions) {
             let (face, bytes) = match action {
                 Action::Send { face, bytes } => (face, bytes),
                 Action::Tell { listener, notice } => {
-                    told.extend(state.queue_notice(listener, notice));
+                    listeners.extend(state.queue_notice(listener, notice));
                     continue;
                 }
             };
@@ -284,13 +285,12 @@ impl Shared {
                 head: &head,
                 payload: Tail::NONE,
             };
-            if face.outbox.push_over(Priority::Control, &message).is_ok()
-                && !touched.iter().any(|known| Arc::ptr_eq(known, &face.outbox))
-            {
-                touched.push(Arc::clone(&face.outbox));
+            if let Ok((_, has_room)) = face.outbox.push_over(Priority::Control, &message) {
+                after.touched.add(&face.outbox);
+                after.declared.note(&face.outbox, bytes.len(), has_room);
             }
         }
-        (touched, told)
+        after.tell(&self.runtime, listeners);
     }
 
     /// Whether a declaration of `key` is possible now.
@@ -428,11 +428,6 @@ impl Shared {
             Poll::Pending => due.as_mut().poll(context).map(|()| None),
         })
         .await
-    }
-
-    /// Waits for `future`, at most `limit`.
-    pub(super) async fn within<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
-        self.until(Instant::now() + limit, future).await
     }
 
     /// Waits, at most until `deadline`, until `holds` does; looks again whenever a connection comes or goes.

@@ -251,3 +251,24 @@ fn a_router_leaves_data_between_linked_peers_to_them() {
     bench.receive(b2, &encoded(&Oam { body, ..oam }));
     assert_eq!(bench.route(b2, "a", None).0.len(), 1);
 }
+
+#[test]
+fn a_peer_that_never_ends_what_it_has_to_say_gets_what_it_asked_for_and_no_more() {
+    let mut bench = Bench::new(Peer);
+    let local = bench.local;
+    let silent = bench.connect(0x55, Peer);
+    let sends = |bench: &Bench, key| !bench.route(local, key, None).0.is_empty();
+    assert!(sends(&bench, "demo/a"), "it may yet say that it wants it");
+    let now = Instant::now();
+    assert_eq!(bench.table.next_deadline(), Some(Deadline::Now));
+    bench.act(|table, actions| table.expire(now, actions));
+    let due = now + Duration::from_secs(10);
+    assert_eq!(bench.table.next_deadline(), Some(Deadline::At(due)));
+    let before = bench.table.generation();
+    bench.act(|table, actions| table.expire(due, actions));
+    assert!(bench.table.generation() > before, "cached routes are outdated");
+    assert!(!sends(&bench, "demo/a"));
+    bench.subscribe(silent, 1, "demo/*");
+    assert!(sends(&bench, "demo/a") && !sends(&bench, "other"));
+    assert_eq!(bench.table.next_deadline(), None);
+}

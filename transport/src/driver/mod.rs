@@ -47,7 +47,7 @@ pub enum Ended {
     #[error("the peer broke the protocol: {0}")]
     Misbehaved(String),
     /// The peer took so little that what waited for it grew beyond its bound.
-    #[error("the peer took too little for too long")]
+    #[error("slow consumer: the peer took too little for too long")]
     TooSlow,
     /// The socket failed.
     #[error("the socket failed: {0}")]

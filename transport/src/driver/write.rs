@@ -141,6 +141,9 @@ impl<R: Runtime> Writing<R> {
     fn handle_timeout(&mut self, socket: Socket) -> Option<Ended> {
         let now = Instant::now();
         self.timers.on_received(self.outbox.last_received());
+        if self.outbox.excuses_silence() {
+            self.timers.on_received(now);
+        }
         if self.outbox.take_wrote() {
             self.timers.on_sent(now);
         }

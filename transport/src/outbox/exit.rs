@@ -346,9 +346,13 @@ impl Outbox {
         false
     }
 
-    /// Wakes those who wait for room if there is some.
+    /// Wakes those who wait for room if there is some, and those who watch the backlog.
     fn tell_room(&self, drained: &mut Drained) {
-        if std::mem::take(drained).0 != 0 {
+        let has_drained = std::mem::take(drained).0 != 0;
+        if has_drained {
+            self.isolated.note_drained();
+        }
+        if has_drained || self.isolated.is_watched() {
             self.room.notify(usize::MAX);
         }
     }

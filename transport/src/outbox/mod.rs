@@ -18,6 +18,7 @@ mod attendance;
 mod counts;
 mod exit;
 mod failover;
+mod isolation;
 mod pace;
 mod release;
 mod run;
@@ -53,6 +54,8 @@ use counts::Tally;
 pub use counts::{OutboxCounts, PriorityCounts};
 pub use exit::DirectSocket;
 use exit::Exit;
+use isolation::Isolated;
+pub use isolation::{HeldReader, Waiting, Watching};
 use pace::{Pace, Turn};
 pub use run::{Overflow, Queue, RunQueued};
 pub use short::Offered;
@@ -133,6 +136,7 @@ pub struct Outbox {
     /// Another link goes on when the one that is written to is lost.
     fails_over: bool,
     attendance: Attendance,
+    isolated: Isolated,
     overrun_bytes: usize,
     counters: OutboxCounters,
     /// One for each lane.
@@ -218,6 +222,7 @@ impl Outbox {
             framing,
             fails_over: established.options.multilink().is_some(),
             attendance: Attendance::default(),
+            isolated: Isolated::default(),
             overrun_bytes: Priority::ALL
                 .iter()
                 .map(|&priority| queue_bytes_max(priority))

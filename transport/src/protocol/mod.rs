@@ -6,7 +6,7 @@
 //! A link begins with a [`handshake`], which turns [`parameters::LocalParameters`] of both sides
 //! into [`parameters::Established`], [`options`] included. From then on [`tx`] makes batches of messages, [`rx`] messages
 //! of batches, and [`timers`] keeps both sides assured that the other is alive. A [`connection`] is all
-//! three in one hand.
+//! three in one hand. [`patience`] says how long a peer may keep its sources waiting.
 
 pub mod auth;
 pub mod compression;
@@ -15,6 +15,7 @@ pub mod handshake;
 pub mod multilink;
 pub mod options;
 pub mod parameters;
+pub mod patience;
 pub mod rx;
 pub mod timers;
 pub mod tx;

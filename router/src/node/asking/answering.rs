@@ -319,7 +319,7 @@ impl IncomingQuery {
                 return Err(busy.error);
             };
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + limit);
-            if !busy.wait_room(self.query.qos.priority(), deadline) {
+            if !busy.wait_room(node, self.query.qos.priority(), deadline) {
                 return Err(busy.after(limit));
             }
         }
@@ -336,8 +336,8 @@ impl IncomingQuery {
             if busy.is_final() {
                 return Err(busy.error);
             }
-            let room = busy.room(self.query.qos.priority());
-            if node.until(deadline, room).await.is_none() {
+            let priority = self.query.qos.priority();
+            if !busy.room_by(node, priority, deadline).await {
                 return Err(busy.after(limit));
             }
         }

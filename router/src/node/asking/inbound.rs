@@ -17,6 +17,7 @@ use crate::{
     forwarding::{Ask, Asker, Branches, Disposal, FaceId, Locality},
     node::{
         inbound::Burst,
+        outboxes::Outboxes,
         shared::{Shared, State, log},
     },
 };
@@ -43,8 +44,8 @@ struct Passing<'a> {
 /// What a message does to the burst it came in.
 #[derive(Default)]
 struct Effects {
-    touched: Vec<Arc<Outbox>>,
-    congested: Option<Arc<Outbox>>,
+    touched: Outboxes,
+    congested: Vec<Arc<Outbox>>,
 }
 
 impl Shared {
@@ -233,20 +234,18 @@ fn queue<E: zonda_codec::Encode>(
     } else {
         match outbox.push_over(priority, message) {
             Ok((_, true)) => {}
-            Ok((_, false)) => effects.congested = Some(Arc::clone(outbox)),
+            Ok((_, false)) => effects.congested.push(Arc::clone(outbox)),
             Err(_) => return true,
         }
     }
-    effects.touched.push(Arc::clone(outbox));
+    effects.touched.add(outbox);
     true
 }
 
 impl Effects {
     fn apply(self, qos: zonda_codec::Qos, burst: &mut Burst) {
-        for outbox in &self.touched {
-            burst.touch(outbox);
-        }
-        if let Some(outbox) = &self.congested {
+        burst.touch_all(&self.touched);
+        for outbox in &self.congested {
             burst.congest(outbox, qos.priority());
         }
     }

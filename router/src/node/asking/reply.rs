@@ -68,26 +68,25 @@ impl Busy {
     }
 
     /// Waits, at most until `deadline`; false if it was in vain.
-    pub(super) fn wait_room(&self, priority: Priority, deadline: Instant) -> bool {
+    pub(super) fn wait_room(&self, node: &Shared, priority: Priority, deadline: Instant) -> bool {
         match &self.room {
             Room::None => false,
-            Room::Lane(outbox) => outbox.wait_room(priority, deadline),
+            Room::Lane(outbox) => node.wait_for_room(outbox, priority, deadline),
             Room::Question(question) => question.wait_room(deadline),
         }
     }
 
-    /// The same without holding the thread; the caller bounds it.
-    pub(super) async fn room(&self, priority: Priority) {
+    /// The same without holding the thread.
+    pub(super) async fn room_by(
+        &self,
+        node: &Shared,
+        priority: Priority,
+        deadline: Instant,
+    ) -> bool {
         match &self.room {
-            Room::None => {}
-            Room::Lane(outbox) => loop {
-                let room = outbox.listen_room();
-                if outbox.has_room(priority) {
-                    return;
-                }
-                room.await;
-            },
-            Room::Question(question) => question.room().await,
+            Room::None => false,
+            Room::Lane(outbox) => node.room_by(outbox, priority, deadline).await,
+            Room::Question(question) => node.until(deadline, question.room()).await.is_some(),
         }
     }
 

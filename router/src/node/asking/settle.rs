@@ -21,6 +21,7 @@ use zonda_transport::{
 use crate::forwarding::{Asker, Ended, Ending};
 use crate::node::{
     listeners::Listener,
+    outboxes::Outboxes,
     shared::{Shared, State, log},
 };
 
@@ -36,7 +37,9 @@ use super::{
 #[must_use = "somebody waits for it"]
 pub(in crate::node) struct After {
     /// Outboxes that got messages and must be written.
-    pub(in crate::node) touched: Vec<Arc<Outbox>>,
+    pub(in crate::node) touched: Outboxes,
+    /// What neighbours were sent because of it.
+    pub(in crate::node) declared: Declared,
     /// Listeners that have something to be told, and where that is done.
     pub(in crate::node) told: Option<(AnyRuntime, Vec<Arc<Listener>>)>,
     pub(in crate::node) calls: Vec<Call>,
@@ -54,13 +57,31 @@ pub(in crate::node) enum Call {
     Ask(IncomingQuery, Vec<AskedSink>),
 }
 
+/// The declarations that a change has caused.
+#[derive(Default)]
+pub(in crate::node) struct Declared {
+    /// Bytes of all of them.
+    pub(in crate::node) bytes: usize,
+    /// The neighbours whose control lane is over its limit.
+    pub(in crate::node) full: Vec<Arc<Outbox>>,
+}
+
+impl Declared {
+    pub(in crate::node) fn note(&mut self, outbox: &Arc<Outbox>, bytes: usize, has_room: bool) {
+        self.bytes += bytes;
+        // The messages for one neighbour follow each other as a rule; a repetition does no harm.
+        let is_last = |last: &Arc<Outbox>| Arc::ptr_eq(last, outbox);
+        if !has_room && !self.full.last().is_some_and(is_last) {
+            self.full.push(Arc::clone(outbox));
+        }
+    }
+}
+
 impl After {
     /// Does it. Not to be called with a lock held.
     #[inline]
-    pub(in crate::node) fn finish(self) {
-        for outbox in &self.touched {
-            outbox.flush();
-        }
+    pub(in crate::node) fn finish(mut self) {
+        self.touched.flush();
         self.run();
     }
 
@@ -89,9 +110,7 @@ impl After {
     }
 
     pub(in crate::node) fn touch(&mut self, outbox: &Arc<Outbox>) {
-        if !self.touched.iter().any(|known| Arc::ptr_eq(known, outbox)) {
-            self.touched.push(Arc::clone(outbox));
-        }
+        self.touched.add(outbox);
     }
 }
 
@@ -144,9 +163,7 @@ impl Shared {
         }
         let State { table, actions, .. } = &mut *state;
         table.watch_held(actions);
-        let (touched, told) = self.carry_out(state);
-        after.touched.extend(touched);
-        after.tell(&self.runtime, told);
+        self.carry_out(state, after);
     }
 
     #[inline(never)]

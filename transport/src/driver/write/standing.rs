@@ -134,6 +134,9 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
     async fn handle_timeout<W: LinkWrite>(&mut self, link: &mut W) -> Option<Ended> {
         let timers = &mut self.writing.timers;
         timers.on_received(self.member.last_received());
+        if self.bundle.outbox().excuses_silence() {
+            timers.on_received(Instant::now());
+        }
         match timers.handle_timeout(Instant::now())? {
             TimerEvent::Expired => Some(Ended::Expired),
             TimerEvent::SendKeepAlive => match self.say(link, &TransportMessage::KeepAlive).await {

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Back-pressure: a source pauses for the neighbours whose queues it fills, all of them at the same time, and only while
+//! each of them keeps pace.
+//!
+//! Messages under `Block` go into a neighbour's lane beyond its limit. The source then pauses for [`MOMENT`], in which a
+//! neighbour that keeps up makes room. One that does not has its messages parked, up to `isolation/backlog_bytes`, while the
+//! source goes on. Beyond that the source waits, and the neighbour uses up its stall budget
+//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use event_listener::EventListener;
+use zonda_codec::Priority;
+use zonda_transport::{
+    outbox::{Outbox, Waiting, Watching},
+    protocol::patience::Demand,
+};
+
+use super::shared::Shared;
+
+/// How long a source pauses for a lane over its limit before it parks what it has for it.
+const MOMENT: Duration = Duration::from_millis(5);
+
+/// How often waiting sources look at a neighbour's pace.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What fills a neighbour's queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Load {
+    /// Messages, questions and answers that pass through this node: others wait behind their source.
+    Data,
+    /// What this node declares because of its source. The neighbour is not to blame for the source's haste, so any progress
+    /// will do.
+    Declarations,
+    /// What this node answers to the source itself, which has to take that before it asks for more.
+    Answers,
+}
+
+impl Load {
+    fn demand(self) -> Demand {
+        match self {
+            Load::Data => Demand::Pace,
+            Load::Declarations | Load::Answers => Demand::Progress,
+        }
+    }
+}
+
+/// A lane that a source has filled beyond its limit.
+struct Full {
+    outbox: Arc<Outbox>,
+    priority: Priority,
+    load: Load,
+}
+
+impl Full {
+    fn has_room(&self) -> bool {
+        self.outbox.has_room(self.priority)
+    }
+
+    /// Whether its source need not wait for it any longer.
+    fn lets_go_on(&self) -> bool {
+        self.has_room() || (self.load != Load::Answers && self.outbox.has_backlog_room())
+    }
+}
+
+/// The lanes that one burst of a source has filled beyond their limits, each once.
+#[derive(Default)]
+pub(super) struct Congestion {
+    full: Vec<Full>,
+    /// The place behind the one that was noted last.
+    next: usize,
+}
+
+impl Congestion {
+    /// Notes that a lane is over its limit.
+    #[cold]
+    pub(super) fn note(&mut self, outbox: &Arc<Outbox>, priority: Priority, load: Load) {
+        let is_it = |full: &Full| {
+            Arc::ptr_eq(&full.outbox, outbox) && full.priority == priority && full.load == load
+        };
+        let known = match self.full.get(self.next) {
+            Some(next) if is_it(next) => self.next,
+            _ => self.full.iter().position(is_it).unwrap_or_else(|| {
+                self.full.push(Full {
+                    outbox: Arc::clone(outbox),
+                    priority,
+                    load,
+                });
+                self.full.len() - 1
+            }),
+        };
+        self.next = known + 1;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.full.is_empty()
+    }
+
+    pub(super) fn take(&mut self) -> Congestion {
+        std::mem::take(self)
+    }
+}
+
+/// Bytes of declarations that a source may cause at once before it has to wait for neighbours that do not keep up.
+const ALLOWANCE_BYTES: usize = 256 * 1024;
+
+/// Bytes of declarations that it may cause per second from then on.
+const ALLOWANCE_RATE: f64 = 64.0 * 1024.0;
+
+/// How much a source has had declared of late. One that declares little need not wait for a neighbour that another source
+/// has flooded.
+#[derive(Default)]
+pub(super) struct Allowance {
+    spent: usize,
+    since: Option<Instant>,
+}
+
+impl Allowance {
+    /// Notes bytes of declarations; true if they are more than is free.
+    pub(super) fn spend(&mut self, bytes: usize) -> bool {
+        self.spent = self.spent.saturating_add(bytes);
+        if self.spent <= ALLOWANCE_BYTES {
+            return false;
+        }
+        let now = Instant::now();
+        let since = self.since.replace(now);
+        let idle = since.map_or(Duration::MAX, |since| now - since);
+        let refilled = idle.as_secs_f64() * ALLOWANCE_RATE;
+        self.spent = self.spent.saturating_sub(refilled as usize).max(bytes);
+        self.spent > ALLOWANCE_BYTES
+    }
+}
+
+/// A neighbour that a source waits for.
+struct Awaited<'a> {
+    full: &'a Full,
+    waiting: Waiting<'a>,
+    _watching: Watching<'a>,
+}
+
+impl<'a> Awaited<'a> {
+    fn new(full: &'a Full) -> Self {
+        Awaited {
+            full,
+            waiting: full.outbox.begin_wait(full.load.demand()),
+            _watching: full.outbox.watch(),
+        }
+    }
+}
+
+impl Shared {
+    /// Pauses the source behind `own` until every neighbour that it overwhelms has room again or is given up, or until
+    /// the source itself is gone. The source is not judged silent meanwhile.
+    pub(super) async fn ease(&self, congestion: Congestion, own: &Outbox) {
+        let _held = own.hold_reader();
+        let mut full = congestion.full;
+        self.pause_for_a_moment(&full).await;
+        full.retain(|full| !full.lets_go_on());
+        let mut awaited: Vec<_> = full.iter().map(Awaited::new).collect();
+        loop {
+            let outboxes = awaited.iter().map(|awaited| &*awaited.full.outbox);
+            let mut changes: Vec<_> = outboxes.chain([own]).map(Outbox::listen_room).collect();
+            awaited.retain(|awaited| !awaited.full.lets_go_on());
+            if awaited.is_empty() || own.is_closed() {
+                return;
+            }
+            let now = Instant::now();
+            for awaited in &awaited {
+                if awaited.waiting.look(now) {
+                    awaited.full.outbox.give_up();
+                }
+            }
+            self.until(now + LOOK_EVERY, any(&mut changes)).await;
+        }
+    }
+
+    /// Gives lanes that have just gone over their limit the time that a neighbour needs that keeps up.
+    async fn pause_for_a_moment(&self, full: &[Full]) {
+        let now = Instant::now();
+        for full in full {
+            if full.outbox.is_parking() {
+                full.outbox.note_congested(now);
+                continue;
+            }
+            if !self
+                .room_until(&full.outbox, full.priority, now + MOMENT)
+                .await
+            {
+                full.outbox.begin_parking();
+                full.outbox.note_congested(now);
+            }
+        }
+    }
+
+    /// Waits, at most until `deadline`, until a lane has room or its connection is closed (true).
+    async fn room_until(&self, outbox: &Outbox, priority: Priority, deadline: Instant) -> bool {
+        let room = async {
+            loop {
+                let room = outbox.listen_room();
+                if outbox.has_room(priority) {
+                    return;
+                }
+                room.await;
+            }
+        };
+        self.until(deadline, room).await.is_some()
+    }
+
+    /// Has this node's own session wait for room in a lane, at most until `deadline`; true if there is room or the connection
+    /// is closed. A neighbour that does not keep pace is given up meanwhile.
+    ///
+    /// # Blocking
+    /// The calling thread, until then.
+    pub(super) fn wait_for_room(
+        &self,
+        outbox: &Outbox,
+        priority: Priority,
+        deadline: Instant,
+    ) -> bool {
+        let waiting = outbox.begin_wait(self.own_demand());
+        loop {
+            if outbox.wait_room(priority, deadline.min(Instant::now() + LOOK_EVERY)) {
+                return true;
+            }
+            let now = Instant::now();
+            if waiting.look(now) {
+                outbox.give_up();
+            } else if now >= deadline {
+                return false;
+            }
+        }
+    }
+
+    /// The same by waker.
+    pub(super) async fn room_by(
+        &self,
+        outbox: &Outbox,
+        priority: Priority,
+        deadline: Instant,
+    ) -> bool {
+        let waiting = outbox.begin_wait(self.own_demand());
+        loop {
+            let look = deadline.min(Instant::now() + LOOK_EVERY);
+            if self.room_until(outbox, priority, look).await {
+                return true;
+            }
+            let now = Instant::now();
+            if waiting.look(now) {
+                outbox.give_up();
+            } else if now >= deadline {
+                return false;
+            }
+        }
+    }
+
+    /// What this node's own session asks of a neighbour that it waits for. Where there is no other, nobody else waits.
+    fn own_demand(&self) -> Demand {
+        match self.state.lock().faces.len() {
+            0 | 1 => Demand::Progress,
+            _ => Demand::Pace,
+        }
+    }
+}
+
+/// Waits for the first of several events.
+async fn any(events: &mut [EventListener]) {
+    poll_fn(|context| {
+        let mut polled = events
+            .iter_mut()
+            .map(|event| Pin::new(event).poll(context).is_ready());
+        match polled.any(|is_ready| is_ready) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What sources do while a peer does not keep up: how much waits for it, and for how long they wait themselves.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
+    time::Instant,
+};
+
+use crate::{
+    protocol::patience::{Demand, Flow, Isolation, StallClock},
+    sync::Mutex,
+};
+
+use super::Outbox;
+
+/// The state of a peer's isolation. Nothing of it is touched while the peer keeps up.
+#[derive(Debug, Default)]
+pub(super) struct Isolated {
+    policy: Isolation,
+    /// One for each [`Demand`].
+    clocks: Mutex<[StallClock; 2]>,
+    /// How many sources wait for the backlog to shrink: each write wakes them.
+    watchers: AtomicUsize,
+    /// The peer did not make room within a moment, so sources do not pause for a moment any more.
+    parks: AtomicBool,
+    /// Whether the reading task is held up by others: one of [`FREE`], [`HELD`], [`EXCUSED`].
+    reader: AtomicU8,
+}
+
+const FREE: u8 = 0;
+/// The reading task waits for another peer.
+const HELD: u8 = 1;
+/// It does, and the peer's lease seemed over meanwhile.
+const EXCUSED: u8 = 2;
+
+impl Isolated {
+    pub(super) fn is_watched(&self) -> bool {
+        self.watchers.load(Ordering::SeqCst) > 0
+    }
+
+    /// A lane has drained: sources may pause for a moment again.
+    pub(super) fn note_drained(&self) {
+        if self.parks.load(Ordering::Relaxed) {
+            self.parks.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A source that waits for the peer, until it is dropped.
+#[derive(Debug)]
+pub struct Waiting<'a> {
+    outbox: &'a Outbox,
+    demand: Demand,
+}
+
+impl Waiting<'_> {
+    /// Looks at the peer's pace; true once it has used up the patience of those who wait for it. The caller then
+    /// [gives it up](Outbox::give_up).
+    #[must_use]
+    pub fn look(&self, now: Instant) -> bool {
+        let policy = self.outbox.isolated.policy;
+        let terms = match self.demand {
+            Demand::Pace => (policy.min_rate, policy.stall),
+            Demand::Progress => (0, policy.standstill),
+        };
+        let flow = self.outbox.flow(self.demand);
+        let mut clocks = self.outbox.isolated.clocks.lock();
+        clocks[self.demand as usize].look(now, flow, terms)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut clocks = self.outbox.isolated.clocks.lock();
+        clocks[self.demand as usize].end();
+    }
+}
+
+/// A source that is woken by each write, until it is dropped.
+#[derive(Debug)]
+pub struct Watching<'a>(&'a AtomicUsize);
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A peer whose messages are not read for the sake of other peers, until it is dropped: it is not judged silent
+/// meanwhile.
+#[derive(Debug)]
+pub struct HeldReader<'a>(&'a Outbox);
+
+impl Drop for HeldReader<'_> {
+    fn drop(&mut self) {
+        if self.0.isolated.reader.swap(FREE, Ordering::SeqCst) == EXCUSED {
+            self.0.note_received(Instant::now());
+        }
+    }
+}
+
+impl Outbox {
+    /// The same outbox, with these terms for a peer that does not keep up. Default: [`Isolation::default`].
+    #[must_use]
+    pub fn with_isolation(mut self, policy: Isolation) -> Self {
+        self.isolated.policy = policy;
+        self
+    }
+
+    /// The terms for this peer.
+    #[must_use]
+    pub fn isolation(&self) -> Isolation {
+        self.isolated.policy
+    }
+
+    /// True while so little waits in all lanes that sources need not pause, whatever the limit of each lane.
+    #[must_use]
+    pub fn has_backlog_room(&self) -> bool {
+        self.is_closed() || self.queued_bytes() <= self.isolated.policy.backlog_bytes
+    }
+
+    /// Begins to wait for this peer.
+    #[must_use = "the wait ends when it is dropped"]
+    pub fn begin_wait(&self, demand: Demand) -> Waiting<'_> {
+        let flow = self.flow(demand);
+        let mut clocks = self.isolated.clocks.lock();
+        clocks[demand as usize].begin(Instant::now(), flow);
+        drop(clocks);
+        let outbox = self;
+        Waiting { outbox, demand }
+    }
+
+    /// Has every write wake those who [listen for room](Outbox::listen_room), not only one that drains a lane.
+    #[must_use = "it ends when it is dropped"]
+    pub fn watch(&self) -> Watching<'_> {
+        self.isolated.watchers.fetch_add(1, Ordering::SeqCst);
+        Watching(&self.isolated.watchers)
+    }
+
+    /// Notes that messages for this peer go beyond the limit of a lane, and how fast they come.
+    pub fn note_congested(&self, now: Instant) {
+        let offered = self.flow(Demand::Pace).offered;
+        let mut clocks = self.isolated.clocks.lock();
+        clocks[Demand::Pace as usize].note_offered(now, offered);
+    }
+
+    /// Whether the peer made no room when a source paused for a moment, and has made none since.
+    #[must_use]
+    pub fn is_parking(&self) -> bool {
+        self.isolated.parks.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the peer made no room within a moment.
+    pub fn begin_parking(&self) {
+        self.isolated.parks.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that nothing is read from this peer until the result is dropped.
+    #[must_use = "reading goes on when it is dropped"]
+    pub fn hold_reader(&self) -> HeldReader<'_> {
+        self.isolated.reader.store(HELD, Ordering::SeqCst);
+        HeldReader(self)
+    }
+
+    /// Whether the peer is not being read for the sake of others, so that its silence says nothing.
+    pub(crate) fn excuses_silence(&self) -> bool {
+        let reader = &self.isolated.reader;
+        let excused = reader.compare_exchange(HELD, EXCUSED, Ordering::SeqCst, Ordering::SeqCst);
+        excused.is_ok() || excused == Err(EXCUSED)
+    }
+
+    /// What is offered is looked up only where it counts.
+    fn flow(&self, demand: Demand) -> Flow {
+        let taken = self.counters.bytes.load(Ordering::Relaxed);
+        let counts = demand == Demand::Pace && self.isolated.policy.min_rate > 0;
+        let queued = if counts { self.queued_bytes() } else { 0 };
+        Flow {
+            taken,
+            offered: taken + queued as u64,
+        }
+    }
+}

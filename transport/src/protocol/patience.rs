@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How long a peer may keep its sources waiting: the pace that it has to keep, and the budget of waiting when it does not.
+//!
+//! Functions of (state, counters, now): the outbox owns one [`StallClock`] for each [`Demand`] and asks them only while
+//! a source waits for the peer.
+
+use std::time::{Duration, Instant};
+
+/// The time within which [`Isolation::stall`] may be used up once. It is also the time over which the offered rate is
+/// averaged.
+pub const STALL_WINDOW: Duration = Duration::from_secs(10);
+
+/// What a peer has to do so that those who send to it wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Isolation {
+    /// Bytes per second that the peer has to take while a source waits for it, unless less than twice as much is offered
+    /// to it. 0: any progress will do.
+    pub min_rate: u64,
+    /// How long sources may wait for a peer that takes less, within [`STALL_WINDOW`] and over all sources.
+    pub stall: Duration,
+    /// How long sources that only ask for progress wait for a peer that takes nothing.
+    pub standstill: Duration,
+    /// Bytes that wait for the peer before its sources pause.
+    pub backlog_bytes: usize,
+}
+
+impl Default for Isolation {
+    /// 1 MiB/s, 500 ms, 5 s, 4 MiB.
+    fn default() -> Self {
+        Self {
+            min_rate: 1 << 20,
+            stall: Duration::from_millis(500),
+            standstill: Duration::from_secs(5),
+            backlog_bytes: 4 << 20,
+        }
+    }
+}
+
+/// What a waiting source asks of the peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Demand {
+    /// That it keeps the pace of [`Isolation::min_rate`], because others wait behind this source.
+    Pace,
+    /// That it takes anything at all within [`Isolation::standstill`].
+    Progress,
+}
+
+/// What has happened on a connection until now, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flow {
+    /// What the peer has taken.
+    pub taken: u64,
+    /// That and what waits for it.
+    pub offered: u64,
+}
+
+/// The waiting of all sources with one [`Demand`] of one peer.
+#[derive(Debug, Default)]
+pub struct StallClock {
+    /// How many sources wait.
+    waiting: usize,
+    /// Waiting that the peer has not made good, in seconds.
+    debt: f64,
+    /// When `debt` was brought up to date, and what had been taken by then.
+    looked: Option<(Instant, u64)>,
+    offered: OfferedRate,
+}
+
+impl StallClock {
+    /// A source begins to wait.
+    pub fn begin(&mut self, now: Instant, flow: Flow) {
+        if self.waiting == 0 {
+            self.forgive(now);
+            // What it has taken since the last look is to its credit.
+            let taken = self.looked.map_or(flow.taken, |(_, taken)| taken);
+            self.looked = Some((now, taken));
+        }
+        self.waiting += 1;
+        self.offered.note(now, flow.offered);
+    }
+
+    /// A source has stopped waiting.
+    pub fn end(&mut self) {
+        self.waiting = self.waiting.saturating_sub(1);
+    }
+
+    /// Notes what is offered to a peer whose queues are full while nobody waits for it.
+    pub fn note_offered(&mut self, now: Instant, offered: u64) {
+        self.offered.note(now, offered);
+    }
+
+    /// Looks at what the peer has done since the last look; true once the peer has used up the patience of its sources.
+    pub fn look(&mut self, now: Instant, flow: Flow, (min_rate, limit): (u64, Duration)) -> bool {
+        self.offered.note(now, flow.offered);
+        let (since, taken) = self.looked.unwrap_or((now, flow.taken));
+        let elapsed = now.saturating_duration_since(since).as_secs_f64();
+        let progress = flow.taken.saturating_sub(taken) as f64;
+        self.looked = Some((now, flow.taken));
+        if min_rate == 0 {
+            self.debt = if progress > 0.0 {
+                0.0
+            } else {
+                self.debt + elapsed
+            };
+        } else {
+            let pace = self.offered.halved(min_rate);
+            let refill = elapsed * limit.as_secs_f64() / STALL_WINDOW.as_secs_f64();
+            self.debt = (self.debt + elapsed - progress / pace - refill).max(0.0);
+        }
+        self.debt >= limit.as_secs_f64()
+    }
+
+    /// While nobody waited the debt became less by the share of the window that has passed.
+    fn forgive(&mut self, now: Instant) {
+        let Some((since, _)) = self.looked else {
+            return;
+        };
+        let idle = now.saturating_duration_since(since).as_secs_f64();
+        self.debt *= (1.0 - idle / STALL_WINDOW.as_secs_f64()).max(0.0);
+    }
+}
+
+/// The rate at which messages come for a peer whose queues are full.
+#[derive(Debug, Default)]
+struct OfferedRate {
+    /// When the window began, and what had been offered by then.
+    window: Option<(Instant, u64)>,
+    /// The latest sample.
+    last: Option<(Instant, u64)>,
+    /// The rate of the window before, in bytes per second.
+    before: Option<f64>,
+}
+
+impl OfferedRate {
+    /// The time after which a window says more than the one before it.
+    const SETTLED: Duration = Duration::from_secs(1);
+
+    fn note(&mut self, now: Instant, offered: u64) {
+        let stale = |(at, _): (Instant, u64)| now.saturating_duration_since(at) > STALL_WINDOW;
+        if self.last.is_none_or(stale) {
+            self.before = None;
+            self.window = Some((now, offered));
+        } else if self.window.is_some_and(stale) {
+            self.before = self.rate();
+            self.window = Some((now, offered));
+        }
+        self.last = Some((now, offered));
+    }
+
+    /// `None` as long as nothing is known.
+    fn rate(&self) -> Option<f64> {
+        let ((begin, from), (end, to)) = self.window.zip(self.last)?;
+        let elapsed = end.saturating_duration_since(begin);
+        if elapsed < Self::SETTLED && self.before.is_some() {
+            return self.before;
+        }
+        let seconds = elapsed.as_secs_f64();
+        (seconds > 0.0).then(|| to.saturating_sub(from) as f64 / seconds)
+    }
+
+    /// `min_rate`, or half of what is offered where that is less; at least one byte per second.
+    fn halved(&self, min_rate: u64) -> f64 {
+        let min_rate = min_rate as f64;
+        self.rate()
+            .map_or(min_rate, |rate| min_rate.min(rate / 2.0))
+            .max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(500);
+    const MIN_RATE: u64 = 1 << 20;
+
+    /// Lets a source offer without end to a peer that takes `rate` bytes per second in chunks of `chunk`; tells after how
+    /// long the peer has used up its budget.
+    fn spent_after(rate: u64, chunk: u64) -> Option<Duration> {
+        let begin = Instant::now();
+        let mut clock = StallClock::default();
+        let backlog = 4 << 20;
+        let offer = |taken: u64| Flow {
+            taken,
+            offered: taken + backlog,
+        };
+        clock.note_offered(begin - Duration::from_millis(50), 0);
+        clock.begin(begin, offer(0));
+        for step in 1..2000_u32 {
+            let elapsed = Duration::from_millis(10) * step;
+            let taken = (rate as u128 * elapsed.as_millis() / 1000) as u64 / chunk * chunk;
+            if clock.look(begin + elapsed, offer(taken), (MIN_RATE, LIMIT)) {
+                return Some(elapsed);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn a_peer_that_takes_nothing_has_its_budget_and_no_more() {
+        let spent = spent_after(0, 1).expect("it is spent");
+        assert!(spent >= LIMIT && spent <= LIMIT * 11 / 10, "{spent:?}");
+    }
+
+    #[test]
+    fn a_slow_peer_is_judged_by_its_pace_and_not_by_the_moment() {
+        let spent = spent_after(60_000, 30_000).expect("it is spent");
+        assert!(spent <= Duration::from_millis(700), "{spent:?}");
+    }
+
+    #[test]
+    fn a_peer_that_keeps_pace_is_waited_for_without_end() {
+        assert_eq!(spent_after(MIN_RATE, 1), None);
+        assert_eq!(spent_after(2 * MIN_RATE, 128 * 1024), None);
+        assert_eq!(spent_after(40 * MIN_RATE, 64 * 1024), None);
+    }
+
+    #[test]
+    fn half_of_what_is_offered_is_enough() {
+        let begin = Instant::now();
+        let mut clock = StallClock::default();
+        // 100 kB/s are offered, 60 kB/s are taken; the backlog has filled before.
+        let flow = |at: Duration| Flow {
+            taken: (60.0 * at.as_millis() as f64) as u64,
+            offered: 4_000_000 + (100.0 * at.as_millis() as f64) as u64,
+        };
+        clock.note_offered(begin, flow(Duration::ZERO).offered);
+        clock.note_offered(begin + STALL_WINDOW, flow(STALL_WINDOW).offered);
+        let waits = begin + STALL_WINDOW;
+        clock.begin(waits, flow(STALL_WINDOW));
+        for step in 1..6000_u32 {
+            let elapsed = Duration::from_millis(10) * step;
+            let spent = clock.look(
+                waits + elapsed,
+                flow(STALL_WINDOW + elapsed),
+                (MIN_RATE, LIMIT),
+            );
+            assert!(!spent, "{elapsed:?}");
+        }
+    }
+
+    #[test]
+    fn progress_of_any_size_ends_a_standstill() {
+        let begin = Instant::now();
+        let mut clock = StallClock::default();
+        let at = |ms| begin + Duration::from_millis(ms);
+        let flow = |taken| Flow { taken, offered: 0 };
+        clock.begin(begin, flow(0));
+        assert!(!clock.look(at(400), flow(0), (0, LIMIT)));
+        assert!(!clock.look(at(800), flow(1), (0, LIMIT)));
+        assert!(!clock.look(at(1200), flow(1), (0, LIMIT)));
+        assert!(clock.look(at(1300), flow(1), (0, LIMIT)));
+    }
+
+    #[test]
+    fn many_sources_wait_at_the_same_time() {
+        let begin = Instant::now();
+        let mut clock = StallClock::default();
+        let flow = Flow::default();
+        for _ in 0..10 {
+            clock.begin(begin, flow);
+        }
+        for ms in [100, 200, 300, 400] {
+            let now = begin + Duration::from_millis(ms);
+            assert!(!clock.look(now, flow, (MIN_RATE, LIMIT)), "{ms}");
+            assert!(!clock.look(now, flow, (MIN_RATE, LIMIT)), "{ms}");
+        }
+    }
+
+    #[test]
+    fn what_was_waited_is_forgiven_in_time() {
+        let begin = Instant::now();
+        let mut clock = StallClock::default();
+        let flow = Flow::default();
+        let wait = |clock: &mut StallClock, from: Instant, length: Duration| {
+            clock.begin(from, flow);
+            let spent = clock.look(from + length, flow, (MIN_RATE, LIMIT));
+            clock.end();
+            spent
+        };
+        assert!(!wait(&mut clock, begin, Duration::from_millis(400)));
+        let later = begin + STALL_WINDOW * 2;
+        assert!(!wait(&mut clock, later, Duration::from_millis(400)));
+        let soon = later + Duration::from_millis(500);
+        assert!(wait(&mut clock, soon, Duration::from_millis(200)));
+    }
+}
