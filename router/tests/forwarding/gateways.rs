@@ -266,7 +266,10 @@ fn a_peer_that_never_ends_what_it_has_to_say_gets_what_it_asked_for_and_no_more(
     assert_eq!(bench.table.next_deadline(), Some(Deadline::At(due)));
     let before = bench.table.generation();
     bench.act(|table, actions| table.expire(due, actions));
-    assert!(bench.table.generation() > before, "cached routes are outdated");
+    assert!(
+        bench.table.generation() > before,
+        "cached routes are outdated"
+    );
     assert!(!sends(&bench, "demo/a"));
     bench.subscribe(silent, 1, "demo/*");
     assert!(sends(&bench, "demo/a") && !sends(&bench, "other"));
