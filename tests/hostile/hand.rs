@@ -27,6 +27,8 @@ pub struct Hand {
     /// The next sequence number of each priority's reliable channel.
     next_sn: [u32; 8],
     next_request: u32,
+    /// How long it takes for each batch of its introduction.
+    pub delay: Duration,
 }
 
 /// A number that no other hand of this process has.
@@ -48,6 +50,11 @@ impl Hand {
     /// The same with the id that follows from a number.
     pub fn connect_as(address: SocketAddr, number: u128) -> Hand {
         let stream = TcpStream::connect(address).expect("the router listens");
+        Hand::on(stream, number)
+    }
+
+    /// The same on a connection that is there already.
+    pub fn on(stream: TcpStream, number: u128) -> Hand {
         stream.set_read_timeout(Some(LONG)).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
         let zid = ZenohId::random_from(number);
@@ -58,6 +65,7 @@ impl Hand {
             agreed: None,
             next_sn: [0; 8],
             next_request: 1 << 30,
+            delay: Duration::ZERO,
         }
     }
 
@@ -84,12 +92,23 @@ impl Hand {
         self.agreed = Some(agreed);
     }
 
+    /// The same, where the router may refuse.
+    pub fn is_let_in(&mut self) -> bool {
+        let Ok(agreed) = self.try_introduce() else {
+            return false;
+        };
+        self.next_sn = [agreed.initial_sn_tx; 8];
+        self.agreed = Some(agreed);
+        true
+    }
+
     /// The whole handshake; `Err` holds the router's last batch if it refused.
     pub fn try_introduce(&mut self) -> Result<Established, Vec<u8>> {
         let mut opener = Opener::new(self.parameters.clone(), None);
         let mut out = Vec::new();
         opener.start(&mut out);
         loop {
+            std::thread::sleep(self.delay);
             self.send(&out);
             let batch = self.receive().ok_or_else(Vec::new)?;
             match opener.handle_batch(&batch, &mut out) {
@@ -136,6 +155,7 @@ impl Hand {
             agreed: self.agreed.clone(),
             next_sn: self.next_sn,
             next_request: self.next_request,
+            delay: self.delay,
         }
     }
 
@@ -220,6 +240,24 @@ impl Hand {
         let mut batch = vec![0; usize::from(u16::from_le_bytes(prefix))];
         fill(&mut batch)?;
         Some(batch)
+    }
+
+    /// Reads one batch and gives its messages to `look`. False if the router hung up.
+    pub fn read_batch(&mut self, mut look: impl FnMut(&NetworkMessage<'_>)) -> bool {
+        let Some(batch) = self.receive() else {
+            return false;
+        };
+        let mut reader = Reader::new(&batch);
+        while !reader.is_empty() {
+            let message = TransportMessage::decode(&mut reader);
+            if let TransportMessage::Close(_) = message.expect("the router speaks properly") {
+                return false;
+            }
+            while reader.peek().is_some_and(NetworkMessage::starts) {
+                look(&NetworkMessage::decode(&mut reader).expect("the router speaks properly"));
+            }
+        }
+        true
     }
 
     /// Reads on, giving every message to `look`, until that says it has seen what it wants. False if the router

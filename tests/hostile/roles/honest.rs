@@ -83,7 +83,7 @@ impl Subscriber {
                 Some((flow, number)) => lock(&told[flow]).note(number, now),
                 // beside the flows of this load there are those of others, and what attackers may publish
                 None if flow.is_none()
-                    && (key.starts_with("attack/") || key.starts_with("honest/")) => {}
+                    && (key.contains("attack") || key.starts_with("honest/")) => {}
                 None => {
                     notes.forged.fetch_add(1, Ordering::Relaxed);
                     eprintln!("forged: {key} {} bytes", sample.payload().len());
@@ -140,13 +140,14 @@ fn publish(session: &Session, index: usize, load: &Load, notes: &Notes, begin: &
         let put = Instant::now();
         let outcome = publisher.put(payload(number, flow.size)).wait();
         most(&notes.put_ms, put.elapsed());
-        notes.published[index].fetch_add(1, Ordering::Relaxed);
-        if let Err(error) = outcome
-            && !notes.is_over()
-        {
+        if let Err(error) = outcome {
+            if notes.is_over() {
+                break;
+            }
             eprintln!("flow {index}: {error}");
             notes.refused.fetch_add(1, Ordering::Relaxed);
         }
+        notes.published[index].fetch_add(1, Ordering::Relaxed);
     }
 }
 

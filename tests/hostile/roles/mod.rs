@@ -37,8 +37,11 @@ pub enum Part {
 /// Starts a process that plays a part.
 pub fn start(part: &Part, argument: &str) -> Process {
     let program = std::env::current_exe().expect("this program");
-    let mut command = Command::new(program);
+    let mut command = Command::new("sh");
     command
+        // a crowd of attackers needs as many descriptors as there may be
+        .args(["-c", "ulimit -n $(ulimit -Hn); exec \"$0\" \"$@\""])
+        .arg(program)
         .args(["roles::play_a_part", "--exact", "--nocapture"])
         .env(
             PART,

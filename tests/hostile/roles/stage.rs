@@ -2,9 +2,11 @@
 //! What an attacker has: where the router is, a source of chance, and a line to the case.
 
 use std::io::BufRead;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
 
 use crate::hand::Hand;
 
@@ -83,9 +85,15 @@ impl Stage {
         hand
     }
 
-    /// A connection, if the router still takes one.
-    pub fn knock(&self) -> Option<TcpStream> {
-        TcpStream::connect(self.address).ok()
+    /// A stranger who comes from this address of the machine; `None` if the router takes no more connections.
+    pub fn visitor_from(&self, from: &str) -> Option<Hand> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a descriptor");
+        let from: IpAddr = from.parse().expect("an address");
+        socket
+            .bind(&SocketAddr::new(from, 0).into())
+            .expect("an address of this machine");
+        socket.connect(&self.address.into()).ok()?;
+        Some(Hand::on(socket.into(), self.zid()))
     }
 
     /// An id that no other process has.

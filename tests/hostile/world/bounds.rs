@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 /// A machine that does worse than this to everybody is no excuse.
 const ALLOWANCE_MS_MAX: u64 = 1000;
 
-/// What an attack may cost. The defaults are what Zonda promises; a case that allows more says why.
+/// What an attack may cost. The usual ones are what Zonda promises; a case that allows more says why.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// The worst silence of honest clients. What the machine does to everybody is added: the silence that was there
@@ -27,16 +27,14 @@ pub struct Bounds {
     pub lines: usize,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
-            silence_ms: 250,
-            throughput: 0.6,
-            growth_mib: 64,
-            descriptors: 64,
-            lines: 100,
-        }
-    }
+impl Bounds {
+    pub const USUAL: Bounds = Bounds {
+        silence_ms: 250,
+        throughput: 0.6,
+        growth_mib: 64,
+        descriptors: 64,
+        lines: 100,
+    };
 }
 
 /// What was seen.
@@ -80,8 +78,7 @@ impl Verdict {
     }
 
     pub fn growth_mib(&self) -> u64 {
-        let before = self.quiet.memory.max(self.attacked.memory_first);
-        self.attacked.memory.saturating_sub(before) / MIB
+        self.attacked.memory.saturating_sub(self.quiet.memory) / MIB
     }
 
     /// What was lost (under Block), doubled, reordered, forged, refused or unanswered, in words.

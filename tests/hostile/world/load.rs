@@ -47,7 +47,7 @@ pub struct Load {
     pub flows: Vec<Flow>,
     /// Sessions that each subscribe to all flows.
     pub subscribers: usize,
-    /// Whether one more session subscribes to `**`, where it accepts the flows and what lies below `attack/`.
+    /// Whether one more session subscribes to `**`, where it accepts the flows and keys with `attack` in them.
     pub everything: bool,
     /// Whether a session asks another one, 50 times a second.
     pub questions: bool,

@@ -19,7 +19,7 @@
 //!     let attack = world.attack("tiny_batches", "");
 //!     attack.said("attacking");
 //!     world.attacked(seconds(4));
-//!     world.verdict().holds(&Bounds::default());  // prints every figure, then asserts
+//!     world.verdict().holds(&Bounds::USUAL);  // prints every figure, then asserts
 //! }
 //! ```
 //!
@@ -36,7 +36,7 @@
 //! - *The router*: memory, descriptors, processor time, every 20 ms from `/proc`; lines of its log.
 //!
 //! # Findings that are still open
-//! A case of a finding that is named in [`OPEN`] is skipped and says so. Whoever closes the finding removes it there.
+//! A case of a finding that is named in [`OPEN`] is skipped and says so. The change that closes a finding removes it there.
 //! `ZONDA_HOSTILE_OPEN=run` runs such cases all the same.
 //!
 //! # Another router
@@ -158,6 +158,11 @@ impl Attack {
         self.process.said(what)
     }
 
+    /// Whether it has said something that begins with `what`, so far.
+    pub fn has_said(&self, what: &str) -> bool {
+        self.process.has_said(what)
+    }
+
     /// Whether it has not ended yet.
     pub fn is_running(&mut self) -> bool {
         self.process.is_running()
@@ -271,7 +276,7 @@ impl World {
         }
     }
 
-    /// Measures for this long without an attack: what is usual.
+    /// Measures for this long without an attack: what is usual. All that is seen later counts as attacked.
     pub fn quiet(&mut self, length: Duration) {
         self.measure(length, false);
     }
@@ -282,7 +287,8 @@ impl World {
     }
 
     fn measure(&mut self, length: Duration, attacked: bool) -> Duration {
-        self.window(None);
+        // what happens between the quiet and an attack that is under way is the attack's doing
+        self.window(attacked.then_some(true));
         let begin = Instant::now();
         let mut worst = Duration::ZERO;
         while let Some(left) = length.checked_sub(begin.elapsed()).filter(|l| !l.is_zero()) {

@@ -103,6 +103,13 @@ impl Process {
         }
     }
 
+    /// Whether it has said a line that begins with `what`, so far.
+    pub fn has_said(&self, what: &str) -> bool {
+        let mut early = self.early.borrow_mut();
+        early.extend(self.lines.try_iter());
+        early.iter().any(|line| line.starts_with(what))
+    }
+
     /// A line to its standard input.
     pub fn tell(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it is open");

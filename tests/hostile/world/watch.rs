@@ -18,8 +18,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// What a process used, at its worst within a time.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Sighting {
-    /// Resident memory in bytes: at the first look, and the most.
-    pub memory_first: u64,
+    /// Resident memory in bytes, the most.
     pub memory: u64,
     /// Open descriptors, the most.
     pub descriptors: usize,
@@ -37,7 +36,6 @@ impl Sighting {
     /// Takes a later one into account.
     pub fn add(&mut self, later: &Sighting) {
         if self.looks == 0 {
-            self.memory_first = later.memory_first;
             self.descriptors_beyond = later.descriptors_beyond;
         }
         self.memory = self.memory.max(later.memory);
@@ -68,7 +66,6 @@ impl Place {
         let connections = self.connections();
         let descriptors = fs::read_dir(self.process.join("fd")).map_or(0, Iterator::count);
         Sighting {
-            memory_first: memory,
             memory,
             descriptors,
             descriptors_beyond: descriptors as i64 - 2 * connections as i64,

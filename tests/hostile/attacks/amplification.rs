@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A little that is sent and much that is kept: by the ones who are there, and of those who are gone.
+
+use zonda_codec::{Fragment, Mapping, Priority, Push, PushBody, Put, Reliability, WireExpr};
+
+use super::words::{drop_put, keep_alive, key_id, narrow, read_beside, subscriber};
+use crate::hand::{Hand, bytes};
+use crate::roles::Stage;
+use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
+
+/// A publication on a key by its id.
+fn put_by_id(id: u16, payload: &[u8]) -> Vec<u8> {
+    let expr = WireExpr {
+        scope: id,
+        suffix: "",
+        mapping: Mapping::Sender,
+    };
+    bytes(&Push::new(expr, PushBody::Put(Put::new(payload))))
+}
+
+/// A publisher of many keys, by ids, and visitors one after the other: each subscribes to one key, gets one message
+/// and goes. The argument is the number of visits.
+pub fn visitors(stage: &Stage) {
+    let visits = stage.number(300) as u16;
+    let mut publisher = stage.guest();
+    let key = |visit: u16| format!("attack/v/{visit}");
+    publisher.messages((1..=visits).map(|visit| key_id(visit, &key(visit))));
+    assert!(publisher.is_served());
+    keep_alive(stage, &publisher);
+    let mut refused = 0;
+    for visit in 1..=visits {
+        let mut guest = stage.visitor();
+        if !guest.is_let_in() {
+            refused += 1;
+            continue;
+        }
+        guest.subscribe(1, &key(visit));
+        assert!(guest.is_served());
+        publisher.frame(&put_by_id(visit, b"x"));
+        assert!(
+            guest.read_until(|message| matches!(message, zonda_codec::NetworkMessage::Push(_)))
+        );
+    }
+    stage.say(&format!("refused {refused}"));
+    stage.wait();
+}
+
+/// The same with visitors that go without having read some megabytes. The argument is the number of visits.
+pub fn visitors_that_do_not_read(stage: &Stage) {
+    let visits = stage.number(100) as u16;
+    let mut publisher = stage.guest();
+    let key = |visit: u16| format!("attack/v/{visit}");
+    publisher.messages((1..=visits).map(|visit| key_id(visit, &key(visit))));
+    assert!(publisher.is_served());
+    keep_alive(stage, &publisher);
+    let mut refused = 0;
+    for visit in 1..=visits {
+        let mut guest = stage.visitor();
+        if !guest.is_let_in() {
+            refused += 1;
+            continue;
+        }
+        narrow(&guest);
+        guest.subscribe(1, &key(visit));
+        assert!(guest.is_served());
+        let message = put_by_id(visit, &[7; 50_000]);
+        publisher.messages((0..100).map(|_| message.clone()));
+        assert!(publisher.is_served());
+    }
+    stage.say(&format!("refused {refused}"));
+    stage.wait();
+}
+
+/// Subscribers on keys of as many chunks as a key may have. The argument is how many keys.
+pub fn long_keys(stage: &Stage) {
+    let mut guest = stage.guest();
+    let key = |number: u64| format!("attack/{number}/{}", vec!["a"; 16_000].join("/"));
+    let keys = (0..stage.number(300)).map(|number| subscriber(number as u32, &key(number)));
+    guest.messages(keys);
+    keep_alive(stage, &guest);
+    stage.say("attacking");
+    read_beside(stage, &guest);
+    stage.wait();
+}
+
+/// The same with short chunks that are as many as are allowed: more keys of fewer chunks.
+pub fn bushy_keys(stage: &Stage) {
+    let mut guest = stage.guest();
+    let key = |number: u64| format!("attack/{number}/{}", vec!["a"; 100].join("/"));
+    let keys = (0..stage.number(20_000)).map(|number| subscriber(number as u32, &key(number)));
+    guest.messages(keys);
+    keep_alive(stage, &guest);
+    stage.say("attacking");
+    read_beside(stage, &guest);
+    stage.wait();
+}
+
+/// Guests that each begin a long message and never end it. The argument is how many there are.
+pub fn unfinished_messages(stage: &Stage) {
+    let mut guests: Vec<Hand> = (0..stage.number(4)).map(|_| stage.guest()).collect();
+    for guest in &mut guests {
+        for part in 0..1000 {
+            let fragment = Fragment {
+                reliability: Reliability::Reliable,
+                priority: Priority::Data,
+                sn: guest.sn(Priority::Data),
+                more: true,
+                first: part == 0,
+                drop: false,
+                payload: &[7; 60_000],
+            };
+            if !guest.fragment(&fragment) {
+                break;
+            }
+        }
+        keep_alive(stage, guest);
+    }
+    stage.say("attacking");
+    stage.wait();
+}
+
+/// Subscribers that never read, and a publisher under Drop of messages that stand in their queues, each with others
+/// beside it that nobody wants. The argument is how many subscribers.
+pub fn pinned_blocks(stage: &Stage) {
+    let guests: Vec<Hand> = (0..stage.number(8))
+        .map(|_| {
+            let mut guest = stage.guest();
+            narrow(&guest);
+            guest.subscribe(1, "attack/wanted");
+            assert!(guest.is_served());
+            keep_alive(stage, &guest);
+            guest
+        })
+        .collect();
+    let mut publisher = stage.guest();
+    read_beside(stage, &publisher);
+    keep_alive(stage, &publisher);
+    stage.say("attacking");
+    let wanted = |priority: Priority| {
+        let mut push = Push::new(
+            WireExpr::full("attack/wanted"),
+            PushBody::Put(Put::new(&[7; 17_000])),
+        );
+        push.qos = zonda_codec::Qos::new(priority, zonda_codec::CongestionControl::Drop, false);
+        bytes(&push)
+    };
+    let unwanted = drop_put("attack/unwanted", &[7; 58_000]);
+    stage.while_on(|| {
+        Priority::ALL[1..].iter().all(|priority| {
+            publisher.frame(&wanted(*priority)) && (0..4).all(|_| publisher.frame(&unwanted))
+        })
+    });
+    stage.wait();
+    drop(guests);
+}
+
+/// Subscribers of everything, and a publisher of many long keys. The argument is how many keys.
+pub fn routes_of_long_keys(stage: &Stage) {
+    let mut guests: Vec<Hand> = (0..20).map(|_| stage.guest()).collect();
+    for guest in &mut guests {
+        guest.subscribe(1, "attack/**");
+        assert!(guest.is_served());
+    }
+    super::words::crowd(stage, guests);
+    let mut publisher = stage.guest();
+    read_beside(stage, &publisher);
+    keep_alive(stage, &publisher);
+    let long = "k".repeat(4000);
+    for id in 1..=stage.number(2000) as u16 {
+        publisher.frame(&key_id(id, &format!("attack/{id}/{long}")));
+        publisher.frame(&put_by_id(id, b"x"));
+    }
+    stage.say("attacking");
+    stage.wait();
+}
+
+/// What the router is allowed to keep for attackers, beside the 64 MiB of the bounds.
+const BUDGET_MIB: u64 = 64;
+
+fn frugal() -> Setup {
+    Setup::router()
+}
+
+#[track_caller]
+fn frugally(finding: &str, attack: &str, argument: &str) {
+    let Some(mut world) = World::for_finding(finding, frugal()) else {
+        return;
+    };
+    world.honest(Load::usual());
+    world.quiet(seconds(1.5));
+    let attack = world.attack(attack, argument);
+    attack.said("attacking");
+    world.attacked(seconds(3.0));
+    world.verdict().holds(&Bounds {
+        growth_mib: 64 + BUDGET_MIB,
+        ..Bounds::USUAL
+    });
+}
+
+#[test]
+fn s4_a_thousand_visits() {
+    let Some(mut world) = World::for_finding("S4", Setup::router().descriptors(256)) else {
+        return;
+    };
+    world.honest(Load::usual());
+    world.quiet(seconds(1.5));
+    let attack = world.attack("visitors", "300");
+    assert_eq!(attack.said("refused "), "0");
+    world.honest(Load::of("late", vec![Flow::block(8, 100)]));
+    world.attacked(seconds(1.0));
+    world.verdict().holds(&Bounds::USUAL);
+}
+
+#[test]
+fn s4_visitors_that_do_not_read() {
+    let Some(mut world) = World::for_finding("S4", Setup::router()) else {
+        return;
+    };
+    world.honest(Load::usual());
+    world.quiet(seconds(1.5));
+    let attack = world.attack("visitors_that_do_not_read", "100");
+    assert_eq!(attack.said("refused "), "0");
+    world.attacked(seconds(1.0));
+    world.verdict().holds(&Bounds::USUAL);
+}
+
+#[test]
+fn s11_long_keys() {
+    frugally("S11", "long_keys", "300");
+}
+
+#[test]
+fn s11_bushy_keys() {
+    frugally("S11", "bushy_keys", "20000");
+}
+
+#[test]
+fn s11_unfinished_messages() {
+    frugally("S11", "unfinished_messages", "4");
+}
+
+#[test]
+fn s11_pinned_blocks() {
+    frugally("S11", "pinned_blocks", "8");
+}
+
+#[test]
+fn s11_routes_of_long_keys() {
+    frugally("S11", "routes_of_long_keys", "2000");
+}

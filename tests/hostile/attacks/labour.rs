@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Little that is said and much that has to be done for it: keys that take long to compare, declarations and interests
+//! that multiply, questions about everything, churn.
+
+use std::time::Duration;
+
+use zonda_codec::{Declaration, NetworkMessage};
+
+use super::words::{
+    crowd, interest, keep_alive, key_id, narrow, no_subscriber, put, queryable, read_beside,
+    request, subscriber, token,
+};
+use crate::hand::Hand;
+use crate::roles::Stage;
+use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
+
+/// Two numbers in the argument.
+fn numbers(stage: &Stage) -> (usize, usize) {
+    let mut numbers = stage
+        .argument
+        .split(' ')
+        .map(|n| n.parse().expect("a number"));
+    let mut next = || numbers.next().expect("two numbers");
+    (next(), next())
+}
+
+/// The router has done all that was asked of it before.
+fn settle(guest: &mut Hand) {
+    assert!(guest.is_served());
+}
+
+/// Declares subscribers on keys of many chunks, wild in every second, and publishes on such keys. The argument is the
+/// chunks of a key and how many there are.
+pub fn keys_of_many_chunks(stage: &Stage) {
+    let (chunks, count) = numbers(stage);
+    let mut guest = stage.guest();
+    let chain = vec!["**/a"; chunks / 2].join("/");
+    let key = |number: usize| format!("**/{number}/{chain}/attack");
+    guest.messages((0..count).map(|number| subscriber(number as u32, &key(number))));
+    keep_alive(stage, &guest);
+    read_beside(stage, &guest);
+    stage.say("attacking");
+    for number in 0.. {
+        let asked = guest.frame(&put(&key(count + number), b"x"));
+        if !asked || stage.pause(Duration::from_millis(100)) {
+            break;
+        }
+    }
+    stage.wait();
+}
+
+/// One declares subscribers, which it does not see itself, and interests that each ask for one declaration for all of
+/// them; another one declares a subscriber that all of these cover, again and again. The argument is how many there
+/// are of each.
+pub fn interests_in_one_for_all(stage: &Stage) {
+    let (subscribers, interests) = numbers(stage);
+    let mut asker = stage.guest();
+    read_beside(stage, &asker);
+    let key = |number: usize| format!("attack/s{number}/**");
+    asker.messages((0..subscribers).map(|id| subscriber(id as u32, &key(id))));
+    let all = |number: usize| format!("attack/**/n{number}/**");
+    asker.messages((0..interests).map(|id| interest(id as u32 + 1, &all(id), true)));
+    keep_alive(stage, &asker);
+    let mut guest = stage.guest();
+    read_beside(stage, &guest);
+    stage.say("attacking");
+    stage.while_on(|| {
+        guest.frame(&subscriber(1, "attack/**"))
+            && guest.frame(&no_subscriber(1))
+            && !stage.pause(Duration::from_millis(50))
+    });
+    stage.wait();
+}
+
+/// A large table, then publications on ever new keys with wild chunks.
+pub fn wild_puts(stage: &Stage) {
+    large_table(stage, |guest, number| {
+        guest.frame(&put(&format!("**/attack/{number}"), b"x"))
+    });
+}
+
+/// A large table, then questions to everything.
+pub fn wild_questions(stage: &Stage) {
+    large_table(stage, |guest, number| guest.frame(&request(number, "**/t")));
+}
+
+fn large_table(stage: &Stage, mut act: impl FnMut(&mut Hand, u32) -> bool) {
+    let count = stage.number(20_000) as u32;
+    let mut guest = stage.guest();
+    read_beside(stage, &guest);
+    guest.messages((0..count).map(|id| subscriber(id, &format!("attack/s/{id}/t"))));
+    guest.messages((0..count).map(|id| queryable(id, &format!("attack/q/{id}/t"))));
+    guest.messages((0..count).map(|id| token(id, &format!("attack/l/{id}/t"))));
+    let mut other = stage.guest();
+    keep_alive(stage, &other);
+    keep_alive(stage, &guest);
+    settle(&mut other);
+    read_beside(stage, &other);
+    stage.say("attacking");
+    let mut number = 0;
+    stage.while_on(|| {
+        number += 1;
+        act(&mut other, number)
+    });
+    stage.wait();
+}
+
+/// As many neighbours as the argument says, interested in all declarations, and one who declares and undeclares many
+/// in each of its frames. Says in how many batches one of the listeners was told of how many declarations.
+pub fn many_who_listen_to_churn(stage: &Stage) {
+    const DECLARATIONS: u32 = 4000;
+    let mut guests: Vec<Hand> = (0..stage.number(200)).map(|_| stage.guest()).collect();
+    for guest in &mut guests {
+        guest.frame(&interest(1, "attack/**", false));
+        settle(guest);
+    }
+    let mut listener = guests.pop().expect("there is one");
+    crowd(stage, guests);
+    let mut guest = stage.guest();
+    stage.say("attacking");
+    let ids = 0..DECLARATIONS / 2;
+    guest.messages(
+        ids.clone()
+            .map(|id| subscriber(id, &format!("attack/{id}"))),
+    );
+    guest.messages(ids.map(no_subscriber));
+    let (mut told, mut batches) = (0, 0);
+    while told < DECLARATIONS {
+        batches += 1;
+        let is_there = listener.read_batch(|message| {
+            told += u32::from(matches!(
+                message,
+                NetworkMessage::Declare(declare) if !matches!(declare.body, Declaration::KeyExpr { .. })
+            ));
+        });
+        assert!(is_there, "the listener was cut off");
+    }
+    stage.say(&format!("batches {batches}"));
+    stage.wait();
+}
+
+/// Sessions as many as the argument says, and one that asks for the admin space again and again.
+pub fn admin_space(stage: &Stage) {
+    crowd(
+        stage,
+        (0..stage.number(200)).map(|_| stage.guest()).collect(),
+    );
+    let mut guest = stage.guest();
+    read_beside(stage, &guest);
+    stage.say("attacking");
+    let mut number = 0;
+    stage.while_on(|| {
+        number += 1;
+        guest.frame(&request(number, "@/**"))
+    });
+    stage.wait();
+}
+
+/// Declares and undeclares subscribers and key ids with a table behind it, each change of which may outdate what
+/// others have looked up.
+pub fn churn_with_a_table(stage: &Stage) {
+    let mut guest = stage.guest();
+    narrow(&guest);
+    read_beside(stage, &guest);
+    let count = stage.number(20_000) as u32;
+    guest.messages((0..count).map(|id| subscriber(id, &format!("attack/{id}/t"))));
+    settle(&mut stage.guest());
+    stage.say("attacking");
+    let toggles = (0..500_u32).flat_map(|id| {
+        let id = id + count;
+        [
+            subscriber(id, "attack/today"),
+            key_id(1, "attack/id"),
+            no_subscriber(id),
+        ]
+    });
+    let toggles: Vec<Vec<u8>> = toggles.collect();
+    stage.while_on(|| guest.messages(toggles.iter().cloned()));
+    stage.wait();
+}
+
+#[track_caller]
+fn harmless(finding: &str, attack: &str, argument: &str) {
+    let Some(mut world) = World::for_finding(finding, Setup::router()) else {
+        return;
+    };
+    world.honest(Load::usual());
+    world.quiet(seconds(1.5));
+    let attack = world.attack(attack, argument);
+    attack.said("attacking");
+    world.attacked(seconds(4.0));
+    world.verdict().holds(&Bounds::USUAL);
+}
+
+/// Keys of 40 kB.
+#[test]
+fn s3_keys_of_many_chunks() {
+    harmless("S3", "keys_of_many_chunks", "16000 100");
+}
+
+/// As many chunks as are allowed, and many such keys.
+#[test]
+fn s3_keys_of_some_chunks() {
+    harmless("S3", "keys_of_many_chunks", "120 4000");
+}
+
+#[test]
+fn s3_interests_in_one_for_all() {
+    let Some(mut world) = World::for_finding("S3", Setup::router()) else {
+        return;
+    };
+    // nobody else may subscribe to these keys: the first one who does would be the answer
+    world.honest(Load {
+        everything: false,
+        ..Load::usual()
+    });
+    world.quiet(seconds(1.5));
+    let attack = world.attack("interests_in_one_for_all", "2000 8000");
+    attack.said("attacking");
+    world.attacked(seconds(4.0));
+    world.verdict().holds(&Bounds::USUAL);
+}
+
+#[test]
+fn s16_wild_puts() {
+    harmless("S16", "wild_puts", "");
+}
+
+#[test]
+fn s16_wild_questions() {
+    harmless("S16", "wild_questions", "");
+}
+
+#[test]
+fn s16_many_who_listen_to_churn() {
+    let Some(mut world) = World::for_finding("S16", Setup::router()) else {
+        return;
+    };
+    world.honest(Load::usual());
+    world.quiet(seconds(1.5));
+    let attack = world.attack("many_who_listen_to_churn", "200");
+    attack.said("attacking");
+    world.attacked(seconds(3.0));
+    let batches: u32 = attack.said("batches ").parse().expect("a number");
+    assert!(
+        batches < 400,
+        "{batches} batches for 4000 declarations in some frames"
+    );
+    world.verdict().holds(&Bounds::USUAL);
+}
+
+#[test]
+fn s16_admin_space() {
+    harmless("S16", "admin_space", "400");
+}
+
+#[test]
+fn s17_churn_beside_a_fast_source() {
+    let Some(mut world) = World::for_finding("S17", Setup::router()) else {
+        return;
+    };
+    let flows = vec![Flow::block(8, 0), Flow::drop(8, 100).priority(1)];
+    world.honest(Load::of("load", flows));
+    world.quiet(seconds(2.0));
+    let attack = world.attack("churn_with_a_table", "");
+    attack.said("attacking");
+    world.attacked(seconds(3.0));
+    world.verdict().holds(&Bounds::USUAL);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Neighbours that take less than they are sent: frozen, slow, coming back again and again, with tiny batches. What
+//! they subscribe to is published by an honest source, whose other subscribers must hardly notice.
+
+use std::time::Duration;
+
+use zonda_codec::WhatAmI;
+
+use super::words::{
+    interest, keep_alive, narrow, no_subscriber, read_all, read_beside, read_for, read_slowly,
+    sleep_on, subscriber,
+};
+use crate::hand::Hand;
+use crate::roles::Stage;
+use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
+
+/// A subscriber that is stuck costs the others of its source this much at most, once.
+const STUCK: Bounds = Bounds {
+    silence_ms: 600,
+    ..Bounds::USUAL
+};
+
+/// A source of large messages at speed, and urgent ones beside.
+fn large() -> Load {
+    let flows = vec![Flow::block(1 << 20, 40), Flow::drop(8, 100).priority(1)];
+    Load::of("load", flows)
+}
+
+/// A source of small messages at speed, and urgent ones beside.
+fn fast() -> Load {
+    let flows = vec![Flow::block(1000, 0), Flow::drop(8, 100).priority(1)];
+    Load::of("load", flows)
+}
+
+fn subscribed(stage: &Stage) -> Hand {
+    let mut guest = stage.guest();
+    narrow(&guest);
+    guest.subscribe(1, "honest/load/*");
+    assert!(guest.is_served());
+    guest
+}
+
+/// Subscribes and never reads. With the argument `and a reader` another one subscribes afterwards that reads all.
+pub fn frozen(stage: &Stage) {
+    let frozen = subscribed(stage);
+    let reader = (stage.argument == "and a reader").then(|| subscribed(stage));
+    if let Some(reader) = &reader {
+        keep_alive(stage, reader);
+        read_beside(stage, reader);
+    }
+    stage.say("attacking");
+    if sleep_on(stage, &frozen) {
+        stage.say("cut off");
+    }
+    stage.wait();
+}
+
+/// Subscribes and reads as many bytes per second as the argument says.
+pub fn slow(stage: &Stage) {
+    let guest = subscribed(stage);
+    keep_alive(stage, &guest);
+    stage.say("attacking");
+    if read_slowly(stage, &guest.stream, stage.number(60_000)) {
+        stage.say("cut off");
+    }
+    stage.wait();
+}
+
+/// Is frozen, and as soon as it is cut off it comes back and is frozen again.
+pub fn sleeper_that_returns(stage: &Stage) {
+    stage.say("attacking");
+    stage.while_on(|| {
+        let mut guest = stage.visitor();
+        if !guest.is_let_in() {
+            return !stage.pause(Duration::from_millis(20));
+        }
+        narrow(&guest);
+        guest.frame(&subscriber(1, "honest/load/*"));
+        sleep_on(stage, &guest);
+        true
+    });
+}
+
+/// Subscribes with batches as small as the argument says, and reads all.
+pub fn tiny_batches(stage: &Stage) {
+    let mut guest = stage.visitor();
+    guest.parameters.batch_size = stage.number(32) as u16;
+    if !guest.is_let_in() {
+        stage.say("attacking");
+        return stage.wait();
+    }
+    guest.subscribe(1, "honest/load/*");
+    keep_alive(stage, &guest);
+    stage.say("attacking");
+    read_all(stage, &guest.stream);
+    stage.wait();
+}
+
+/// Declares and undeclares subscribers as fast as the router takes it.
+pub fn churn(stage: &Stage) {
+    let mut guest = stage.guest();
+    read_beside(stage, &guest);
+    let toggles = (0..500).flat_map(|id| [subscriber(id, "news/today"), no_subscriber(id)]);
+    let toggles: Vec<Vec<u8>> = toggles.collect();
+    stage.say("attacking");
+    stage.while_on(|| guest.messages(toggles.iter().cloned()));
+    stage.wait();
+}
+
+/// An innocent one on a slow line that is interested in what others declare.
+pub fn slow_listener(stage: &Stage) {
+    let mut guest = stage.guest();
+    narrow(&guest);
+    assert!(guest.frame(&interest(1, "news/**", false)));
+    assert!(guest.is_served());
+    keep_alive(stage, &guest);
+    stage.say("listening");
+    if read_slowly(stage, &guest.stream, stage.number(100_000)) {
+        stage.say("cut off");
+    }
+    stage.wait();
+}
+
+/// Connects to a peer as a peer and never says that its declarations are over. Reads for three seconds, says how
+/// many bytes came in the last one, and then reads nothing more.
+pub fn peer_without_a_word(stage: &Stage) {
+    let mut guest = stage.visitor();
+    guest.parameters.whatami = WhatAmI::Peer;
+    guest.introduce();
+    keep_alive(stage, &guest);
+    stage.say("attacking");
+    read_for(stage, &guest.stream, seconds(2.0));
+    let last = read_for(stage, &guest.stream, seconds(1.0));
+    stage.say(&format!("in the last second {last}"));
+    stage.wait();
+}
+
+/// One frozen neighbour that came first, and one that reads all.
+#[test]
+fn s2_large_messages_frozen_first() {
+    large_messages("and a reader");
+}
+
+#[test]
+fn s2_large_messages_frozen_last() {
+    large_messages("");
+}
+
+#[track_caller]
+fn large_messages(argument: &str) {
+    let Some(mut world) = World::for_finding("S2", Setup::router()) else {
+        return;
+    };
+    world.honest(large());
+    world.quiet(seconds(2.0));
+    let attack = world.attack("frozen", argument);
+    attack.said("attacking");
+    world.attacked(seconds(4.0));
+    world.verdict().holds(&STUCK);
+}
+
+#[test]
+fn s5_a_slow_reader_of_a_fast_source() {
+    stuck("S5", fast(), "slow", "60000");
+}
+
+#[test]
+fn s5_a_slow_reader_of_large_messages() {
+    stuck("S5", large(), "slow", "60000");
+}
+
+#[test]
+fn s5_a_sleeper_that_returns() {
+    stuck("S5", fast(), "sleeper_that_returns", "");
+}
+
+#[track_caller]
+fn stuck(finding: &str, load: Load, attack: &str, argument: &str) {
+    let Some(mut world) = World::for_finding(finding, Setup::router()) else {
+        return;
+    };
+    world.honest(load);
+    world.quiet(seconds(2.0));
+    let attack = world.attack(attack, argument);
+    attack.said("attacking");
+    world.attacked(seconds(5.0));
+    world.verdict().holds(&STUCK);
+}
+
+/// With the reference's behaviour, under which a source waits for as long as it takes: the one that waits is not
+/// taken for dead.
+#[test]
+fn s7_a_source_that_is_not_read() {
+    let setup = Setup::router().own("isolation/slow:\"pause\"");
+    let Some(mut world) = World::for_finding("S7", setup) else {
+        return;
+    };
+    let flows = vec![Flow::block(1000, 0)];
+    world.honest(Load::of("load", flows).configured("transport/link/tx/lease", "1500"));
+    world.quiet(seconds(1.0));
+    let attack = world.attack("frozen", "");
+    attack.said("attacking");
+    world.attacked(seconds(6.0));
+    let expired = world.router_lines();
+    let expired = expired.iter().find(|line| line.contains("lease"));
+    assert_eq!(expired, None);
+    world.verdict().holds(&Bounds {
+        silence_ms: 5500,
+        throughput: 0.05,
+        ..Bounds::USUAL
+    });
+}
+
+#[test]
+fn s8_a_peer_without_a_word() {
+    let load = Load::of("load", vec![Flow::block(1000, 500)]);
+    let Some(mut world) = World::of_peers("S8", load) else {
+        return;
+    };
+    world.quiet(seconds(1.0));
+    let attack = world.attack("peer_without_a_word", "");
+    attack.said("attacking");
+    world.attacked(seconds(8.0));
+    let unasked: u64 = attack
+        .said("in the last second ")
+        .parse()
+        .expect("a number");
+    assert!(unasked < 500, "{unasked} bytes that nobody asked for");
+    world.verdict().holds(&STUCK);
+}
+
+#[test]
+fn s9_tiny_batches() {
+    for size in ["32", "1024"] {
+        let Some(mut world) = World::for_finding("S9", Setup::router()) else {
+            return;
+        };
+        let flows = vec![Flow::drop(1000, 0), Flow::drop(8, 100).priority(1)];
+        world.honest(Load::of("load", flows));
+        world.quiet(seconds(2.0));
+        let attack = world.attack("tiny_batches", size);
+        attack.said("attacking");
+        world.attacked(seconds(3.0));
+        world.verdict().holds(&Bounds::USUAL);
+    }
+}
+
+/// The churn of one does not end another's link, nor does it pile up for it.
+#[test]
+fn s10_churn_beside_a_slow_listener() {
+    let Some(mut world) = World::for_finding("S10", Setup::router()) else {
+        return;
+    };
+    world.honest(Load::usual());
+    world.quiet(seconds(1.5));
+    let mut listener = world.attack("slow_listener", "20000");
+    listener.said("listening");
+    let attack = world.attack("churn", "");
+    attack.said("attacking");
+    world.attacked(seconds(6.0));
+    assert!(listener.is_running());
+    assert!(!listener.has_said("cut off"), "the listener was cut off");
+    world.verdict().holds(&Bounds {
+        growth_mib: 8,
+        ..Bounds::USUAL
+    });
+}
