@@ -239,6 +239,22 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Reads the next byte string (length within 32 bits) as a whole: bytes behind what `read` takes are refused. The
+    /// reference reads such a field without a look at the length in front of it, so everything behind a shorter field
+    /// would be something else to it.
+    #[inline]
+    pub(crate) fn whole_section_z32<T>(
+        &mut self,
+        read: impl FnOnce(&mut Reader<'a>) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let mut section = self.section_z32()?;
+        let field = read(&mut section)?;
+        match section.is_empty() {
+            true => Ok(field),
+            false => Err(section.invalid("surplus in an extension", section.remaining() as u64)),
+        }
+    }
+
     #[inline]
     fn text(&self, bytes: &'a [u8]) -> Result<&'a str, DecodeError> {
         core::str::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8 {

@@ -171,7 +171,7 @@ impl Handler for Idle {
 struct Door(Watched);
 
 impl Admission for Door {
-    fn admit(&self, _established: &Established) -> Result<(), u8> {
+    fn admit(&self, _established: &Established, _remote: std::net::SocketAddr) -> Result<(), u8> {
         Ok(())
     }
 

@@ -98,7 +98,7 @@ fn the_other_takes_nothing() {
     let session = listening(
         Config::router()
             .with("transport/link/tx/queue/size/data", "1")
-            .with("transport/link/tx/batch_size", "64")
+            .with("transport/link/tx/batch_size", "1024")
             .with(
                 "transport/link/tx/queue/congestion_control/block/wait_before_close",
                 "50000",

@@ -68,9 +68,9 @@ fn a_batch_of_nothing_means_nothing() {
 fn a_batch_larger_than_agreed() {
     let scene = Scene::open();
     let mut guest = scene.visitor();
-    guest.parameters.batch_size = 1000;
+    guest.parameters.batch_size = 1100;
     guest.introduce();
-    assert_eq!(guest.agreed().batch_size, 1000);
+    assert_eq!(guest.agreed().batch_size, 1100);
     let messages = push("some/key").repeat(200);
     assert!(messages.len() > 1000);
     guest.frame(&messages);

@@ -25,7 +25,7 @@ const THEIR_OPTIONS: &[&[(&str, &str)]] = &[
     &[("transport/link/tx/batch_size", "1024")],
     &[("transport/link/tx/sequence_number_resolution", "\"8bit\"")],
     &[
-        ("transport/link/tx/batch_size", "512"),
+        ("transport/link/tx/batch_size", "1100"),
         ("transport/link/tx/sequence_number_resolution", "\"16bit\""),
         ("transport/unicast/qos/enabled", "false"),
     ],

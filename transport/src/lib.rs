@@ -4,6 +4,7 @@
 //! * [`protocol`] is sans-IO: handshake, sequence numbers, batches, fragments, timers.
 //! * [`outbox`] is the way out to a peer, shared by all who send to it.
 //! * [`link`] are the kinds of connection; [`dial`] opens one, [`listen`] accepts them, [`framing`] carries their handshake.
+//! * [`log_limit`] keeps what strangers cause from filling the log.
 //! * [`driver`] moves bytes between a socket and the two above, on any runtime.
 //! * [`sync`] is the lock of the message path, counted in debug builds.
 #![forbid(unsafe_code)]
@@ -13,6 +14,7 @@ pub mod driver;
 pub mod framing;
 pub mod link;
 pub mod listen;
+pub mod log_limit;
 pub mod outbox;
 pub mod protocol;
 pub mod sync;

@@ -2,8 +2,8 @@
 //! Accepting links: a loop per listening socket, and a short-lived task per stranger that introduces itself.
 //!
 //! A stranger costs a socket, a task and a buffer of 256 bytes (at most 4 KiB while a message arrives), and for the
-//! accept timeout only. When too many introduce themselves at once the oldest gives way, never the newcomer: silent
-//! connections cannot keep an honest one out.
+//! accept timeout only. When too many introduce themselves at once, one of the address that has most gives way, first one
+//! that has said nothing, never the newcomer: silent connections cannot keep an honest one out.
 
 mod accept;
 mod counters;
@@ -20,7 +20,7 @@ use zonda_runtime::{Runtime, block_on_until, oneshot};
 pub use counters::ListenCounts;
 
 use self::accept::Reception;
-use self::counters::Counters;
+use self::counters::{Counters, Logs};
 use self::pending::Pending;
 use crate::link::{
     EndpointProblem, HostPort, IoFailure, Link, Protocol, SocketBuffers, SocketOptions, tcp,
@@ -35,15 +35,19 @@ const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 pub trait Admission: Send + Sync + 'static {
     /// A peer has introduced itself; [`admit`](Self::admit) is asked when the future is ready. For what has to be clear
     /// before that. The peer's patience, and the listener's, bounds how long this may take.
-    fn before_admit(&self, established: &Established) -> impl Future<Output = ()> + Send {
-        let _ = established;
+    fn before_admit(
+        &self,
+        established: &Established,
+        remote: SocketAddr,
+    ) -> impl Future<Output = ()> + Send {
+        let _ = (established, remote);
         async {}
     }
 
-    /// A peer has introduced itself. `Err` turns it away with that close reason.
+    /// A peer at `remote` has introduced itself. `Err` turns it away with that close reason.
     ///
     /// After `Ok`, exactly one of [`accepted`](Self::accepted) and [`withdrawn`](Self::withdrawn) follows.
-    fn admit(&self, established: &Established) -> Result<(), u8>;
+    fn admit(&self, established: &Established, remote: SocketAddr) -> Result<(), u8>;
 
     /// The link is open on both sides. `listener` is the endpoint it came in by, as it was given to [`listen`].
     fn accepted(&self, link: Link, listener: &Endpoint);
@@ -130,7 +134,7 @@ fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
 /// The limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// Introductions under way at once, at least 1; beyond it the oldest is given up. Default 1024.
+    /// Introductions under way at once, at least 1; beyond it one of the address that has most is given up. Default 1024.
     pub pending_max: usize,
     /// How long an introduction may take in all. Default 10 s.
     pub accept_timeout: Duration,
@@ -190,6 +194,11 @@ impl Listening {
     /// How many introductions are under way.
     pub fn pending(&self) -> usize {
         self.pending.len()
+    }
+
+    /// How many introductions may be under way.
+    pub fn pending_max(&self) -> usize {
+        self.pending.max()
     }
 
     /// Stops accepting and gives up the introductions under way; links that are open stay. Returns at once, the socket
@@ -274,6 +283,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
         started: Instant::now(),
         pending: Arc::new(Pending::new(options.pending_max)),
         counters: Arc::default(),
+        logs: Logs::default(),
     });
     start(reception, sockets)
 }

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 
 use peers::{Event, Hand, House, eventually, node, opener, tcp};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::{Domain, Socket, Type};
 use zonda_runtime::{Runtime, block_on_until};
 use zonda_transport::dial::open_link;
 use zonda_transport::listen::ListenOptions;
+use zonda_transport::protocol::handshake::OpenStep;
 
 /// What an honest peer may take with the crowd at the door. Alone it takes well below a millisecond.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -135,4 +137,55 @@ fn a_crowd_at_the_door<R: Runtime>(runtime: &R, crowd: usize) {
     let gone = counts.evicted + counts.malformed + counts.io;
     assert!(gone as usize >= crowd - 50, "{counts:?}");
     drop(strangers);
+}
+
+/// Connects from this address of the machine.
+fn from(ip: [u8; 4], to: std::net::SocketAddr) -> Hand {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let local = std::net::SocketAddr::from((ip, 0));
+    socket.bind(&local.into()).expect("a loopback address");
+    socket.connect(&to.into()).expect("somebody listens");
+    Hand(socket.into())
+}
+
+/// Lets as many silent strangers come as evict everybody who is not spared.
+fn flood(house: &House, pending_max: usize) {
+    let before = house.listening.counts().evicted;
+    let strangers: Vec<Hand> = (0..3 * pending_max).map(|_| house.visit()).collect();
+    eventually("most of them gave way", || {
+        house.listening.counts().evicted >= before + 2 * pending_max as u64
+    });
+    drop(strangers);
+}
+
+/// A peer that takes its time for each step gets in, while between its steps more strangers come than there are places:
+/// from another address at any time, from their own once it has said something.
+#[test]
+fn a_slow_peer_gets_in_past_a_flood() {
+    let pending_max = 20;
+    let options = ListenOptions {
+        pending_max,
+        accept_timeout: Duration::from_secs(3600),
+        ..ListenOptions::default()
+    };
+    let runtime = peers::runtimes().next().expect("one is compiled in");
+    zonda_runtime::with_runtime!(&runtime, runtime => {
+        let house = House::at(runtime, "tcp/127.0.0.1:0", options);
+        for (ip, floods_first) in [([127, 0, 0, 2], true), ([127, 0, 0, 1], false)] {
+            let mut honest = from(ip, house.address());
+            if floods_first {
+                flood(&house, pending_max);
+            }
+            let (mut opener, mut out) = (opener(7), Vec::new());
+            opener.start(&mut out);
+            honest.send(&out);
+            let answer = honest.receive();
+            flood(&house, pending_max);
+            opener.handle_batch(&answer, &mut out).expect("an InitAck");
+            honest.send(&out);
+            let answer = honest.receive();
+            let done = opener.handle_batch(&answer, &mut out).expect("an OpenAck");
+            assert!(matches!(done, OpenStep::Done(_)), "{done:?}");
+        }
+    });
 }

@@ -51,7 +51,7 @@ impl<'a> Del<'a> {
             more = reader.u8()?;
             match more & !MORE {
                 KEY_SOURCE_INFO => {
-                    del.source_info = Some(SourceInfo::read(&mut reader.section_z32()?)?);
+                    del.source_info = Some(reader.whole_section_z32(SourceInfo::read)?);
                 }
                 KEY_ATTACHMENT => del.attachment = Some(reader.bytes_z32()?),
                 _ => {

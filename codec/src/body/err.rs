@@ -52,7 +52,7 @@ impl<'a> ErrBody<'a> {
             more = reader.u8()?;
             match more & !MORE {
                 KEY_SOURCE_INFO => {
-                    err.source_info = Some(SourceInfo::read(&mut reader.section_z32()?)?);
+                    err.source_info = Some(reader.whole_section_z32(SourceInfo::read)?);
                 }
                 _ => {
                     extension::skip(more, reader)?;

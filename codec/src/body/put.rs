@@ -125,7 +125,7 @@ impl<'a> Put<'a> {
             more = reader.u8()?;
             match more & !MORE {
                 KEY_SOURCE_INFO => {
-                    self.source_info = Some(SourceInfo::read(&mut reader.section_z32()?)?);
+                    self.source_info = Some(reader.whole_section_z32(SourceInfo::read)?);
                 }
                 KEY_ATTACHMENT => self.attachment = Some(reader.bytes_z32()?),
                 _ => {

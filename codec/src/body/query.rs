@@ -25,6 +25,9 @@ use crate::{
 const FLAG_CONSOLIDATION: u8 = 0x20;
 const FLAG_PARAMETERS: u8 = 0x40;
 const KEY_BODY: u8 = 0x43;
+/// Says that the next body lies in shared memory, and is written in another way. It is not marked as mandatory, but a
+/// reader that skips it reads the body as something else than a reader that knows it.
+const KEY_SHARED_BODY: u8 = 0x04;
 const KEY_ATTACHMENT: u8 = 0x45;
 const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_BODY, KEY_ATTACHMENT];
 
@@ -74,7 +77,7 @@ impl<'a> Query<'a> {
             more = reader.u8()?;
             match more & !MORE {
                 KEY_SOURCE_INFO => {
-                    query.source_info = Some(SourceInfo::read(&mut reader.section_z32()?)?);
+                    query.source_info = Some(reader.whole_section_z32(SourceInfo::read)?);
                 }
                 KEY_BODY => {
                     let mut section = reader.section_z32()?;
@@ -84,6 +87,12 @@ impl<'a> Query<'a> {
                     });
                 }
                 KEY_ATTACHMENT => query.attachment = Some(reader.bytes_z32()?),
+                KEY_SHARED_BODY => {
+                    return Err(DecodeError::MandatoryExtension {
+                        key: KEY_SHARED_BODY,
+                        offset: reader.position(),
+                    });
+                }
                 _ => {
                     extension::skip(more, reader)?;
                     any_unknown = true;

@@ -166,7 +166,7 @@ impl<'a> Declare<'a> {
             more = reader.u8()?;
             match more & !MORE {
                 Qos::KEY => qos = Qos::read(reader)?,
-                Timestamp::KEY => timestamp = Some(Timestamp::read(&mut reader.section_z32()?)?),
+                Timestamp::KEY => timestamp = Some(reader.whole_section_z32(Timestamp::read)?),
                 KEY_NODE_ID => node_id = reader.v16()?,
                 _ => extension::skip(more, reader)?,
             }

@@ -134,7 +134,7 @@ impl<'a> Interest<'a> {
             match more & !MORE {
                 Qos::KEY => interest.qos = Qos::read(reader)?,
                 Timestamp::KEY => {
-                    interest.timestamp = Some(Timestamp::read(&mut reader.section_z32()?)?);
+                    interest.timestamp = Some(reader.whole_section_z32(Timestamp::read)?);
                 }
                 KEY_NODE_ID => interest.node_id = reader.v16()?,
                 _ => extension::skip(more, reader)?,

@@ -90,7 +90,7 @@ impl<'a> Oam<'a> {
             more = reader.u8()?;
             match more & !MORE {
                 Qos::KEY => qos = Qos::read(reader)?,
-                Timestamp::KEY => timestamp = Some(Timestamp::read(&mut reader.section_z32()?)?),
+                Timestamp::KEY => timestamp = Some(reader.whole_section_z32(Timestamp::read)?),
                 _ => extension::skip(more, reader)?,
             }
         }

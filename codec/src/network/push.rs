@@ -115,9 +115,9 @@ impl<'a> Push<'a> {
             more = reader.u8()?;
             match more & !MORE {
                 Qos::KEY => qos = Qos::read(reader)?,
-                Timestamp::KEY => timestamp = Some(Timestamp::read(&mut reader.section_z32()?)?),
+                Timestamp::KEY => timestamp = Some(reader.whole_section_z32(Timestamp::read)?),
                 KEY_NODE_ID => node_id = reader.v16()?,
-                TsStack::KEY => ts_stack = Some(TsStack::checked(reader.section_z32()?)?),
+                TsStack::KEY => ts_stack = Some(reader.whole_section_z32(TsStack::checked)?),
                 _ => extension::skip(more, reader)?,
             }
         }

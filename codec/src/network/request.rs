@@ -134,7 +134,7 @@ impl<'a> Request<'a> {
     fn read_extension(&mut self, header: u8, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
         match header & !MORE {
             Qos::KEY => self.qos = Qos::read(reader)?,
-            Timestamp::KEY => self.timestamp = Some(Timestamp::read(&mut reader.section_z32()?)?),
+            Timestamp::KEY => self.timestamp = Some(reader.whole_section_z32(Timestamp::read)?),
             KEY_TARGET => {
                 self.target = match reader.z64()? {
                     0 => Target::BestMatching,
@@ -146,7 +146,7 @@ impl<'a> Request<'a> {
             KEY_BUDGET => self.budget = Some(reader.v32()?).filter(|budget| *budget != 0),
             KEY_TIMEOUT => self.timeout = Some(Duration::from_millis(reader.z64()?)),
             KEY_NODE_ID => self.node_id = reader.v16()?,
-            TsStack::KEY => self.ts_stack = Some(TsStack::checked(reader.section_z32()?)?),
+            TsStack::KEY => self.ts_stack = Some(reader.whole_section_z32(TsStack::checked)?),
             _ => extension::skip(header, reader)?,
         }
         Ok(())

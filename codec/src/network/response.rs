@@ -115,11 +115,11 @@ impl<'a> ResponseHead<'a> {
             more = reader.u8()?;
             match more & !MORE {
                 Qos::KEY => qos = Qos::read(reader)?,
-                Timestamp::KEY => timestamp = Some(Timestamp::read(&mut reader.section_z32()?)?),
+                Timestamp::KEY => timestamp = Some(reader.whole_section_z32(Timestamp::read)?),
                 KEY_RESPONDER => {
-                    responder = Some(EntityGlobalId::read(&mut reader.section_z32()?)?);
+                    responder = Some(reader.whole_section_z32(EntityGlobalId::read)?);
                 }
-                TsStack::KEY => ts_stack = Some(TsStack::checked(reader.section_z32()?)?),
+                TsStack::KEY => ts_stack = Some(reader.whole_section_z32(TsStack::checked)?),
                 _ => extension::skip(more, reader)?,
             }
         }

@@ -26,12 +26,12 @@ impl<'a> TsStack<'a> {
     /// # Errors
     /// If no point is configured, there are more than 255 entries, or the bytes are cut.
     pub fn new(raw: &'a [u8]) -> Result<Self, DecodeError> {
-        Self::checked(Reader::new(raw))
+        Self::checked(&mut Reader::new(raw))
     }
 
     #[inline(never)]
-    pub(crate) fn checked(section: Reader<'a>) -> Result<Self, DecodeError> {
-        let mut reader = section;
+    pub(crate) fn checked(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let section = *reader;
         if reader.u8()? == 0 {
             return Err(reader.invalid("time-stamp stack configuration", 0));
         }

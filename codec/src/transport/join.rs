@@ -116,7 +116,7 @@ impl<'a> Join<'a> {
         while more & MORE != 0 {
             more = reader.u8()?;
             match more & !MORE {
-                KEY_QOS => join.qos = Some(read_qos(reader.section_z32()?)?),
+                KEY_QOS => join.qos = Some(reader.whole_section_z32(read_qos)?),
                 KEY_SHM => join.shm = Some(reader.bytes_z32()?),
                 KEY_PATCH => join.patch = reader.z64()? as u8,
                 _ => extension::skip(more, reader)?,
@@ -126,10 +126,10 @@ impl<'a> Join<'a> {
     }
 }
 
-fn read_qos(mut section: Reader<'_>) -> Result<[NextSn; Priority::ALL.len()], DecodeError> {
+fn read_qos(section: &mut Reader<'_>) -> Result<[NextSn; Priority::ALL.len()], DecodeError> {
     let mut sns = [NextSn::default(); Priority::ALL.len()];
     for sn in &mut sns {
-        *sn = NextSn::read(&mut section)?;
+        *sn = NextSn::read(section)?;
     }
     Ok(sns)
 }

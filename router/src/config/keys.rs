@@ -550,6 +550,25 @@ pub const ROWS: &[Key] = &[
     key("transport/auth/pubkey/private_key_file", Text, "null", AUTH),
     key("transport/auth/pubkey/key_size", COUNT, "null", AUTH),
     key("transport/auth/pubkey/known_keys_file", Text, "null", AUTH),
+    // Limits; these are ours.
+    key(
+        "limits/batch_bytes_min",
+        Whole {
+            min: 32,
+            max: 65535,
+        },
+        "1024",
+        Full,
+    ),
+    key(
+        "limits/lease_max_ms",
+        Whole {
+            min: 1000,
+            max: 31_536_000_000,
+        },
+        "60000",
+        Full,
+    ),
     // Administration and plugins.
     key("adminspace/enabled", Bool, "false", Full),
     key("adminspace/permissions/read", Bool, "true", Full),

@@ -483,6 +483,14 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "file of the public keys that may connect",
     ),
     (
+        "limits/batch_bytes_min",
+        "bytes: a neighbour that wants smaller batches is refused, because the other receivers of a message wait while it is written in many pieces",
+    ),
+    (
+        "limits/lease_max_ms",
+        "ms of silence after which a neighbour is given up, however long a lease it announces",
+    ),
+    (
         "adminspace/enabled",
         "answer queries below `@/<id>/<role>`; `zondad` does unless told otherwise",
     ),

@@ -11,6 +11,7 @@ mod error;
 mod isolation;
 mod json5;
 mod keys;
+mod limits;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod meaning;
 mod origin;

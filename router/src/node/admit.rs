@@ -36,7 +36,11 @@ pub(super) const QUEUE_BYTES_MAX: usize = 512 * 1024;
 pub(super) struct Door(pub(super) Arc<Shared>);
 
 impl Admission for Door {
-    fn before_admit(&self, established: &Established) -> impl Future<Output = ()> + Send {
+    fn before_admit(
+        &self,
+        established: &Established,
+        _remote: SocketAddr,
+    ) -> impl Future<Output = ()> + Send {
         let (shared, zid) = (Arc::clone(&self.0), established.zid);
         let is_single = established.options.multilink().is_none();
         async move {
@@ -46,7 +50,7 @@ impl Admission for Door {
         }
     }
 
-    fn admit(&self, established: &Established) -> Result<(), u8> {
+    fn admit(&self, established: &Established, _remote: SocketAddr) -> Result<(), u8> {
         let is_single = established.options.multilink().is_none();
         if is_single && self.0.prefers_own_link(&established.zid) {
             return Err(reason::MAX_LINKS);
@@ -72,6 +76,8 @@ impl Shared {
     pub(super) fn parameters(&self) -> LocalParameters {
         LocalParameters {
             batch_size: self.config.batch_size(),
+            batch_size_min: self.config.batch_size_min(),
+            remote_lease_max: self.config.lease_max(),
             resolution: self.config.resolution(),
             qos: self.config.qos_enabled(),
             lease: self.config.lease(),

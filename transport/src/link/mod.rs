@@ -6,6 +6,7 @@
 
 mod address;
 mod failure;
+mod group;
 mod options;
 mod pacing;
 pub mod tcp;
@@ -17,6 +18,7 @@ use zonda_codec::Endpoint;
 
 pub use address::HostPort;
 pub use failure::IoFailure;
+pub use group::AddressGroup;
 pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
 

@@ -6,7 +6,6 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -15,10 +14,11 @@ use zonda_codec::transport::reason::MAX_LINKS;
 use zonda_runtime::{Runtime, oneshot};
 
 use super::Admission;
-use super::counters::{Counters, count};
-use super::pending::{Entry, Pending};
+use super::counters::{Counters, Logs, count};
+use super::pending::{Entry, Pending, Ticket};
 use crate::framing::Exchange;
-use crate::link::{Link, SocketOptions, tcp};
+use crate::link::{AddressGroup, Link, SocketOptions, tcp};
+use crate::log_limit::shown;
 use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
 
@@ -27,9 +27,6 @@ const BATCH_BYTES_MAX: usize = 4096 - 2;
 
 /// The wait after an accept call that failed for want of descriptors or memory.
 const PAUSE: Duration = Duration::from_millis(10);
-
-/// Of this many failures to accept, one is a warning.
-const WARN_EVERY: u64 = 1000;
 
 /// Cookies are sealed with the number of the period in which they were given out.
 const EPOCH: Duration = Duration::from_secs(10);
@@ -45,6 +42,7 @@ pub(super) struct Reception<R, A> {
     pub(super) started: Instant,
     pub(super) pending: Arc<Pending>,
     pub(super) counters: Arc<Counters>,
+    pub(super) logs: Logs,
 }
 
 /// Waits for `future`, or for the channel's end if that comes first: `Err` with what it brought.
@@ -86,11 +84,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     /// Notes a failed accept call; returns how long to leave the socket alone.
     fn after_failure(&self, error: &io::Error) -> Duration {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-        let warn = self
-            .counters
-            .accept_errors
-            .fetch_add(1, Ordering::Relaxed)
-            .is_multiple_of(WARN_EVERY);
+        count(&self.counters.accept_errors);
         tracing::debug!("{}: accepting failed: {error}", self.endpoint);
         if matches!(
             error.kind(),
@@ -99,14 +93,12 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             // This connection only: the peer had hung up already.
             return Duration::ZERO;
         }
-        if warn {
-            let (endpoint, every) = (&self.endpoint, WARN_EVERY);
-            tracing::warn!(
-                "{endpoint}: accepting fails ({error}), told once per {every} times; raise `ulimit -n`?"
-            );
+        if let Some(left_out) = self.logs.accept.admit(Instant::now()) {
+            let endpoint = &self.endpoint;
+            tracing::warn!("{endpoint}: accepting fails ({error}); raise `ulimit -n`?{left_out}");
         }
         // Out of descriptors or memory, most likely: a stranger that is still silent can spare its own.
-        if self.pending.evict_oldest() {
+        if self.pending.evict() {
             count(&self.counters.evicted);
         }
         PAUSE
@@ -118,12 +110,12 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             ticket,
             mut ended,
             evicted,
-        }) = self.pending.enter()
+        }) = self.pending.enter(AddressGroup::of(remote.ip()))
         else {
             return;
         };
         if evicted {
-            count(&self.counters.evicted);
+            self.note_evicted(remote);
         }
         let reception = Arc::clone(self);
         let task = "zonda-handshake";
@@ -134,7 +126,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 return reception.failed(remote, HandshakeError::Io(io::ErrorKind::Other));
             };
             acceptor.set_nonce(nonce);
-            let hearing = reception.hear(&mut acceptor, stream, remote);
+            let hearing = reception.hear((&mut acceptor, &ticket), stream, remote);
             let bounded = reception
                 .runtime
                 .timeout_at(Instant::now() + reception.accept_timeout, hearing);
@@ -160,6 +152,17 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         });
     }
 
+    fn note_evicted(&self, newcomer: SocketAddr) {
+        count(&self.counters.evicted);
+        if let Some(left_out) = self.logs.evicted.admit(Instant::now()) {
+            let (endpoint, max) = (&self.endpoint, self.pending.max());
+            tracing::warn!(
+                "{endpoint}: {max} connections have not introduced themselves yet (transport/unicast/accept_pending), those of the \
+                 address that has most give way; the newest is from {newcomer}{left_out}"
+            );
+        }
+    }
+
     fn epoch(&self) -> u32 {
         u32::try_from(self.started.elapsed().as_secs() / EPOCH.as_secs()).unwrap_or(u32::MAX)
     }
@@ -176,7 +179,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 
     async fn hear(
         &self,
-        acceptor: &mut Acceptor,
+        (acceptor, ticket): (&mut Acceptor, &Ticket),
         stream: TcpStream,
         remote: SocketAddr,
     ) -> Result<Admitted<A>, HandshakeError> {
@@ -194,7 +197,10 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 .await
                 .map_err(|error| error.during(step))?;
             match acceptor.handle_batch(batch, &mut out) {
-                Ok(AcceptStep::Continue) => exchange.send(&out).await.map_err(io_error)?,
+                Ok(AcceptStep::Continue) => {
+                    ticket.note_heard();
+                    exchange.send(&out).await.map_err(io_error)?;
+                }
                 Ok(AcceptStep::Admit(established)) => break established,
                 Err(error) => {
                     exchange.say_goodbye(&out).await;
@@ -202,8 +208,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 }
             }
         };
-        self.admission.before_admit(&established).await;
-        if let Err(reason) = self.admission.admit(&established) {
+        self.admission.before_admit(&established, remote).await;
+        if let Err(reason) = self.admission.admit(&established, remote) {
             acceptor.refuse(reason, &mut out);
             exchange.say_goodbye(&out).await;
             return Err(turned_away(&established, reason));
@@ -236,13 +242,18 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 
     fn failed(&self, remote: SocketAddr, error: HandshakeError) {
         self.counters.failure(&error);
-        let refused = matches!(error, HandshakeError::Unauthenticated { .. });
-        if refused && self.counters.tells_now(self.started) {
-            let count = self.counters.snapshot().unauthenticated;
-            let endpoint = &self.endpoint;
-            tracing::warn!("{endpoint}: no link from {remote}: {error} ({count} refused so far)");
-        } else {
-            tracing::debug!("{}: no link from {remote}: {error}", self.endpoint);
+        let limit = match error {
+            HandshakeError::Unauthenticated { .. } => Some(&self.logs.unauthenticated),
+            HandshakeError::BatchSize { .. } => Some(&self.logs.batch_size),
+            _ => None,
+        };
+        let endpoint = &self.endpoint;
+        match limit.and_then(|limit| limit.admit(Instant::now())) {
+            Some(left_out) => tracing::warn!(
+                "{endpoint}: no link from {remote}: {}{left_out}",
+                shown(&error.to_string())
+            ),
+            None => tracing::debug!("{endpoint}: no link from {remote}: {error}"),
         }
         self.admission
             .failed_at(&self.endpoint, Some(remote), error);

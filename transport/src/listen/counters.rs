@@ -2,8 +2,8 @@
 //! What became of the connections that came in, by reason.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
+use crate::log_limit::LogLimit;
 use crate::protocol::handshake::HandshakeError;
 
 /// How many connections a listener has seen end their introduction in which way.
@@ -50,8 +50,19 @@ pub(super) struct Counters {
     malformed: AtomicU64,
     bad_cookie: AtomicU64,
     io: AtomicU64,
-    /// The second, from 1, in which a refused user was told of last.
-    told: AtomicU64,
+}
+
+/// The lines of the log that strangers can cause.
+#[derive(Debug, Default)]
+pub(super) struct Logs {
+    /// Accepting fails.
+    pub(super) accept: LogLimit,
+    /// Introductions give way.
+    pub(super) evicted: LogLimit,
+    /// A user was refused.
+    pub(super) unauthenticated: LogLimit,
+    /// A peer wants batches that are too small.
+    pub(super) batch_size: LogLimit,
 }
 
 pub(super) fn count(counter: &AtomicU64) {
@@ -71,12 +82,6 @@ impl Counters {
             HandshakeError::Io(_) => &self.io,
             _ => &self.malformed,
         });
-    }
-
-    /// Whether a refused user may be told of: once in a second, so that nobody can fill the log.
-    pub(super) fn tells_now(&self, since: Instant) -> bool {
-        let second = since.elapsed().as_secs() + 1;
-        self.told.swap(second, Ordering::Relaxed) != second
     }
 
     pub(super) fn snapshot(&self) -> ListenCounts {

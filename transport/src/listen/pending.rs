@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The introductions under way, oldest first, with a way to end each.
+//! The introductions under way, with a way to end each.
+//!
+//! When there is no place left, one of the address that has most of them gives way: first those that have said nothing yet,
+//! of these the oldest. So a crowd from one address pushes out its own, and an honest peer that shares the address is safe
+//! once its first message has come. While no address has a large part, as when a crowd comes from everywhere, the oldest of
+//! all silent ones gives way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zonda_runtime::oneshot;
+
+use crate::link::AddressGroup;
+
+/// The part of all places, one of so many, from which on an address counts as the one that has too many.
+const LARGE_PART: usize = 8;
 
 /// Why an introduction is ended from outside: the message is sent when it gives way, and none when the listener stops.
 #[derive(Debug)]
@@ -22,7 +32,92 @@ struct Table {
     closed: bool,
     next: u64,
     /// Numbers rise with time, so the first entry is the oldest.
-    entries: BTreeMap<u64, oneshot::Sender<GiveWay>>,
+    entries: BTreeMap<u64, Stranger>,
+    /// The same by address.
+    groups: HashMap<AddressGroup, Queue>,
+    /// How many each address has.
+    sizes: BTreeSet<(usize, AddressGroup)>,
+    /// All that have said nothing yet.
+    silent: BTreeSet<u64>,
+}
+
+#[derive(Debug)]
+struct Stranger {
+    group: AddressGroup,
+    end: oneshot::Sender<GiveWay>,
+}
+
+/// The introductions of one address, by number.
+#[derive(Debug, Default)]
+struct Queue {
+    silent: BTreeSet<u64>,
+    heard: BTreeSet<u64>,
+}
+
+impl Queue {
+    fn len(&self) -> usize {
+        self.silent.len() + self.heard.len()
+    }
+
+    fn first(&self) -> Option<u64> {
+        self.silent.first().or(self.heard.first()).copied()
+    }
+}
+
+impl Table {
+    fn add(&mut self, group: AddressGroup, end: oneshot::Sender<GiveWay>) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.entries.insert(number, Stranger { group, end });
+        self.silent.insert(number);
+        self.resize(group, |queue| {
+            queue.silent.insert(number);
+        });
+        number
+    }
+
+    fn remove(&mut self, number: u64) -> Option<oneshot::Sender<GiveWay>> {
+        let Stranger { group, end } = self.entries.remove(&number)?;
+        self.silent.remove(&number);
+        self.resize(group, |queue| {
+            queue.silent.remove(&number);
+            queue.heard.remove(&number);
+        });
+        Some(end)
+    }
+
+    /// Changes the queue of an address and keeps the order of sizes right.
+    fn resize(&mut self, group: AddressGroup, change: impl FnOnce(&mut Queue)) {
+        let queue = self.groups.entry(group).or_default();
+        self.sizes.remove(&(queue.len(), group));
+        change(queue);
+        match queue.len() {
+            0 => drop(self.groups.remove(&group)),
+            len => drop(self.sizes.insert((len, group))),
+        }
+    }
+
+    fn note_heard(&mut self, number: u64) {
+        let Some(stranger) = self.entries.get(&number) else {
+            return;
+        };
+        self.silent.remove(&number);
+        if let Some(queue) = self.groups.get_mut(&stranger.group)
+            && queue.silent.remove(&number)
+        {
+            queue.heard.insert(number);
+        }
+    }
+
+    /// The one that gives way to a newcomer; `max` is how many there may be.
+    fn victim(&self, max: usize) -> Option<u64> {
+        let (largest, group) = self.sizes.last()?;
+        if largest * LARGE_PART >= max {
+            return self.groups.get(group)?.first();
+        }
+        let oldest = self.entries.keys().next();
+        self.silent.first().or(oldest).copied()
+    }
 }
 
 /// The place of one introduction; leaving is dropping it.
@@ -32,9 +127,16 @@ pub(super) struct Ticket {
     number: u64,
 }
 
+impl Ticket {
+    /// The stranger has said something that makes sense.
+    pub(super) fn note_heard(&self) {
+        self.pending.lock().note_heard(self.number);
+    }
+}
+
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let gone = self.pending.lock().entries.remove(&self.number);
+        let gone = self.pending.lock().remove(self.number);
         drop(gone);
     }
 }
@@ -44,7 +146,7 @@ pub(super) struct Entry {
     pub(super) ticket: Ticket,
     /// Done when this introduction has to end.
     pub(super) ended: oneshot::Receiver<GiveWay>,
-    /// Whether the oldest had to make room.
+    /// Whether another one had to make room.
     pub(super) evicted: bool,
 }
 
@@ -56,6 +158,10 @@ impl Pending {
         }
     }
 
+    pub(super) fn max(&self) -> usize {
+        self.max
+    }
+
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,26 +170,22 @@ impl Pending {
         self.lock().entries.len()
     }
 
-    /// Takes a newcomer in, if need be in place of the oldest; `None` when the listener has stopped.
-    pub(super) fn enter(self: &Arc<Self>) -> Option<Entry> {
+    /// Takes a newcomer in, if need be in place of another one; `None` when the listener has stopped.
+    pub(super) fn enter(self: &Arc<Self>, group: AddressGroup) -> Option<Entry> {
         let (sender, ended) = oneshot::channel();
-        let (number, oldest) = {
+        let (number, gone) = {
             let mut table = self.lock();
             if table.closed {
                 return None;
             }
-            let oldest = if table.entries.len() < self.max {
-                None
-            } else {
-                table.entries.pop_first()
+            let gone = match table.entries.len() < self.max {
+                true => None,
+                false => table.give_way(self.max),
             };
-            let number = table.next;
-            table.next += 1;
-            table.entries.insert(number, sender);
-            (number, oldest)
+            (table.add(group, sender), gone)
         };
-        let evicted = oldest.is_some();
-        end(oldest);
+        let evicted = gone.is_some();
+        end(gone);
         Some(Entry {
             ticket: Ticket {
                 pending: Arc::clone(self),
@@ -94,60 +196,43 @@ impl Pending {
         })
     }
 
-    /// Ends the oldest introduction, to free its descriptor. Whether there was one.
-    pub(super) fn evict_oldest(&self) -> bool {
-        let oldest = self.lock().entries.pop_first();
-        let evicted = oldest.is_some();
-        end(oldest);
+    /// Ends one introduction, to free its descriptor. Whether there was one.
+    pub(super) fn evict(&self) -> bool {
+        let gone = self.lock().give_way(self.max);
+        let evicted = gone.is_some();
+        end(gone);
         evicted
     }
 
     /// Ends all introductions and takes no more.
     pub(super) fn close(&self) {
-        let entries = {
+        let table = {
             let mut table = self.lock();
-            table.closed = true;
-            std::mem::take(&mut table.entries)
+            std::mem::replace(
+                &mut *table,
+                Table {
+                    closed: true,
+                    ..Table::default()
+                },
+            )
         };
-        drop(entries);
+        drop(table);
+    }
+}
+
+impl Table {
+    fn give_way(&mut self, max: usize) -> Option<oneshot::Sender<GiveWay>> {
+        let victim = self.victim(max)?;
+        self.remove(victim)
     }
 }
 
 /// Tells an introduction to end, outside of the lock, since that wakes its task.
-fn end(entry: Option<(u64, oneshot::Sender<GiveWay>)>) {
-    if let Some((_, sender)) = entry {
+fn end(gone: Option<oneshot::Sender<GiveWay>>) {
+    if let Some(sender) = gone {
         sender.send(GiveWay);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_oldest_gives_way_and_places_are_given_back() {
-        let pending = Arc::new(Pending::new(2));
-        let [first, second] = [(); 2].map(|()| pending.enter().expect("open"));
-        assert!(!first.evicted && !second.evicted);
-        let third = pending.enter().expect("open");
-        assert!(third.evicted);
-        assert!(zonda_runtime::block_on(first.ended).is_some());
-        drop(first.ticket);
-        assert_eq!(pending.len(), 2);
-        drop(second.ticket);
-        assert_eq!(pending.len(), 1);
-        assert!(!pending.enter().expect("open").evicted);
-        assert!(pending.evict_oldest());
-        assert!(zonda_runtime::block_on(third.ended).is_some());
-    }
-
-    #[test]
-    fn closing_ends_all_without_a_reason_and_takes_no_more() {
-        let pending = Arc::new(Pending::new(2));
-        let entry = pending.enter().expect("open");
-        pending.close();
-        assert!(zonda_runtime::block_on(entry.ended).is_none());
-        assert!(pending.enter().is_none());
-        assert!(!pending.evict_oldest());
-    }
-}
+mod tests;

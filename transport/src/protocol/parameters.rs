@@ -12,13 +12,14 @@ use zonda_codec::{Resolution, WhatAmI, ZenohId};
 
 use super::options::{LinkOptions, LocalOptions};
 
-/// The smallest batch size, in bytes with its length prefix, that a link may agree on.
+/// The smallest batch size, in bytes with its length prefix, that any link may agree on.
 ///
 /// A fragment costs up to 11 bytes of prefix, header, sequence number and extensions; below this
-/// size a link would carry more headers than data.
+/// size a link would carry more headers than data. What a node accepts is
+/// [`LocalParameters::batch_size_min`].
 pub const BATCH_SIZE_MIN: u16 = 32;
 
-/// The longest lease taken over from a peer; a longer one is cut to it.
+/// The longest lease that a node may be configured to take over from a peer.
 ///
 /// It keeps deadline arithmetic far from the end of the clock's range.
 pub const LEASE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -35,6 +36,12 @@ pub struct LocalParameters {
     pub whatami: WhatAmI,
     /// The largest batch, in bytes with its length prefix, offered to peers. Default 65535.
     pub batch_size: u16,
+    /// The smallest batch size that a peer may ask for: each batch costs the sender of a message time, and the other
+    /// receivers of that message wait for it. A peer that asks for less is refused. Default 1024. A node that offers less
+    /// itself accepts what it offers.
+    pub batch_size_min: u16,
+    /// The longest lease that this node takes over from a peer; a longer one is cut to it. Default 60 s.
+    pub remote_lease_max: Duration,
     /// Width of sequence numbers and request ids offered. Default `0x0a` (32 bits both).
     pub resolution: Resolution,
     /// Whether the eight priorities are offered. Default true.
@@ -58,6 +65,8 @@ impl LocalParameters {
             zid,
             whatami,
             batch_size: u16::MAX,
+            batch_size_min: 1024,
+            remote_lease_max: Duration::from_secs(60),
             resolution: Resolution::default(),
             qos: true,
             patch: PATCH,
@@ -66,6 +75,16 @@ impl LocalParameters {
             message_size_max: 1 << 30,
             options: Arc::default(),
         }
+    }
+
+    /// The smallest batch size that this node agrees to.
+    pub(crate) fn batch_size_floor(&self) -> u16 {
+        self.batch_size_min.min(self.batch_size).max(BATCH_SIZE_MIN)
+    }
+
+    /// How long a peer that announces `lease` may stay silent.
+    pub(crate) fn accepted_lease(&self, lease: Duration) -> Duration {
+        lease.min(self.remote_lease_max).min(LEASE_MAX)
     }
 }
 

@@ -95,7 +95,7 @@ impl Door {
 }
 
 impl Admission for Door {
-    fn admit(&self, established: &Established) -> Result<(), u8> {
+    fn admit(&self, established: &Established, _remote: std::net::SocketAddr) -> Result<(), u8> {
         (self.decide)(established)
     }
     fn accepted(&self, link: Link, _listener: &Endpoint) {

@@ -13,7 +13,7 @@ use zonda_transport::protocol::handshake::{
     AcceptStep, Acceptor, CookieKey, HandshakeError, OpenStep, Opener, STEP_TIMEOUT,
 };
 use zonda_transport::protocol::options::Framing;
-use zonda_transport::protocol::parameters::{Established, LocalParameters};
+use zonda_transport::protocol::parameters::{BATCH_SIZE_MIN, Established, LocalParameters};
 use zonda_transport::protocol::rx::{Flow, PeerMisbehaved};
 use zonda_transport::protocol::tx::{Outgoing, Tail};
 
@@ -410,6 +410,8 @@ pub fn node(zid: u128, whatami: WhatAmI, lease: Duration) -> LocalParameters {
     let zid = zonda_codec::ZenohId::random_from(zid);
     LocalParameters {
         lease,
+        // far below what a node accepts by default, so that everything comes in many pieces
+        batch_size_min: BATCH_SIZE_MIN,
         ..LocalParameters::new(zid, whatami)
     }
 }

@@ -13,9 +13,7 @@ use super::cookie::{Agreement, CookieKey, seal, unseal};
 use super::{AuthProblem, HandshakeError, Step, answer, decode, name, password, put, write_close};
 use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
-use crate::protocol::parameters::{
-    BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn,
-};
+use crate::protocol::parameters::{Established, LocalParameters, initial_sn};
 
 /// What a batch did to an [`Acceptor`].
 #[derive(Clone, Debug, PartialEq)]
@@ -165,13 +163,12 @@ impl Acceptor {
             });
         }
         let batch_size = syn.batch_size.min(self.local.batch_size);
-        if batch_size < BATCH_SIZE_MIN {
-            return Err(HandshakeError::Parameter {
+        let batch_size_min = self.local.batch_size_floor();
+        if batch_size < batch_size_min {
+            return Err(HandshakeError::BatchSize {
                 step: Step::InitSyn,
-                what: "batch size",
-                value: batch_size.into(),
-                min: BATCH_SIZE_MIN.into(),
-                max: u16::MAX.into(),
+                value: batch_size,
+                min: batch_size_min,
             });
         }
         let range = check_priorities(&syn.ext)?.filter(|_| self.local.qos);
@@ -318,7 +315,7 @@ impl Acceptor {
             sn_mask: mask,
             qos: agreed.qos,
             patch: agreed.patch,
-            remote_lease: syn.lease.min(LEASE_MAX),
+            remote_lease: self.local.accepted_lease(syn.lease),
             initial_sn_tx: initial_sn(&self.local.zid, &agreed.zid, mask),
             initial_sn_rx: syn.initial_sn,
             options: LinkOptions {

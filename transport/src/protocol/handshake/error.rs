@@ -139,6 +139,18 @@ pub enum HandshakeError {
         /// The largest value allowed.
         max: u64,
     },
+    /// The peer wants smaller batches than this node agrees to.
+    #[error(
+        "batches of {value} bytes in the peer's {step} are smaller than this node agrees to, which is {min}; raise transport/link/tx/batch_size of the peer, or lower limits/batch_bytes_min here"
+    )]
+    BatchSize {
+        /// The message that carried it.
+        step: Step,
+        /// The size received.
+        value: u16,
+        /// The smallest size allowed.
+        min: u16,
+    },
     /// The peer switched a feature on that was not offered, or offered two that exclude each other.
     #[error("{what} in the peer's {step} contradicts what was offered; update the peer")]
     Feature {
@@ -199,7 +211,7 @@ fn describe(reason: u8) -> String {
         ),
         2 => (
             "invalid",
-            "it may hold a link of a node with this id, or disagree on the parameters",
+            "it may hold a link of a node with this id, want larger batches (transport/link/tx/batch_size), or disagree on other parameters",
         ),
         3 => (
             "maximum number of sessions reached",

@@ -10,9 +10,7 @@ use super::{HandshakeError, Step, answer, decode, name, password, put};
 use crate::protocol::auth::Credentials;
 use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
-use crate::protocol::parameters::{
-    BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters, initial_sn, is_within,
-};
+use crate::protocol::parameters::{Established, LEASE_MAX, LocalParameters, initial_sn, is_within};
 
 /// What a batch did to an [`Opener`].
 #[derive(Clone, Debug, PartialEq)]
@@ -164,13 +162,13 @@ impl Opener {
                 self.local.resolution.bits(),
             ));
         }
-        if ack.batch_size < BATCH_SIZE_MIN {
-            return Err(exceeds(
-                "batch size",
-                ack.batch_size,
-                BATCH_SIZE_MIN,
-                u16::MAX,
-            ));
+        let batch_size_min = self.local.batch_size_floor();
+        if ack.batch_size < batch_size_min {
+            return Err(HandshakeError::BatchSize {
+                step: Step::InitAck,
+                value: ack.batch_size,
+                min: batch_size_min,
+            });
         }
         if ack.ext.patch > self.local.patch {
             return Err(exceeds("patch level", ack.ext.patch, 0, self.local.patch));
@@ -240,7 +238,7 @@ impl Opener {
         let peer = self.peer.clone().filter(|_| ack.ext.multilink.is_some());
         let options = agreed.options.clone();
         Ok(Established {
-            remote_lease: ack.lease.min(LEASE_MAX),
+            remote_lease: self.local.accepted_lease(ack.lease),
             initial_sn_rx: ack.initial_sn,
             options: options.proving(user.map(Credentials::shared_user), peer),
             ..agreed

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zonda_codec::{InitAck, InitExt, InitSyn, OpenAck, OpenSyn, QosLink, Resolution, WhatAmI};
 
 use super::*;
-use crate::protocol::parameters::{Established, LEASE_MAX, LocalParameters};
+use crate::protocol::parameters::{BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters};
 
 /// The Close that refuses invalid messages.
 const INVALID: &[u8] = &[0x03, 0x02];
@@ -114,6 +114,7 @@ fn the_narrower_of_each_parameter_wins() {
                 let [qos_a, qos_b, patch_a, patch_b] = [1, 2, 4, 8].map(|bit| flags & bit != 0);
                 let with = |mut own: LocalParameters, size, bits, qos, patch: bool| {
                     own.batch_size = size;
+                    own.batch_size_min = BATCH_SIZE_MIN;
                     own.resolution = Resolution::from_bits(bits);
                     (own.qos, own.patch) = (qos, patch.into());
                     own
@@ -247,9 +248,9 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
     assert!(
         matches!(
             error,
-            HandshakeError::Parameter {
+            HandshakeError::BatchSize {
                 value: 31,
-                min: 32,
+                min: 1024,
                 ..
             }
         ),
@@ -269,6 +270,45 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
     );
     assert!(matches!(error, HandshakeError::Feature { .. }), "{error}");
     assert_eq!(out, GENERIC);
+}
+
+/// A batch costs the sender of a message time that its other receivers wait for.
+#[test]
+fn both_sides_refuse_batches_below_their_own_minimum() {
+    let sized = |own: LocalParameters, batch_size, batch_size_min| LocalParameters {
+        batch_size,
+        batch_size_min,
+        ..own
+    };
+    let (step, error, out) =
+        run(sized(client(), 1023, 32), router(), |_, _| {}).expect_err("too small");
+    assert_eq!((step, &out[..]), (Step::InitSyn, INVALID));
+    assert!(
+        error.to_string().contains("limits/batch_bytes_min"),
+        "{error}"
+    );
+    let (step, error, _) =
+        run(client(), sized(router(), 1023, 32), |_, _| {}).expect_err("too small");
+    assert_eq!(step, Step::InitAck);
+    assert!(
+        error.to_string().contains("limits/batch_bytes_min"),
+        "{error}"
+    );
+    for (opener, acceptor) in [(1024, 1024), (1024, 65_535), (65_535, 1024)] {
+        let (open, _) = run(
+            sized(client(), opener, 1024),
+            sized(router(), acceptor, 1024),
+            |_, _| {},
+        )
+        .expect("the minimum will do");
+        assert_eq!(open.batch_size, 1024);
+    }
+    let small = run(
+        sized(client(), 512, 1024),
+        sized(router(), 512, 1024),
+        |_, _| {},
+    );
+    assert!(small.is_ok(), "a node accepts what it offers itself");
 }
 
 #[test]
@@ -350,6 +390,12 @@ fn the_acceptor_checks_what_open_says() {
         "{error}"
     );
     let (_, accept) = run(client(), router(), edit(LEASE_MAX * 2, 0)).expect("a long lease is cut");
+    assert_eq!(accept.remote_lease, router().remote_lease_max);
+    let patient = LocalParameters {
+        remote_lease_max: LEASE_MAX * 2,
+        ..router()
+    };
+    let (_, accept) = run(client(), patient, edit(LEASE_MAX * 2, 0)).expect("a long lease is cut");
     assert_eq!(accept.remote_lease, LEASE_MAX);
 }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whatever runs there are in a row of PUSHes, they bring what reading one by one brings.
+
+use zonda_codec::{NetworkMessage, Push, PushRun, Reader, short::Short};
+
+use crate::spelling::Speller;
+
+/// Reads what a frame could have in it: with the recogniser of runs, and one by one.
+pub fn runs(data: &[u8]) {
+    read_both_ways(data);
+}
+
+/// The same for rows that are mostly alike, in any spelling: what the recogniser is made for.
+pub fn likeness(choices: &[u8]) {
+    let Some((&count, choices)) = choices.split_first() else {
+        return;
+    };
+    let mut speller = Speller::legal(choices);
+    speller.alike(usize::from(count) % 64);
+    let row = speller.take();
+    read_both_ways(&row);
+    // a batch may end anywhere
+    read_both_ways(&row[..row.len() - row.len().min(usize::from(count))]);
+}
+
+/// As a router's reading does; tells how many messages came by runs.
+pub fn read_both_ways(data: &[u8]) -> usize {
+    let mut reader = Reader::new(data);
+    let mut by_runs = 0;
+    while let Some(byte) = reader.peek() {
+        if !NetworkMessage::starts(byte) {
+            break;
+        }
+        let start = reader;
+        let Ok((first, raw)) = Push::decode_with_raw(&mut reader) else {
+            reader = start;
+            match NetworkMessage::decode(&mut reader) {
+                Ok(_) => continue,
+                Err(_) => break,
+            }
+        };
+        if let Some(run) = PushRun::following(start, (&first, raw), reader) {
+            by_runs += compare(first, run, &mut reader);
+        }
+    }
+    by_runs
+}
+
+/// Compares what `run` brings behind `push` with what `reader` reads; tells how many messages those are.
+fn compare<'a>(push: Push<'a>, mut run: PushRun<'a>, reader: &mut Reader<'a>) -> usize {
+    let mut template = push;
+    let mut count = 0;
+    let again = run.clone();
+    while let Some(next) = run.next() {
+        let (push, raw) = Push::decode_with_raw(reader).expect("the run has read it");
+        next.write_to(&mut template);
+        assert_eq!(template, push);
+        assert_eq!(next.raw_body, raw);
+        assert_eq!(run.reader().position(), reader.position());
+        assert_eq!(*run.timestamp(), next.timestamp);
+        let short = next.short();
+        assert_eq!(short.is_some(), next.payload.len() <= Short::BYTES_MAX);
+        assert!(short.is_none_or(|short| short.as_slice() == next.payload));
+        count += 1;
+    }
+    assert!(count > 0, "a run has messages");
+    assert_eq!(again.count(), count, "a run can be gone over again");
+    count
+}

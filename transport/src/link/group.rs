@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which addresses count as one where something is shared out by address.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// One IPv4 address, or one IPv6 network of 64 bits: who has one address of such a network has them all.
+///
+/// ```
+/// use zonda_transport::link::AddressGroup;
+///
+/// let group = |ip: &str| AddressGroup::of(ip.parse().expect("an address"));
+/// assert_ne!(group("192.0.2.1"), group("192.0.2.2"));
+/// assert_eq!(group("2001:db8:1:2::1"), group("2001:db8:1:2:ffff::"));
+/// assert_eq!(group("::ffff:192.0.2.1"), group("192.0.2.1"));
+/// assert_eq!(group("2001:db8:1:2::1").to_string(), "2001:db8:1:2::/64");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AddressGroup(IpAddr);
+
+impl AddressGroup {
+    /// The group that an address is in.
+    #[must_use]
+    pub fn of(ip: IpAddr) -> Self {
+        AddressGroup(match ip.to_canonical() {
+            IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
+            v4 => v4,
+        })
+    }
+}
+
+impl fmt::Display for AddressGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(ip) => ip.fmt(f),
+            IpAddr::V6(ip) => write!(f, "{ip}/64"),
+        }
+    }
+}
