@@ -45,7 +45,11 @@ const ARROWS: [(&str, &str, &[&str]); 9] = [
         "benches/probe",
         &["zonda", "zonda-codec", "zonda-router", "zonda-runtime"],
     ),
-    ("zonda-fuzz", "fuzz", &["zonda-codec"]),
+    (
+        "zonda-fuzz",
+        "fuzz",
+        &["zonda-codec", "zonda-router", "zonda-runtime"],
+    ),
     ("zenoh-peers", "peers/zenoh", &[]),
 ];
 

@@ -40,6 +40,11 @@ impl Speller<'_> {
         }
     }
 
+    /// PUSHes in a row that have nothing to do with each other.
+    pub fn pushes(&mut self, count: usize) {
+        (0..count).for_each(|_| self.push());
+    }
+
     /// PUSHes in a row, most of which begin with the same bytes; tells where each of them ends.
     pub fn alike(&mut self, count: usize) -> Vec<usize> {
         let heads: Vec<Head> = (0..self.byte() % 3 + 1).map(|_| self.head()).collect();
@@ -91,11 +96,11 @@ impl Speller<'_> {
     fn again(&mut self, head: &Head) {
         self.out.extend(&head.bytes);
         if head.stamped {
-            let time = self.number() | 1 << 62;
+            let time = self.time();
             if self.rarely() {
                 self.timestamp_at(time);
             } else {
-                self.vle(time | 1 << 63);
+                self.vle(time);
                 self.out.extend(&head.clock);
             }
         }

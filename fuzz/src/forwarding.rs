@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A router without tasks: one source, three subscribers. Whatever the source sends, each subscriber reads, message by
+//! message, what was sent, whichever way the router took: copies of runs, bodies passed on as they came, messages
+//! written anew.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use zonda_codec::key_expr::{intersects, validate};
+use zonda_codec::{
+    Declaration, Declare, Encode, Mapping, NetworkMessage, Priority, Push, PushBody, Reader,
+    Timestamp, TransportMessage, WhatAmI, WireExpr, ZSlice, ZenohId,
+};
+use zonda_router::config::Config;
+use zonda_router::node::{End, Node};
+
+/// What the source calls its keys.
+const IDS: [(u16, &str); 6] = [
+    (1, "demo"),
+    (2, "key"),
+    (127, "a"),
+    (128, "a/key/that/is/longer/than/what/is/compared"),
+    (300, "x/y"),
+    (0xffff, "z"),
+];
+
+/// What each subscriber wants, and what it calls keys itself.
+const TAKERS: [(&str, &[(u16, &str)]); 3] = [
+    ("**", &[]),
+    ("**", &[]),
+    ("demo/**", &[(7, "demo"), (300, "demo/**")]),
+];
+
+/// A reliable frame of number 0.
+const FRAME: [u8; 2] = [0x25, 0];
+
+const BATCH_BYTES_MAX: usize = u16::MAX as usize;
+
+/// One end of a connection and the other end of its socket.
+struct Side {
+    end: End,
+    socket: TcpStream,
+    unread: Vec<u8>,
+    read: u64,
+}
+
+impl Side {
+    fn new(node: &Node, number: u128) -> Side {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let near = TcpStream::connect(address).expect("it listens");
+        let (socket, _) = listener.accept().expect("a connection");
+        let peer = (ZenohId::random_from(number), WhatAmI::Client);
+        Side {
+            end: node.attach(&near, peer).expect("descriptors are left"),
+            socket,
+            unread: Vec::new(),
+            read: 0,
+        }
+    }
+
+    /// Gives the router a batch with these messages.
+    fn send(&mut self, messages: &[u8]) {
+        let bytes = Arc::new([&FRAME, messages].concat());
+        let block = ZSlice::from(Arc::clone(&bytes));
+        self.end.expect_frame(0);
+        self.end.deliver(&bytes, &block).expect("it is a batch");
+        self.end.end_burst();
+    }
+
+    fn declare(&mut self, body: Declaration<'_>) {
+        let bytes = Declare::new(body).to_vec().expect("it has a wire form");
+        self.send(&bytes);
+    }
+
+    /// The batches that the router has sent here since it was last asked.
+    fn take(&mut self) -> Vec<Vec<u8>> {
+        let mut batches = Vec::new();
+        loop {
+            self.end.outbox().flush();
+            let sent = self.end.outbox().counters().bytes.load(Ordering::Relaxed);
+            if sent == self.read {
+                return batches;
+            }
+            let more = usize::try_from(sent - self.read).expect("it fits into memory");
+            let at = self.unread.len();
+            self.unread.resize(at + more, 0);
+            let read = self.socket.read_exact(&mut self.unread[at..]);
+            read.expect("what was sent");
+            self.read = sent;
+            while let [low, high, rest @ ..] = self.unread.as_slice() {
+                let length = usize::from(u16::from_le_bytes([*low, *high]));
+                let Some(batch) = rest.get(..length) else {
+                    break;
+                };
+                batches.push(batch.to_vec());
+                self.unread.drain(..length + 2);
+            }
+        }
+    }
+}
+
+/// A subscriber, and the numbers that the router gave to keys.
+struct Taker {
+    side: Side,
+    wants: &'static str,
+    own: &'static [(u16, &'static str)],
+    told: HashMap<u16, String>,
+}
+
+/// A sample as one by one reading brings it, with its key in full.
+type Sample<'a> = (String, Push<'a>);
+
+/// The router with its neighbours.
+pub struct Scene {
+    node: Node,
+    source: Side,
+    takers: Vec<Taker>,
+    stamps: bool,
+}
+
+impl Scene {
+    /// A router that gives timestamps, or not.
+    pub fn new(stamps: bool) -> Scene {
+        let config = Config::router()
+            .listen([] as [&str; 0])
+            .with("scouting/multicast/enabled", "false")
+            .with(
+                "timestamping/enabled",
+                if stamps { "true" } else { "false" },
+            );
+        let node = zonda_runtime::block_on(Node::open(config)).expect("a node");
+        let mut source = Side::new(&node, 1);
+        for (id, key) in IDS {
+            let wire_expr = WireExpr::full(key);
+            source.declare(Declaration::KeyExpr { id, wire_expr });
+        }
+        let mut takers = Vec::new();
+        for (number, (wants, own)) in TAKERS.into_iter().enumerate() {
+            let mut side = Side::new(&node, 2 + number as u128);
+            for (id, key) in own {
+                let wire_expr = WireExpr::full(key);
+                side.declare(Declaration::KeyExpr { id: *id, wire_expr });
+            }
+            let wire_expr = WireExpr::full(wants);
+            side.declare(Declaration::Subscriber { id: 1, wire_expr });
+            takers.push(Taker {
+                side,
+                wants,
+                own,
+                told: HashMap::new(),
+            });
+        }
+        Scene {
+            node,
+            source,
+            takers,
+            stamps,
+        }
+    }
+
+    /// Sends the PUSHes that `data` begins with and compares what comes out; `also` gets each batch of each subscriber.
+    /// Tells how many messages were sent.
+    pub fn check(&mut self, data: &[u8], mut also: impl FnMut(&[u8])) -> usize {
+        let data = &data[..data.len().min(BATCH_BYTES_MAX - FRAME.len())];
+        let (sent, length) = pushes(data);
+        self.source.send(&data[..length]);
+        let sent: Vec<Sample<'_>> = sent
+            .into_iter()
+            .filter_map(|push| Some((source_key(&push.wire_expr)?, push)))
+            .collect();
+        for taker in &mut self.takers {
+            let batches = taker.side.take();
+            let mut came = Vec::new();
+            for batch in &batches {
+                also(batch);
+                taker.read(batch, &mut came);
+            }
+            let due = sent.iter().filter(|(key, _)| intersects(taker.wants, key));
+            let due: Vec<&Sample<'_>> = due.collect();
+            for priority in Priority::ALL {
+                let of = |push: &Push<'_>| push.qos.priority() == priority;
+                let due = due.iter().filter(|(_, push)| of(push));
+                let mut came = came.iter().filter(|(_, push)| of(push));
+                for sample in due {
+                    let came = came.next().expect("a message was swallowed");
+                    compare(sample, came, self.stamps.then(|| self.node.zid()));
+                }
+                assert_eq!(came.next(), None, "nobody has sent this");
+            }
+        }
+        sent.len()
+    }
+}
+
+impl Taker {
+    /// Reads a batch message by message.
+    fn read<'b>(&mut self, batch: &'b [u8], came: &mut Vec<Sample<'b>>) {
+        let mut reader = Reader::new(batch);
+        while !reader.is_empty() {
+            match TransportMessage::decode(&mut reader) {
+                Ok(TransportMessage::Frame(_) | TransportMessage::KeepAlive) => {}
+                other => panic!("the router sent {other:?}"),
+            }
+            while reader.peek().is_some_and(NetworkMessage::starts) {
+                match NetworkMessage::decode(&mut reader).expect("a message of the router") {
+                    NetworkMessage::Push(push) => came.push((self.key(&push.wire_expr), push)),
+                    NetworkMessage::Declare(declare) => self.hear(&declare.body),
+                    NetworkMessage::Interest(_) | NetworkMessage::Oam(_) => {}
+                    other => panic!("the router sent {other:?}"),
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, declaration: &Declaration<'_>) {
+        match declaration {
+            Declaration::KeyExpr { id, wire_expr } => {
+                let key = self.key(wire_expr);
+                self.told.insert(*id, key);
+            }
+            Declaration::UndeclareKeyExpr { id } => {
+                self.told.remove(id);
+            }
+            _ => {}
+        }
+    }
+
+    fn key(&self, expr: &WireExpr<'_>) -> String {
+        let own = || self.own.iter().find(|(id, _)| *id == expr.scope);
+        let scope = match (expr.scope, expr.mapping) {
+            (0, _) => "",
+            (scope, Mapping::Sender) => self.told.get(&scope).expect("a number that was told"),
+            (_, Mapping::Receiver) => own().expect("a number of its own").1,
+        };
+        format!("{scope}{}", expr.suffix)
+    }
+}
+
+/// The PUSHes that `data` begins with, and how many bytes they take.
+fn pushes(data: &[u8]) -> (Vec<Push<'_>>, usize) {
+    let mut reader = Reader::new(data);
+    let mut pushes = Vec::new();
+    loop {
+        let before = reader.position();
+        match NetworkMessage::decode(&mut reader) {
+            Ok(NetworkMessage::Push(push)) => pushes.push(push),
+            _ => return (pushes, before),
+        }
+    }
+}
+
+/// The key in full, if it is one: the router has told the source no numbers.
+fn source_key(expr: &WireExpr<'_>) -> Option<String> {
+    let scope = match (expr.scope, expr.mapping) {
+        (0, _) => "",
+        (scope, Mapping::Sender) => IDS.iter().find(|(id, _)| *id == scope)?.1,
+        (_, Mapping::Receiver) => return None,
+    };
+    Some(format!("{scope}{}", expr.suffix)).filter(|key| validate(key).is_ok())
+}
+
+/// Whether `came` is what was `sent`; a router with this id has given it a timestamp where it had none, or one of the future.
+fn compare(sent: &Sample<'_>, came: &Sample<'_>, stamps: Option<ZenohId>) {
+    let (key, mut push) = (sent.0.clone(), sent.1);
+    push.wire_expr = came.1.wire_expr;
+    push.node_id = 0;
+    if let (PushBody::Put(put), PushBody::Put(other)) = (&mut push.body, &came.1.body)
+        && let Some(zid) = stamps
+        && put.timestamp.is_none_or(|stamp| stamp.time().0 >> 63 == 1)
+    {
+        let given = other.timestamp.as_ref().map(Timestamp::id);
+        assert_eq!(given, Some(zid), "the router gives a timestamp");
+        put.timestamp = other.timestamp;
+    }
+    assert_eq!((key, push), *came);
+}
