@@ -8,6 +8,7 @@ use zonda_codec::{Declaration, Declare, KeyExpr, Mapping, QueryableInfo, WireExp
 
 use super::entity::{Kind, Source};
 use super::ids::Learned;
+use super::limits::key_memory;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, INITIAL};
@@ -77,14 +78,16 @@ impl ForwardingTable {
             return;
         }
         let known = source.ids.text(id, Mapping::Sender).is_some();
-        let length = key.as_str().len();
+        let memory = key_memory(key.as_str());
         let count = source.ids.their_count();
-        if !known && source.is_full((count, limits.key_ids_max), length, &limits) {
+        if !known && source.is_full((count, limits.key_ids_max), memory, &limits) {
             return;
         }
         match source.ids.learn(id, Arc::from(key)) {
             Learned::New => {
-                source.key_bytes += length;
+                source.key_memory += memory;
+                source.id_memory += memory;
+                self.id_memory += memory;
                 self.generation += 1;
             }
             Learned::Known => {}
@@ -98,7 +101,10 @@ impl ForwardingTable {
         };
         match source.ids.forget(id) {
             Some(text) => {
-                source.key_bytes -= text.len();
+                let memory = key_memory(&text);
+                source.key_memory -= memory;
+                source.id_memory -= memory;
+                self.id_memory -= memory;
                 self.generation += 1;
             }
             None => source.counters.unknown_ids += 1,
@@ -162,14 +168,14 @@ impl ForwardingTable {
             return;
         }
         let limits = self.limits;
-        let length = key.as_str().len();
+        let memory = key_memory(key.as_str());
         let Some(source) = self.face_mut(face) else {
             return;
         };
-        if source.is_full(source.occupancy(kind, &limits), length, &limits) {
+        if source.is_full(source.occupancy(kind, &limits), memory, &limits) {
             return;
         }
-        source.key_bytes += length;
+        source.key_memory += memory;
         let south = source.relation.conduct().south;
         let entity = self.entities_mut(kind).find_or_add(key.as_str());
         if let Some(source) = self.face_mut(face)
@@ -232,9 +238,9 @@ impl ForwardingTable {
         entity: u32,
         actions: &mut Vec<Action>,
     ) {
-        let length = self.entities(kind).key_len(entity);
+        let memory = self.entities(kind).key_memory(entity);
         if let Some(source) = self.face_mut(face) {
-            source.key_bytes -= length;
+            source.key_memory -= memory;
         }
         let slot = face.index;
         let change = self.entities_mut(kind).remove_source(entity, slot, false);

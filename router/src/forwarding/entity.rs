@@ -167,7 +167,12 @@ pub(super) struct Change {
 pub(super) struct Entities {
     pub(super) tree: KeyTree<u32>,
     slots: Slots<Entity>,
+    /// How many faces know one by an id, all together.
+    told: usize,
 }
+
+/// Bytes of memory that it takes to know by which id a face knows an entity, in the face and in the entity.
+pub(super) const TOLD_BYTES: usize = 32;
 
 impl Entities {
     /// The entity on this key, which is made if there is none.
@@ -191,6 +196,7 @@ impl Entities {
             return Values::None;
         };
         self.tree.remove_at(removed.place, entity);
+        self.told -= removed.told.as_slice().len();
         removed.told
     }
 
@@ -209,10 +215,15 @@ impl Entities {
         })
     }
 
-    /// The length of an entity's key in bytes.
-    pub(super) fn key_len(&self, entity: u32) -> usize {
+    /// What an entity's key counts as.
+    pub(super) fn key_memory(&self, entity: u32) -> usize {
         let found = self.slots.get(entity);
-        found.map_or(0, |found| self.tree.key_len(found.place))
+        found.map_or(0, |found| self.tree.key_memory(found.place))
+    }
+
+    /// Bytes of memory of all of them: keys, who declared them, who was told.
+    pub(super) fn memory(&self) -> usize {
+        self.tree.memory() + self.slots.memory() + self.told * TOLD_BYTES
     }
 
     /// Whether there is an entity of this number with this key.
@@ -300,13 +311,16 @@ impl Entities {
     pub(super) fn add_told(&mut self, entity: u32, slot: u32) {
         if let Some(entity) = self.slots.get_mut(entity) {
             entity.told.push(slot);
+            self.told += 1;
         }
     }
 
     /// Notes that a face has no id for it any more.
     pub(super) fn remove_told(&mut self, entity: u32, slot: u32) {
-        if let Some(entity) = self.slots.get_mut(entity) {
-            entity.told.remove(slot);
+        if let Some(entity) = self.slots.get_mut(entity)
+            && entity.told.remove(slot)
+        {
+            self.told -= 1;
         }
     }
 }

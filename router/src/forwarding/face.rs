@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zonda_codec::{QueryableInfo, ZenohId};
 
 use super::answer::Answer;
-use super::entity::{Kind, PerKind};
+use super::entity::{Kind, PerKind, TOLD_BYTES};
 use super::id_map::IdMap;
 use super::ids::KeyIds;
 use super::interest::{Group, Kept};
@@ -57,8 +57,10 @@ pub(super) struct Face {
     pub(super) known_nodes: HashMap<u64, ZenohId>,
     /// The nodes it says it is linked to.
     pub(super) neighbours: HashSet<ZenohId>,
-    /// Bytes of the keys it declared.
-    pub(super) key_bytes: usize,
+    /// Bytes of memory that the keys it declared take.
+    pub(super) key_memory: usize,
+    /// Those of them that are behind ids.
+    pub(super) id_memory: usize,
     /// The open questions that it asked, and is asked.
     pub(super) questions: FaceQuestions,
     pub(super) counters: FaceCounters,
@@ -67,6 +69,9 @@ pub(super) struct Face {
     /// There was a note that it asks too much.
     noted_refused: bool,
 }
+
+/// Bytes of memory that an open question takes.
+const QUESTION_BYTES: usize = 160;
 
 /// What a face knows of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +102,8 @@ impl Face {
             last_interest_id: 0,
             known_nodes: HashMap::new(),
             neighbours: HashSet::new(),
-            key_bytes: 0,
+            key_memory: 0,
+            id_memory: 0,
             questions: FaceQuestions::default(),
             counters: FaceCounters::default(),
             noted_bad_key: false,
@@ -117,16 +123,18 @@ impl Face {
         self.last_interest_id
     }
 
-    /// Whether one more key of `length` bytes exceeds what this face may occupy, `count` being how many of its kind
+    /// Whether one more key that takes `memory` exceeds what this face may occupy, `count` being how many of its kind
     /// there are. Counts the refusal. A session of this node may declare what it likes.
     pub(super) fn is_full(
         &mut self,
         (count, limit): (usize, usize),
-        length: usize,
+        memory: usize,
         limits: &Limits,
     ) -> bool {
         let full = self.relation != Relation::Local
-            && (count >= limit || self.key_bytes.saturating_add(length) > limits.key_bytes_max);
+            && (count >= limit
+                || limits.is_short_of_memory
+                || self.key_memory.saturating_add(memory) > limits.key_memory_max);
         self.counters.over_limit += u64::from(full);
         full
     }
@@ -151,6 +159,12 @@ impl Face {
                 "{zid} has {limit} open questions (questions_max): more end at once without an answer, and are only counted"
             )
         })
+    }
+
+    /// Bytes of memory that the table holds because of it.
+    pub(super) fn memory(&self) -> usize {
+        let told: usize = Kind::ALL.map(|kind| self.told.of(kind).len()).iter().sum();
+        self.key_memory + told * TOLD_BYTES + self.questions.count() * QUESTION_BYTES
     }
 
     /// How many entities of a kind it occupies, and how many it may.

@@ -12,6 +12,7 @@ use super::announce::{kinds, visible};
 use super::entity::Kind;
 use super::face::Face;
 use super::ids::Spelling;
+use super::limits::key_memory;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
 
@@ -144,7 +145,7 @@ impl ForwardingTable {
 
     fn keep(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
         let limits = self.limits;
-        let length = asking.key.as_ref().map_or(0, |key| key.len());
+        let memory = asking.key.as_ref().map_or(0, |key| key_memory(key));
         let Some(asker) = self.face_mut(face) else {
             return;
         };
@@ -172,7 +173,7 @@ impl ForwardingTable {
             return;
         };
         let count = (asker.interests.len(), limits.interests_max);
-        if asker.is_full(count, length, &limits) {
+        if asker.is_full(count, memory, &limits) {
             kept.groups().for_each(|group| {
                 leave_group(asker, &group);
             });
@@ -180,7 +181,7 @@ impl ForwardingTable {
             message::declare(face, Some(asking.id), Declaration::Final, actions);
             return;
         }
-        asker.key_bytes += length;
+        asker.key_memory += memory;
         let answers = kept.answering;
         self.register(face, asking.id, kept);
         let want = (asking.mode, asking.options, asking.key.clone());
@@ -222,7 +223,7 @@ impl ForwardingTable {
         let Some(kept) = face.interests.remove(&user.id) else {
             return Left::default();
         };
-        face.key_bytes -= kept.key.as_ref().map_or(0, |key| key.len());
+        face.key_memory -= kept.key.as_ref().map_or(0, |key| key_memory(key));
         if kept.options.contains(InterestOptions::KEYEXPRS) {
             match &kept.key {
                 Some(key) => drop(face.granting.remove(key, user.id)),

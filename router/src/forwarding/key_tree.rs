@@ -24,6 +24,8 @@ pub(super) mod pattern;
 mod place;
 
 const NONE: u32 = u32::MAX;
+/// Bytes of an edge in the hash table: a number and a byte that tells whether it is there.
+const EDGE_BYTES: usize = size_of::<u32>() + 1;
 /// Room for so many edges is kept, however few there are.
 const EDGES_KEPT: usize = 4096;
 const ANY: &str = "**";
@@ -36,6 +38,8 @@ pub struct KeyTree<V> {
     root: u32,
     edges: HashTable<u32>,
     hasher: RandomState,
+    /// Bytes of the chunks that are kept outside of their nodes.
+    text_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -73,7 +77,13 @@ impl<V: Copy + Eq> KeyTree<V> {
             root: NONE,
             edges: HashTable::new(),
             hasher: RandomState::new(),
+            text_bytes: 0,
         }
+    }
+
+    /// Bytes of memory that it holds, without what [`Values`] of more than one add.
+    pub(super) fn memory(&self) -> usize {
+        self.nodes.memory() + self.edges.capacity() * EDGE_BYTES + self.text_bytes
     }
 
     /// Whether nothing is in it.
@@ -267,6 +277,10 @@ impl<V: Copy + Eq> KeyTree<V> {
 
     fn add_child(&mut self, parent: u32, chunk: &str) -> u32 {
         let child = self.nodes.insert(Node::new(chunk, parent));
+        self.text_bytes += self
+            .nodes
+            .get(child)
+            .map_or(0, |node| node.chunk.heap_bytes());
         let list = list_of(chunk);
         let mut head = NONE;
         if let Some(node) = self.nodes.get_mut(parent) {
@@ -302,6 +316,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             let Some(node) = self.nodes.remove(at) else {
                 return;
             };
+            self.text_bytes -= node.chunk.heap_bytes();
             if let Some(next) = self.nodes.get_mut(node.next) {
                 next.previous = node.previous;
             }

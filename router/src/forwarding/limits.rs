@@ -35,8 +35,11 @@ pub struct Limits {
     pub answer_slice_max: usize,
     /// Declarations and interests of a neighbour that is gone that are forgotten in one go. Default 64.
     pub removal_slice_max: usize,
-    /// Bytes of all declared keys (ids, entities and interests) together. Default 256 MiB.
-    pub key_bytes_max: usize,
+    /// Bytes of memory that all its declared keys (ids, entities and interests) take together, as if nobody else had declared
+    /// any: the text, and some [`KEY_BYTES`] for each and [`CHUNK_BYTES`] for each chunk. Default 1 GiB.
+    pub key_memory_max: usize,
+    /// The node is short of memory: nothing more may be declared or asked for by a neighbour. Default false.
+    pub is_short_of_memory: bool,
     /// Questions that are open at a time. Default 150 000, each of some 130 bytes. One more ends at once, without an answer.
     pub questions_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
@@ -60,12 +63,29 @@ impl Default for Limits {
             interests_max: 20_000,
             answer_slice_max: 1000,
             removal_slice_max: 64,
-            key_bytes_max: 256 << 20,
+            key_memory_max: 1 << 30,
+            is_short_of_memory: false,
             questions_max: 150_000,
             neighbours_max: 10_000,
             answer_timeout: Duration::from_secs(10),
         }
     }
+}
+
+/// Bytes of memory that a declared key takes beside its text and its chunks.
+pub const KEY_BYTES: usize = 64;
+
+/// Bytes of memory that each chunk of a declared key takes beside its text: a node of a tree, and the edge to it.
+pub const CHUNK_BYTES: usize = 80;
+
+/// What a declared key counts as in [`Limits::key_memory_max`].
+pub(super) fn key_memory(key: &str) -> usize {
+    memory_of(key.split('/').count(), key.len())
+}
+
+/// The same of a key that has so many chunks and bytes.
+pub(super) fn memory_of(chunks: usize, bytes: usize) -> usize {
+    KEY_BYTES + chunks * CHUNK_BYTES + bytes
 }
 
 impl Limits {

@@ -59,6 +59,11 @@ impl<T> Slots<T> {
         }
     }
 
+    /// Bytes of memory that its values take, without what they hold elsewhere.
+    pub(super) const fn memory(&self) -> usize {
+        self.len * size_of::<Place<T>>()
+    }
+
     /// How many places are taken or reserved.
     #[cfg(test)]
     pub(super) const fn len(&self) -> usize {

@@ -71,6 +71,8 @@ pub struct ForwardingTable {
     /// What is left to end of the questions of neighbours that are gone.
     pub(super) leaving_questions: VecDeque<LeavingQuestions>,
     pub(super) generation: u64,
+    /// Bytes of memory that the keys behind all neighbours' ids take.
+    pub(super) id_memory: usize,
     /// The face of the node's admin space.
     pub(super) admin_face: Option<FaceId>,
     admin_key: KeyExpr<'static>,
@@ -115,6 +117,7 @@ impl ForwardingTable {
             questions: Questions::default(),
             leaving_questions: VecDeque::new(),
             generation: 0,
+            id_memory: 0,
             admin_face: None,
             admin_key,
             notes: Vec::new(),
@@ -135,6 +138,24 @@ impl ForwardingTable {
     /// is good as long as this number is the same.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Bytes of memory that it holds, about: what was declared and asked for, and who knows of it.
+    pub fn memory(&self) -> usize {
+        let entities = Kind::ALL.map(|kind| self.entities(kind).memory());
+        let keys = self.interests.memory() + self.wants_tree.memory() + self.id_memory;
+        entities.iter().sum::<usize>() + keys
+    }
+
+    /// Bytes of memory that it holds because of one neighbour, as if that were alone. More than all of
+    /// [`memory`](Self::memory) if many declare the same.
+    pub fn memory_of(&self, face: FaceId) -> usize {
+        self.face(face).map_or(0, Face::memory)
+    }
+
+    /// From now on neighbours may declare or ask for nothing more, or may again.
+    pub fn set_short_of_memory(&mut self, is_short: bool) {
+        self.limits.is_short_of_memory = is_short;
     }
 
     /// A new neighbour. Appends what a new link must be told: to a gateway the live interests and everything this side has,
@@ -185,6 +206,7 @@ impl ForwardingTable {
         let Some(mut gone) = self.faces.reserve(slot) else {
             return;
         };
+        self.id_memory -= gone.id_memory;
         self.generation += 1;
         if let Some(generation) = self.generations.get_mut(slot as usize) {
             *generation = generation.wrapping_add(1);

@@ -180,7 +180,7 @@ fn what_exceeds_a_limit_is_ignored_and_counted() {
         queryables_max: 1,
         tokens_max: 1,
         interests_max: 1,
-        key_bytes_max: 1000,
+        key_memory_max: 1 << 20,
         ..Limits::default()
     };
     let mut bench = Bench::with_limits(Router, limits);
@@ -225,9 +225,10 @@ fn what_exceeds_a_limit_is_ignored_and_counted() {
 }
 
 #[test]
-fn all_keys_of_a_neighbour_share_a_limit_in_bytes() {
+fn all_keys_of_a_neighbour_share_a_limit_of_memory() {
     let limits = Limits {
-        key_bytes_max: 10,
+        // of the first, the second and the last, but not of the third in place of the last
+        key_memory_max: 149 + 148 + 145,
         ..Limits::default()
     };
     let mut bench = Bench::with_limits(Router, limits);
@@ -243,6 +244,60 @@ fn all_keys_of_a_neighbour_share_a_limit_in_bytes() {
         bench.interest(c5, 1, Final, "", None);
         bench.receive(c5, &wire("9e 21 08 01 01"));
     }
+}
+
+/// Memory is what counts, not text: a key of short chunks takes forty times its text.
+#[test]
+fn keys_count_as_the_memory_that_they_take() {
+    let limits = Limits {
+        key_memory_max: 1 << 20,
+        ..Limits::default()
+    };
+    let key = |number: u32| format!("{number}{}", "/a".repeat(199));
+    let mut bench = Bench::with_limits(Router, limits);
+    let empty = bench.table.memory();
+    let faces = [(0xc5, false), (0xd7, true)].map(|(zid, by_id)| {
+        let face = bench.connect(zid, Client);
+        for number in 0..1000 {
+            let key = key(number);
+            let (id, wire_expr) = (number as u16 + 1, WireExpr::full(&key));
+            match by_id {
+                true => bench.declare(face, None, Declaration::KeyExpr { id, wire_expr }),
+                false => bench.subscribe(face, number, &key),
+            }
+        }
+        let over = bench
+            .table
+            .counters(face)
+            .map(|counters| counters.over_limit);
+        assert!(
+            over.is_some_and(|over| (900..950).contains(&over)),
+            "{over:?}"
+        );
+        face
+    });
+    let held = bench.table.memory() - empty;
+    assert!((2 << 19..2 << 20).contains(&held), "{held} bytes");
+    for face in faces {
+        assert!((1 << 19..=1 << 20).contains(&bench.table.memory_of(face)));
+        bench.cut(face);
+    }
+    assert_eq!(bench.table.memory(), empty);
+}
+
+#[test]
+fn nothing_more_is_declared_where_memory_is_short() {
+    let mut bench = Bench::new(Router);
+    let c5 = bench.connect(0xc5, Client);
+    bench.subscribe(c5, 1, "a");
+    bench.table.set_short_of_memory(true);
+    bench.subscribe(c5, 2, "b");
+    bench.unsubscribe(c5, 1);
+    bench.table.set_short_of_memory(false);
+    bench.subscribe(c5, 3, "c");
+    let over = bench.table.counters(c5).map(|counters| counters.over_limit);
+    assert_eq!(over, Some(1));
+    assert_eq!(bench.table.memory_of(c5), 64 + 80 + 1);
 }
 
 #[test]

@@ -30,6 +30,14 @@ impl Chunk {
         }
     }
 
+    /// Bytes that it holds elsewhere.
+    pub(super) fn heap_bytes(&self) -> usize {
+        match self {
+            Chunk::Inline { .. } => 0,
+            Chunk::Heap(text) => text.len(),
+        }
+    }
+
     pub(super) fn as_str(&self) -> &str {
         match self {
             Chunk::Inline { .. } => {

@@ -4,6 +4,7 @@
 //! root are the text.
 
 use super::{KeyTree, Node};
+use crate::forwarding::limits::memory_of;
 
 impl<V: Copy + Eq> KeyTree<V> {
     /// The place of a key that is in the tree, or comes into it with a value; good until it has none.
@@ -45,10 +46,11 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// The length of the key of a place, in bytes.
-    pub(in crate::forwarding) fn key_len(&self, place: u32) -> usize {
-        let lengths = self.upwards(place).map(|chunk| chunk.len() + 1);
-        lengths.sum::<usize>().saturating_sub(1)
+    /// What the key of a place counts as: see [`limits::key_memory`](crate::forwarding::limits::key_memory).
+    pub(in crate::forwarding) fn key_memory(&self, place: u32) -> usize {
+        let sizes = self.upwards(place).map(|chunk| chunk.len() + 1);
+        let (chunks, bytes) = sizes.fold((0, 0), |(chunks, sum), size| (chunks + 1, sum + size));
+        memory_of(chunks, bytes.saturating_sub(1))
     }
 
     /// Whether `key` is the key of a place.
@@ -70,6 +72,7 @@ impl<V: Copy + Eq> KeyTree<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forwarding::limits::key_memory;
 
     #[test]
     fn places_have_the_keys_they_were_made_for() {
@@ -93,7 +96,10 @@ mod tests {
         let mut text = "something else".to_owned();
         for ((value, key), &place) in (0..).zip(keys).zip(&places) {
             tree.write_key(place, &mut text);
-            assert_eq!((text.as_str(), tree.key_len(place)), (key, key.len()));
+            assert_eq!(
+                (text.as_str(), tree.key_memory(place)),
+                (key, key_memory(key))
+            );
             assert_eq!(tree.first_at(place), Some(value));
             for other in keys.iter().chain(&["", "b", "x/a/b", "a/"]) {
                 assert_eq!(tree.is_key_of(place, other), *other == key, "{other} {key}");

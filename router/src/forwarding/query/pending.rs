@@ -67,6 +67,11 @@ pub(in crate::forwarding) struct FaceQuestions {
 }
 
 impl FaceQuestions {
+    /// How many there are, those that it asks and those that it is asked.
+    pub(in crate::forwarding) fn count(&self) -> usize {
+        self.branches.len() + self.asked.len()
+    }
+
     pub(super) fn next_branch_id(&mut self) -> u32 {
         next_id(&mut self.last_branch_id, &self.branches)
     }
