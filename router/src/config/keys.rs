@@ -569,6 +569,8 @@ pub const ROWS: &[Key] = &[
         "60000",
         Full,
     ),
+    key("limits/key_memory_bytes", POSITIVE, "1073741824", Full),
+    key("limits/route_bytes", POSITIVE, "67108864", Full),
     // Administration and plugins.
     key("adminspace/enabled", Bool, "false", Full),
     key("adminspace/permissions/read", Bool, "true", Full),

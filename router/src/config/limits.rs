@@ -18,4 +18,14 @@ impl Config {
     pub fn lease_max(&self) -> Duration {
         self.millis("limits/lease_max_ms")
     }
+
+    /// Bytes of memory that the keys one neighbour declares may take. Default: 1 GiB.
+    pub fn key_memory_max(&self) -> usize {
+        self.count("limits/key_memory_bytes")
+    }
+
+    /// Bytes of memory that the routes kept for one neighbour's messages may take. Default: 64 MiB.
+    pub fn route_memory_max(&self) -> usize {
+        self.count("limits/route_bytes")
+    }
 }

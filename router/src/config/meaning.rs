@@ -491,6 +491,14 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "ms of silence after which a neighbour is given up, however long a lease it announces",
     ),
     (
+        "limits/key_memory_bytes",
+        "bytes of memory that the keys one neighbour declares may take: their text, and 64 for each and 80 for each chunk",
+    ),
+    (
+        "limits/route_bytes",
+        "bytes of memory that the routes kept for one neighbour's messages may take; others are asked for anew",
+    ),
+    (
         "adminspace/enabled",
         "answer queries below `@/<id>/<role>`; `zondad` does unless told otherwise",
     ),

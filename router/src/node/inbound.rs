@@ -82,9 +82,6 @@ pub(super) struct Burst {
 /// Messages handed on, counted for each who gets them, before other tasks have their turn.
 const WORK_MAX: usize = 16_384;
 
-/// Bytes of memory that the routes of one connection's messages may hold.
-const ROUTE_MEMORY_MAX: usize = 64 << 20;
-
 /// How long questions to the table and changes of it may take together before other tasks have their turn.
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
@@ -217,12 +214,13 @@ impl Encode for WholeHead<'_> {
 
 impl Inbound {
     pub(super) fn new(shared: Arc<Shared>, face: FaceId, outbox: Arc<Outbox>) -> Self {
+        let cache = RouteCache::new(shared.config.route_memory_max());
         Self {
             shared,
             over: false,
             face,
             outbox,
-            cache: RouteCache::new(ROUTE_MEMORY_MAX),
+            cache,
             burst: Burst::default(),
             answering: false,
         }

@@ -140,6 +140,7 @@ impl Shared {
         let (zid, role) = identity;
         let limits = Limits {
             answer_timeout: config.interests_timeout(),
+            key_memory_max: config.key_memory_max(),
             ..Limits::default()
         };
         let mut table = ForwardingTable::with_limits(zid, role, limits);
