@@ -56,6 +56,7 @@ mod buffer;
     all(feature = "uring", target_os = "linux")
 ))]
 mod contained;
+pub mod deadline;
 mod fallback;
 mod kind;
 pub mod oneshot;
@@ -108,6 +109,7 @@ mod yielding;
 pub use absent::Absent;
 pub use any::AnyRuntime;
 pub use buffer::RxBuf;
+pub use deadline::after;
 pub use kind::{RuntimeKind, UnknownRuntime};
 pub use options::{InvalidScheduling, RuntimeOptions, Scheduling};
 pub use origin::Origin;

@@ -93,7 +93,7 @@ impl PreciseTimer for ThreadsTimer {
         if delay.is_zero() {
             return wait::yield_now().await;
         }
-        wait::sleep_until(&self.core, Instant::now() + delay).await;
+        wait::sleep_until(&self.core, crate::after(delay)).await;
     }
 }
 

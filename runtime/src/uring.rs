@@ -208,6 +208,6 @@ impl PreciseTimer for UringTimer {
         if delay.is_zero() {
             return yielding::yield_now().await;
         }
-        Sleep::new(Arc::clone(&self.0), Instant::now() + delay).await;
+        Sleep::new(Arc::clone(&self.0), crate::after(delay)).await;
     }
 }

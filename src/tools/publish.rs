@@ -4,7 +4,7 @@
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration};
 
 use clap::Args;
 use serde_json::json;
@@ -79,7 +79,7 @@ impl Publish {
         while left > 0 {
             let value = match (&self.payload, &lines) {
                 (Some(payload), _) => {
-                    let due = Instant::now() + self.interval;
+                    let due = zonda_runtime::after(self.interval);
                     (!interrupt.wait_until(due)).then(|| payload.clone())
                 }
                 (None, Some(lines)) => next_line(lines, &interrupt)?,

@@ -52,7 +52,7 @@ impl Scout {
         let interrupt = Interrupt::listen()?;
         let config = self.connection.to_config()?;
         crate::arguments::log();
-        let until = Instant::now() + self.timeout;
+        let until = zonda_runtime::after(self.timeout);
         let scout = zonda::scout(self.what, config)
             .wait()
             .map_err(|error| match error {

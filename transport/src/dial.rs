@@ -162,7 +162,7 @@ pub async fn open_link_with<R: Runtime>(
     local: &LocalParameters,
     options: &DialOptions,
 ) -> Result<Link, DialError> {
-    let deadline = Instant::now() + options.timeout;
+    let deadline = zonda_runtime::after(options.timeout);
     let connected = match Protocol::of(endpoint) {
         Ok(Protocol::Tcp) => connect_tcp(runtime, endpoint, deadline, options).await?,
         Err(problem) => {

@@ -16,10 +16,7 @@ mod queries;
 mod reply;
 mod settle;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{
     Consolidation, Encoding, EntityGlobalId, KeyExpr, PushBody, Qos, SourceInfo, Target, ZSlice,
@@ -202,7 +199,7 @@ impl Node {
             let (AskError::WouldBlock { peer }, Wait::AtMost(after)) = (&error, wait) else {
                 return Err(error);
             };
-            let deadline = *deadline.get_or_insert_with(|| Instant::now() + after);
+            let deadline = *deadline.get_or_insert_with(|| zonda_runtime::after(after));
             let priority = question.qos.priority();
             if !self.shared.wait_for_room(&outbox, priority, deadline) {
                 return Err(AskError::Timeout { peer: *peer, after });
@@ -224,7 +221,7 @@ impl Node {
         answers: Arc<dyn Answers>,
     ) -> Result<QuestionId, AskError> {
         let (shared, after) = (&self.shared, question.timeout);
-        let deadline = Instant::now() + after;
+        let deadline = zonda_runtime::after(after);
         loop {
             let Full { outbox, error } = match shared.try_ask(question, querier, &answers) {
                 Ok(id) => return Ok(id),

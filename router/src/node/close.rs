@@ -19,7 +19,7 @@ impl Node {
     /// # Errors
     /// [`CloseError::Timeout`] if peers had not taken everything by the deadline; those links are cut.
     pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
-        let at = Instant::now() + deadline;
+        let at = zonda_runtime::after(deadline);
         self.say_goodbye()?;
         let all_gone = self.all_gone(at).await;
         self.finish(all_gone, deadline)
@@ -34,7 +34,7 @@ impl Node {
     /// # Blocking
     /// At most `deadline`.
     pub fn close_blocking(&self, deadline: Duration) -> Result<(), CloseError> {
-        let at = Instant::now() + deadline;
+        let at = zonda_runtime::after(deadline);
         self.say_goodbye()?;
         // The thread's own clock: the runtime's may be driven by this very thread.
         let all_gone = zonda_runtime::block_on_until(at, self.all_gone(at)).unwrap_or(false);

@@ -161,7 +161,7 @@ impl Shared {
 
     /// Waits, unless the node closes first.
     pub(super) async fn pause(&self, wait: Duration) {
-        let deadline = Instant::now() + wait;
+        let deadline = zonda_runtime::after(wait);
         loop {
             let changed = self.changed.listen();
             if self.is_closed() || self.until(deadline, changed).await.is_none() {

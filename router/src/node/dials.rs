@@ -159,7 +159,7 @@ impl Shared {
 
     /// Writes down when the next attempt at `endpoints` is made, and tells of those that failed just now.
     pub(super) fn note_retry(&self, endpoints: &[Endpoint], wait: Option<Duration>) {
-        let next = wait.map(|wait| Instant::now() + wait);
+        let next = wait.map(zonda_runtime::after);
         let mut failed = Vec::new();
         for dial in self.state.lock().dials.of(endpoints) {
             dial.next = next;

@@ -22,7 +22,7 @@ impl Shared {
     /// One attempt at a node that was heard of: at each of its locators in turn.
     pub(super) async fn connect_to(shared: Arc<Self>, attempt: scouting::Attempt) {
         let scouting::Attempt { zid, locators } = attempt;
-        let deadline = Instant::now() + shared.config.open_timeout();
+        let deadline = zonda_runtime::after(shared.config.open_timeout());
         let mut failure = None;
         for (tried, locator) in locators.iter().enumerate() {
             if shared.is_closed() || shared.state.lock().link_to(&zid) != Link::None {
@@ -113,7 +113,7 @@ impl Node {
         if !shared.scouts(&scouting) {
             return Err(OpenError::NoEndpoint);
         }
-        let deadline = Instant::now() + scouting.timeout;
+        let deadline = zonda_runtime::after(scouting.timeout);
         let is_connected = |state: &State| !state.faces.is_empty();
         if shared.wait_until(deadline, is_connected).await {
             return Ok(());
@@ -142,7 +142,7 @@ impl Node {
         if !config.open_awaits_connection() || !(awaits_endpoints || scouts) {
             return;
         }
-        let deadline = Instant::now() + scouting.delay;
+        let deadline = zonda_runtime::after(scouting.delay);
         let awaits_declarations = config.open_awaits_declarations();
         let is_usable = |state: &State| state.has_usable_link(awaits_declarations);
         shared.wait_until(deadline, is_usable).await;

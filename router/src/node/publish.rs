@@ -165,7 +165,7 @@ impl Sending<'_> {
         if slow.is_empty() {
             return;
         }
-        let deadline = Instant::now() + limit;
+        let deadline = zonda_runtime::after(limit);
         for hop in slow {
             match self.insist(hop, shared, deadline) {
                 Ok(written) => verdict.sent(written),
@@ -356,7 +356,7 @@ impl Shared {
         if slow.is_empty() {
             return verdict.end();
         }
-        let deadline = Instant::now() + limit;
+        let deadline = zonda_runtime::after(limit);
         for hop in slow {
             match sending.insist_async(hop, self, deadline).await {
                 Ok(written) => verdict.sent(written),

@@ -23,6 +23,6 @@ impl PreciseTimer for TokioTimer {
         if delay.is_zero() {
             return yield_now().await;
         }
-        self.runtime.sleep_until(Instant::now() + delay).await;
+        self.runtime.sleep_until(crate::after(delay)).await;
     }
 }

@@ -64,7 +64,7 @@ fn arm(descriptor: &OwnedFd, delay: Duration) -> io::Result<()> {
 }
 
 async fn expire(descriptor: &AsyncFd<OwnedFd>, delay: Duration) -> io::Result<()> {
-    let deadline = Instant::now() + delay;
+    let deadline = crate::after(delay);
     arm(descriptor.get_ref(), delay)?;
     loop {
         // The clock tells an expiration from one that was left over by a dropped wait, without a read.
@@ -80,7 +80,7 @@ impl PreciseTimer for TokioTimer {
         if delay.is_zero() {
             return yield_now().await;
         }
-        let deadline = Instant::now() + delay;
+        let deadline = crate::after(delay);
         if let Some(descriptor) = &self.descriptor
             && expire(descriptor, delay).await.is_ok()
         {

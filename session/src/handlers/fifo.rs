@@ -165,7 +165,7 @@ impl FifoChannel {
             (Room::Usual, _) | (_, Overflow::DropNewest) => return self.keep(sender, value),
             (Room::Until(mut deadline), overflow) => {
                 if let Overflow::WaitAtMost(limit) = overflow {
-                    deadline = deadline.min(Instant::now() + limit);
+                    deadline = deadline.min(zonda_runtime::after(limit));
                 }
                 let kept = sender.send_deadline(value, deadline);
                 return kept.err().map(flume::SendTimeoutError::into_inner);

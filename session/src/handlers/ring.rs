@@ -183,10 +183,7 @@ impl<T> RingChannelHandler<T> {
     /// # Blocking
     /// At most `limit`.
     pub fn recv_timeout(&self, limit: Duration) -> Result<Option<T>, RecvError> {
-        match Instant::now().checked_add(limit) {
-            Some(deadline) => self.recv_deadline(deadline),
-            None => self.recv().map(Some),
-        }
+        self.recv_deadline(zonda_runtime::after(limit))
     }
 
     /// Takes the oldest value of the ring if one comes until `deadline`.

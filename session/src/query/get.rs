@@ -5,7 +5,7 @@
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{Answers, Node, QuerierFace, Question};
@@ -209,7 +209,7 @@ impl Inquiry<'_> {
             callback,
             stores,
             consolidation: self.manner.consolidation.resolved(asks_for_time),
-            deadline: Instant::now() + self.timeout(),
+            deadline: zonda_runtime::after(self.timeout()),
             on_end: self.matter.on_end.take(),
         }));
         if let Some(token) = self.matter.token.take()

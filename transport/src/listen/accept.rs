@@ -129,7 +129,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             let hearing = reception.hear((&mut acceptor, &ticket), stream, remote);
             let bounded = reception
                 .runtime
-                .timeout_at(Instant::now() + reception.accept_timeout, hearing);
+                .timeout_at(zonda_runtime::after(reception.accept_timeout), hearing);
             let outcome = unless(&mut ended, bounded).await;
             drop(ticket);
             match outcome {

@@ -90,13 +90,6 @@ impl std::fmt::Debug for IncomingQuery {
     }
 }
 
-/// So much later; a day if that cannot be said.
-fn after(timeout: Duration) -> Instant {
-    let now = Instant::now();
-    let day = || now + Duration::from_secs(86_400);
-    now.checked_add(timeout).unwrap_or_else(day)
-}
-
 impl IncomingQuery {
     /// A question of this node's own session.
     pub(super) fn of_session(
@@ -118,7 +111,7 @@ impl IncomingQuery {
             consolidation: question.consolidation,
             qos: question.qos,
             any_key: accepts_any_key(question.parameters),
-            deadline: after(question.timeout),
+            deadline: zonda_runtime::after(question.timeout),
         };
         IncomingQuery {
             query: Arc::new(query),
@@ -150,7 +143,7 @@ impl IncomingQuery {
             consolidation: asked.consolidation,
             qos: request.qos,
             any_key: accepts_any_key(asked.parameters),
-            deadline: after(timeout),
+            deadline: zonda_runtime::after(timeout),
         };
         IncomingQuery {
             query: Arc::new(query),
@@ -318,7 +311,7 @@ impl IncomingQuery {
             let (Wait::AtMost(limit), false) = (wait, busy.is_final()) else {
                 return Err(busy.error);
             };
-            let deadline = *deadline.get_or_insert_with(|| Instant::now() + limit);
+            let deadline = *deadline.get_or_insert_with(|| zonda_runtime::after(limit));
             if !busy.wait_room(node, self.query.qos.priority(), deadline) {
                 return Err(busy.after(limit));
             }
@@ -327,7 +320,7 @@ impl IncomingQuery {
 
     async fn say_async(&self, unsaid: &Unsaid<'_>, limit: Duration) -> Result<Outcome, ReplyError> {
         let (node, branch) = (&self.query.node, self.query.branch);
-        let deadline = Instant::now() + limit;
+        let deadline = zonda_runtime::after(limit);
         loop {
             let busy: Busy = match node.try_reply(branch, unsaid) {
                 Ok(outcome) => return Ok(outcome),
