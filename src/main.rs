@@ -60,6 +60,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli: Cli = arguments::parse();
+    zonda_router::descriptors::raise();
     let result = match cli.command {
         Command::Router(args) => return daemon::run(&args),
         Command::Perf(perf) => return perf.run(),

@@ -7,6 +7,7 @@
 pub mod config;
 #[cfg(feature = "daemon")]
 pub mod daemon;
+pub mod descriptors;
 pub mod forwarding;
 pub mod hlc;
 pub mod node;

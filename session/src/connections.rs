@@ -18,8 +18,8 @@ use crate::session::{Session, SessionInfo};
 use crate::wait::{Done, Wait, ready_at_once};
 
 pub use zonda_router::node::{
-    ConnectionEvent, EndpointStatus, LinkStatus as Link, Loss, LossKind, Refusal, RefusalKind,
-    TurnedAway,
+    ConnectionEvent, EndpointStatus, LimitStatus, LinkStatus as Link, Loss, LossKind, Refusal,
+    RefusalKind, TurnedAway,
 };
 
 /// A connection to another node, whatever links it is made of.
@@ -173,6 +173,22 @@ impl<'a> SessionInfo<'a> {
     /// ```
     pub fn endpoints(&self) -> Vec<EndpointStatus> {
         self.session().node().endpoints()
+    }
+
+    /// The limits of this session's node, each with its configuration key, its value and how much of it is used now.
+    ///
+    /// ```
+    /// use zonda::{Config, Wait};
+    ///
+    /// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let limits = session.info().limits();
+    /// let sessions = limits.iter().find(|limit| limit.key == "transport/unicast/max_sessions");
+    /// assert_eq!(sessions.and_then(|limit| limit.used), Some(0));
+    /// # session.close().wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn limits(&self) -> Vec<LimitStatus> {
+        self.session().node().limits()
     }
 
     /// Those who connected to this session and were turned away: how many for each kind of reason, and who was the last.

@@ -31,8 +31,8 @@ use crate::wait::{Done, Listed, Pending, Wait};
 
 pub use crate::connections::{
     AboutConnections, BackgroundEventsListenerBuilder, ConnectionEvent, EndpointStatus,
-    EventsListener, EventsListenerBuilder, Link, LinkEvent, Loss, LossKind, Refusal, RefusalKind,
-    Transport, TransportEvent, TurnedAway,
+    EventsListener, EventsListenerBuilder, LimitStatus, Link, LinkEvent, Loss, LossKind, Refusal,
+    RefusalKind, Transport, TransportEvent, TurnedAway,
 };
 pub use crate::query::SessionGetBuilder;
 pub use zonda_codec::{EntityGlobalId, ZenohId};

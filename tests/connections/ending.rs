@@ -21,7 +21,7 @@ fn beside_a_hand(lease: Duration) -> (Session, Events, Hand) {
     (session, events, hand)
 }
 
-fn loss(events: &Events) -> Loss {
+pub fn loss(events: &Events) -> Loss {
     match next(events, "lost") {
         ConnectionEvent::Lost { reason, .. } => reason,
         other => panic!("{other:?}"),
@@ -107,7 +107,7 @@ fn the_other_takes_nothing() {
     let events = events(&session);
     let mut hand = Hand::introduced(address(&session), QUITE_A_WHILE);
     // a subscriber of everything that never reads
-    let declared = subscriber_of_all(hand.sn);
+    let declared = subscriber_of("**", hand.sn);
     hand.send(&declared);
     let source = dialing(&endpoint(&session));
     let publisher = source
@@ -136,8 +136,8 @@ fn the_other_takes_nothing() {
     });
 }
 
-/// A frame of one declaration: a subscriber of `**`.
-fn subscriber_of_all(sn: u32) -> Vec<u8> {
+/// A frame of one declaration: a subscriber of this key.
+pub fn subscriber_of(key: &str, sn: u32) -> Vec<u8> {
     use zonda_codec::{Declaration, Declare, Encode, FrameHeader, Reliability, WireExpr};
     let header = FrameHeader {
         reliability: Reliability::Reliable,
@@ -146,7 +146,7 @@ fn subscriber_of_all(sn: u32) -> Vec<u8> {
     };
     let declare = Declare::new(Declaration::Subscriber {
         id: 1,
-        wire_expr: WireExpr::full("**"),
+        wire_expr: WireExpr::full(key),
     });
     let mut bytes = header.to_vec().expect("it has a wire form");
     bytes.extend(declare.to_vec().expect("it has a wire form"));

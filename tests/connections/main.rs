@@ -7,4 +7,5 @@ mod accepting;
 mod dialing;
 mod ending;
 mod listening;
+mod places;
 mod scene;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sessions, hand-made neighbours, and events that are waited for.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use socket2::{Domain, Socket, Type};
 use zonda::handlers::FifoChannelHandler;
 use zonda::session::{ConnectionEvent, EventsListener, Refusal};
 use zonda::{Config, Session, Wait};
 use zonda_codec::transport::Close;
 use zonda_codec::{Encode, WhatAmI, ZenohId};
 use zonda_transport::framing::frame;
-use zonda_transport::protocol::handshake::{OpenStep, Opener};
+use zonda_transport::protocol::handshake::{HandshakeError, OpenStep, Opener};
 use zonda_transport::protocol::parameters::LocalParameters;
 
 /// Never passes in a test that works.
@@ -142,10 +143,25 @@ pub struct Hand {
 impl Hand {
     /// Connected, nothing said.
     pub fn connect(to: SocketAddr) -> Hand {
-        let stream = TcpStream::connect(to).expect("somebody listens");
+        Hand::of(TcpStream::connect(to).expect("somebody listens"))
+    }
+
+    /// Connected from this address of the machine, nothing said.
+    pub fn connect_from(ip: [u8; 4], to: SocketAddr) -> Hand {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let local = SocketAddr::from((ip, 0));
+        socket.bind(&local.into()).expect("a loopback address");
+        socket.connect(&to.into()).expect("somebody listens");
+        Hand::of(socket.into())
+    }
+
+    fn of(stream: TcpStream) -> Hand {
         stream.set_read_timeout(Some(LONG)).expect("a socket");
-        let port = stream.local_addr().expect("it is connected").port();
-        let zid = ZenohId::random_from(u128::from(port) + 1);
+        let at = stream.local_addr().expect("it is connected");
+        let IpAddr::V4(ip) = at.ip() else {
+            panic!("not an address of IPv4");
+        };
+        let zid = ZenohId::random_from(u128::from(ip.to_bits()) << 16 | u128::from(at.port()));
         let sn = 0;
         Hand { stream, zid, sn }
     }
@@ -153,23 +169,39 @@ impl Hand {
     /// Connected and let in, with this lease.
     pub fn introduced(to: SocketAddr, lease: Duration) -> Hand {
         let mut hand = Hand::connect(to);
+        match hand.introduce(lease) {
+            Ok(()) => hand,
+            Err(error) => panic!("it is not let in: {error}"),
+        }
+    }
+
+    /// Introduces itself with this lease.
+    pub fn introduce(&mut self, lease: Duration) -> Result<(), HandshakeError> {
         let local = LocalParameters {
             lease,
-            ..LocalParameters::new(hand.zid, WhatAmI::Client)
+            ..LocalParameters::new(self.zid, WhatAmI::Client)
         };
         let mut opener = Opener::new(local, None);
         let mut out = Vec::new();
         opener.start(&mut out);
         loop {
-            hand.send(&out);
-            let batch = hand.receive();
-            match opener.handle_batch(&batch, &mut out) {
-                Ok(OpenStep::Continue) => {}
-                Ok(OpenStep::Done(agreed)) => {
-                    hand.sn = agreed.initial_sn_tx;
-                    return hand;
-                }
-                Err(error) => panic!("it is not let in: {error}"),
+            self.send(&out);
+            let batch = self.receive();
+            if let OpenStep::Done(agreed) = opener.handle_batch(&batch, &mut out)? {
+                self.sn = agreed.initial_sn_tx;
+                return Ok(());
+            }
+        }
+    }
+
+    /// The session ends the connection, after any last words.
+    pub fn is_hung_up_on(&mut self) -> bool {
+        let mut rest = [0; 4096];
+        loop {
+            match self.stream.read(&mut rest) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(error) => return error.kind() == ErrorKind::ConnectionReset,
             }
         }
     }

@@ -551,6 +551,7 @@ pub const ROWS: &[Key] = &[
     key("transport/auth/pubkey/key_size", COUNT, "null", AUTH),
     key("transport/auth/pubkey/known_keys_file", Text, "null", AUTH),
     // Limits; these are ours.
+    key("limits/sessions_per_address", POSITIVE, "null", Full),
     key(
         "limits/batch_bytes_min",
         Whole {

@@ -14,6 +14,12 @@ impl Config {
             .unwrap_or(u16::MAX)
     }
 
+    /// How many neighbours may come from one address, if it was set. Default: three quarters of all.
+    pub fn sessions_per_address(&self) -> Option<usize> {
+        let path = "limits/sessions_per_address";
+        self.is_set(path).then(|| self.count(path))
+    }
+
     /// The longest lease that is taken over from a neighbour. Default: 60 s.
     pub fn lease_max(&self) -> Duration {
         self.millis("limits/lease_max_ms")

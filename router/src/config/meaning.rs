@@ -483,6 +483,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "file of the public keys that may connect",
     ),
     (
+        "limits/sessions_per_address",
+        "neighbours that may come from one address (IPv6: one /64); without it three quarters of transport/unicast/max_sessions",
+    ),
+    (
         "limits/batch_bytes_min",
         "bytes: a neighbour that wants smaller batches is refused, because the other receivers of a message wait while it is written in many pieces",
     ),

@@ -14,6 +14,7 @@ use super::arguments::DaemonArgs;
 use super::failure::DaemonError;
 use super::settings::without_session;
 use super::signals::Shutdown;
+use crate::descriptors;
 use crate::node::Node;
 
 /// How long peers have to take what is queued for them when the daemon is asked to end.
@@ -53,6 +54,10 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
         complain(format_args!("warning: {warning}"));
     }
     log();
+    descriptors::raise();
+    if let Some(limit) = descriptors::limit() {
+        tracing::info!("{limit} files and sockets may be open (`ulimit -n -H`)");
+    }
     let node = zonda_runtime::block_on(Node::open(config))?;
     // Not before: opening may be told to wait for ever, and has nothing that would have to be drained.
     let shutdown = Shutdown::listen()

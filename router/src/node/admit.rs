@@ -2,13 +2,17 @@
 
 //! How connections become faces, and what is left when they end.
 
-use std::{net::SocketAddr, sync::Arc, time::Instant};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicBool},
+    time::{Duration, Instant},
+};
 
 use zonda_codec::{Endpoint, Locator, Priority, WhatAmI, ZenohId, transport::reason};
 use zonda_runtime::with_runtime;
 use zonda_transport::{
     driver::{self, Bundle, Drive, Ended, Joining},
-    link::Link,
+    link::{AddressGroup, Link},
     listen::Admission,
     outbox::{DirectSocket, Outbox},
     protocol::{
@@ -26,6 +30,7 @@ use super::{
     LinkStatus,
     inbound::Inbound,
     links::{Joined, Links, Placed, Standing},
+    places::Newcomer,
     shared::{Face, Shared, State},
 };
 
@@ -41,21 +46,23 @@ impl Admission for Door {
         established: &Established,
         _remote: SocketAddr,
     ) -> impl Future<Output = ()> + Send {
-        let (shared, zid) = (Arc::clone(&self.0), established.zid);
+        let (shared, established) = (Arc::clone(&self.0), established.clone());
         let is_single = established.options.multilink().is_none();
         async move {
             if is_single {
-                shared.wait_for_own_attempt(zid).await;
+                shared.wait_for_own_attempt(established.zid).await;
             }
+            shared.probe_older(&established).await;
         }
     }
 
-    fn admit(&self, established: &Established, _remote: SocketAddr) -> Result<(), u8> {
+    fn admit(&self, established: &Established, remote: SocketAddr) -> Result<(), u8> {
         let is_single = established.options.multilink().is_none();
         if is_single && self.0.prefers_own_link(&established.zid) {
             return Err(reason::MAX_LINKS);
         }
-        self.0.reserve(established)
+        let group = Some(AddressGroup::of(remote.ip()));
+        self.0.reserve(Newcomer { established, group })
     }
 
     fn accepted(&self, link: Link, _listener: &Endpoint) {
@@ -88,29 +95,9 @@ impl Shared {
         }
     }
 
-    /// Keeps a place for a peer that is about to be connected, or gives the close reason that turns it away.
-    fn reserve(&self, established: &Established) -> Result<(), u8> {
-        let zid = established.zid;
-        if self.is_closed() {
-            return Err(reason::GENERIC);
-        }
-        if zid == self.zid {
-            return Err(reason::CONNECTION_TO_SELF);
-        }
-        let mut state = self.state.lock();
-        if state.neighbours.contains_key(&zid) {
-            return state.reserve_link(established, self.config.max_links());
-        }
-        if state.neighbours.len() >= self.config.max_sessions() {
-            return Err(reason::MAX_SESSIONS);
-        }
-        state.neighbours.insert(zid, None);
-        Ok(())
-    }
-
     fn release(&self, zid: ZenohId) {
         let mut state = self.state.lock();
-        if let Some(None) = state.neighbours.get(&zid) {
+        if state.neighbours.get(&zid) == Some(None) {
             state.neighbours.remove(&zid);
         } else {
             state.release_link(zid);
@@ -121,18 +108,22 @@ impl Shared {
     /// two; the one that the node of the greater id opened stays, on both sides.
     pub(super) fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
         let zid = established.zid;
-        let Err(refusal) = self.reserve(established) else {
+        let newcomer = Newcomer {
+            established,
+            group: None,
+        };
+        let Err(refusal) = self.reserve(newcomer) else {
             return Ok(());
         };
         let mut state = self.state.lock();
-        let existing = state.neighbours.get(&zid).copied().flatten();
+        let existing = state.neighbours.face(&zid);
         let replaced = existing
             .and_then(|face| state.faces.get(&face))
             .filter(|face| !face.dialed && self.zid > zid);
         let Some(face) = replaced.map(|face| Arc::clone(&face.outbox)) else {
             return Err(refusal);
         };
-        state.neighbours.insert(zid, None);
+        state.neighbours.reserve(zid, None);
         drop(state);
         face.close(reason::MAX_LINKS);
         Ok(())
@@ -189,9 +180,16 @@ impl Shared {
             outbox: Arc::clone(&outbox),
         };
         let told = status.clone();
-        let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), dialed));
+        let spoken = Arc::new(AtomicBool::new(false));
+        let arrived = Arrived {
+            outbox: Arc::clone(&outbox),
+            dialed,
+            lease: established.remote_lease,
+            spoken: Arc::clone(&spoken),
+        };
+        let face = shared.update(|state| state.add_face(status, arrived));
         shared.tell_connected(face, &told);
-        let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox));
+        let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox), spoken);
         let standing = match established.options.multilink() {
             None => {
                 with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
@@ -283,7 +281,7 @@ impl Shared {
                 is_news = state.slow.note(Instant::now(), who);
             }
             if let Some(face) = &face
-                && state.neighbours.get(&face.status.zid) == Some(&Some(id))
+                && state.neighbours.face(&face.status.zid) == Some(id)
             {
                 state.neighbours.remove(&face.status.zid);
                 if face.dialed && !self.is_closed() {
@@ -331,12 +329,13 @@ impl Shared {
 }
 
 impl State {
-    pub(super) fn add_face(
-        &mut self,
-        status: LinkStatus,
-        outbox: Arc<Outbox>,
-        dialed: bool,
-    ) -> FaceId {
+    pub(super) fn add_face(&mut self, status: LinkStatus, arrived: Arrived) -> FaceId {
+        let Arrived {
+            outbox,
+            dialed,
+            lease,
+            spoken,
+        } = arrived;
         let info = FaceInfo {
             zid: status.zid,
             whatami: status.whatami,
@@ -345,7 +344,8 @@ impl State {
         let declarations = self.actions.len();
         let face = self.table.add_face(info, &mut self.actions);
         self.gossip_first(face, &status, declarations);
-        self.neighbours.insert(status.zid, Some(face));
+        self.neighbours.settle(status.zid, face);
+        let now = Instant::now();
         self.faces.insert(
             face,
             Face {
@@ -353,10 +353,25 @@ impl State {
                 status,
                 dialed,
                 links: None,
+                since: now,
+                probed: now,
+                lease,
+                spoken,
             },
         );
         face
     }
+}
+
+/// The way out to a neighbour that has just come, and what is kept beside it.
+pub(super) struct Arrived {
+    pub(super) outbox: Arc<Outbox>,
+    /// This node opened the connection.
+    pub(super) dialed: bool,
+    /// How long the neighbour may be silent.
+    pub(super) lease: Duration,
+    /// Set once it has declared, asked or sent anything.
+    pub(super) spoken: Arc<AtomicBool>,
 }
 
 /// A link that has just come up.

@@ -4,7 +4,6 @@
 //! told on.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -24,6 +23,7 @@ use crate::forwarding::scouting::{
 use crate::forwarding::{FaceId, Gossip, GossipCounts, GossipOptions};
 use crate::scouting::{Options, Party, ScoutReport, Service, this_host};
 
+use super::neighbours::Neighbours;
 use super::shared::{Shared, State};
 use super::{LinkStatus, Node};
 
@@ -121,7 +121,7 @@ impl State {
         if let Some(gossip) = &mut self.discovery.gossip {
             gossip.remove_link(face, &mut self.actions);
         }
-        if !self.neighbours.contains_key(&zid) {
+        if !self.neighbours.contains(&zid) {
             let for_good = matches!(ended, Ended::Local | Ended::Remote(reason::GENERIC));
             self.discovery.candidates.lost(&zid, for_good, now);
         }
@@ -397,7 +397,7 @@ impl Node {
     }
 }
 
-fn link_to(neighbours: &HashMap<ZenohId, Option<FaceId>>, zid: &ZenohId) -> Link {
+fn link_to(neighbours: &Neighbours, zid: &ZenohId) -> Link {
     match neighbours.get(zid) {
         Some(Some(_)) => Link::Up,
         Some(None) => Link::Coming,

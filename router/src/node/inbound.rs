@@ -7,7 +7,10 @@
 //! key, and a timestamp where this node gives one; the body goes on as the bytes it came as.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -45,6 +48,10 @@ pub(super) struct Inbound {
     shared: Arc<Shared>,
     /// The end of the connection was told.
     over: bool,
+    /// For the others: the neighbour has declared, asked or sent something.
+    spoken: Arc<AtomicBool>,
+    /// The same for this task.
+    has_spoken: bool,
     face: FaceId,
     /// The way back to the neighbour.
     outbox: Arc<Outbox>,
@@ -213,9 +220,16 @@ impl Encode for WholeHead<'_> {
 }
 
 impl Inbound {
-    pub(super) fn new(shared: Arc<Shared>, face: FaceId, outbox: Arc<Outbox>) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        face: FaceId,
+        outbox: Arc<Outbox>,
+        spoken: Arc<AtomicBool>,
+    ) -> Self {
         let cache = RouteCache::new(shared.config.route_memory_max());
         Self {
+            spoken,
+            has_spoken: false,
             shared,
             over: false,
             face,
@@ -226,9 +240,19 @@ impl Inbound {
         }
     }
 
+    /// Notes that the neighbour makes use of its connection. Not for messages on known routes: one on an unknown route
+    /// came before them.
+    fn note_spoken(&mut self) {
+        if !self.has_spoken {
+            self.has_spoken = true;
+            self.spoken.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Asks the table and remembers the answer. `None` for a key that cannot be resolved.
     #[cold]
     fn look_up(&mut self, expr: &WireExpr<'_>) -> Option<Arc<Route>> {
+        self.note_spoken();
         self.burst.begin_work();
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
@@ -309,6 +333,7 @@ impl Deliver for Inbound {
         if self.outbox.is_closed() {
             return;
         }
+        self.note_spoken();
         self.burst.begin_work();
         let face = self.face;
         let shared = &self.shared;

@@ -132,7 +132,7 @@ impl State {
     }
 
     fn links_of(&mut self, zid: ZenohId) -> Option<&mut Links> {
-        let face = self.neighbours.get(&zid).copied().flatten()?;
+        let face = self.neighbours.face(&zid)?;
         self.faces.get_mut(&face)?.links.as_mut()
     }
 
@@ -171,7 +171,7 @@ impl Shared {
     fn join_reserved(shared: &Arc<Self>, link: Link) -> Joined {
         let zid = link.established.zid;
         let mut state = shared.state.lock();
-        let face = state.neighbours.get(&zid).copied().flatten();
+        let face = state.neighbours.face(&zid);
         let bundle = state.links_of(zid).and_then(|l| l.bundle.upgrade());
         drop(state);
         let (Some(face), Some(bundle)) = (face, bundle) else {

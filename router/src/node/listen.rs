@@ -86,14 +86,11 @@ impl Shared {
     }
 
     fn start_listening(&self, endpoint: &Endpoint, door: Door) -> Result<Listening, ListenError> {
-        let mut options = ListenOptions {
+        let options = ListenOptions {
+            pending_max: self.limits.pending_max,
             accept_timeout: self.config.accept_timeout(),
             buffers: self.config.tcp_buffers(),
-            ..ListenOptions::default()
         };
-        if let Some(pending_max) = self.config.accept_pending() {
-            options.pending_max = pending_max;
-        }
         let door = Arc::new(door);
         with_runtime!(&self.runtime, runtime => {
             listen_with(runtime, endpoint, self.parameters(), door, options)

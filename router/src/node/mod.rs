@@ -15,7 +15,8 @@
 //! - `listeners`: what the table tells the session, `liveliness` and `matching`: about what;
 //! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, told and counted;
 //! - `discovery`, `found`: how it finds others and is found;
-//! - `open`, `listen`, `connect`, `admit`, `close`: the life of the node and of its connections.
+//! - `open`, `listen`, `connect`, `admit`, `close`: the life of the node and of its connections;
+//! - `neighbours`, `places`, `limits`: who may be connected, and how many.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's or that of a
 //! listener's queue, then nothing.
@@ -35,13 +36,16 @@ mod events;
 mod found;
 mod inbound;
 mod key_cache;
+mod limits;
 mod links;
 mod listen;
 mod listeners;
 mod liveliness;
 mod matching;
+mod neighbours;
 mod open;
 mod outboxes;
+mod places;
 mod plain;
 #[cfg(feature = "probe")]
 mod probe;
@@ -67,6 +71,7 @@ pub use dials::{EndpointStatus, Unreached};
 pub use discovery::DiscoveryStatus;
 pub use ended::EndedLinks;
 pub use events::{ConnectionEvent, EVENTS_MAX, Tell, Told};
+pub use limits::LimitStatus;
 pub use listeners::{Listen, ListenerId, Taken};
 pub use liveliness::TokenId;
 pub use plain::{Passed, Passing, Plain};

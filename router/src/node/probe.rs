@@ -4,7 +4,12 @@
 //! bytes, so that one thread does all there is to do, in an order that nothing disturbs. No part of what a node
 //! promises; it exists with the feature `probe` only.
 
-use std::{io, net::TcpStream, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::TcpStream,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use zonda_codec::{Locator, WhatAmI, ZSlice, ZenohId};
 use zonda_transport::{
@@ -16,7 +21,11 @@ use zonda_transport::{
     },
 };
 
-use super::{LinkStatus, Node, admit::QUEUE_BYTES_MAX, inbound::Inbound};
+use super::{
+    LinkStatus, Node,
+    admit::{Arrived, QUEUE_BYTES_MAX},
+    inbound::Inbound,
+};
 
 /// One end of a connection whose bytes its holder moves.
 pub struct End {
@@ -66,11 +75,18 @@ impl Node {
         };
         let direct = DirectSocket::beside(socket)?;
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
-        let face = shared.update(|state| state.add_face(status, Arc::clone(&outbox), false));
+        let spoken = Arc::new(AtomicBool::new(false));
+        let arrived = Arrived {
+            outbox: Arc::clone(&outbox),
+            dialed: false,
+            lease: established.remote_lease,
+            spoken: Arc::clone(&spoken),
+        };
+        let face = shared.update(|state| state.add_face(status, arrived));
         Ok(End {
             receiver: Receiver::new(&established, parameters.message_size_max),
             message_size_max: parameters.message_size_max,
-            inbound: Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox)),
+            inbound: Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox), spoken),
             established,
             outbox,
         })

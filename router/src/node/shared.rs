@@ -11,7 +11,7 @@ use std::{
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use event_listener::Event;
@@ -42,8 +42,10 @@ use super::{
     discovery::Discovery,
     events::Events,
     key_cache::KeyCache,
+    limits,
     links::Links,
     listeners::Listener,
+    neighbours::Neighbours,
     refusals::Refusals,
     route::{Hop, Route},
     slow::SlowConsumers,
@@ -60,6 +62,21 @@ pub(super) struct Face {
     pub(super) dialed: bool,
     /// Where there may be several links to it.
     pub(super) links: Option<Links>,
+    /// When it was connected.
+    pub(super) since: Instant,
+    /// When it was last asked for a sign of life.
+    pub(super) probed: Instant,
+    /// How long it may be silent.
+    pub(super) lease: Duration,
+    /// It has declared, asked or sent something; set by the task that reads from it.
+    pub(super) spoken: Arc<AtomicBool>,
+}
+
+impl Face {
+    /// Whether it has declared, asked or sent anything since it was connected.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.spoken.load(Ordering::Relaxed)
+    }
 }
 
 /// Everything behind the node's lock.
@@ -67,7 +84,7 @@ pub(super) struct State {
     pub(super) table: ForwardingTable,
     pub(super) faces: HashMap<FaceId, Face>,
     /// Who is connected, or admitted and about to be (`None`).
-    pub(super) neighbours: HashMap<ZenohId, Option<FaceId>>,
+    pub(super) neighbours: Neighbours,
     pub(super) sinks: HashMap<u32, Sink>,
     /// Those of the session that the table tells something.
     pub(super) listeners: HashMap<u32, Arc<Listener>>,
@@ -115,6 +132,7 @@ pub(super) struct Shared {
     /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
     pub(super) events: Events,
     pub(super) refusals: Refusals,
+    pub(super) limits: limits::Limits,
     /// Wakes the task that looks after what is overdue, earlier than it meant to.
     pub(super) hurry: Arc<Event>,
     /// The node itself, for what outlives the call that makes it.
@@ -158,7 +176,7 @@ impl Shared {
         let state = State {
             table,
             faces: HashMap::new(),
-            neighbours: HashMap::new(),
+            neighbours: Neighbours::default(),
             sinks: HashMap::new(),
             listeners: HashMap::new(),
             queries: Queries::default(),
@@ -171,6 +189,7 @@ impl Shared {
             slow: SlowConsumers::default(),
             discovery: Discovery::new((zid, role), &config),
         };
+        let limits = limits::Limits::new(&config, crate::descriptors::limit());
         Self {
             zid,
             role,
@@ -190,6 +209,7 @@ impl Shared {
             changed: Event::new(),
             events: Events::default(),
             refusals: Refusals::default(),
+            limits,
             hurry: Arc::new(Event::new()),
             this,
         }

@@ -569,7 +569,8 @@ impl Outbox {
     }
 
     /// When the peer was last heard.
-    pub(crate) fn last_received(&self) -> Instant {
+    #[must_use]
+    pub fn last_received(&self) -> Instant {
         self.epoch + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
     }
 

@@ -416,6 +416,21 @@ impl Outbox {
         self.signals.raise(signal::ABORT);
     }
 
+    /// Says Close with this reason as far as the socket takes it without waiting, and ends the connection now. What is
+    /// queued is lost.
+    pub fn dismiss(&self, reason: u8) {
+        self.signals.set_close_reason(reason);
+        self.push_close();
+        self.flush();
+        self.abort();
+    }
+
+    /// Sends a keep-alive now: a machine that has forgotten the connection answers it with a reset.
+    pub fn probe(&self) {
+        self.push_keep_alive();
+        self.flush();
+    }
+
     /// Ends the connection to a peer that is too far behind, without another word to it. What is queued is lost.
     #[cold]
     pub fn give_up(&self) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who gives way when too many introduce themselves.
 
 use super::*;
 

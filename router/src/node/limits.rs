@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The limits of a node: what each is, how much of it is used now, and how often it was reached. Each is said in the log
+//! when it is reached, once a minute at most.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use zonda_codec::WhatAmI;
+use zonda_transport::listen::{ListenOptions, Listening};
+use zonda_transport::log_limit::LogLimit;
+
+use crate::config::Config;
+use crate::descriptors;
+
+use super::Node;
+
+/// One limit of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimitStatus {
+    /// The configuration key that sets it, or its name where the system sets it.
+    pub key: &'static str,
+    /// What it counts and for whom: `neighbours of the node`.
+    pub counts: &'static str,
+    /// The value in force, which may be smaller than the configured one.
+    pub value: u64,
+    /// How much is used now: of a limit for each neighbour or address by the one that has most. `None` where that is not
+    /// counted.
+    pub used: Option<u64>,
+    /// How often it was reached since the node was opened; `None` where that is not counted.
+    pub reached: Option<u64>,
+}
+
+/// What is counted and logged when it happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// There are as many neighbours as there may be.
+    Sessions,
+    /// One address has as many as it may have.
+    SessionsPerAddress,
+    /// A neighbour that had said nothing gave way to another one.
+    Dismissed,
+    /// A connection gave way to a newer one with the same id.
+    SameId,
+}
+
+const KINDS: usize = 4;
+
+/// A limit was reached, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reached {
+    pub(super) limit: Limit,
+    pub(super) who: String,
+}
+
+/// The limits of connections, resolved when the node is opened.
+#[derive(Debug)]
+pub(super) struct Limits {
+    pub(super) sessions_max: usize,
+    pub(super) sessions_per_address: usize,
+    /// Introductions of each listener.
+    pub(super) pending_max: usize,
+    descriptors: Option<u64>,
+    reached: [AtomicU64; KINDS],
+    logs: [LogLimit; KINDS],
+}
+
+impl Limits {
+    /// What the configuration says, as far as there are descriptors for it.
+    pub(super) fn new(config: &Config, descriptors: Option<u64>) -> Self {
+        let room = descriptors.map_or(usize::MAX, |room| room.try_into().unwrap_or(usize::MAX));
+        let wanted = config.accept_pending();
+        let pending = wanted.unwrap_or(ListenOptions::default().pending_max);
+        let pending = pending.min(room / 4).max(1);
+        let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let (spare, per_session) = (whole(descriptors::SPARE), whole(descriptors::PER_SESSION));
+        let left = room.saturating_sub(spare).saturating_sub(pending);
+        let sessions_max = match room {
+            usize::MAX => config.max_sessions(),
+            _ => config.max_sessions().min(left / per_session).max(1),
+        };
+        let listeners = config.listen_endpoints().len().max(1);
+        let limits = Limits {
+            sessions_max,
+            sessions_per_address: config
+                .sessions_per_address()
+                .unwrap_or(sessions_max - sessions_max / 4)
+                .min(sessions_max),
+            pending_max: (pending / listeners).max(1),
+            descriptors,
+            reached: Default::default(),
+            logs: Default::default(),
+        };
+        limits.tell_lowered(config);
+        limits
+    }
+
+    fn tell_lowered(&self, config: &Config) {
+        let (wanted, sessions) = (config.max_sessions(), self.sessions_max);
+        if sessions < wanted && config.mode() == WhatAmI::Router {
+            let room = self.descriptors.unwrap_or_default();
+            tracing::warn!(
+                "only {room} files may be open (`ulimit -n`): at most {sessions} neighbours instead of {wanted} \
+                 (transport/unicast/max_sessions)"
+            );
+        }
+    }
+
+    fn counted(&self, limit: Limit) -> u64 {
+        self.reached[limit as usize].load(Ordering::Relaxed)
+    }
+
+    /// Counts that a limit was reached, and logs it if that was not said within the last minute. Not to be called with the
+    /// state locked.
+    pub(super) fn note(&self, reached: &Reached) {
+        let Reached { limit, who } = reached;
+        self.reached[*limit as usize].fetch_add(1, Ordering::Relaxed);
+        let Some(left_out) = self.logs[*limit as usize].admit(Instant::now()) else {
+            return;
+        };
+        match limit {
+            Limit::Sessions => tracing::warn!(
+                "{who} was turned away: {} neighbours are connected, as many as there may be \
+                 (transport/unicast/max_sessions){left_out}",
+                self.sessions_max
+            ),
+            Limit::SessionsPerAddress => tracing::warn!(
+                "{who} was turned away: {} neighbours came from there, as many as may come from one address \
+                 (limits/sessions_per_address){left_out}",
+                self.sessions_per_address
+            ),
+            Limit::Dismissed => tracing::warn!(
+                "{who}, which had said nothing, gave way to another one: there is no place left{left_out}"
+            ),
+            Limit::SameId => tracing::warn!(
+                "{who} was silent and gave way to a newer connection of a node with the same id{left_out}"
+            ),
+        }
+    }
+}
+
+impl Node {
+    /// The limits of this node, each with its configuration key, its value and how much of it is used now.
+    #[must_use]
+    pub fn limits(&self) -> Vec<LimitStatus> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let mut all = self.limits_of_connections();
+        all.extend(self.limits_of_neighbours());
+        all
+    }
+
+    fn limits_of_connections(&self) -> Vec<LimitStatus> {
+        let (limits, config) = (&self.shared.limits, &self.shared.config);
+        let state = self.shared.state.lock();
+        let (sessions, largest) = (state.neighbours.len(), state.neighbours.largest());
+        let pending: usize = state.listening.iter().map(Listening::pending).sum();
+        let pending_max: usize = state.listening.iter().map(Listening::pending_max).sum();
+        let evicted = state.listening.iter().map(|l| l.counts().evicted).sum();
+        drop(state);
+        let row = |(key, counts), value: u64, used: Option<usize>, reached| LimitStatus {
+            key,
+            counts,
+            value,
+            used: used.map(|used| used as u64),
+            reached,
+        };
+        let mut rows = vec![
+            row(
+                ("transport/unicast/max_sessions", "neighbours of the node"),
+                limits.sessions_max as u64,
+                Some(sessions),
+                Some(limits.counted(Limit::Sessions)),
+            ),
+            row(
+                ("limits/sessions_per_address", "neighbours from one address"),
+                limits.sessions_per_address as u64,
+                Some(largest),
+                Some(limits.counted(Limit::SessionsPerAddress)),
+            ),
+            row(
+                (
+                    "transport/unicast/accept_pending",
+                    "introductions under way",
+                ),
+                pending_max as u64,
+                Some(pending),
+                Some(evicted),
+            ),
+            row(
+                ("limits/lease_max_ms", "ms of silence of a neighbour"),
+                config.lease_max().as_millis() as u64,
+                None,
+                None,
+            ),
+            row(
+                ("limits/batch_bytes_min", "bytes of a batch at least"),
+                config.batch_size_min().into(),
+                None,
+                None,
+            ),
+        ];
+        rows.extend(limits.descriptors.map(|value| LimitStatus {
+            key: "ulimit -n",
+            counts: "files and sockets of the process",
+            value,
+            used: descriptors::used(),
+            reached: None,
+        }));
+        rows
+    }
+
+    fn limits_of_neighbours(&self) -> Vec<LimitStatus> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_bound_what_is_configured() {
+        let config = Config::router();
+        let limits = Limits::new(&config, None);
+        assert_eq!((limits.sessions_max, limits.pending_max), (1000, 1024));
+        assert_eq!(limits.sessions_per_address, 750);
+        let limits = Limits::new(&config, Some(1024));
+        assert_eq!((limits.sessions_max, limits.pending_max), (320, 256));
+        assert_eq!(limits.sessions_per_address, 240);
+        let used =
+            limits.sessions_max as u64 * descriptors::PER_SESSION + limits.pending_max as u64;
+        assert!(used + descriptors::SPARE <= 1024);
+        let limits = Limits::new(&config, Some(10));
+        assert_eq!((limits.sessions_max, limits.pending_max), (1, 2));
+    }
+
+    #[test]
+    fn small_numbers_of_places_are_for_one_address() {
+        for (max, each) in [(1, 1), (2, 2), (3, 3), (4, 3), (100, 75)] {
+            let config = Config::router().with("transport/unicast/max_sessions", &max.to_string());
+            assert_eq!(Limits::new(&config, None).sessions_per_address, each);
+        }
+        let config = Config::router().with("limits/sessions_per_address", "5000");
+        assert_eq!(Limits::new(&config, None).sessions_per_address, 1000);
+    }
+}
