@@ -46,6 +46,9 @@ pub struct Limits {
     pub neighbours_max: usize,
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
     pub answer_timeout: Duration,
+    /// How long a peer may tell nothing, when its link comes up, before it counts as having told all it has. It gets
+    /// every publication until then. Default 1 s.
+    pub initial_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -68,6 +71,7 @@ impl Default for Limits {
             questions_max: 150_000,
             neighbours_max: 10_000,
             answer_timeout: Duration::from_secs(10),
+            initial_timeout: Duration::from_secs(1),
         }
     }
 }

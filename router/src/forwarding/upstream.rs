@@ -12,6 +12,7 @@ use zonda_codec::{Declaration, InterestMode, InterestOptions, KeyExpr, WhatAmI};
 use super::entity::Kind;
 use super::face::Face;
 use super::interest::InterestRef;
+use super::limits::Limits;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
@@ -61,17 +62,32 @@ pub enum Deadline {
 
 impl ForwardingTable {
     /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
-    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it, and so does a peer that has not ended what
-    /// it has to say when the link comes up. The time of an interest begins with
+    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it, and so does a peer that tells nothing
+    /// for [`initial_timeout`](super::Limits::initial_timeout) when the link comes up. The time of an interest begins with
     /// the first call after it was sent. Ends questions whose time is over; if there are many, some are left to the next
     /// call.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
-        let limit = self.limits.answer_timeout;
+        let Limits {
+            answer_timeout,
+            initial_timeout,
+            ..
+        } = self.limits;
         let mut overdue = Vec::new();
         for (asked, deadline) in &mut self.unanswered {
+            let (slot, is_initial) = (asked.0.index, asked.1 == INITIAL);
+            let limit = if is_initial {
+                initial_timeout
+            } else {
+                answer_timeout
+            };
             let deadline = deadline.get_or_insert(now + limit);
-            if *deadline <= now {
-                overdue.push(*asked);
+            if *deadline > now {
+                continue;
+            }
+            let peer = self.faces.get_mut(slot).filter(|_| is_initial);
+            match peer.is_some_and(|peer| peer.goes_on(now, answer_timeout)) {
+                true => *deadline = now + limit,
+                false => overdue.push(*asked),
             }
         }
         overdue.sort_unstable();
