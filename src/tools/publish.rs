@@ -4,7 +4,7 @@
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::{Duration};
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;

@@ -191,7 +191,8 @@ fn stuck(finding: &str, load: Load, attack: &str, argument: &str) {
 /// taken for dead.
 #[test]
 fn s7_a_source_that_is_not_read() {
-    let setup = Setup::router().own("isolation/slow:\"pause\"");
+    let wait = "transport/link/tx/queue/congestion_control/block/wait_before_close:3000000";
+    let setup = Setup::router().own("isolation/slow:\"pause\"").with(wait);
     let Some(mut world) = World::for_finding("S7", setup) else {
         return;
     };
@@ -205,7 +206,7 @@ fn s7_a_source_that_is_not_read() {
     let expired = expired.iter().find(|line| line.contains("lease"));
     assert_eq!(expired, None);
     world.verdict().holds(&Bounds {
-        silence_ms: 5500,
+        silence_ms: 3500,
         throughput: 0.05,
         ..Bounds::USUAL
     });
