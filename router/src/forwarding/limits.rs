@@ -11,9 +11,9 @@ use zonda_codec::KeyExprError;
 pub struct Limits {
     /// Bytes of one key expression. Default 65535, the longest the protocol can say.
     pub key_length_max: usize,
-    /// Chunks of one key expression. Default 16384. To match two keys takes at most the product of their chunks / 64 steps
-    /// and as many bits of memory meanwhile as the product of their chunks: at the default 4 million steps and 32 MiB, for
-    /// keys of nothing but short chunks and `**`.
+    /// Chunks of one key expression. Default 256: keys that people and programs write have fewer than 30. What two keys
+    /// cost to compare grows with the product of their chunks, at the default some thousand steps; what a search costs, with
+    /// the chunks of all keys that are declared.
     pub key_chunks_max: usize,
     /// Chunks of one key expression that hold `$*`. Default 32. Each is compared with up to all chunks of the other key.
     pub key_glob_chunks_max: usize,
@@ -55,7 +55,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             key_length_max: 65_535,
-            key_chunks_max: 16_384,
+            key_chunks_max: 256,
             key_glob_chunks_max: 32,
             key_glob_bytes_max: 1024,
             key_ids_max: 65_535,

@@ -36,6 +36,7 @@ pub mod policy;
 mod query;
 mod route;
 pub mod scouting;
+mod search;
 mod slots;
 mod table;
 mod upstream;
@@ -48,7 +49,8 @@ pub use matching::Counterpart;
 pub use notice::Notice;
 pub use policy::Relation;
 pub use query::{Ask, Asker, Branches, Disposal, Ended, Ending, LocalBranch, QueryHop};
-pub use route::{Hop, Route, Suffix};
+pub use route::{Hop, Route, RouteSearch, Suffix};
+pub use search::SLICE_STEPS;
 pub use table::ForwardingTable;
 pub use upstream::{Deadline, INITIAL};
 

@@ -288,6 +288,21 @@ impl ForwardingTable {
         self.declared_key(face, expr)
     }
 
+    /// What all searches in its tables have cost so far, in steps: one for each place that is looked at, and one more for
+    /// each 64 chunks of the key that is searched.
+    pub fn steps(&self) -> u64 {
+        let entities = Kind::ALL
+            .into_iter()
+            .map(|kind| self.entities(kind).tree.steps());
+        let others = [
+            self.local_subscribers.steps(),
+            self.local_queryables.steps(),
+            self.interests.steps(),
+            self.wants_tree.steps(),
+        ];
+        entities.chain(others).sum()
+    }
+
     /// What a neighbour sent and the table ignored; `None` if it is gone.
     pub fn counters(&self, face: FaceId) -> Option<FaceCounters> {
         Some(self.face(face)?.counters)

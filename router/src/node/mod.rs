@@ -7,6 +7,7 @@
 //! table's actions out and to keep its answers at hand:
 //! - `shared`: the state all tasks share, and its one lock;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
+//! - `looking`: how they are found without keeping the lock;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `copies`: how
 //!   their copies are written;
 //! - `receiving`: how the node's own subscribers are called;
@@ -41,6 +42,7 @@ mod links;
 mod listen;
 mod listeners;
 mod liveliness;
+mod looking;
 mod matching;
 mod neighbours;
 mod open;

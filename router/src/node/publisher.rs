@@ -77,14 +77,13 @@ impl PublisherFace {
         shared.may_declare(key)?;
         let id = shared.next_id();
         let key = key.clone().into_owned();
-        let route = shared.update(|state| {
-            if destination.is_beyond() {
+        if destination.is_beyond() {
+            shared.update(|state| {
                 let State { table, actions, .. } = &mut *state;
                 table.local_publisher(shared.local, id, &key, actions);
-            }
-            let publisher = (Some(id), destination);
-            shared.resolve_in(state, shared.local, key.clone(), publisher)
-        });
+            });
+        }
+        let route = shared.resolve(shared.local, key, (Some(id), destination));
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             shared: Arc::clone(shared),

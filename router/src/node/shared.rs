@@ -45,9 +45,10 @@ use super::{
     limits,
     links::Links,
     listeners::Listener,
+    looking::Looking,
     neighbours::Neighbours,
     refusals::Refusals,
-    route::{Hop, Route},
+    route::Route,
     slow::SlowConsumers,
 };
 
@@ -358,7 +359,7 @@ impl Shared {
         drop((sink, routes));
     }
 
-    /// The route of messages on `key` from `from`; the lock is held while the table is asked.
+    /// The route of messages on `key` from `from`.
     pub(super) fn resolve(
         &self,
         from: FaceId,
@@ -373,34 +374,8 @@ impl Shared {
                 local: Default::default(),
             });
         }
-        let state = self.state.lock();
-        self.resolve_in(&state, from, key, publisher)
-    }
-
-    pub(super) fn resolve_in(
-        &self,
-        state: &State,
-        from: FaceId,
-        key: KeyExpr<'static>,
-        (publisher, destination): (Option<u32>, Locality),
-    ) -> Arc<Route> {
-        let route = state.table.route(from, &key, publisher);
-        let route = route.within(destination);
-        let hop = |hop: crate::forwarding::Hop| {
-            let face = state.faces.get(&hop.face)?;
-            Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))
-        };
-        Arc::new(Route {
-            generation: state.table.generation(),
-            // each sample has a clone of it
-            key: key.into_cloneable(),
-            remote: route.hops.into_iter().filter_map(hop).collect(),
-            local: route
-                .local
-                .iter()
-                .filter_map(|id| state.sinks.get(id).cloned())
-                .collect(),
-        })
+        let looking = Looking::new(from, key, publisher);
+        self.look_to_end(&mut self.state.lock(), looking)
     }
 
     /// The route of a key that no publisher was declared for, from a bounded cache.
@@ -426,12 +401,8 @@ impl Shared {
             return Ok(Arc::clone(route));
         }
         state.table.check_key(key)?;
-        let route = self.resolve_in(
-            &state,
-            self.local,
-            key.clone().into_owned(),
-            (None, destination),
-        );
+        let looking = Looking::new(self.local, key.clone().into_owned(), (None, destination));
+        let route = self.look_to_end(&mut state, looking);
         let known = &mut state.undeclared[destination as usize];
         let forgotten = known.put(key.as_str(), Arc::clone(&route));
         drop(state);

@@ -13,3 +13,4 @@ mod model;
 mod questions;
 mod routes;
 mod session;
+mod steps;
