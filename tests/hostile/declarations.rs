@@ -91,7 +91,11 @@ fn keys_that_take_long_to_read() {
     assert!(guest.is_served());
     let ignored = scene.link(guest.zid()).expect("connected").ignored;
     let refused = (ignored.bad_keys, ignored.bad_pushes);
-    assert_eq!(refused, (8, 4), "what holds too much `$*`, or too many chunks: {ignored:?}");
+    assert_eq!(
+        refused,
+        (8, 4),
+        "what holds too much `$*`, or too many chunks: {ignored:?}"
+    );
     is_served_and_forgotten(&scene, guest);
 }
 

@@ -64,6 +64,8 @@ pub(super) struct Face {
     pub(super) key_memory: usize,
     /// Those of them that are behind ids.
     pub(super) id_memory: usize,
+    /// Routes that somebody keeps lead, or led, to it.
+    pub(super) is_on_routes: bool,
     /// The open questions that it asked, and is asked.
     pub(super) questions: FaceQuestions,
     pub(super) counters: FaceCounters,
@@ -108,6 +110,7 @@ impl Face {
             neighbours: HashSet::new(),
             key_memory: 0,
             id_memory: 0,
+            is_on_routes: false,
             questions: FaceQuestions::default(),
             counters: FaceCounters::default(),
             noted_bad_key: false,

@@ -215,6 +215,28 @@ impl<V: Copy + Eq> KeyTree<V> {
         (accepted || reached == Reached::End).then_some(accepted)
     }
 
+    /// Calls `found` with the values at `key` and below it, `key` being compared as text; false if there is more to look at.
+    pub(super) fn each_below<F: FnMut(V)>(&self, key: &str, steps: &Steps, found: &mut F) -> bool {
+        let mut stack = Vec::from_iter(self.find(key));
+        while let Some(at) = stack.pop() {
+            let Some(node) = self.nodes.get(at) else {
+                continue;
+            };
+            if steps.are_over() {
+                return false;
+            }
+            steps.spend(1);
+            node.values
+                .as_slice()
+                .iter()
+                .for_each(|value| found(*value));
+            for list in [PLAIN, WILD] {
+                stack.extend(self.children(at, list).map(|(child, _)| child));
+            }
+        }
+        true
+    }
+
     /// What all searches so far have cost.
     pub(super) fn steps(&self) -> u64 {
         self.steps.get()

@@ -44,6 +44,9 @@ pub struct Limits {
     pub questions_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
     pub neighbours_max: usize,
+    /// Keys on which routes are kept that end one by one when something happens on them. Default 65536, each of some 150
+    /// bytes; routes on further keys end with every change.
+    pub route_keys_max: usize,
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
     pub answer_timeout: Duration,
     /// How long a peer may tell nothing, when its link comes up, before it counts as having told all it has. It gets
@@ -70,6 +73,7 @@ impl Default for Limits {
             is_short_of_memory: false,
             questions_max: 150_000,
             neighbours_max: 10_000,
+            route_keys_max: 65_536,
             answer_timeout: Duration::from_secs(10),
             initial_timeout: Duration::from_secs(1),
         }

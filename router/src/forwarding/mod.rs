@@ -40,6 +40,7 @@ mod search;
 mod slots;
 mod table;
 mod upstream;
+mod validity;
 
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
 pub use gossip::{Gossip, GossipCounts, GossipOptions};
@@ -53,5 +54,6 @@ pub use route::{Hop, Route, RouteSearch, Suffix};
 pub use search::SLICE_STEPS;
 pub use table::ForwardingTable;
 pub use upstream::{Deadline, INITIAL};
+pub use validity::Validity;
 
 use entity::Kind;

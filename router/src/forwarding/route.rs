@@ -15,7 +15,7 @@ use super::key_tree::steps::Steps;
 use super::policy::Relation;
 use super::search::{SLICE_STEPS, Search};
 use super::table::ForwardingTable;
-use super::{Counterpart, FaceId, FaceKind, Kind};
+use super::{Counterpart, FaceId, FaceKind, Kind, Validity};
 
 /// Everybody a message on one key from one source goes to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -70,6 +70,11 @@ impl fmt::Debug for Suffix {
 }
 
 impl Hop {
+    /// The id of the neighbour that the key is spelled with, if it is one.
+    pub(super) fn their_id(&self) -> Option<u16> {
+        (self.scope != 0 && self.mapping == Mapping::Receiver).then_some(self.scope)
+    }
+
     /// The key as it is written to this neighbour.
     pub fn wire_expr(&self) -> WireExpr<'_> {
         WireExpr {
@@ -86,22 +91,28 @@ pub struct RouteSearch {
     from: FaceId,
     key: KeyExpr<'static>,
     publisher: Option<u32>,
+    /// How long the answer holds, if it is kept.
+    validity: Option<Arc<Validity>>,
     search: Search,
     /// Those that declared a matching subscriber, by place.
     found: BTreeMap<u32, FaceId>,
 }
 
 impl RouteSearch {
-    /// For a push on `key` from `from`. `publisher` is the id of the declared publisher it comes
-    /// from, if it comes from a local one.
-    pub fn new(from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Self {
+    fn new(from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Self {
         RouteSearch {
             from,
             key,
             publisher,
+            validity: None,
             search: Search::default(),
             found: BTreeMap::new(),
         }
+    }
+
+    /// How long the answer holds.
+    pub fn validity(&self) -> Arc<Validity> {
+        self.validity.clone().unwrap_or_default()
     }
 
     /// The key.
@@ -116,19 +127,42 @@ impl ForwardingTable {
     ///
     /// Data goes to a gateway unless the gateway answered the publisher's interest and knows no subscriber
     /// (write filtering), and to another peer unless that peer told all it has and no subscriber matched.
-    /// The answer holds as long as [`generation`](Self::generation) does.
+    /// This is how it is now, at one go; [`begin_route`](Self::begin_route) is for who keeps the answer.
     pub fn route(&self, from: FaceId, key: &KeyExpr<'_>, publisher: Option<u32>) -> Route {
         let mut search = RouteSearch::new(from, key.clone().into_owned(), publisher);
         loop {
-            if let Some(route) = self.search_route(&mut search) {
+            if let Some(route) = self.look_for_route(&mut search) {
                 return route;
             }
         }
     }
 
+    /// Begins to look for where a push on `key` from `from` goes.
+    pub fn begin_route(
+        &mut self,
+        from: FaceId,
+        key: KeyExpr<'static>,
+        publisher: Option<u32>,
+    ) -> RouteSearch {
+        let validity = Some(self.keep_key(key.as_str()));
+        RouteSearch {
+            validity,
+            ..RouteSearch::new(from, key, publisher)
+        }
+    }
+
     /// Goes on with a search for [`SLICE_STEPS`]; `None` if there is more to look at. The table may change between two
-    /// slices: what comes or goes meanwhile may be on the route or not.
-    pub fn search_route(&self, search: &mut RouteSearch) -> Option<Route> {
+    /// slices: what comes or goes meanwhile may be on the route or not, and if it matters the answer does not
+    /// [hold](RouteSearch::validity).
+    pub fn search_route(&mut self, search: &mut RouteSearch) -> Option<Route> {
+        let route = self.look_for_route(search)?;
+        if let Some(validity) = &search.validity {
+            self.note_route((search.key.as_str(), validity), &route.hops);
+        }
+        Some(route)
+    }
+
+    fn look_for_route(&self, search: &mut RouteSearch) -> Option<Route> {
         let source = self.face(search.from);
         let Some(source) = source.filter(|source| source.relation.conduct().open) else {
             return Some(Route::default());

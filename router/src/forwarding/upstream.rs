@@ -139,6 +139,7 @@ impl ForwardingTable {
         if let Some(want) = self.wants.get_mut(want) {
             want.served.insert(user);
         }
+        self.outdate_want(want);
         let face = self.faces.get_mut(user.slot);
         if let Some(kept) = face.and_then(|face| face.interests.get_mut(&user.id)) {
             kept.want = Some(want);
@@ -211,7 +212,7 @@ impl ForwardingTable {
         let key = (InterestMode::CurrentFuture, options, Some(key));
         let want = self.add_own_want(key, actions);
         self.publishers.insert(publisher, want);
-        self.generation += 1;
+        self.outdate_want(want);
     }
 
     /// Something the session wants to hear of from now on. It is to be given back with
@@ -221,6 +222,7 @@ impl ForwardingTable {
         if let Some(found) = self.wants.get_mut(want) {
             found.publishers += 1;
         }
+        self.outdate_want(want);
         want
     }
 
@@ -268,7 +270,6 @@ impl ForwardingTable {
         let Some(want) = self.publishers.remove(&publisher) else {
             return;
         };
-        self.generation += 1;
         self.release_own_want(want, actions);
     }
 
@@ -302,7 +303,7 @@ impl ForwardingTable {
         if let Some(asked) = gateway.asked.get_mut(&want) {
             asked.finalised = true;
         }
-        self.generation += 1;
+        self.outdate_want(want);
         self.stir_held();
         self.answer_waiting(want, actions);
     }
@@ -396,7 +397,16 @@ impl ForwardingTable {
         want
     }
 
+    /// Somebody has a want, or has it no longer, or a gateway answered it: where a message on its key goes may differ.
+    fn outdate_want(&mut self, want: u32) {
+        let key = self.wants.get(want).and_then(|want| want.key.2.clone());
+        if let Some(key) = key {
+            self.outdate_exactly(&key);
+        }
+    }
+
     fn release_want(&mut self, want: u32, actions: &mut Vec<Action>) {
+        self.outdate_want(want);
         let unused = |found: &Want| !found.lasts() && found.watchers == 0;
         if !self.wants.get(want).is_some_and(unused) {
             return;

@@ -15,8 +15,8 @@ use std::{
 };
 
 use zonda_codec::{
-    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody,
-    PushRun, Qos, Timestamp, WireExpr, Writer, splice_timestamp,
+    CongestionControl, Declaration, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push,
+    PushBody, PushRun, Qos, Timestamp, WireExpr, Writer, splice_timestamp,
 };
 use zonda_transport::{
     driver::{Ended, Handler},
@@ -264,9 +264,10 @@ impl Inbound {
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
         let looked = key.map(|key| {
-            let mut looking = Looking::new(self.face, key, (None, Locality::Any));
-            let route = self.shared.look_on(&state, &mut looking);
-            route.ok_or(looking)
+            let publisher = (None, Locality::Any);
+            let mut looking = Looking::new(&mut state.table, self.face, key, publisher);
+            let route = self.shared.look_on(&mut state, &mut looking);
+            route.ok_or_else(|| Box::new(looking))
         });
         let notes = state.table.take_notes();
         drop(state);
@@ -313,9 +314,8 @@ impl Inbound {
 impl Deliver for Inbound {
     #[inline]
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
-        let generation = self.shared.generation();
         let looked_up;
-        let route = match self.cache.get(&push.wire_expr, generation) {
+        let route = match self.cache.get(&push.wire_expr) {
             Some(route) => route,
             None => {
                 looked_up = self.look_up(push, context);
@@ -332,8 +332,7 @@ impl Deliver for Inbound {
     }
 
     fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
-        let generation = self.shared.generation();
-        let Some(route) = self.cache.get(&push.wire_expr, generation) else {
+        let Some(route) = self.cache.get(&push.wire_expr) else {
             return;
         };
         let alike = Alike {
@@ -366,6 +365,12 @@ impl Deliver for Inbound {
                         .handle_declare(face, declare, &mut state.actions)
                 });
                 self.burst.follow_declaration(after);
+                if let Declaration::KeyExpr { id, .. } | Declaration::UndeclareKeyExpr { id } =
+                    declare.body
+                {
+                    self.burst.close();
+                    self.cache.forget_id(id);
+                }
                 if declare.interest_id == Some(INITIAL) {
                     shared.changed.notify(usize::MAX);
                 }

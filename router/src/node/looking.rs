@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zonda_codec::{Encode, KeyExpr, Priority, Push, Reader, Reliability, ZSlice};
 use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 
-use crate::forwarding::{FaceId, Locality, RouteSearch};
+use crate::forwarding::{FaceId, ForwardingTable, Locality, RouteSearch};
 
 use super::{
     route::{Hop, Route},
@@ -24,6 +24,7 @@ pub(super) struct Looking {
 impl Looking {
     /// For messages on `key` from `from`, be it a neighbour or a publisher of the session.
     pub(super) fn new(
+        table: &mut ForwardingTable,
         from: FaceId,
         key: KeyExpr<'static>,
         (publisher, destination): (Option<u32>, Locality),
@@ -31,7 +32,7 @@ impl Looking {
         // each sample has a clone of it
         let key = key.into_cloneable();
         Looking {
-            search: RouteSearch::new(from, key, publisher),
+            search: table.begin_route(from, key, publisher),
             destination,
         }
     }
@@ -39,7 +40,7 @@ impl Looking {
 
 impl Shared {
     /// Goes on for a slice; `None` if there is more to look at.
-    pub(super) fn look_on(&self, state: &State, looking: &mut Looking) -> Option<Arc<Route>> {
+    pub(super) fn look_on(&self, state: &mut State, looking: &mut Looking) -> Option<Arc<Route>> {
         let route = state.table.search_route(&mut looking.search)?;
         let route = route.within(looking.destination);
         let hop = |hop: crate::forwarding::Hop| {
@@ -47,7 +48,7 @@ impl Shared {
             Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))
         };
         Some(Arc::new(Route {
-            generation: state.table.generation(),
+            validity: looking.search.validity(),
             key: looking.search.key().clone(),
             remote: route.hops.into_iter().filter_map(hop).collect(),
             local: route
@@ -75,7 +76,7 @@ impl Shared {
 
 /// A data message whose route is being looked for. What its source sent behind it waits.
 pub(super) struct Parked {
-    looking: Looking,
+    looking: Box<Looking>,
     /// The message, encoded.
     bytes: ZSlice,
     reliability: Reliability,
@@ -84,7 +85,11 @@ pub(super) struct Parked {
 
 impl Parked {
     /// `None` for a message that has no wire form.
-    pub(super) fn new(looking: Looking, push: &Push<'_>, context: &Context<'_>) -> Option<Self> {
+    pub(super) fn new(
+        looking: Box<Looking>,
+        push: &Push<'_>,
+        context: &Context<'_>,
+    ) -> Option<Self> {
         Some(Parked {
             looking,
             bytes: ZSlice::from(push.to_vec().ok()?),
@@ -95,8 +100,8 @@ impl Parked {
 
     /// Goes on looking for a slice; `None` if there is more to look at.
     pub(super) fn look_on(&mut self, shared: &Shared) -> Option<Arc<Route>> {
-        let state = shared.state.lock();
-        let route = shared.look_on(&state, &mut self.looking);
+        let mut state = shared.state.lock();
+        let route = shared.look_on(&mut state, &mut self.looking);
         MutexGuard::unlock_fair(state);
         route
     }

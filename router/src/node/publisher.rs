@@ -206,7 +206,7 @@ impl PublisherFace {
     /// Whether it is this publisher's, and its route that of now.
     #[inline(always)]
     fn holds(&self, recent: &Recent) -> bool {
-        recent.serial == self.serial && recent.way.route.generation == self.shared.generation()
+        recent.serial == self.serial && recent.way.route.holds()
     }
 
     /// Puts the route where [`Self::at_hand`] finds it. Not one with local subscribers: their closures must not
@@ -296,7 +296,7 @@ impl PublisherFace {
     #[cold]
     fn renewed(&self) -> Arc<Route> {
         let route = self.route.load_full();
-        if route.generation == self.shared.generation() {
+        if route.holds() {
             return route;
         }
         let publisher = (Some(self.id), self.destination);

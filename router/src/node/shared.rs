@@ -120,8 +120,6 @@ pub(super) struct Shared {
     /// What is stamped with an impossible future is dropped rather than stamped anew.
     pub(super) drops_future: bool,
     pub(super) state: Mutex<State>,
-    /// The table's generation, readable without the lock.
-    generation: AtomicU64,
     closed: AtomicBool,
     /// The process that opened the node, in which its threads are.
     origin: Origin,
@@ -173,7 +171,6 @@ impl Shared {
         if role != WhatAmI::Router && config.adminspace_enabled() {
             table.add_admin_space();
         }
-        let generation = AtomicU64::new(table.generation());
         let state = State {
             table,
             faces: HashMap::new(),
@@ -202,7 +199,6 @@ impl Shared {
             local,
             clock: Hlc::new(zid),
             state: Mutex::new(state),
-            generation,
             closed: AtomicBool::new(false),
             origin: Origin::here(),
             next_id: AtomicU32::new(1),
@@ -214,12 +210,6 @@ impl Shared {
             hurry: Arc::new(Event::new()),
             this,
         }
-    }
-
-    /// The generation that cached routes must have.
-    #[inline]
-    pub(super) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
     }
 
     /// Closed, or of no use to this process.
@@ -287,8 +277,6 @@ impl Shared {
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
     /// after it is gone.
     pub(super) fn carry_out(&self, state: &mut State, after: &mut After) {
-        self.generation
-            .store(state.table.generation(), Ordering::Release);
         let mut listeners = Vec::new();
         for action in std::mem::take(&mut state.actions) {
             let (face, bytes) = match action {
@@ -368,14 +356,15 @@ impl Shared {
     ) -> Arc<Route> {
         if self.is_forked() {
             return Arc::new(Route {
-                generation: self.generation(),
+                validity: Default::default(),
                 key,
                 remote: Default::default(),
                 local: Default::default(),
             });
         }
-        let looking = Looking::new(from, key, publisher);
-        self.look_to_end(&mut self.state.lock(), looking)
+        let mut state = self.state.lock();
+        let looking = Looking::new(&mut state.table, from, key, publisher);
+        self.look_to_end(&mut state, looking)
     }
 
     /// The route of a key that no publisher was declared for, from a bounded cache.
@@ -395,13 +384,14 @@ impl Shared {
             });
         }
         let mut state = self.state.lock();
-        let generation = state.table.generation();
         let known = &mut state.undeclared[destination as usize];
-        if let Some(route) = known.get(key.as_str(), generation) {
+        if let Some(route) = known.get(key.as_str()) {
             return Ok(Arc::clone(route));
         }
         state.table.check_key(key)?;
-        let looking = Looking::new(self.local, key.clone().into_owned(), (None, destination));
+        let (whose, publisher) = (self.local, (None, destination));
+        let key_kept = key.clone().into_owned();
+        let looking = Looking::new(&mut state.table, whose, key_kept, publisher);
         let route = self.look_to_end(&mut state, looking);
         let known = &mut state.undeclared[destination as usize];
         let forgotten = known.put(key.as_str(), Arc::clone(&route));

@@ -14,3 +14,4 @@ mod questions;
 mod routes;
 mod session;
 mod steps;
+mod validity;

@@ -16,9 +16,14 @@ fn hostile_key(number: usize) -> String {
     format!("**/a{number}/{}", vec!["**/a"; 126].join("/"))
 }
 
+fn begin(bench: &mut Bench, from: FaceId, key: &str) -> RouteSearch {
+    let key = key_expr(key).into_owned();
+    bench.table.begin_route(from, key, None)
+}
+
 /// Looks for a route slice by slice; tells how many it took.
 fn slices(bench: &mut Bench, from: FaceId, key: &str) -> (Route, usize) {
-    let mut search = RouteSearch::new(from, key_expr(key).into_owned(), None);
+    let mut search = begin(bench, from, key);
     for slices in 1.. {
         let before = bench.table.steps();
         let route = bench.table.search_route(&mut search);
@@ -65,7 +70,7 @@ fn a_route_that_is_looked_for_while_the_table_changes() {
         }
     }
     for churn in [false, true] {
-        let mut search = RouteSearch::new(publisher, key_expr("fleet/**").into_owned(), None);
+        let mut search = begin(&mut bench, publisher, "fleet/**");
         let (mut slices, mut gone) = (1, 0);
         let route = loop {
             if let Some(route) = bench.table.search_route(&mut search) {
@@ -81,6 +86,10 @@ fn a_route_that_is_looked_for_while_the_table_changes() {
         assert!(slices > 3, "{slices}");
         let hops: Vec<FaceId> = route.hops.iter().map(|hop| hop.face).collect();
         assert_eq!(hops, faces, "churn: {churn}");
+        assert!(
+            !search.validity().holds(),
+            "what came meanwhile may be missing"
+        );
     }
 }
 
@@ -92,7 +101,7 @@ fn a_route_that_is_looked_for_leads_to_nobody_who_has_gone() {
     for id in 0..20_000 {
         bench.subscribe(gone, id, &format!("fleet/{id}"));
     }
-    let mut search = RouteSearch::new(publisher, key_expr("fleet/**").into_owned(), None);
+    let mut search = begin(&mut bench, publisher, "fleet/**");
     assert!(bench.table.search_route(&mut search).is_none());
     bench.cut(gone);
     let next = bench.connect(3, Client);
