@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use socket2::SockRef;
+use zonda_codec::transport::KeepAlive;
 use zonda_codec::{
     Declaration, Declare, Encode, Fragment, FrameHeader, NetworkMessage, Priority, Query, Reader,
     Reliability, Request, TransportMessage, WhatAmI, WireExpr, ZenohId,
@@ -100,6 +101,29 @@ impl Hand {
         self.next_sn = [agreed.initial_sn_tx; 8];
         self.agreed = Some(agreed);
         true
+    }
+
+    /// The first word of the handshake, and nothing else.
+    pub fn begin_introduction(&mut self) {
+        let mut opener = Opener::new(self.parameters.clone(), None);
+        let mut out = Vec::new();
+        opener.start(&mut out);
+        self.send(&out);
+    }
+
+    /// Says that it is alive; tells whether the router still took it.
+    pub fn is_kept_alive(&mut self) -> bool {
+        let mut framed = Vec::new();
+        frame(&bytes(&KeepAlive), &mut framed);
+        self.stream.write_all(&framed).is_ok()
+    }
+
+    /// Reads what is there and forgets it.
+    pub fn swallow(&mut self) {
+        let mut buffer = [0; 1 << 16];
+        let _ = self.stream.set_nonblocking(true);
+        while matches!(self.stream.read(&mut buffer), Ok(1..)) {}
+        let _ = self.stream.set_nonblocking(false);
     }
 
     /// The whole handshake; `Err` holds the router's last batch if it refused.

@@ -36,7 +36,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         if kind == Kind::Subscriber && change.is_some() {
-            self.outdate_entity(entity);
+            self.generation += 1;
         }
         if kind == Kind::Queryable && change.is_some() {
             self.stir_held();
@@ -220,9 +220,8 @@ impl ForwardingTable {
         let wire_expr = WireExpr::full(prefix);
         let body = Declaration::KeyExpr { id, wire_expr };
         message::declare(face.id, None, body, actions);
-        let spelling = face.ids.spell_declared(key);
-        self.outdate_spellings(slot, prefix);
-        spelling
+        self.generation += 1;
+        face.ids.spell_declared(key)
     }
 
     /// Tells the served nodes whose interests cover an entity.

@@ -83,13 +83,12 @@ impl ForwardingTable {
         if !known && source.is_full((count, limits.key_ids_max), memory, &limits) {
             return;
         }
-        let text: Arc<str> = Arc::from(key);
-        match source.ids.learn(id, Arc::clone(&text)) {
+        match source.ids.learn(id, Arc::from(key)) {
             Learned::New => {
                 source.key_memory += memory;
                 source.id_memory += memory;
                 self.id_memory += memory;
-                self.outdate_spellings(face.index, &text);
+                self.generation += 1;
             }
             Learned::Known => {}
             Learned::Conflict => source.counters.id_conflicts += 1,
@@ -101,14 +100,12 @@ impl ForwardingTable {
             return;
         };
         match source.ids.forget(id) {
-            Some((text, is_used)) => {
+            Some(text) => {
                 let memory = key_memory(&text);
                 source.key_memory -= memory;
                 source.id_memory -= memory;
                 self.id_memory -= memory;
-                if is_used {
-                    self.outdate_spellings(face.index, &text);
-                }
+                self.generation += 1;
             }
             None => source.counters.unknown_ids += 1,
         }
@@ -261,10 +258,9 @@ impl ForwardingTable {
         };
         match (source.relation, interest_id) {
             (Relation::PeerToPeer, Some(INITIAL)) => {
-                if !std::mem::replace(&mut source.final_zero, true) {
-                    self.outdate_all();
-                }
+                source.final_zero = true;
                 self.unanswered.remove(&(face, INITIAL));
+                self.generation += 1;
                 self.stop_waiting_for(face, actions);
                 self.stir_held();
             }

@@ -77,13 +77,14 @@ impl PublisherFace {
         shared.may_declare(key)?;
         let id = shared.next_id();
         let key = key.clone().into_owned();
-        if destination.is_beyond() {
-            shared.update(|state| {
+        let route = shared.update(|state| {
+            if destination.is_beyond() {
                 let State { table, actions, .. } = &mut *state;
                 table.local_publisher(shared.local, id, &key, actions);
-            });
-        }
-        let route = shared.resolve(shared.local, key, (Some(id), destination));
+            }
+            let publisher = (Some(id), destination);
+            shared.resolve_in(state, shared.local, key.clone(), publisher)
+        });
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             shared: Arc::clone(shared),
@@ -206,7 +207,7 @@ impl PublisherFace {
     /// Whether it is this publisher's, and its route that of now.
     #[inline(always)]
     fn holds(&self, recent: &Recent) -> bool {
-        recent.serial == self.serial && recent.way.route.holds()
+        recent.serial == self.serial && recent.way.route.generation == self.shared.generation()
     }
 
     /// Puts the route where [`Self::at_hand`] finds it. Not one with local subscribers: their closures must not
@@ -296,7 +297,7 @@ impl PublisherFace {
     #[cold]
     fn renewed(&self) -> Arc<Route> {
         let route = self.route.load_full();
-        if route.holds() {
+        if route.generation == self.shared.generation() {
             return route;
         }
         let publisher = (Some(self.id), self.destination);

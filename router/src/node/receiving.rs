@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zonda_codec::{Again, KeyExpr, Push, PushRun, Reliability, Timestamp, ZSlice};
 
-use crate::forwarding::Validity;
+use super::shared::Shared;
 
 /// One message for a local subscriber, as it came in. Lives only during the call of the [`Sink`].
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +25,9 @@ pub struct Delivery<'a> {
 /// the rest is to be found out anew.
 pub struct Deliveries<'r, 'a> {
     pub(super) run: &'r mut PushRun<'a>,
-    /// That of the route on which the subscriber is.
-    pub(super) validity: &'r Validity,
+    pub(super) shared: &'r Shared,
+    /// That of the routes in which the subscriber was found.
+    pub(super) generation: u64,
 }
 
 impl<'a> Iterator for Deliveries<'_, 'a> {
@@ -34,7 +35,7 @@ impl<'a> Iterator for Deliveries<'_, 'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Again<'a>> {
-        match self.validity.holds() {
+        match self.shared.generation() == self.generation {
             true => self.run.next(),
             false => None,
         }

@@ -89,7 +89,8 @@ impl<'a> Alike<'_, 'a> {
         };
         let mut run = Deliveries {
             run,
-            validity: &route.validity,
+            shared: self.shared,
+            generation: route.generation,
         };
         match burst.open(route) {
             [only] => call_run(only, &like, &mut run),

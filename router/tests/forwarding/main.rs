@@ -13,5 +13,3 @@ mod model;
 mod questions;
 mod routes;
 mod session;
-mod steps;
-mod validity;

@@ -15,7 +15,7 @@ use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
 /// Another address of this machine: what is counted for each address is counted apart from honest clients.
-const ELSEWHERE: &str = "127.0.0.66";
+const ELSEWHERE: &str = "127.66.0.1";
 
 /// As many sessions as the argument says, each with a lease of a year, after which nothing more is said.
 pub fn sessions_for_a_year(stage: &Stage) {
@@ -114,7 +114,7 @@ pub fn noisy_strangers(stage: &Stage) {
     let mut number = 0_u64;
     stage.while_on(|| {
         number += 1;
-        let Some(mut hand) = stage.visitor_from("127.0.0.1") else {
+        let Some(mut hand) = stage.visitor_from(ELSEWHERE) else {
             return true;
         };
         match number % 4 {

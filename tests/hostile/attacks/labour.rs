@@ -115,6 +115,7 @@ pub fn many_who_listen_to_churn(stage: &Stage) {
         settle(guest);
     }
     let mut listener = guests.pop().expect("there is one");
+    keep_alive(stage, &listener);
     crowd(stage, guests);
     let mut guest = stage.guest();
     stage.say("attacking");

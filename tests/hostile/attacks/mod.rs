@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Attackers in processes of their own, and the cases that watch what they do to others ([`crate::world`]).
 
+mod adversary;
 mod amplification;
+mod chance;
 mod doors;
 mod labour;
+mod moves;
 mod pace;
 mod silence;
 mod smuggling;
@@ -47,4 +50,5 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("gossip_of_many", doors::gossip_of_many),
     ("noisy_strangers", doors::noisy_strangers),
     ("smuggler", smuggling::smuggler),
+    ("adversary", adversary::play),
 ];

@@ -191,8 +191,10 @@ fn stuck(finding: &str, load: Load, attack: &str, argument: &str) {
 /// taken for dead.
 #[test]
 fn s7_a_source_that_is_not_read() {
-    let wait = "transport/link/tx/queue/congestion_control/block/wait_before_close:3000000";
-    let setup = Setup::router().own("isolation/slow:\"pause\"").with(wait);
+    let patience = "transport/link/tx/queue/congestion_control/block/wait_before_close:3000000";
+    let setup = Setup::router()
+        .with(patience)
+        .own("isolation/slow:\"pause\"");
     let Some(mut world) = World::for_finding("S7", setup) else {
         return;
     };

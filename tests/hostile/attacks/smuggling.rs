@@ -2,21 +2,23 @@
 //! Lengths that are longer written than they have to be: what the router reads in one way and forwards, others must
 //! not read in another way.
 
-use super::words::drop_put;
+use super::words::{drop_put, subscriber};
 use crate::roles::Stage;
 use crate::world::{Bounds, Load, Setup, World, seconds};
 
 /// Publications on a key of its own. The first ends with an empty payload whose length is written as `80 00`; the next
 /// are alike, with lengths behind the `80` that mean one thing to the one who takes the `80` for a part of the head,
-/// and another to everybody else. Behind that length lie publications in others' names.
+/// and another to everybody else. Behind that length lie messages in the router's name.
 pub fn smuggler(stage: &Stage) {
     stage.say("attacking");
-    let forged = drop_put("forged/by/nobody", b"open");
     let empty = drop_put("attack/own", b"");
-    let mut hidden = Vec::new();
-    for _ in 0..4 {
-        hidden.extend_from_slice(&forged);
-    }
+    // what must not reach others as the router's own words: the end of the link, and declarations
+    let close = [0x03, 0x00];
+    let hidden = [
+        drop_put("attack/hidden", b"open").repeat(4),
+        close.repeat(20),
+        subscriber(1, "attack/hidden").repeat(4),
+    ];
     for round in 0.. {
         let mut guest = stage.visitor();
         if stage.is_over() || !guest.is_let_in() {
@@ -31,7 +33,7 @@ pub fn smuggler(stage: &Stage) {
         run.extend_from_slice(&[0x80, 0x00]);
         run.extend_from_slice(head);
         run.extend_from_slice(&[0x80, 0x01, 0x41]);
-        let body = [padding.as_slice(), &hidden].concat();
+        let body = [padding.as_slice(), &hidden[round / 128 % 3]].concat();
         run.extend_from_slice(head);
         run.push(0x80);
         run.extend_from_slice(&[body.len() as u8 | 0x80, (body.len() >> 7) as u8]);

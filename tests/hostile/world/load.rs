@@ -47,7 +47,7 @@ pub struct Load {
     pub flows: Vec<Flow>,
     /// Sessions that each subscribe to all flows.
     pub subscribers: usize,
-    /// Whether one more session subscribes to `**`, where it accepts the flows and keys with `attack` in them.
+    /// Whether one more session subscribes to `**`, and so hears attackers as well.
     pub everything: bool,
     /// Whether a session asks another one, 50 times a second.
     pub questions: bool,
@@ -137,6 +137,9 @@ pub struct Report {
     pub token_ms: u64,
     /// By how much a thread overslept at most.
     pub oversleep_ms: u64,
+    /// The worst silence without what the machine did to everybody.
+    pub excess_ms: u64,
+    pub latest_oversleep_ms: u64,
     /// Under which congestion control each flow is.
     pub blocks: Vec<bool>,
 }
@@ -162,6 +165,11 @@ impl Report {
         self.question_ms = self.question_ms.max(later.question_ms);
         self.tokens += later.tokens;
         self.token_ms = self.token_ms.max(later.token_ms);
+        // a silence may have begun in the time before
+        let machine = 4 * later.oversleep_ms.max(self.latest_oversleep_ms);
+        let excess = later.worst_silence_ms().saturating_sub(machine);
+        self.excess_ms = self.excess_ms.max(excess);
+        self.latest_oversleep_ms = later.oversleep_ms;
         self.oversleep_ms = self.oversleep_ms.max(later.oversleep_ms);
         self.put_ms = self.put_ms.max(later.put_ms);
         self.add_ends(later);

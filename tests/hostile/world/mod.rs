@@ -64,7 +64,15 @@ use watch::Watch;
 
 /// Findings that are not closed yet, with the cases that show them.
 pub const OPEN: &[&str] = &[
-    "S1", "S3", "S4", "S9", "S11", "S12", "S13", "S15", "S16", "S17", "S20", "S22",
+    "adversary",
+    "S3",
+    "S8",
+    "S11",
+    "S13",
+    "S15",
+    "S16",
+    "S17",
+    "S20",
 ];
 
 /// One world at a time: each measures times, and there are two processors.
@@ -160,6 +168,11 @@ impl Attack {
     /// Whether it has said something that begins with `what`, so far.
     pub fn has_said(&self, what: &str) -> bool {
         self.process.has_said(what)
+    }
+
+    /// The latest of what it said that begins with `what`.
+    pub fn latest(&self, what: &str) -> String {
+        self.process.latest(what)
     }
 
     /// Whether it has not ended yet.
@@ -320,6 +333,32 @@ impl World {
             }
         }
         worst
+    }
+
+    /// Ids of the honest clients.
+    pub fn ids(&self) -> Vec<String> {
+        self.honest
+            .iter()
+            .map(|honest| honest.process.latest("ids "))
+            .collect()
+    }
+
+    /// What was seen up to now.
+    pub fn so_far(&self) -> Verdict {
+        let report = |honest: &Honest| {
+            let reports = (honest.quiet.clone(), honest.attacked.clone());
+            (honest.name.clone(), reports.0, reports.1)
+        };
+        Verdict {
+            honest: self.honest.iter().map(report).collect(),
+            quiet: self.quiet,
+            attacked: self.attacked,
+            log: self
+                .router
+                .as_ref()
+                .map(Process::errors)
+                .unwrap_or_default(),
+        }
     }
 
     /// What the router wrote to its log so far.

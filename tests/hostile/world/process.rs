@@ -110,6 +110,17 @@ impl Process {
         early.iter().any(|line| line.starts_with(what))
     }
 
+    /// The latest line that begins with `what`, without that. Earlier lines are forgotten.
+    pub fn latest(&self, what: &str) -> String {
+        let mut early = self.early.borrow_mut();
+        early.extend(self.lines.try_iter());
+        let line = early.iter().rev().find_map(|line| line.strip_prefix(what));
+        let line = line.unwrap_or_default().to_owned();
+        early.retain(|kept| !kept.starts_with(what));
+        early.push_back(format!("{what}{line}"));
+        line
+    }
+
     /// A line to its standard input.
     pub fn tell(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it is open");

@@ -62,9 +62,10 @@ impl Place {
         let memory =
             memory.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
         let memory = memory.unwrap_or(0) * 1024;
-        // connections first: one that comes in between is counted as its descriptors are
-        let connections = self.connections();
+        // connections come and go while descriptors are counted
+        let before = self.connections();
         let descriptors = fs::read_dir(self.process.join("fd")).map_or(0, Iterator::count);
+        let connections = self.connections().max(before);
         Sighting {
             memory,
             descriptors,

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The adversary: several attackers that make moves by chance, one after the other, against a router under honest
+//! load, whose clients are watched all the time. A seed repeats what they do.
+//!
+//! 20 seconds in `cargo test`; 10 minutes in `./check --long`. By hand, for an hour, or to repeat what failed:
+//!
+//! ```sh
+//! ZONDA_HOSTILE_SECONDS=3600 ZONDA_HOSTILE_SEED=7 cargo test --test hostile adversary -- --nocapture
+//! ```
+//!
+//! `ZONDA_HOSTILE_MOVES='frozen,slow'` leaves these moves only. Progress goes to standard error, each five seconds.
+
+use std::io::Write;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::chance::Chance;
+use super::moves::{Game, MOVES};
+use crate::roles::Stage;
+use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
+
+/// Attackers at the same time.
+const ATTACKERS: usize = 3;
+
+/// How often progress is shown.
+const PROGRESS: Duration = Duration::from_secs(5);
+
+/// The argument of an adversary: moves to choose from, then ids of honest clients.
+pub fn play(stage: &Stage) {
+    let (moves, ids) = stage.argument.split_once(';').unwrap_or_default();
+    let moves: Vec<_> = MOVES
+        .iter()
+        .filter(|(name, _)| moves.is_empty() || moves.split(',').any(|m| m == *name))
+        .collect();
+    let ids: Vec<_> = ids.split(',').filter_map(|id| id.parse().ok()).collect();
+    // a hand that panics because the router hung up has made its move
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut chance = Chance::of(stage.seed);
+    stage.say("attacking");
+    for number in 0.. {
+        if stage.is_over() {
+            break;
+        }
+        let (name, act) = chance.one_of(&moves);
+        let mut game = Game {
+            stage,
+            chance: Chance::of(chance.next()),
+            end: Instant::now() + Duration::from_millis(200 + chance.up_to(3000) as u64),
+            ids: &ids,
+        };
+        stage.say(&format!("move {number} {name}"));
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&mut game)));
+        if made.is_err() {
+            stage.pause(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A number in the environment.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn adversary() {
+    let length = number("ZONDA_HOSTILE_SECONDS").unwrap_or(20);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let by_chance = now.map_or(1, |now| now.as_millis() as u64 % 1_000_000);
+    let seed = number("ZONDA_HOSTILE_SEED").unwrap_or(by_chance);
+    let again = format!(
+        "ZONDA_HOSTILE_SEED={seed} ZONDA_HOSTILE_SECONDS={length} cargo test --test hostile adversary -- --nocapture"
+    );
+    let Some(mut world) = World::for_finding("adversary", Setup::router()) else {
+        return;
+    };
+    progress(&format!("{length} s; again: {again}"));
+    world.seed(seed.wrapping_mul(1000));
+    world.honest(Load::usual());
+    world.honest(Load::of(
+        "speed",
+        vec![Flow::block(100, 4000), Flow::drop(1000, 500)],
+    ));
+    world.quiet(seconds(3.0));
+    let moves = std::env::var("ZONDA_HOSTILE_MOVES").unwrap_or_default();
+    let argument = format!("{moves};{}", world.ids().join(","));
+    let attacks: Vec<_> = (0..ATTACKERS)
+        .map(|_| world.attack("adversary", &argument))
+        .collect();
+    let begin = Instant::now();
+    let mut shown = begin;
+    while begin.elapsed() < Duration::from_secs(length) {
+        world.attacked(seconds(1.0));
+        let moves: Vec<String> = attacks
+            .iter()
+            .map(|attack| attack.latest("move "))
+            .collect();
+        let broken = world.so_far().harm(&BOUNDS);
+        assert!(
+            broken.is_empty(),
+            "beyond the bounds: {broken:#?}\nlast moves: {moves:?}\n{}\nagain: {again}",
+            world.so_far()
+        );
+        if shown.elapsed() >= PROGRESS {
+            shown = Instant::now();
+            progress(&format!(
+                "{:>5.0} s: {} moves {moves:?}",
+                begin.elapsed().as_secs_f64(),
+                world.so_far().in_short()
+            ));
+        }
+    }
+    drop(attacks);
+    let verdict = world.verdict();
+    println!("{verdict}");
+    let broken = verdict.broken(&BOUNDS);
+    assert!(
+        broken.is_empty(),
+        "beyond the bounds: {broken:#?}\n{verdict}\nagain: {again}"
+    );
+}
+
+/// Stuck subscribers come again and again, each under an id of its own, so the longer silence may come more than once.
+const BOUNDS: Bounds = Bounds {
+    silence_ms: 600,
+    ..Bounds::USUAL
+};
+
+/// A line that is seen even while the test harness keeps the rest.
+fn progress(line: &str) {
+    let _ = writeln!(std::io::stderr(), "adversary: {line}");
+}
