@@ -232,6 +232,19 @@ fn s8_a_peer_without_a_word() {
     world.verdict().holds(&STUCK);
 }
 
+/// A publisher gives a frozen subscriber of its own up as a router would.
+#[test]
+fn s8_a_frozen_peer() {
+    let Some(mut world) = World::of_peers("S8", large()) else {
+        return;
+    };
+    world.quiet(seconds(2.0));
+    let attack = world.attack("frozen", "");
+    attack.said("attacking");
+    world.attacked(seconds(4.0));
+    world.verdict().holds(&STUCK);
+}
+
 #[test]
 fn s9_tiny_batches() {
     for size in ["32", "1024"] {
