@@ -574,7 +574,7 @@ fn numbers(game: &mut Game<'_>) {
         for _ in 0..100 {
             let expr = WireExpr {
                 scope: game.chance.up_to(65_535) as u16,
-                suffix: game.chance.one_of(&["", "/x", "attack"]),
+                suffix: ["", "/x", "attack"][game.chance.below(3)],
                 mapping: *game.chance.one_of(&[Mapping::Sender, Mapping::Receiver]),
             };
             let message = declare(Declaration::Subscriber {
