@@ -2,12 +2,17 @@
 //! What leaves a router is, message by message, what came in, in every spelling of it and whichever way it went: for our
 //! decoder and for the reference's.
 
+#[path = "../../fuzz/src/checks.rs"]
+#[allow(dead_code, reason = "the codec's tests use the rest")]
+mod checks;
 #[path = "../../fuzz/src/forwarding.rs"]
 mod forwarding;
 #[path = "../../codec/tests/json/mod.rs"]
 mod json;
 #[path = "../../codec/tests/reference/mod.rs"]
 mod reference;
+#[path = "../../fuzz/src/spelled.rs"]
+mod spelled;
 #[path = "../../fuzz/src/spelling/mod.rs"]
 mod spelling;
 
@@ -92,4 +97,18 @@ fn a_length_of_nothing_in_two_bytes_injects_nothing() {
             }
         }
     }
+}
+
+#[test]
+fn the_corpus_leaves_a_router_as_it_came() {
+    let replay = |target: &str, check: fn(&[u8])| {
+        let folder = format!("{}/../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+        for entry in std::fs::read_dir(folder).expect("the corpus is part of the project") {
+            let path = entry.expect("a readable folder").path();
+            let data = std::fs::read(&path).expect("a readable file");
+            assert!(catch_unwind(|| check(&data)).is_ok(), "{}", path.display());
+        }
+    };
+    replay("spelled", spelled::spelled);
+    replay("forwarding", spelled::forwarding);
 }
