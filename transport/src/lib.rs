@@ -4,14 +4,18 @@
 //! * [`protocol`] is sans-IO: handshake, sequence numbers, batches, fragments, timers.
 //! * [`outbox`] is the way out to a peer, shared by all who send to it.
 //! * [`link`] are the kinds of connection; [`dial`] opens one, [`listen`] accepts them, [`framing`] carries their handshake.
+//! * [`ledger`] counts what a node's connections hold of its memory.
 //! * [`log_limit`] keeps what strangers cause from filling the log.
+//! * [`block`] is what sockets are read into.
 //! * [`driver`] moves bytes between a socket and the two above, on any runtime.
 //! * [`sync`] is the lock of the message path, counted in debug builds.
 #![forbid(unsafe_code)]
 
+pub mod block;
 pub mod dial;
 pub mod driver;
 pub mod framing;
+pub mod ledger;
 pub mod link;
 pub mod listen;
 pub mod log_limit;

@@ -22,7 +22,6 @@ use crate::{
 };
 
 pub use bundle::{Bundle, Joining};
-pub use read::SharedBlock;
 
 /// Why a connection ended, as told to [`Handler::closed`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +48,9 @@ pub enum Ended {
     /// The peer took so little that what waited for it grew beyond its bound.
     #[error("slow consumer: the peer took too little for too long")]
     TooSlow,
+    /// The node's memory was used up, and this peer kept the most of it.
+    #[error("memory: the node's was used up, and this peer kept the most of it")]
+    Memory,
     /// The socket failed.
     #[error("the socket failed: {0}")]
     Io(std::io::ErrorKind),

@@ -5,12 +5,13 @@ pub(super) mod bundled;
 mod framed;
 mod landing;
 
-use std::{any::Any, fmt, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
-use zenoh_buffers::{ZSlice, ZSliceBuffer};
+use zenoh_buffers::ZSlice;
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{
+    block::SharedBlock,
     outbox::Outbox,
     protocol::{
         options::Framing,
@@ -35,28 +36,6 @@ const SPARE_BYTES_MIN: usize = 65_535 + 4;
 
 /// Blocks that a link keeps while samples still refer to them; beyond that they belong to the samples alone.
 const POOL_MAX: usize = 4;
-
-/// A receive block that samples may share. Read into only while nobody else holds it.
-#[derive(Default)]
-pub struct SharedBlock(RxBuf);
-
-impl fmt::Debug for SharedBlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SharedBlock({} bytes)", self.0.filled().len())
-    }
-}
-
-impl ZSliceBuffer for SharedBlock {
-    fn as_slice(&self) -> &[u8] {
-        self.0.filled()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-}
 
 /// State of the reading task.
 pub(super) struct Reading<R, H> {
@@ -123,7 +102,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let first = unread.len().min(buffer.spare_mut().len());
         buffer.spare_mut()[..first].copy_from_slice(&unread[..first]);
         buffer.advance(first);
-        self.block = Arc::new(SharedBlock(buffer));
+        self.block = self.counted(buffer.capacity());
+        self.put_back(buffer);
         loop {
             let delivered = self.deliver();
             // also when a Close came right behind the data: what was forwarded must not stay where it is
@@ -222,7 +202,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         fresh.spare_mut()[..left.len()].copy_from_slice(left);
         fresh.advance(left.len());
         self.consumed = 0;
-        let held = std::mem::take(&mut self.block);
+        let empty = self.counted(fresh.capacity());
+        let held = std::mem::replace(&mut self.block, empty);
         if self.pool.len() < POOL_MAX {
             self.pool.push(held);
         }
@@ -237,7 +218,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         if let Some(unpacking) = &mut self.unpacking {
             unpacking.release();
         }
-        let held = std::mem::take(&mut self.block);
+        let empty = self.counted(bytes);
+        let held = std::mem::replace(&mut self.block, empty);
         let left = held.0.filled().get(self.consumed..).unwrap_or(&[]);
         let mut fresh = RxBuf::new(bytes);
         fresh.spare_mut()[..left.len()].copy_from_slice(left);
@@ -266,8 +248,17 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         if let Some(block) = Arc::get_mut(&mut self.block) {
             block.0 = buffer;
         } else {
-            self.block = Arc::new(SharedBlock(buffer));
+            self.block = self.counted(buffer.capacity());
+            self.put_back(buffer);
         }
+    }
+
+    /// A block that is to have a buffer of so many bytes, which count from now on.
+    fn counted(&self, bytes: usize) -> Arc<SharedBlock> {
+        let share = self.receiver.defragmenter().share();
+        let mut charge = share.map(|share| share.block()).unwrap_or_default();
+        charge.set(bytes);
+        Arc::new(SharedBlock(RxBuf::default(), charge))
     }
 }
 

@@ -43,6 +43,15 @@ impl OutboxCounters {
     }
 }
 
+/// What an outbox holds of a node's memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OutboxMemory {
+    /// Bytes of its own buffers.
+    pub own: usize,
+    /// Bytes that would be free, about, if its peer were gone: payloads may be kept by others as well.
+    pub kept: usize,
+}
+
 /// What became of the messages of one priority at one moment. At any of them `accepted = sent + queued`, and what was
 /// offered is `accepted + dropped + refused`; once the connection is closed, what is still `queued` is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +166,26 @@ impl Outbox {
         {
             tally.sent.fetch_max(sent, Ordering::Relaxed);
         }
+    }
+
+    /// Bytes of memory that its buffers take, and that it keeps in all: with the payloads in its queues, and the blocks that
+    /// those lie in.
+    #[must_use]
+    pub fn memory(&self) -> OutboxMemory {
+        let exit = self.exit.try_lock().map_or(0, |exit| exit.memory());
+        let mut memory = OutboxMemory {
+            own: size_of::<Self>() + exit,
+            kept: 0,
+        };
+        let is_over = self.is_closed();
+        for lane in &self.lanes {
+            let lane = lane.lock();
+            memory.own += lane.memory();
+            if !is_over {
+                memory.kept += lane.queued_bytes().max(lane.pinned());
+            }
+        }
+        memory
     }
 
     /// Counts a message that congestion control dropped.

@@ -153,6 +153,11 @@ impl Exit {
         &self.transmit
     }
 
+    /// Bytes of the buffers that it keeps.
+    pub(super) fn memory(&self) -> usize {
+        self.buffers.free.iter().map(|buffer| buffer.len()).sum()
+    }
+
     /// Gives away all that it has; nothing can be written any more.
     pub(super) fn release(&mut self) -> Exit {
         let empty = Exit {

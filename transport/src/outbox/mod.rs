@@ -51,7 +51,7 @@ use crate::{
 
 use attendance::Attendance;
 use counts::Tally;
-pub use counts::{OutboxCounts, PriorityCounts};
+pub use counts::{OutboxCounts, OutboxMemory, PriorityCounts};
 pub use exit::DirectSocket;
 use exit::Exit;
 use isolation::Isolated;
@@ -435,6 +435,14 @@ impl Outbox {
     #[cold]
     pub fn give_up(&self) {
         self.end(Ended::TooSlow);
+        self.signals.raise(signal::ABORT);
+    }
+
+    /// Ends the connection to the peer that keeps the most of a node's memory when that is used up, without another word to
+    /// it. What is queued is lost.
+    #[cold]
+    pub fn give_way(&self) {
+        self.end(Ended::Memory);
         self.signals.raise(signal::ABORT);
     }
 

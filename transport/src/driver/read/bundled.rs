@@ -8,10 +8,12 @@ use zenoh_buffers::ZSlice;
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{
+    block::SharedBlock,
     driver::{
         Ended, Handler,
         bundle::{Bundle, Member, Seat},
     },
+    ledger::Charge,
     protocol::{
         compression::{Content, Unpacker},
         options::Framing,
@@ -19,7 +21,7 @@ use crate::{
     },
 };
 
-use super::{BLOCK_BYTES, SPARE_BYTES_MIN, SharedBlock, next_batch};
+use super::{BLOCK_BYTES, SPARE_BYTES_MIN, next_batch};
 
 /// State of the reading task.
 pub(in crate::driver) struct Reading<R, H> {
@@ -69,7 +71,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let first = unread.len().min(buffer.spare_mut().len());
         buffer.spare_mut()[..first].copy_from_slice(&unread[..first]);
         buffer.advance(first);
-        self.block = Arc::new(SharedBlock(buffer));
+        self.block = Arc::new(SharedBlock(buffer, Charge::default()));
         loop {
             if let Err(ended) = self.deliver().await {
                 return ended;
@@ -78,7 +80,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 return self.why_closed();
             }
             let (result, buffer) = link.read(self.next_buffer()).await;
-            self.block = Arc::new(SharedBlock(buffer));
+            self.block = Arc::new(SharedBlock(buffer, Charge::default()));
             match result {
                 _ if self.bundle.outbox().is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
@@ -141,6 +143,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 break;
             }
         }
+        seat.receiver.give_up_idle(Instant::now());
         // also when a Close came right behind the data: what was forwarded must not stay where it is
         seat.handler.burst_end().await;
         self.bundle.put_back(seat);

@@ -11,7 +11,10 @@ use std::{
 
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
-use crate::{driver::Handler, protocol::rx::Lent};
+use crate::{
+    driver::Handler,
+    protocol::rx::{Lent, Receiver},
+};
 
 use super::Reading;
 
@@ -29,7 +32,10 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 filled,
                 spare,
             }) => (RxBuf::over(bytes, filled, spare), None),
-            None => (self.next_buffer(), self.keeps_until()),
+            None => {
+                let until = let_go(&mut self.receiver, &mut self.keeps_until);
+                (self.next_buffer(), until)
+            }
         };
         let (result, buffer) = {
             // In a box, as it is rarely there and would make every reading task larger.
@@ -37,12 +43,12 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             let mut reading = pin!(link.read(buffer));
             poll_fn(|context| {
                 let done = reading.as_mut().poll(context);
-                if done.is_pending()
+                while done.is_pending()
                     && let Some(sleep) = &mut over
                     && sleep.as_mut().poll(context).is_ready()
                 {
-                    over = None;
-                    self.receiver.defragmenter_mut().release();
+                    let until = let_go(&mut self.receiver, &mut self.keeps_until);
+                    over = until.map(|until| Box::pin(self.runtime.sleep_until(until)));
                 }
                 done
             })
@@ -56,20 +62,6 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             self.put_back(buffer);
         }
         result
-    }
-
-    /// Until when to keep the memory of a large message, if there is any.
-    fn keeps_until(&mut self) -> Option<Instant> {
-        if !self.receiver.defragmenter().keeps_much() {
-            return None;
-        }
-        let now = Instant::now();
-        let until = *self.keeps_until.get_or_insert(now + KEEP);
-        if until > now {
-            return Some(until);
-        }
-        self.receiver.defragmenter_mut().release();
-        None
     }
 
     /// What the last read has brought to its place: hands on the message that it completes, and puts what follows where
@@ -93,4 +85,26 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             self.consumed = self.block.0.filled().len();
         }
     }
+}
+
+/// Lets go of the memory of large messages that is not needed any more, and of unfinished ones that nothing more comes of.
+/// Tells when to look again, if there are such.
+fn let_go(receiver: &mut Receiver, keeps_until: &mut Option<Instant>) -> Option<Instant> {
+    let defragmenter = receiver.defragmenter();
+    let (keeps_much, has_unfinished) =
+        (defragmenter.keeps_much(), defragmenter.buffered_bytes() > 0);
+    if !keeps_much && !has_unfinished {
+        return None;
+    }
+    let now = Instant::now();
+    let idle = receiver.give_up_idle(now);
+    if !receiver.defragmenter().keeps_much() {
+        return idle;
+    }
+    let until = *keeps_until.get_or_insert(now + KEEP);
+    if until > now {
+        return idle.map_or(Some(until), |idle| Some(idle.min(until)));
+    }
+    receiver.defragmenter_mut().release();
+    idle
 }

@@ -7,7 +7,11 @@
 //! from before: when the receivers of a message have let go of it, its vector serves
 //! a later one; while anybody still holds it, it is left alone.
 
+use std::sync::Arc;
+
 use zenoh_buffers::ZSlice;
+
+use crate::ledger::Share;
 
 use super::{
     CHANNELS,
@@ -69,6 +73,7 @@ pub struct Defragmenter {
     channels: Box<[Unfinished]>,
     total_bytes: usize,
     spares: Spares,
+    share: Option<Arc<Share>>,
     messages_discarded: u64,
     fragments_discarded: u64,
 }
@@ -76,6 +81,8 @@ pub struct Defragmenter {
 #[derive(Debug, Default)]
 struct Unfinished {
     active: bool,
+    /// A fragment has come since idle messages were last looked for.
+    stirred: bool,
     message: Growing,
     fragments: u64,
 }
@@ -91,8 +98,50 @@ impl Defragmenter {
                 .collect(),
             total_bytes: 0,
             spares: Spares::default(),
+            share: None,
             messages_discarded: 0,
             fragments_discarded: 0,
+        }
+    }
+
+    /// The same, with what it allocates counted in `share`, and with so many bytes for all unfinished messages.
+    pub fn within(mut self, share: Arc<Share>, total_bytes_max: usize) -> Self {
+        self.limits.total_bytes_max = total_bytes_max;
+        self.spares = Spares::counted_in(share.ledger());
+        self.share = Some(share);
+        self
+    }
+
+    /// Where what it allocates is counted.
+    pub fn share(&self) -> Option<&Arc<Share>> {
+        self.share.as_ref()
+    }
+
+    /// Gives up the messages of which no fragment has come since this was last called, but for that of the channel
+    /// `landing`; tells how many.
+    #[cold]
+    pub fn give_up_idle(&mut self, landing: Option<usize>) -> u64 {
+        let mut count = 0;
+        for channel in 0..self.channels.len() {
+            let unfinished = &mut self.channels[channel];
+            let was_stirred = std::mem::take(&mut unfinished.stirred);
+            if unfinished.active && !was_stirred && landing != Some(channel) {
+                self.discard(channel);
+                count += 1;
+            }
+        }
+        if count > 0 {
+            self.release();
+        }
+        count
+    }
+
+    /// Says how much is allocated for unfinished messages, after that has changed.
+    #[cold]
+    fn tell_share(&self) {
+        if let Some(share) = &self.share {
+            let unfinished = self.channels.iter();
+            share.set_unfinished(unfinished.map(|channel| channel.message.capacity()).sum());
         }
     }
 
@@ -197,10 +246,15 @@ impl Defragmenter {
         };
         unfinished.begin(&mut self.spares);
         unfinished.fragments += 1;
+        unfinished.stirred = true;
+        let before = unfinished.message.capacity();
         let fits = fits && unfinished.message.reserve(payload.len());
         if fits {
             unfinished.message.append(payload);
             self.total_bytes += payload.len();
+        }
+        if self.channels[channel].message.capacity() != before {
+            self.tell_share();
         }
         fits
     }
@@ -216,6 +270,7 @@ impl Defragmenter {
     fn finish(&mut self, channel: usize) -> ZSlice {
         let unfinished = std::mem::take(&mut self.channels[channel]);
         self.total_bytes -= unfinished.message.filled();
+        self.tell_share();
         self.spares.finish(unfinished.message)
     }
 
@@ -224,6 +279,7 @@ impl Defragmenter {
         self.total_bytes -= unfinished.message.filled();
         self.messages_discarded += 1;
         self.fragments_discarded += unfinished.fragments;
+        self.tell_share();
         self.spares.keep_unused(unfinished.message);
     }
 
@@ -262,12 +318,17 @@ impl Defragmenter {
         let Some(unfinished) = self.channels.get_mut(channel) else {
             return false;
         };
+        let before = unfinished.message.capacity();
         let lands = unfinished.active
             && piece.follows
             && !starts
             && fits
             && unfinished.message.prepare(bytes + behind);
         unfinished.fragments += u64::from(lands);
+        unfinished.stirred |= lands;
+        if self.channels[channel].message.capacity() != before {
+            self.tell_share();
+        }
         lands
     }
 
@@ -300,3 +361,6 @@ impl Defragmenter {
         self.finish(channel)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The memory of a message that grows as its pieces arrive, and the memory kept for later ones.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{any::Any, collections::VecDeque, sync::Arc};
 
-use zenoh_buffers::ZSlice;
+use zenoh_buffers::{ZSlice, ZSliceBuffer};
+
+use crate::ledger::{Charge, Ledger};
 
 /// The first allocation for a message, in bytes.
 const FIRST_BYTES: usize = 4096;
@@ -14,11 +16,18 @@ pub(super) const SPARE_BYTES_MAX: usize = 4 << 20;
 /// Most vectors kept for later messages.
 const SPARES_MAX: usize = 16;
 
+/// The most by which a message grows ahead of what has come.
+const AHEAD_BYTES_MAX: usize = 64 << 20;
+
+/// A message that is a smaller part of its memory than this gets memory of its own size.
+const PART_MIN: usize = 4;
+
 /// The front of a message. What lies behind it in the vector is memory to read into.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     bytes: Vec<u8>,
     filled: usize,
+    charge: Charge,
 }
 
 impl Growing {
@@ -32,16 +41,19 @@ impl Growing {
         self.bytes.capacity()
     }
 
-    /// Makes room for `more` bytes by doubling; false if the allocator has none.
+    /// Makes room for `more` bytes by doubling; false if the node's memory is used up, or the allocator has none.
     pub(super) fn reserve(&mut self, more: usize) -> bool {
         let needed = self.filled.saturating_add(more);
         if needed <= self.bytes.capacity() {
             return true;
         }
-        let target = needed.max(self.filled.saturating_mul(2)).max(FIRST_BYTES);
-        self.bytes
-            .try_reserve_exact(target - self.bytes.len())
-            .is_ok()
+        let ahead = self.filled.saturating_add(self.filled.min(AHEAD_BYTES_MAX));
+        let target = needed.max(ahead).max(FIRST_BYTES);
+        self.charge.try_set(target)
+            && self
+                .bytes
+                .try_reserve_exact(target - self.bytes.len())
+                .is_ok()
     }
 
     /// Makes room for `more` bytes and makes them readable memory, so that a socket may write them. Memory that served
@@ -104,58 +116,114 @@ impl Growing {
     }
 }
 
-/// Vectors of messages that were delivered, each to serve again once nobody holds it any more.
+/// The memory of a message, counted until it is freed.
+#[derive(Debug)]
+struct Memory {
+    bytes: Vec<u8>,
+    charge: Charge,
+}
+
+impl ZSliceBuffer for Memory {
+    fn as_slice(&self) -> &[u8] {
+        &self.bytes
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// The memory of messages that were delivered, each to serve again once nobody holds it any more.
 #[derive(Debug, Default)]
-pub(super) struct Spares(VecDeque<Arc<Vec<u8>>>);
+pub(super) struct Spares {
+    kept: VecDeque<Arc<Memory>>,
+    ledger: Option<Arc<Ledger>>,
+}
 
 impl Spares {
-    /// An empty message over memory that served before, if any is free: the latest, which the cache knows best.
-    pub(super) fn take(&mut self) -> Growing {
-        let free = self
-            .0
-            .iter()
-            .rposition(|spare| Arc::strong_count(spare) == 1);
-        let bytes = free
-            .and_then(|index| self.0.remove(index))
-            .and_then(Arc::into_inner);
-        Growing {
-            bytes: bytes.unwrap_or_default(),
-            filled: 0,
+    /// Nothing is kept yet; what is allocated from now on counts in `ledger`.
+    pub(super) fn counted_in(ledger: &Arc<Ledger>) -> Self {
+        Spares {
+            kept: VecDeque::new(),
+            ledger: Some(Arc::clone(ledger)),
         }
     }
 
-    /// The finished message as a slice, whose memory may serve again.
+    /// An empty message over memory that served before, if any is free: the latest, which the cache knows best.
+    pub(super) fn take(&mut self) -> Growing {
+        let free = self
+            .kept
+            .iter()
+            .rposition(|spare| Arc::strong_count(spare) == 1);
+        let memory = free
+            .and_then(|index| self.kept.remove(index))
+            .and_then(Arc::into_inner);
+        let Memory { bytes, mut charge } = memory.unwrap_or_else(|| Memory {
+            bytes: Vec::new(),
+            charge: self.charge(),
+        });
+        charge.set(bytes.capacity());
+        Growing {
+            bytes,
+            filled: 0,
+            charge,
+        }
+    }
+
+    fn charge(&self) -> Charge {
+        self.ledger.as_ref().map(Ledger::charge).unwrap_or_default()
+    }
+
+    /// The finished message as a slice, whose memory may serve again. Where the message is small beside that, it gets
+    /// memory of its own, as nobody knows how long it is kept.
     pub(super) fn finish(&mut self, message: Growing) -> ZSlice {
-        let Growing { bytes, filled } = message;
-        let bytes = Arc::new(bytes);
-        self.keep(Arc::clone(&bytes));
-        ZSlice::new(bytes, 0, filled).unwrap_or_else(|_| ZSlice::empty())
+        let Growing {
+            mut bytes,
+            filled,
+            mut charge,
+        } = message;
+        if bytes.capacity() > FIRST_BYTES && filled < bytes.capacity() / PART_MIN {
+            let own = bytes.get(..filled).unwrap_or(&[]).to_vec();
+            let own_charge = self.charge();
+            self.keep(Arc::new(Memory { bytes, charge }));
+            (bytes, charge) = (own, own_charge);
+            charge.set(filled);
+            charge.hand_on();
+            return slice(Arc::new(Memory { bytes, charge }), filled);
+        }
+        charge.hand_on();
+        let memory = Arc::new(Memory { bytes, charge });
+        self.keep(Arc::clone(&memory));
+        slice(memory, filled)
     }
 
     /// Keeps the memory of a message that was given up.
     pub(super) fn keep_unused(&mut self, message: Growing) {
         if message.capacity() > 0 {
-            self.keep(Arc::new(message.bytes));
+            let Growing { bytes, charge, .. } = message;
+            self.keep(Arc::new(Memory { bytes, charge }));
         }
     }
 
     /// Bytes that may serve again.
     pub(super) fn allocated_bytes(&self) -> usize {
-        self.0.iter().map(|spare| spare.capacity()).sum()
+        self.kept.iter().map(|spare| spare.bytes.capacity()).sum()
     }
 
     /// Keeps the newest whatever its size, and others as far as there is room for them.
-    fn keep(&mut self, bytes: Arc<Vec<u8>>) {
-        self.0.push_back(bytes);
+    fn keep(&mut self, memory: Arc<Memory>) {
+        self.kept.push_back(memory);
         self.trim(1);
     }
 
     /// Lets go of the oldest until what is kept is within its limit, or only `newest` are left.
     fn trim(&mut self, newest: usize) {
-        while self.0.len() > newest
-            && (self.0.len() > SPARES_MAX || self.allocated_bytes() > SPARE_BYTES_MAX)
+        while self.kept.len() > newest
+            && (self.kept.len() > SPARES_MAX || self.allocated_bytes() > SPARE_BYTES_MAX)
         {
-            self.0.pop_front();
+            self.kept.pop_front();
         }
     }
 
@@ -168,4 +236,8 @@ impl Spares {
     pub(super) fn release_large(&mut self) {
         self.trim(0);
     }
+}
+
+fn slice(memory: Arc<Memory>, filled: usize) -> ZSlice {
+    ZSlice::new(memory, 0, filled).unwrap_or_else(|_| ZSlice::empty())
 }

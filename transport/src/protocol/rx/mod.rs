@@ -8,7 +8,9 @@ mod receiver;
 mod sequence;
 
 pub use defragment::{Defragmenter, Piece, Reassembly, ReassemblyLimits};
-pub use receiver::{Context, Deliver, Flow, Lent, Pause, PeerMisbehaved, Received, Receiver};
+pub use receiver::{
+    Context, Deliver, Flow, Lent, Pause, PeerMisbehaved, Received, Receiver, UNFINISHED_MAX,
+};
 pub use sequence::Sequence;
 
 /// The channels of one direction: a priority and a reliability each.

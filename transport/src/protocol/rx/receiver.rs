@@ -9,6 +9,11 @@
 mod bare;
 mod landing;
 
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
     DecodeError, Fragment, FrameHeader, NetworkMessage, Priority, Push, PushRun, Reader,
@@ -16,6 +21,7 @@ use zonda_codec::{
 };
 
 use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequence};
+use crate::ledger::Share;
 use crate::protocol::{compression::Corrupt, options::Framing, parameters::Established};
 
 pub use landing::Lent;
@@ -27,6 +33,9 @@ const PUSH_ID: u8 = 0x1d;
 /// Messages of a run that are handed on at once. The handler may hold a lock for that long: some microseconds, as they come
 /// from one batch.
 const RUN_MAX: usize = 256;
+
+/// How long an unfinished message is kept while no fragment of it comes, where nothing else is said.
+pub const UNFINISHED_MAX: Duration = Duration::from_secs(5);
 
 /// Where received network messages go. Called in the order of arrival, on the receiving task.
 pub trait Deliver {
@@ -183,6 +192,16 @@ pub struct Receiver {
     /// The channel of the last batch, if that was a long fragment and more follow.
     unfinished: Option<(Priority, Reliability)>,
     counters: Received,
+    idle: Idle,
+}
+
+/// When to look for messages that nothing more comes of.
+#[derive(Debug)]
+struct Idle {
+    /// They are given up after this.
+    after: Duration,
+    /// When to look next, while there is something unfinished.
+    due: Option<Instant>,
 }
 
 impl Receiver {
@@ -202,7 +221,46 @@ impl Receiver {
             landing: None,
             unfinished: None,
             counters: Received::default(),
+            idle: Idle {
+                after: UNFINISHED_MAX,
+                due: None,
+            },
         }
+    }
+
+    /// The same with what it allocates counted in `share`, and with `total_bytes_max` for all unfinished messages together,
+    /// each of which is given up when no fragment of it has come for about `idle_max`. Default: twice the largest message,
+    /// and [`UNFINISHED_MAX`].
+    #[must_use]
+    pub fn within(
+        mut self,
+        share: Arc<Share>,
+        (total_bytes_max, idle_max): (usize, Duration),
+    ) -> Self {
+        self.defragmenter = self.defragmenter.within(share, total_bytes_max);
+        self.idle.after = idle_max;
+        self
+    }
+
+    /// Gives up unfinished messages that nothing more comes of. Tells when to call it again, if there are any.
+    #[inline]
+    pub fn give_up_idle(&mut self, now: Instant) -> Option<Instant> {
+        if self.defragmenter.buffered_bytes() == 0 {
+            self.idle.due = None;
+            return None;
+        }
+        // Two looks find it, so the first one is after half of the time.
+        let half = self.idle.after / 2;
+        let due = *self.idle.due.get_or_insert(now + half);
+        if now >= due {
+            let landing = self.landing.map(|landing| landing.channel());
+            let count = self.defragmenter.give_up_idle(landing);
+            if let (1.., Some(share)) = (count, self.defragmenter.share()) {
+                share.ledger().note_given_up(count);
+            }
+            self.idle.due = Some(now + half);
+        }
+        self.idle.due
     }
 
     /// What stands in front of the messages on this link.

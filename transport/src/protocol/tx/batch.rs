@@ -83,6 +83,12 @@ impl Batch {
         &self.bytes[self.start()..self.len()]
     }
 
+    /// Bytes of its own buffer, used or not.
+    #[inline]
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.len()
+    }
+
     #[inline]
     fn len(&self) -> usize {
         self.len as usize

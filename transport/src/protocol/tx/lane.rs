@@ -10,6 +10,7 @@ use crate::protocol::options::Framing;
 use super::{
     SHARE_BYTES_MIN,
     batch::{Batch, Tail},
+    pins::Pins,
     short::ShortHead,
 };
 
@@ -77,6 +78,10 @@ pub struct Lane {
     sealed_bytes: usize,
     /// Those of them that are pieces of large messages.
     fragment_bytes: usize,
+    /// Bytes of their buffers, used or not; without payloads that are shared.
+    own_bytes: usize,
+    /// What the payloads that wait keep of other memory.
+    pub(super) pins: Pins,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
     /// Messages that were queued so far.
@@ -107,6 +112,8 @@ impl Lane {
             sealed: VecDeque::new(),
             sealed_bytes: 0,
             fragment_bytes: 0,
+            own_bytes: 0,
+            pins: Pins::default(),
             spares: Vec::new(),
             next_sn: [first; 2],
             accepted: 0,
@@ -188,7 +195,8 @@ impl Lane {
     ) -> Result<Pushed, EncodeError> {
         if let Some(open) = &mut self.open {
             let frame = (self.frame != Some(message.reliability)).then_some(&self.next_sn);
-            if let Ok(shared) = append(open, &self.config, frame, message) {
+            let queue = (&self.pins, &self.sealed);
+            if let Ok(shared) = append(open, &self.config, frame, (message, queue)) {
                 return Ok(self.appended(message.reliability, shared));
             }
         }
@@ -273,6 +281,7 @@ impl Lane {
     pub fn release(&mut self) -> Released {
         self.sealed_bytes = self.queued_bytes();
         self.frame = None;
+        (self.pins, self.own_bytes) = (Pins::default(), 0);
         Released {
             _open: self.open.take(),
             _sealed: std::mem::take(&mut self.sealed),
@@ -292,6 +301,10 @@ impl Lane {
         if batch.is_fragment() {
             self.fragment_bytes -= batch.wire_len();
         }
+        self.own_bytes -= batch.capacity();
+        if let Some(payload) = batch.tail() {
+            self.pins.leave(payload, self.sealed.front());
+        }
         if self.spares.len() < self.spares_max()
             && let Some(buffer) = free.pop()
         {
@@ -306,6 +319,10 @@ impl Lane {
         self.sealed_bytes += batch.wire_len();
         if batch.is_fragment() {
             self.fragment_bytes += batch.wire_len();
+        }
+        self.own_bytes += batch.capacity();
+        if let Some(payload) = batch.tail() {
+            self.pins.enter(payload, self.sealed.front());
         }
         self.popped -= 1;
         self.sealed.push_front(batch);
@@ -355,7 +372,13 @@ impl Lane {
             return self.push_fragments(message);
         }
         let mut batch = self.fresh();
-        match append(&mut batch, &self.config, Some(&self.next_sn), message) {
+        let queue = (&self.pins, &self.sealed);
+        match append(
+            &mut batch,
+            &self.config,
+            Some(&self.next_sn),
+            (message, queue),
+        ) {
             Ok(shared) => {
                 self.open = Some(batch);
                 let pushed = self.appended(message.reliability, shared);
@@ -380,6 +403,10 @@ impl Lane {
     ) -> Result<Pushed, EncodeError> {
         let head = message.head.to_vec()?;
         let payload_bytes = message.payload.bytes();
+        let payload = match self.pins.allows(&message.payload, &self.sealed) {
+            true => message.payload,
+            false => Tail::Copy(payload_bytes),
+        };
         let total = head.len() + payload_bytes.len();
         let room = usize::from(self.config.batch_size)
             .saturating_sub(FRAGMENT_HEADER_BYTES_MAX + self.config.framing.prefix_bytes())
@@ -403,7 +430,7 @@ impl Lane {
             let batch = fragment(
                 &header,
                 own,
-                &message.payload,
+                &payload,
                 start..start + (end - at - own.len()),
                 self.config.framing,
             );
@@ -430,6 +457,23 @@ impl Lane {
         true
     }
 
+    pub(super) fn queue(&self) -> (&Pins, &VecDeque<Batch>) {
+        (&self.pins, &self.sealed)
+    }
+
+    /// Bytes of memory that its buffers take.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let open = usize::from(self.open.is_some());
+        (self.spares.len() + open) * self.buffer_bytes() + self.own_bytes
+    }
+
+    /// Bytes of memory that it keeps of others: blocks that were read into, because payloads in its queue lie in them.
+    #[must_use]
+    pub fn pinned(&self) -> usize {
+        self.pins.memory()
+    }
+
     pub(super) fn config(&self) -> &LaneConfig {
         &self.config
     }
@@ -437,18 +481,22 @@ impl Lane {
     /// Has the last batch that waits grow by `put`, which may refuse it; tells whether it did.
     pub(super) fn extend_last(
         &mut self,
-        put: impl FnOnce(&mut Batch) -> Result<(), EncodeError>,
+        put: impl FnOnce(&mut Batch, (&Pins, &VecDeque<Batch>)) -> Result<(), EncodeError>,
     ) -> bool {
-        let Some(last) = self.sealed.back_mut() else {
+        let Some(mut last) = self.sealed.pop_back() else {
             return false;
         };
-        let before = last.wire_len();
-        let done = put(last).is_ok();
+        let (before, had_payload) = (last.wire_len(), last.tail().is_some());
+        let done = put(&mut last, (&self.pins, &self.sealed)).is_ok();
         self.sealed_bytes += last.wire_len() - before;
+        if let Some(payload) = last.tail().filter(|_| !had_payload) {
+            self.pins.enter(payload, self.sealed.back());
+        }
         if done {
             self.accepted += 1;
             last.extended(self.accepted);
         }
+        self.sealed.push_back(last);
         done
     }
 
@@ -464,6 +512,10 @@ impl Lane {
         self.sealed_bytes += batch.wire_len();
         if batch.is_fragment() {
             self.fragment_bytes += batch.wire_len();
+        }
+        self.own_bytes += batch.capacity();
+        if let Some(payload) = batch.tail() {
+            self.pins.enter(payload, self.sealed.back());
         }
         self.sealed.push_back(batch);
     }
@@ -503,7 +555,7 @@ pub(super) fn append<E: Encode + ?Sized>(
     batch: &mut Batch,
     config: &LaneConfig,
     frame: Option<&[u32; 2]>,
-    message: &Outgoing<'_, E>,
+    (message, (pins, queue)): (&Outgoing<'_, E>, (&Pins, &VecDeque<Batch>)),
 ) -> Result<bool, EncodeError> {
     let room = batch.room();
     let mut writer = Writer::new(batch.spare());
@@ -523,7 +575,9 @@ pub(super) fn append<E: Encode + ?Sized>(
         if room - written < payload.len() {
             return Err(EncodeError::NoRoom);
         }
-        if let Some(slice) = message.payload.share(0, payload.len()) {
+        if pins.allows(&message.payload, queue)
+            && let Some(slice) = message.payload.share(0, payload.len())
+        {
             batch.commit(written);
             batch.attach(slice);
             return Ok(true);

@@ -9,6 +9,7 @@
 mod bare;
 mod batch;
 mod lane;
+mod pins;
 mod short;
 #[cfg(test)]
 mod tests;

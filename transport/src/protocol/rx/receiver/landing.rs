@@ -49,6 +49,12 @@ pub(super) struct Landing {
     behind: usize,
 }
 
+impl Landing {
+    pub(super) fn channel(&self) -> usize {
+        self.channel
+    }
+}
+
 /// Memory to read into.
 #[derive(Debug)]
 pub struct Lent {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A block of memory that a socket is read into, and that payloads may share.
+
+use std::{any::Any, fmt};
+
+use zenoh_buffers::{ZSlice, ZSliceBuffer};
+use zonda_runtime::RxBuf;
+
+use crate::ledger::Charge;
+
+/// A receive block that samples may share. Read into only while nobody else holds it. Its memory is counted meanwhile.
+#[derive(Default)]
+pub struct SharedBlock(pub(crate) RxBuf, pub(crate) Charge);
+
+impl SharedBlock {
+    /// The block that a slice is a part of, if it is.
+    pub(crate) fn of(slice: &ZSlice) -> Option<&Self> {
+        slice.downcast_ref()
+    }
+
+    /// Bytes of memory that a slice of it keeps.
+    pub(crate) fn memory(&self) -> usize {
+        self.0.capacity()
+    }
+
+    /// Bytes of memory that are counted for it.
+    pub(crate) fn counted(&self) -> usize {
+        self.1.bytes()
+    }
+}
+
+impl fmt::Debug for SharedBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (filled, counted) = (self.0.filled().len(), self.counted());
+        write!(f, "SharedBlock({filled} bytes, {counted} counted)")
+    }
+}
+
+impl ZSliceBuffer for SharedBlock {
+    fn as_slice(&self) -> &[u8] {
+        self.0.filled()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The memory of a whole node, under one budget above the limits of each connection.
+//!
+//! What is received is counted where it is allocated, and until it is freed: blocks that are read into, and messages that
+//! are put together from fragments, also while queues hold them. These grow by hundreds of megabytes within a moment, so a
+//! message is [refused](Charge::try_set) before it is allocated. Everything else (queues' own buffers, tables, routes)
+//! grows more slowly: the owner of the node adds it up now and then and [says](Ledger::set_others) how much it is. Nothing is
+//! counted per message.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+/// What a node holds of its memory, and what it may.
+#[derive(Debug)]
+pub struct Ledger {
+    budget: usize,
+    /// What was handed on still counts until it is freed. Not where it goes to an application, which keeps what it likes.
+    follows: bool,
+    received: AtomicUsize,
+    others: AtomicUsize,
+    refused: AtomicU64,
+    given_up: AtomicU64,
+}
+
+impl Ledger {
+    /// Nothing is held yet, and at most `budget` bytes may be. If it `follows`, received messages count until they are
+    /// freed, else until they are handed on.
+    #[must_use]
+    pub fn new(budget: usize, follows: bool) -> Arc<Self> {
+        Arc::new(Ledger {
+            budget,
+            follows,
+            received: AtomicUsize::new(0),
+            others: AtomicUsize::new(0),
+            refused: AtomicU64::new(0),
+            given_up: AtomicU64::new(0),
+        })
+    }
+
+    /// Most bytes that may be held.
+    #[must_use]
+    pub fn budget(&self) -> usize {
+        self.budget
+    }
+
+    /// Bytes of what was received.
+    #[must_use]
+    pub fn received(&self) -> usize {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of everything, as far as it is known.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.received() + self.others.load(Ordering::Relaxed)
+    }
+
+    /// Says how many bytes are held beside what was received.
+    pub fn set_others(&self, bytes: usize) {
+        self.others.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Messages that were refused because the budget was used up.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Unfinished messages that were given up because nothing more of them came.
+    #[must_use]
+    pub fn given_up(&self) -> u64 {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_given_up(&self, count: u64) {
+        self.given_up.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// A charge of nothing yet.
+    #[must_use]
+    pub fn charge(self: &Arc<Self>) -> Charge {
+        Charge {
+            ledger: Some(Arc::clone(self)),
+            bytes: 0,
+        }
+    }
+}
+
+/// Bytes that are counted until this is dropped. Without a ledger nothing is.
+#[derive(Debug, Default)]
+pub struct Charge {
+    ledger: Option<Arc<Ledger>>,
+    bytes: usize,
+}
+
+impl Charge {
+    /// Counts so many bytes from now on, whatever the budget says.
+    #[inline]
+    pub fn set(&mut self, bytes: usize) {
+        if bytes != self.bytes {
+            self.change(bytes);
+        }
+    }
+
+    #[cold]
+    fn change(&mut self, bytes: usize) {
+        if let Some(ledger) = &self.ledger {
+            match bytes.checked_sub(self.bytes) {
+                Some(more) => ledger.received.fetch_add(more, Ordering::Relaxed),
+                None => (ledger.received).fetch_sub(self.bytes - bytes, Ordering::Relaxed),
+            };
+        }
+        self.bytes = bytes;
+    }
+
+    /// Bytes that it counts.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Counts so many bytes from now on; false, and nothing has changed, if that is more than there is room for.
+    #[must_use]
+    pub fn try_set(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        if let Some(ledger) = &self.ledger
+            && ledger.held().saturating_add(more) > ledger.budget
+            && more > 0
+        {
+            ledger.refused.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        self.set(bytes);
+        true
+    }
+
+    /// What it counts is handed on.
+    pub fn hand_on(&mut self) {
+        if self.ledger.as_ref().is_some_and(|ledger| !ledger.follows) {
+            self.set(0);
+        }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+/// One connection's part of a node's memory, and its own limits.
+#[derive(Debug)]
+pub struct Share {
+    ledger: Arc<Ledger>,
+    unfinished: AtomicUsize,
+}
+
+impl Share {
+    /// Nothing yet.
+    #[must_use]
+    pub fn of(ledger: &Arc<Ledger>) -> Arc<Self> {
+        Arc::new(Share {
+            ledger: Arc::clone(ledger),
+            unfinished: AtomicUsize::new(0),
+        })
+    }
+
+    /// The node's.
+    #[must_use]
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
+    /// Bytes allocated for messages of which fragments are missing.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.unfinished.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_unfinished(&self, bytes: usize) {
+        self.unfinished.store(bytes, Ordering::Relaxed);
+    }
+
+    /// A charge for a block to read into. Blocks that go to an application are not counted.
+    pub(crate) fn block(&self) -> Charge {
+        match self.ledger.follows {
+            true => self.ledger.charge(),
+            false => Charge::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_charged_is_held_until_it_is_dropped_and_no_more_than_the_budget() {
+        let ledger = Ledger::new(1000, true);
+        let (mut one, mut other) = (ledger.charge(), ledger.charge());
+        assert!(one.try_set(600) && !other.try_set(500) && other.try_set(400));
+        assert_eq!((ledger.held(), ledger.refused()), (1000, 1));
+        assert!(one.try_set(500), "less is always possible");
+        ledger.set_others(200);
+        assert!(!one.try_set(501) && one.try_set(500));
+        other.set(900);
+        assert_eq!(ledger.held(), 1600);
+        other.hand_on();
+        drop(one);
+        assert_eq!((ledger.held(), ledger.received()), (1100, 900));
+        drop(other);
+        assert_eq!((ledger.received(), ledger.refused()), (0, 2));
+    }
+
+    #[test]
+    fn what_goes_to_an_application_is_not_followed() {
+        let ledger = Ledger::new(1000, false);
+        let mut message = ledger.charge();
+        assert!(message.try_set(600));
+        message.hand_on();
+        let mut block = Share::of(&ledger).block();
+        block.set(5000);
+        assert_eq!(ledger.held(), 0);
+    }
+}
