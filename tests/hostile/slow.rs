@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A neighbour that subscribes to a flood and never reads: under `Drop` it misses messages, which are counted; under
-//! `Block` its source waits for it until its time is over. Nobody else notices either way.
+//! `Block` its source waits for it until its time is over. Other sources do not notice either way; how long the other
+//! subscribers of the same source wait is measured in `attacks/pace.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
