@@ -21,7 +21,11 @@ struct Dictionary(std::path::PathBuf);
 impl Dictionary {
     fn with(name: &str, lines: &str) -> Dictionary {
         let path = std::env::temp_dir().join(format!("zonda-{name}-{}", std::process::id()));
-        let mut file = std::fs::File::create(&path).expect("a place for it");
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).truncate(true).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path).expect("a place for it");
         file.write_all(lines.as_bytes()).expect("room for it");
         Dictionary(path)
     }

@@ -12,7 +12,7 @@ use zonda_codec::{Encode, Resolution, WhatAmI, ZenohId};
 
 use crate::scene::{
     address, answering, batch, close, dialing, endpoint, events, listening, next, next_failure,
-    next_refusal, quick, until,
+    next_refusal, quick, until, with_users,
 };
 
 /// A session that is to connect there fails for this reason, again and again.
@@ -182,13 +182,7 @@ fn the_other_has_no_room() {
 
 #[test]
 fn the_other_asks_for_a_user() {
-    let dictionary = std::env::temp_dir().join(format!("zonda-users-{}", std::process::id()));
-    std::fs::write(&dictionary, "alice:secret\n").expect("the folder is writable");
-    let quoted = |text: &str| format!("{text:?}");
-    let file = quoted(&dictionary.to_string_lossy());
-    let there = listening(Config::peer().with("transport/auth/usrpwd/dictionary_file", &file));
-    // it has been read
-    std::fs::remove_file(&dictionary).expect("it is there");
+    let there = with_users("alice:secret\n", &[]);
     let events = events(&there);
     let turned_away = || next_refusal(&events).1.kind;
     fails(&endpoint(&there), RefusalKind::Authentication, "user");

@@ -6,6 +6,7 @@
 mod accepting;
 mod dialing;
 mod ending;
+mod found;
 mod listening;
 mod places;
 mod scene;

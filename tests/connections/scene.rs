@@ -3,6 +3,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
@@ -32,6 +33,28 @@ pub fn quick(config: Config) -> Config {
 pub fn listening(config: Config) -> Session {
     let config = quick(config).listen(["tcp/127.0.0.1:0"]);
     zonda::open(config).wait().expect("it opens")
+}
+
+/// A peer that listens, lets in only the users of this list, and connects to these endpoints.
+pub fn with_users(list: &str, connect: &[String]) -> Session {
+    static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let name = format!("zonda-users-{}-{number}", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).truncate(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut dictionary = options.open(&file).expect("the folder is writable");
+    dictionary
+        .write_all(list.as_bytes())
+        .expect("there is room");
+    let json = format!("{:?}", file.to_string_lossy());
+    let config = Config::peer().with("transport/auth/usrpwd/dictionary_file", &json);
+    let session = listening(config.connect(connect));
+    // it has been read
+    std::fs::remove_file(&file).expect("it is there");
+    session
 }
 
 /// A peer that tries to connect there and nothing else.

@@ -2,6 +2,7 @@
 //! Users and passwords: theirs are let in by ours and ours by theirs, and strangers by neither.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,6 +36,8 @@ fn dictionary() -> PathBuf {
     );
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, "bob:secret\nann:other\n").expect("room for it");
+    let private = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(&path, private).expect("the file is ours");
     path
 }
 

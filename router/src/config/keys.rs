@@ -544,6 +544,18 @@ pub const ROWS: &[Key] = &[
     key("transport/auth/usrpwd/user", Text, "null", Full),
     key("transport/auth/usrpwd/password", Text, "null", Full),
     key("transport/auth/usrpwd/dictionary_file", Text, "null", Full),
+    key(
+        "transport/auth/usrpwd/dictionary_file_mode",
+        Choice(&["private", "any"]),
+        "'private'",
+        Full,
+    ),
+    key(
+        "transport/auth/usrpwd/send_to",
+        Choice(&["endpoints", "all"]),
+        "'endpoints'",
+        Full,
+    ),
     key("transport/auth/pubkey/public_key_pem", Text, "null", AUTH),
     key("transport/auth/pubkey/private_key_pem", Text, "null", AUTH),
     key("transport/auth/pubkey/public_key_file", Text, "null", AUTH),
@@ -552,6 +564,11 @@ pub const ROWS: &[Key] = &[
     key("transport/auth/pubkey/known_keys_file", Text, "null", AUTH),
     // Limits; these are ours.
     key("limits/sessions_per_address", POSITIVE, "null", Full),
+    key("limits/found_nodes", POSITIVE, "10000", Full),
+    key("limits/found_nodes_per_neighbour", POSITIVE, "2500", Full),
+    key("limits/found_failures_per_address", POSITIVE, "16", Full),
+    key("limits/found_failures_per_neighbour", POSITIVE, "64", Full),
+    key("limits/found_names", Bool, "false", Full),
     key(
         "limits/batch_bytes_min",
         Whole {

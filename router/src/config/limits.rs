@@ -5,8 +5,29 @@
 use std::time::Duration;
 
 use super::Config;
+use crate::forwarding::scouting::{CandidateLimits, DialLimits};
 
 impl Config {
+    /// What those who tell of other nodes may cause.
+    pub fn candidate_limits(&self) -> CandidateLimits {
+        let small = |path| u32::try_from(self.count(path)).unwrap_or(u32::MAX);
+        CandidateLimits {
+            nodes_max: self.count("limits/found_nodes"),
+            nodes_per_neighbour_max: self.count("limits/found_nodes_per_neighbour"),
+            dials: DialLimits {
+                per_address: small("limits/found_failures_per_address"),
+                per_neighbour: small("limits/found_failures_per_neighbour"),
+                ..DialLimits::default()
+            },
+            ..CandidateLimits::default()
+        }
+    }
+
+    /// Whether host names of nodes that were heard of are looked up. Default: no.
+    pub fn takes_found_names(&self) -> bool {
+        self.flag("limits/found_names")
+    }
+
     /// The smallest batches, in bytes, that a neighbour may ask for. Default: 1024.
     pub fn batch_size_min(&self) -> u16 {
         self.count("limits/batch_bytes_min")

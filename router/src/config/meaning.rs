@@ -459,6 +459,14 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "file of lines `user:password`: who may connect",
     ),
     (
+        "transport/auth/usrpwd/dictionary_file_mode",
+        "`private`: a dictionary file that others than its owner may read or write, or that belongs to another user, is refused; `any`: it is taken",
+    ),
+    (
+        "transport/auth/usrpwd/send_to",
+        "who is shown the user: nodes at connect/endpoints only, or `all`, also those found by scouting or gossip, who can log in elsewhere with what they are shown",
+    ),
+    (
         "transport/auth/pubkey/public_key_pem",
         "this node's public key, itself",
     ),
@@ -485,6 +493,26 @@ pub const MEANINGS: &[(&str, &str)] = &[
     (
         "limits/sessions_per_address",
         "neighbours that may come from one address (IPv6: one /64); without it three quarters of transport/unicast/max_sessions",
+    ),
+    (
+        "limits/found_nodes",
+        "nodes that are remembered from scouting and gossip",
+    ),
+    (
+        "limits/found_nodes_per_neighbour",
+        "of these, nodes that one neighbour may have named",
+    ),
+    (
+        "limits/found_failures_per_address",
+        "attempts to connect to found nodes at one address that may fail in a minute, or be under way",
+    ),
+    (
+        "limits/found_failures_per_neighbour",
+        "the same of nodes that one neighbour has named",
+    ),
+    (
+        "limits/found_names",
+        "connect to found nodes also where they are said to be by a host name, which is looked up then",
     ),
     (
         "limits/batch_bytes_min",

@@ -15,6 +15,7 @@ mod limits;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod meaning;
 mod origin;
+mod private;
 mod sources;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod table;

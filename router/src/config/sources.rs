@@ -156,6 +156,8 @@ impl Sources<'_> {
         under_way.config.attribute_to(Origin::Program);
         if let Err(error) = under_way.config.validate() {
             under_way.note("configuration", error);
+        } else if let Err(error) = under_way.config.check_users() {
+            under_way.note("configuration", error);
         }
         under_way
     }

@@ -2,7 +2,7 @@
 
 //! What the configuration says of the options of links: users and passwords, compression, bare messages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use zonda_transport::protocol::{
     auth::{Credentials, CredentialsError, Users},
@@ -11,7 +11,7 @@ use zonda_transport::protocol::{
     options::LocalOptions,
 };
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, private};
 
 const COMPRESSION: &str = "transport/unicast/compression/enabled";
 const LOW_LATENCY: &str = "transport/unicast/lowlatency";
@@ -20,6 +20,8 @@ const QOS: &str = "transport/unicast/qos/enabled";
 const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
 const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
+const DICTIONARY_MODE: &str = "transport/auth/usrpwd/dictionary_file_mode";
+const SEND_TO: &str = "transport/auth/usrpwd/send_to";
 
 impl Config {
     /// What this node's links may have beyond the plain protocol.
@@ -88,10 +90,34 @@ impl Config {
         Ok(NodeKey::from_seed(seed))
     }
 
+    /// Whether the user is shown to nodes that were found, rather than configured. Default: no.
+    ///
+    /// The proof of a password is not tied to the node that asks for it: one that is connected to can pass on what another
+    /// node asks, and be let in there in this node's name.
+    pub fn shows_user_to_all(&self) -> bool {
+        self.text(SEND_TO).as_deref() == Some("all")
+    }
+
+    /// Whether the list of users, if there is one, can be read, understood and is nobody else's.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    ///
+    /// # Blocking
+    /// Reads the list.
+    pub(super) fn check_users(&self) -> Result<(), ConfigError> {
+        self.users().map(drop)
+    }
+
     fn users(&self) -> Result<Option<Users>, ConfigError> {
         let Some(file) = self.text(DICTIONARY) else {
             return Ok(None);
         };
+        if self.text(DICTIONARY_MODE).as_deref() != Some("any") {
+            private::check(Path::new(&file)).map_err(|reason| ConfigError::Combination {
+                reason: format!("{DICTIONARY} {file}: {reason}; or set {DICTIONARY_MODE} to 'any'"),
+            })?;
+        }
         let text =
             std::fs::read_to_string(PathBuf::from(&file)).map_err(|error| ConfigError::Read {
                 file: format!("{file} ({DICTIONARY})"),

@@ -17,8 +17,8 @@ use zonda_transport::listen::Listening;
 
 use crate::config::{Config, GossipConfig, ScoutingConfig};
 use crate::forwarding::scouting::{
-    Answering, Autoconnect, CandidateCounts, CandidateLimits, Candidates, Found, Host,
-    LOCATORS_MAX, Link, ScoutCounts, is_loopback,
+    Answering, Autoconnect, CandidateCounts, Candidates, Found, Host, LOCATORS_MAX, Link,
+    ScoutCounts, is_loopback, socket_address,
 };
 use crate::forwarding::{FaceId, Gossip, GossipCounts, GossipOptions};
 use crate::scouting::{Options, Party, ScoutReport, Service, this_host};
@@ -57,6 +57,8 @@ pub(super) struct Discovery {
     policy: Autoconnect,
     /// The protocols that links may use; `None` for all.
     protocols: Option<Vec<String>>,
+    /// Host names are looked up, rather than left out.
+    takes_names: bool,
 }
 
 impl Discovery {
@@ -73,12 +75,10 @@ impl Discovery {
             ..GossipOptions::default()
         };
         let is_client = role == WhatAmI::Client;
-        let limits = CandidateLimits::default();
-        let attempts_max = if is_client { 1 } else { limits.attempts_max };
-        let limits = CandidateLimits {
-            attempts_max,
-            ..limits
-        };
+        let mut limits = config.candidate_limits();
+        if is_client {
+            limits.attempts_max = 1;
+        }
         let begun = SystemTime::now().duration_since(UNIX_EPOCH);
         let first_sn = begun.map_or(1, |since| since.as_secs());
         Discovery {
@@ -89,6 +89,7 @@ impl Discovery {
             last_failure: None,
             policy: autoconnect,
             protocols: config.protocols(),
+            takes_names: config.takes_found_names(),
         }
     }
 
@@ -97,6 +98,11 @@ impl Discovery {
         if let Some(allowed) = &self.protocols {
             let is_allowed = |locator: &Locator| allowed.iter().any(|p| p == locator.proto());
             found.locators.retain(is_allowed);
+        }
+        if !self.takes_names {
+            found
+                .locators
+                .retain(|locator| socket_address(locator).is_some());
         }
         self.candidates.hear(found, now)
     }
@@ -337,6 +343,7 @@ impl Party for Scouted {
             zid: hello.zid,
             whatami: hello.whatami,
             locators: self.usable(hello, source),
+            teller: None,
         };
         let now = Instant::now();
         let is_due = node.state.lock().discovery.hear(found, now);

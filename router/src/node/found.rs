@@ -5,11 +5,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zonda_codec::{Endpoint, WhatAmI, ZenohId};
+use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId, transport::reason};
 use zonda_runtime::with_runtime;
-use zonda_transport::dial::{DialOptions, open_link_with};
+use zonda_transport::dial::{DialError, DialOptions, open_link_with};
+use zonda_transport::protocol::handshake::HandshakeError;
+use zonda_transport::protocol::options::LocalOptions;
 
-use crate::forwarding::scouting::{self, Link};
+use crate::forwarding::scouting::{self, Link, Outcome};
 
 use super::connect::Attempt;
 use super::shared::{Shared, State};
@@ -28,6 +30,9 @@ impl Shared {
             if shared.is_closed() || shared.state.lock().link_to(&zid) != Link::None {
                 break;
             }
+            if !shared.begins_at(&zid, locator) {
+                continue;
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             let parts = u32::try_from(locators.len() - tried).unwrap_or(u32::MAX);
             let limit = (left / parts).max(SHARE_MIN);
@@ -36,7 +41,9 @@ impl Shared {
                 expected: Some(zid),
                 buffers: shared.config.tcp_buffers(),
             };
-            match Self::dial_found(&shared, &locator.clone().into(), options).await {
+            let dialed = Self::dial_found(&shared, &locator.clone().into(), options).await;
+            shared.note_tried(locator, &dialed);
+            match dialed {
                 Ok(()) | Err(Attempt::Known(_)) => {
                     failure = None;
                     break;
@@ -59,6 +66,29 @@ impl Shared {
         shared.changed.notify(usize::MAX);
         // another one may have its turn
         Self::connect_to_found(&shared);
+    }
+
+    /// Whether a place of a node may be tried now.
+    fn begins_at(&self, zid: &ZenohId, locator: &Locator) -> bool {
+        let candidates = &mut self.state.lock().discovery.candidates;
+        candidates.begin(zid, locator, Instant::now())
+    }
+
+    /// Writes down what an attempt has shown of a place.
+    fn note_tried(&self, locator: &Locator, dialed: &Result<(), Attempt>) {
+        let outcome = match dialed {
+            Ok(()) | Err(Attempt::Known(_)) => Outcome::Found,
+            Err(Attempt::Dial(DialError::Handshake { source, .. })) => match source {
+                HandshakeError::WrongId { found, .. } => Outcome::Other(*found),
+                HandshakeError::Refused {
+                    reason: reason::MAX_LINKS,
+                } => Outcome::Declined,
+                _ => Outcome::Failed,
+            },
+            Err(_) => Outcome::Failed,
+        };
+        let candidates = &mut self.state.lock().discovery.candidates;
+        candidates.tried(locator, outcome, Instant::now());
     }
 
     /// Whether this node is about to open a link to that one, and should.
@@ -84,7 +114,12 @@ impl Shared {
         endpoint: &Endpoint,
         options: DialOptions,
     ) -> Result<(), Attempt> {
-        let parameters = shared.parameters();
+        let mut parameters = shared.parameters();
+        if !shared.config.shows_user_to_all() {
+            let mut options = LocalOptions::clone(&parameters.options);
+            options.credentials = None;
+            parameters.options = Arc::new(options);
+        }
         let link = with_runtime!(&shared.runtime, runtime => {
             open_link_with(runtime, endpoint, &parameters, &options).await
         })?;

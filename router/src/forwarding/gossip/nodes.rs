@@ -216,6 +216,7 @@ impl Gossip {
                 continue;
             }
             let whatami = state.whatami.unwrap_or(WhatAmI::Router);
+            let teller = self.links.get(&face).map(|link| link.zid);
             let locators = self.usable(face, &state);
             self.learn(face, (zid, whatami, state.sn), &locators, now, actions);
             if let Some(locators) = locators
@@ -225,6 +226,7 @@ impl Gossip {
                     zid,
                     whatami,
                     locators,
+                    teller,
                 });
             }
         }

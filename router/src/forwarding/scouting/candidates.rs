@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{Locator, WhatAmI, ZenohId};
 
+use super::dials::{DialLimits, Dials, Outcome, Verdict};
 use super::host::LOCATORS_MAX;
 
 /// A node that was heard of.
@@ -20,6 +21,8 @@ pub struct Found {
     pub whatami: WhatAmI,
     /// Where it can be reached.
     pub locators: Vec<Locator>,
+    /// The neighbour that named it; `None` if it was found by multicast.
+    pub teller: Option<ZenohId>,
 }
 
 /// An attempt to make: at each locator in turn, until one leads to the node.
@@ -51,6 +54,10 @@ pub struct CandidateLimits {
     pub attempts_max: usize,
     /// Failures in a row after which a node is forgotten. Default 8.
     pub failures_max: u32,
+    /// Nodes that one neighbour may have named. Default 2500. More are ignored and counted.
+    pub nodes_per_neighbour_max: usize,
+    /// Attempts that may fail.
+    pub dials: DialLimits,
 }
 
 impl Default for CandidateLimits {
@@ -59,6 +66,8 @@ impl Default for CandidateLimits {
             nodes_max: 10_000,
             attempts_max: 16,
             failures_max: 8,
+            nodes_per_neighbour_max: 2500,
+            dials: DialLimits::default(),
         }
     }
 }
@@ -74,6 +83,10 @@ pub struct CandidateCounts {
     pub given_up: u64,
     /// Nodes that were ignored because too many are remembered.
     pub over_limit: u64,
+    /// Attempts that were put off because too many at the same place, or for the same neighbour, had failed.
+    pub held_back: u64,
+    /// Attempts at which another node answered than the one that was named.
+    pub other_node: u64,
 }
 
 /// The pause after the first failure; it doubles with each.
@@ -91,6 +104,7 @@ const SETTLED: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct Candidate {
     whatami: WhatAmI,
+    teller: Option<ZenohId>,
     locators: Vec<Locator>,
     failures: u32,
     /// When the next attempt may be made; of one under way, when it began; of a link, since when it is known.
@@ -111,6 +125,9 @@ pub struct Candidates {
     own: ZenohId,
     limits: CandidateLimits,
     nodes: HashMap<ZenohId, Candidate>,
+    /// How many each neighbour has named.
+    named: HashMap<ZenohId, usize>,
+    dials: Dials,
     under_way: usize,
     counts: CandidateCounts,
 }
@@ -129,6 +146,8 @@ impl Candidates {
             own,
             limits,
             nodes: HashMap::new(),
+            named: HashMap::new(),
+            dials: Dials::new(limits.dials),
             under_way: 0,
             counts: CandidateCounts::default(),
         }
@@ -141,6 +160,7 @@ impl Candidates {
             zid,
             whatami,
             mut locators,
+            teller,
         } = found;
         locators.truncate(LOCATORS_MAX);
         if locators.is_empty() || zid == self.own {
@@ -151,12 +171,18 @@ impl Candidates {
             known.locators = locators;
             return known.state == State::Waiting && known.not_before <= now;
         }
-        if self.nodes.len() >= self.limits.nodes_max {
+        let named = teller.and_then(|teller| self.named.get(&teller)).copied();
+        let is_full = named.unwrap_or(0) >= self.limits.nodes_per_neighbour_max;
+        if is_full || self.nodes.len() >= self.limits.nodes_max {
             self.counts.over_limit += 1;
             return false;
         }
+        if let Some(teller) = teller {
+            *self.named.entry(teller).or_default() += 1;
+        }
         let candidate = Candidate {
             whatami,
+            teller,
             locators,
             failures: 0,
             not_before: now,
@@ -169,21 +195,36 @@ impl Candidates {
     /// The attempts to make now. `link` tells whether there is a link already.
     pub fn due(&mut self, now: Instant, link: impl Fn(&ZenohId) -> Link) -> Vec<Attempt> {
         let mut ready: Vec<(WhatAmI, Instant, ZenohId)> = Vec::new();
+        let mut under_way: HashMap<ZenohId, usize> = HashMap::new();
         for (zid, node) in &mut self.nodes {
             match (link(zid), node.state) {
                 (Link::Up, State::Waiting) => node.link(now),
                 (Link::None, State::Waiting) if node.not_before <= now => {
                     ready.push((node.whatami, node.not_before, *zid));
                 }
+                (_, State::UnderWay) => {
+                    *under_way
+                        .entry(node.teller.unwrap_or(self.own))
+                        .or_default() += 1;
+                }
                 _ => {}
             }
         }
         // routers first, and among equals whoever waits longest
         ready.sort_by_key(|(whatami, since, zid)| (whatami.code(), *since, *zid));
-        ready.truncate(self.limits.attempts_max.saturating_sub(self.under_way));
+        let each = (self.limits.attempts_max / 2).max(1);
         let mut attempts = Vec::new();
         for (_, _, zid) in ready {
+            if self.under_way >= self.limits.attempts_max {
+                break;
+            }
+            let teller = self.nodes.get(&zid).and_then(|node| node.teller);
+            let of_teller = under_way.entry(teller.unwrap_or(self.own)).or_default();
+            if (teller.is_some() && *of_teller >= each) || !self.may_try(&zid, now) {
+                continue;
+            }
             if let Some(node) = self.nodes.get_mut(&zid) {
+                *of_teller += 1;
                 node.state = State::UnderWay;
                 node.not_before = now;
                 self.under_way += 1;
@@ -193,6 +234,61 @@ impl Candidates {
             }
         }
         attempts
+    }
+
+    /// Whether some place of a node may be tried now; if not, it is put off, or forgotten where none ever may.
+    fn may_try(&mut self, zid: &ZenohId, now: Instant) -> bool {
+        let Some(node) = self.nodes.get_mut(zid) else {
+            return false;
+        };
+        let asked = (zid, node.teller);
+        let verdicts = node
+            .locators
+            .iter()
+            .map(|l| self.dials.verdict(asked, l, now));
+        let mut next = None;
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Now => return true,
+                Verdict::At(at) => next = Some(next.map_or(at, |next: Instant| next.min(at))),
+                Verdict::Never => {}
+            }
+        }
+        self.counts.held_back += 1;
+        match next {
+            Some(at) => node.not_before = at,
+            None => {
+                self.forget(zid);
+                self.counts.given_up += 1;
+            }
+        }
+        false
+    }
+
+    fn forget(&mut self, zid: &ZenohId) {
+        let teller = self.nodes.remove(zid).and_then(|node| node.teller);
+        if let Some(teller) = teller
+            && let Some(count) = self.named.get_mut(&teller)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.named.remove(&teller);
+            }
+        }
+    }
+
+    /// A place of a node that is being connected to is tried now, if it may be. If so, [`tried`](Candidates::tried) follows.
+    pub fn begin(&mut self, zid: &ZenohId, locator: &Locator, now: Instant) -> bool {
+        let teller = self.nodes.get(zid).and_then(|node| node.teller);
+        let begins = self.dials.begin((zid, teller), locator, now);
+        self.counts.held_back += u64::from(!begins);
+        begins
+    }
+
+    /// How that ended.
+    pub fn tried(&mut self, locator: &Locator, outcome: Outcome, now: Instant) {
+        self.counts.other_node += u64::from(matches!(outcome, Outcome::Other(_)));
+        self.dials.ended(locator, outcome, now);
     }
 
     /// Whether a link that this node opens now is to stay rather than one of the same node that comes in: two nodes that
@@ -248,9 +344,7 @@ impl Candidates {
         let lasted = now.saturating_duration_since(node.not_before) >= SETTLED;
         match node.state {
             State::UnderWay => {}
-            State::Linked if for_good && lasted => {
-                self.nodes.remove(zid);
-            }
+            State::Linked if for_good && lasted => self.forget(zid),
             before => {
                 if before == State::Linked && lasted {
                     node.failures = 0;
@@ -269,7 +363,7 @@ impl Candidates {
         };
         node.failures += 1;
         if node.failures >= self.limits.failures_max {
-            self.nodes.remove(zid);
+            self.forget(zid);
             self.counts.given_up += 1;
             return;
         }

@@ -5,13 +5,14 @@
 //! - [`Asking`] says when the next SCOUT is due.
 //! - [`Host`] is this machine as others see it: its interfaces, and what of the listening sockets leads there.
 //! - [`Answering`] bounds how many HELLOs are sent.
-//! - [`Candidates`] are the nodes that were heard of, with the next attempt at each.
+//! - [`Candidates`] are the nodes that were heard of, with the next attempt at each; [`DialLimits`] bounds the attempts.
 //!
 //! The sockets are in [`crate::scouting`], the links in [`crate::node`].
 
 mod answering;
 mod asking;
 mod candidates;
+mod dials;
 mod host;
 mod policy;
 #[cfg(test)]
@@ -20,5 +21,6 @@ mod tests;
 pub use answering::{Answering, ScoutCounts};
 pub use asking::Asking;
 pub use candidates::{Attempt, CandidateCounts, CandidateLimits, Candidates, Found, Link};
+pub use dials::{DialLimits, Outcome};
 pub use host::{Address, Host, Interface, LOCATORS_MAX, is_loopback, socket_address};
 pub use policy::{Autoconnect, Strategy};

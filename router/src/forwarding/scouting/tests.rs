@@ -226,6 +226,7 @@ fn found(number: u128, whatami: WhatAmI) -> Found {
         zid: zid(number),
         whatami,
         locators: locators(&["tcp/10.0.0.1:7447"]),
+        teller: None,
     }
 }
 
@@ -398,7 +399,7 @@ proptest! {
     /// Whatever is heard and however attempts end: never two at one node, never more at once or in memory than allowed.
     #[test]
     fn attempts_stay_within_their_limits(steps in prop::collection::vec(step(), 1..200)) {
-        let limits = CandidateLimits { nodes_max: 20, attempts_max: 3, failures_max: 4 };
+        let limits = CandidateLimits { nodes_max: 20, attempts_max: 3, failures_max: 4, ..CandidateLimits::default() };
         let mut candidates = candidates(limits);
         let (mut now, mut under_way, mut up) = (Instant::now(), Vec::new(), HashMap::new());
         for step in steps {
@@ -451,4 +452,109 @@ fn more_nodes_than_are_remembered_are_counted() {
         candidates.hear(found(number, WhatAmI::Peer), now);
     }
     assert_eq!((candidates.len(), candidates.counts().over_limit), (3, 7));
+}
+
+/// Makes the attempts that are due for so many seconds, each of which is over at once; counts those at each place.
+fn attempts(
+    candidates: &mut Candidates,
+    seconds: u64,
+    mut outcome: impl FnMut(&ZenohId, &Locator) -> Outcome,
+) -> HashMap<Locator, usize> {
+    let (start, mut tried) = (Instant::now(), HashMap::new());
+    for tick in 0..seconds * 100 {
+        let now = start + Duration::from_millis(tick * 10);
+        for attempt in candidates.due(now, nobody) {
+            let mut is_linked = false;
+            for locator in &attempt.locators {
+                if !is_linked && candidates.begin(&attempt.zid, locator, now) {
+                    *tried.entry(locator.clone()).or_default() += 1;
+                    let outcome = outcome(&attempt.zid, locator);
+                    is_linked = outcome == Outcome::Found;
+                    candidates.tried(locator, outcome, now);
+                }
+            }
+            candidates.ended(&attempt.zid, is_linked, now);
+        }
+    }
+    tried
+}
+
+/// So many nodes that one neighbour names, with their places.
+fn named(candidates: &mut Candidates, count: u128, place: impl Fn(u128) -> Vec<Locator>) {
+    for number in 0..count {
+        let found = Found {
+            locators: place(number),
+            teller: Some(zid(7)),
+            ..found(1000 + number, WhatAmI::Peer)
+        };
+        candidates.hear(found, Instant::now());
+    }
+}
+
+/// One message that named 200 nodes at one place caused 2080 connections there within 25 s.
+#[test]
+fn a_place_where_nobody_is_is_tried_a_handful_of_times() {
+    for answer in [Outcome::Failed, Outcome::Other(zid(3)), Outcome::Declined] {
+        let mut candidates = candidates(CandidateLimits::default());
+        let place = "tcp/10.0.0.1:80";
+        named(&mut candidates, 200, |_| locators(&[place, place]));
+        let tried = attempts(&mut candidates, 25, |_, _| answer);
+        let most = match answer {
+            Outcome::Failed => 5,
+            Outcome::Declined => 25,
+            _ => 1,
+        };
+        let tried: usize = tried.values().sum();
+        assert!((1..=most).contains(&tried), "{answer:?}: {tried}");
+    }
+}
+
+#[test]
+fn one_address_is_not_searched_for_open_ports() {
+    let mut candidates = candidates(CandidateLimits::default());
+    named(&mut candidates, 2000, |number| {
+        let at = |port: u128| format!("tcp/10.0.0.1:{port}");
+        locators(&[&at(2 * number + 1), &at(2 * number + 2)])
+    });
+    let tried = attempts(&mut candidates, 25, |_, _| Outcome::Failed);
+    assert_eq!(tried.values().sum::<usize>(), 16);
+    assert!(candidates.counts().held_back > 0);
+}
+
+#[test]
+fn one_neighbour_causes_no_more_than_so_many_failures() {
+    let mut candidates = candidates(CandidateLimits::default());
+    named(&mut candidates, 5000, |number| {
+        locators(&[&format!("tcp/10.0.{}.{}:1", number / 250, number % 250)])
+    });
+    assert_eq!(candidates.len(), 2500, "as many as one may name");
+    let tried = attempts(&mut candidates, 25, |_, _| Outcome::Failed);
+    assert_eq!(tried.values().sum::<usize>(), 64);
+}
+
+/// Those who are where they are said to be are connected to at once, however many one neighbour names.
+#[test]
+fn a_large_honest_network_is_connected_to_at_once() {
+    let mut candidates = candidates(CandidateLimits::default());
+    named(&mut candidates, 500, |number| {
+        locators(&[&format!("tcp/10.0.0.1:{}", number + 1)])
+    });
+    let tried = attempts(&mut candidates, 1, |_, _| Outcome::Found);
+    assert_eq!(tried.len(), 500);
+}
+
+/// Where a node was started anew, under another id, the new one is found.
+#[test]
+fn a_node_that_was_started_anew_is_found_where_another_was() {
+    let mut candidates = candidates(CandidateLimits::default());
+    let now = Instant::now();
+    candidates.hear(found(20, WhatAmI::Peer), now);
+    let tried = attempts(&mut candidates, 1, |_, _| Outcome::Other(zid(21)));
+    assert_eq!(tried.values().sum::<usize>(), 1);
+    candidates.hear(found(21, WhatAmI::Peer), now);
+    let tried = attempts(&mut candidates, 1, |node, _| match *node == zid(21) {
+        true => Outcome::Found,
+        false => Outcome::Other(zid(21)),
+    });
+    assert_eq!(tried.values().sum::<usize>(), 1);
 }

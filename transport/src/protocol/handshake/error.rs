@@ -174,7 +174,7 @@ pub enum HandshakeError {
     },
     /// The peer refused the link at the first message, and this node gave no user name.
     #[error(
-        "the peer refused the link without a reason (0); if it asks for a user, set transport/auth/usrpwd/user and transport/auth/usrpwd/password, else look at its log"
+        "the peer refused the link without a reason (0); if it asks for a user, set transport/auth/usrpwd/user and transport/auth/usrpwd/password (nodes that were found by scouting or gossip see them only with transport/auth/usrpwd/send_to: 'all'), else look at its log"
     )]
     CredentialsWanted,
     /// The peer refused the user name of this node, or the proof of its password.
