@@ -50,5 +50,10 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("gossip_of_many", doors::gossip_of_many),
     ("noisy_strangers", doors::noisy_strangers),
     ("smuggler", smuggling::smuggler),
+    ("length_of_nothing", smuggling::length_of_nothing),
+    (
+        "surplus_in_an_extension",
+        smuggling::surplus_in_an_extension,
+    ),
     ("adversary", adversary::play),
 ];

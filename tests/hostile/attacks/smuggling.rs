@@ -2,7 +2,12 @@
 //! Lengths that are longer written than they have to be: what the router reads in one way and forwards, others must
 //! not read in another way.
 
-use super::words::{drop_put, subscriber};
+use std::collections::HashMap;
+
+use zonda_codec::{Declaration, NetworkMessage, PushBody, WireExpr};
+
+use super::words::{drop_put, key_id, subscriber};
+use crate::hand::Hand;
 use crate::roles::Stage;
 use crate::world::{Bounds, Load, Setup, World, seconds};
 
@@ -65,4 +70,117 @@ fn s1_overlong_lengths() {
     attack.said("attacking");
     world.attacked(seconds(3.0));
     world.verdict().holds(&Bounds::USUAL);
+}
+
+/// Where the attackers below publish, and what they say when they have said all.
+const OWN: &str = "plant/own";
+const END: &str = "plant/end";
+
+/// What is hidden in a payload.
+fn hidden() -> [Vec<u8>; 3] {
+    [
+        vec![0x03, 0x00],
+        drop_put("plant/forged", b"nobody said so"),
+        subscriber(7, "plant/**"),
+    ]
+}
+
+/// A payload of 128 bytes: the first length of two bytes whose low bits are those of an empty one.
+fn with_hidden(hidden: &[u8]) -> Vec<u8> {
+    let mut payload = [b"A", hidden].concat();
+    payload.resize(128, b' ');
+    payload
+}
+
+/// The three messages of the finding, on a key that is a text, and on one that is a number.
+pub fn length_of_nothing(stage: &Stage) {
+    let mut guest = stage.guest();
+    guest.frame(&key_id(1, OWN));
+    let text = drop_put(OWN, b"");
+    let (text, _) = text.split_at(text.len() - 1);
+    for head in [text, &[0x5d, 1, 1]] {
+        for hidden in hidden() {
+            let long = [head, &[0x80, 0x01], &with_hidden(&hidden)].concat();
+            let nothing = [head, &[0x80, 0x00]].concat();
+            guest.frame(&[nothing.as_slice(), &long, &long, &nothing, &nothing].concat());
+        }
+    }
+    guest.frame(&drop_put(END, b""));
+    stage.say("done");
+    stage.wait();
+}
+
+/// An extension longer than its field: the reference goes on reading behind the field, at the length of a longer payload.
+pub fn surplus_in_an_extension(stage: &Stage) {
+    for hidden in hidden() {
+        let mut guest = stage.guest();
+        guest.frame(&key_id(1, OWN));
+        let source_info = [0x00, 7, 1, 1, 4];
+        let lie = [&[0x5d, 1, 0x81, 0x41, 5], &source_info[..], &[1, b'x']].concat();
+        guest.frame(&[lie.as_slice(), &with_hidden(&hidden)].concat());
+        assert!(guest.is_hung_up_on(), "that is no message");
+    }
+    stage.guest().frame(&drop_put(END, b""));
+    stage.say("done");
+    stage.wait();
+}
+
+/// The keys and values that a subscriber to `plant/**` gets until the end, each read by itself.
+fn overheard(world: &mut World, attack: &str) -> Vec<(String, Vec<u8>)> {
+    let mut strict = Hand::connected(world.address);
+    strict.subscribe(1, "plant/**");
+    assert!(strict.is_served());
+    let attack = world.attack(attack, "");
+    attack.said("done");
+    let mut told = HashMap::new();
+    let mut heard = Vec::new();
+    let key = |told: &HashMap<u16, String>, expr: &WireExpr<'_>| match expr.scope {
+        0 => expr.suffix.to_owned(),
+        scope => format!("{}{}", told[&scope], expr.suffix),
+    };
+    let is_whole = strict.read_until(|message| {
+        match message {
+            NetworkMessage::Declare(declare) => match &declare.body {
+                Declaration::KeyExpr { id, wire_expr } => {
+                    let key = key(&told, wire_expr);
+                    told.insert(*id, key);
+                }
+                other => panic!("the router declares {other:?} to one who asked for nothing"),
+            },
+            NetworkMessage::Push(push) => {
+                let PushBody::Put(put) = push.body else {
+                    panic!("nobody has deleted anything");
+                };
+                heard.push((key(&told, &push.wire_expr), put.payload.to_vec()));
+            }
+            other => panic!("nobody has sent {other:?}"),
+        }
+        heard.last().is_some_and(|(key, _)| key == END)
+    });
+    assert!(is_whole, "the link was closed in the router's name");
+    heard.pop();
+    heard
+}
+
+#[test]
+fn s1_a_strict_subscriber_reads_what_was_sent() {
+    let mut world = World::open(Setup::router());
+    let mut due = Vec::new();
+    for _ in 0..2 {
+        for hidden in hidden() {
+            let long = with_hidden(&hidden);
+            due.extend([vec![], long.clone(), long, vec![], vec![]]);
+        }
+    }
+    let due: Vec<_> = due
+        .into_iter()
+        .map(|value| (OWN.to_owned(), value))
+        .collect();
+    assert_eq!(overheard(&mut world, "length_of_nothing"), due);
+}
+
+#[test]
+fn s1_an_extension_ends_where_its_field_ends() {
+    let mut world = World::open(Setup::router());
+    assert_eq!(overheard(&mut world, "surplus_in_an_extension"), []);
 }
