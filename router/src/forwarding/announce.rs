@@ -36,7 +36,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         if kind == Kind::Subscriber && change.is_some() {
-            self.generation += 1;
+            self.outdate_entity(entity);
         }
         if kind == Kind::Queryable && change.is_some() {
             self.stir_held();
@@ -220,8 +220,9 @@ impl ForwardingTable {
         let wire_expr = WireExpr::full(prefix);
         let body = Declaration::KeyExpr { id, wire_expr };
         message::declare(face.id, None, body, actions);
-        self.generation += 1;
-        face.ids.spell_declared(key)
+        let spelling = face.ids.spell_declared(key);
+        self.outdate_spellings(slot, prefix);
+        spelling
     }
 
     /// Tells the served nodes whose interests cover an entity.

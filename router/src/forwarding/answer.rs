@@ -10,6 +10,7 @@ use super::announce::visible;
 use super::entity::Kind;
 use super::interest::Asking;
 use super::key_tree::pattern::Pattern;
+use super::key_tree::steps::Steps;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
@@ -17,8 +18,8 @@ use super::{Action, FaceId, message};
 /// Bytes of declarations after which a slice ends, however few they are.
 const SLICE_BYTES: usize = 256 * 1024;
 
-/// Nodes of the key tree that a slice looks at. With more to look at, entities are looked at one after another.
-const SLICE_NODES: usize = 10_000;
+/// Steps in the key tree to find what matches. With more to look at, entities are looked at one after another.
+const SLICE_STEPS: usize = 20_000;
 
 /// What a slice may cost in entities that are looked at, long keys counting for more than one.
 const SLICE_LOOKS: usize = 10_000;
@@ -181,7 +182,7 @@ impl ForwardingTable {
         let mut these = Vec::new();
         let all = entities
             .tree
-            .matches_within(key, SLICE_NODES, &mut |entity| {
+            .matches_within(key, &Steps::new(SLICE_STEPS), &mut |entity| {
                 these.extend(entities.key(entity).map(|key| (entity, key.into())));
             });
         if !all {

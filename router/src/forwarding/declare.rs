@@ -83,12 +83,13 @@ impl ForwardingTable {
         if !known && source.is_full((count, limits.key_ids_max), memory, &limits) {
             return;
         }
-        match source.ids.learn(id, Arc::from(key)) {
+        let text: Arc<str> = Arc::from(key);
+        match source.ids.learn(id, Arc::clone(&text)) {
             Learned::New => {
                 source.key_memory += memory;
                 source.id_memory += memory;
                 self.id_memory += memory;
-                self.generation += 1;
+                self.outdate_spellings(face.index, &text);
             }
             Learned::Known => {}
             Learned::Conflict => source.counters.id_conflicts += 1,
@@ -100,12 +101,14 @@ impl ForwardingTable {
             return;
         };
         match source.ids.forget(id) {
-            Some(text) => {
+            Some((text, is_used)) => {
                 let memory = key_memory(&text);
                 source.key_memory -= memory;
                 source.id_memory -= memory;
                 self.id_memory -= memory;
-                self.generation += 1;
+                if is_used {
+                    self.outdate_spellings(face.index, &text);
+                }
             }
             None => source.counters.unknown_ids += 1,
         }
@@ -258,9 +261,10 @@ impl ForwardingTable {
         };
         match (source.relation, interest_id) {
             (Relation::PeerToPeer, Some(INITIAL)) => {
-                source.final_zero = true;
+                if !std::mem::replace(&mut source.final_zero, true) {
+                    self.outdate_all();
+                }
                 self.unanswered.remove(&(face, INITIAL));
-                self.generation += 1;
                 self.stop_waiting_for(face, actions);
                 self.stir_held();
             }

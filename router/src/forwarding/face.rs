@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use zonda_codec::{QueryableInfo, ZenohId};
 
@@ -47,6 +48,8 @@ pub(super) struct Face {
     pub(super) grants_all: usize,
     /// It has told all it had when the link came up (peers).
     pub(super) final_zero: bool,
+    /// As long as it has not: when it was asked first, and how much it had declared when that was looked at last.
+    pub(super) initial: Option<(Instant, usize)>,
     /// What this node asked it (gateways): want to interest.
     pub(super) asked: HashMap<u32, Asked>,
     /// The same by interest id.
@@ -61,6 +64,8 @@ pub(super) struct Face {
     pub(super) key_memory: usize,
     /// Those of them that are behind ids.
     pub(super) id_memory: usize,
+    /// Routes that somebody keeps lead, or led, to it.
+    pub(super) is_on_routes: bool,
     /// The open questions that it asked, and is asked.
     pub(super) questions: FaceQuestions,
     pub(super) counters: FaceCounters,
@@ -97,6 +102,7 @@ impl Face {
             granting: KeyTree::new(),
             grants_all: 0,
             final_zero: false,
+            initial: None,
             asked: HashMap::new(),
             asked_by_id: HashMap::new(),
             last_interest_id: 0,
@@ -104,6 +110,7 @@ impl Face {
             neighbours: HashSet::new(),
             key_memory: 0,
             id_memory: 0,
+            is_on_routes: false,
             questions: FaceQuestions::default(),
             counters: FaceCounters::default(),
             noted_bad_key: false,
@@ -178,6 +185,17 @@ impl Face {
             self.declared.of(kind).len() + self.orphans.of(kind).len(),
             limit,
         )
+    }
+
+    /// Whether it goes on telling what it has since the link came up: it has declared more since this was asked last, and
+    /// may take until `limit` after the first time.
+    pub(super) fn goes_on(&mut self, now: Instant, limit: Duration) -> bool {
+        let kinds = [Kind::Subscriber, Kind::Queryable, Kind::Token];
+        let declared = kinds.map(|kind| self.declared.of(kind).len());
+        let declared = declared.into_iter().sum();
+        let (since, before) = self.initial.unwrap_or((now, 0));
+        self.initial = Some((since, declared));
+        declared > before && now.saturating_duration_since(since) < limit
     }
 
     /// Whether it delivers to the other face by itself, as the two are linked directly. It knows best, and says so on

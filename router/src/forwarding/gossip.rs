@@ -9,10 +9,13 @@ mod tell;
 #[cfg(test)]
 mod tests;
 
-use zonda_codec::{LinkStateList, Oam, OamBody, Reader, WhatAmI};
+use std::collections::HashSet;
+
+use zonda_codec::{LinkStateList, Oam, OamBody, Reader, WhatAmI, ZenohId};
 
 pub use nodes::{Gossip, GossipCounts, GossipOptions};
 
+use super::face::Face;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId};
@@ -43,6 +46,7 @@ impl ForwardingTable {
             peer.counters.misplaced += 1;
             return;
         };
+        let was_silent = peer.known_nodes.is_empty();
         for state in states.iter() {
             if let Some(zid) = state.zid {
                 if peer.known_nodes.len() < limit || peer.known_nodes.contains_key(&state.psid) {
@@ -53,13 +57,41 @@ impl ForwardingTable {
             }
         }
         let own = states.iter().filter(|state| state.psid == ITSELF);
+        let mut before = None;
         if let Some(own) = own.last() {
             let linked = own.links.iter().take(limit);
             let known = &peer.known_nodes;
-            peer.neighbours = linked
+            let neighbours = linked
                 .filter_map(|psid| known.get(&psid).copied())
                 .collect();
-            self.generation += 1;
+            before = Some(std::mem::replace(&mut peer.neighbours, neighbours));
+        }
+        let spoke = was_silent && !peer.known_nodes.is_empty();
+        let before = before.unwrap_or_else(|| peer.neighbours.clone());
+        self.outdate_links(face, &before, spoke);
+    }
+
+    /// A peer said whom it is linked to. Between two that are, this node passes nothing on.
+    fn outdate_links(&mut self, face: FaceId, before: &HashSet<ZenohId>, spoke: bool) {
+        let Some(peer) = self.face(face) else {
+            return;
+        };
+        if peer.neighbours == *before && !spoke {
+            return;
+        }
+        let zid = peer.info.zid;
+        let differs = |other: &Face| {
+            let theirs = &other.info.zid;
+            peer.neighbours.contains(theirs) != before.contains(theirs)
+                || spoke && other.neighbours.contains(&zid)
+        };
+        let others = self.faces.iter().filter(|(_, other)| differs(other));
+        let mut slots: Vec<u32> = others.map(|(slot, _)| slot).collect();
+        if !slots.is_empty() {
+            slots.push(face.index);
+        }
+        for slot in slots {
+            self.outdate_subscriptions(slot);
         }
     }
 }

@@ -16,11 +16,19 @@ use super::key_tree::KeyTree;
 /// The ids in both directions, and the way from a text to the best of them.
 #[derive(Debug, Default)]
 pub(super) struct KeyIds {
-    theirs: HashMap<u16, Arc<str>>,
+    theirs: HashMap<u16, Theirs>,
     ours: HashMap<u16, Arc<str>>,
     texts: KeyTree<(Mapping, u16)>,
     /// The highest id given out by this node.
     last: u16,
+}
+
+/// An id the neighbour declared.
+#[derive(Debug)]
+struct Theirs {
+    text: Arc<str>,
+    /// A route that somebody keeps is spelled with it.
+    is_used: bool,
 }
 
 /// How to write a key: an id, and from which byte on the text follows.
@@ -63,7 +71,7 @@ impl KeyIds {
     /// The text of an id of either space.
     pub(super) fn text(&self, scope: u16, mapping: Mapping) -> Option<&Arc<str>> {
         match mapping {
-            Mapping::Sender => self.theirs.get(&scope),
+            Mapping::Sender => self.theirs.get(&scope).map(|id| &id.text),
             Mapping::Receiver => self.ours.get(&scope),
         }
     }
@@ -81,21 +89,29 @@ impl KeyIds {
     /// Records an id the neighbour declared.
     pub(super) fn learn(&mut self, id: u16, text: Arc<str>) -> Learned {
         match self.theirs.get(&id) {
-            Some(known) if *known == text => Learned::Known,
+            Some(known) if known.text == text => Learned::Known,
             Some(_) => Learned::Conflict,
             None => {
                 self.texts.insert(&text, (Mapping::Receiver, id));
-                self.theirs.insert(id, text);
+                let is_used = false;
+                self.theirs.insert(id, Theirs { text, is_used });
                 Learned::New
             }
         }
     }
 
-    /// Forgets an id of the neighbour; gives back its text.
-    pub(super) fn forget(&mut self, id: u16) -> Option<Arc<str>> {
-        let text = self.theirs.remove(&id)?;
+    /// Forgets an id of the neighbour; gives back its text, and whether a route is spelled with it.
+    pub(super) fn forget(&mut self, id: u16) -> Option<(Arc<str>, bool)> {
+        let Theirs { text, is_used } = self.theirs.remove(&id)?;
         self.texts.remove(&text, (Mapping::Receiver, id));
-        Some(text)
+        Some((text, is_used))
+    }
+
+    /// Notes that a route is spelled with an id of the neighbour.
+    pub(super) fn note_used(&mut self, id: u16) {
+        if let Some(id) = self.theirs.get_mut(&id) {
+            id.is_used = true;
+        }
     }
 
     /// Takes the next id that neither side uses for `text`, if one is left.

@@ -7,21 +7,26 @@
 //! (parent, chunk); the children of a node are also two linked lists, those with wildcards apart, so a
 //! search for plain text looks at few nodes. A search comes to each node at most once, with the set of the positions in
 //! the searched key that match there (`pattern`): no key and no content, however hostile, costs more than
-//! nodes × chunks / 64 steps, chunks with `$*` apart, and depth × chunks / 8 bytes while it lasts.
+//! nodes × (1 + chunks / 64) steps, chunks with `$*` apart, and depth × chunks / 8 bytes while it lasts. Every search counts
+//! its steps, may be bounded, and may be left and gone on with (`walk`).
 
+use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 
 use hashbrown::HashTable;
-use zonda_codec::key_expr;
 
 use super::slots::Slots;
 use chunk::Chunk;
 use pattern::Pattern;
+use steps::Steps;
+use walk::{Reached, Walk};
 
 mod chunk;
 pub(super) mod pattern;
 mod place;
+pub(super) mod steps;
+pub(super) mod walk;
 
 const NONE: u32 = u32::MAX;
 /// Bytes of an edge in the hash table: a number and a byte that tells whether it is there.
@@ -40,6 +45,10 @@ pub struct KeyTree<V> {
     hasher: RandomState,
     /// Bytes of the chunks that are kept outside of their nodes.
     text_bytes: usize,
+    /// How many nodes have gone.
+    removals: u64,
+    /// What searches have cost.
+    steps: Cell<u64>,
 }
 
 #[derive(Debug)]
@@ -78,6 +87,8 @@ impl<V: Copy + Eq> KeyTree<V> {
             edges: HashTable::new(),
             hasher: RandomState::new(),
             text_bytes: 0,
+            removals: 0,
+            steps: Cell::new(0),
         }
     }
 
@@ -161,30 +172,79 @@ impl<V: Copy + Eq> KeyTree<V> {
     /// Calls `found` with each value whose key intersects `key`: once per (key, value) pair, in no
     /// particular order.
     pub fn matches<F: FnMut(V)>(&self, key: &str, found: &mut F) {
-        self.matches_within(key, usize::MAX, found);
+        self.matches_within(key, &Steps::unlimited(), found);
     }
 
-    /// The same with an end after `nodes_max` nodes; false if there are more to look at.
-    pub fn matches_within<F: FnMut(V)>(&self, key: &str, nodes_max: usize, found: &mut F) -> bool {
+    /// The same as far as the steps reach; false if there is more to look at.
+    pub(super) fn matches_within<F: FnMut(V)>(
+        &self,
+        key: &str,
+        steps: &Steps,
+        found: &mut F,
+    ) -> bool {
         let mut found = |values: &[V]| {
             values.iter().for_each(|value| found(*value));
             ControlFlow::Continue(())
         };
-        self.search(key, nodes_max, &mut found) <= nodes_max
+        let (pattern, mut walk) = (Pattern::new(key), Walk::default());
+        self.search(&pattern, &mut walk, steps, &mut found) == Reached::End
     }
 
     /// Whether `found` accepts any value whose key intersects `key`; stops at the first.
     pub fn any<F: FnMut(V) -> bool>(&self, key: &str, found: &mut F) -> bool {
+        self.any_within(key, &Steps::unlimited(), found) == Some(true)
+    }
+
+    /// The same as far as the steps reach; `None` if there is more to look at.
+    pub(super) fn any_within<F: FnMut(V) -> bool>(
+        &self,
+        key: &str,
+        steps: &Steps,
+        found: &mut F,
+    ) -> Option<bool> {
         let mut accepted = false;
-        self.search(key, usize::MAX, &mut |values: &[V]| {
+        let mut found = |values: &[V]| {
             accepted = values.iter().any(|value| found(*value));
-            if accepted {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
+            match accepted {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
-        });
-        accepted
+        };
+        let (pattern, mut walk) = (Pattern::new(key), Walk::default());
+        let reached = self.search(&pattern, &mut walk, steps, &mut found);
+        (accepted || reached == Reached::End).then_some(accepted)
+    }
+
+    /// Calls `found` with the values at `key` and below it, `key` being compared as text; false if there is more to look at.
+    pub(super) fn each_below<F: FnMut(V)>(&self, key: &str, steps: &Steps, found: &mut F) -> bool {
+        let mut stack = Vec::from_iter(self.find(key));
+        while let Some(at) = stack.pop() {
+            let Some(node) = self.nodes.get(at) else {
+                continue;
+            };
+            if steps.are_over() {
+                return false;
+            }
+            steps.spend(1);
+            node.values
+                .as_slice()
+                .iter()
+                .for_each(|value| found(*value));
+            for list in [PLAIN, WILD] {
+                stack.extend(self.children(at, list).map(|(child, _)| child));
+            }
+        }
+        true
+    }
+
+    /// What all searches so far have cost.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    /// Adds to that.
+    pub(super) fn count(&self, steps: u64) {
+        self.steps.set(self.steps.get() + steps);
     }
 
     /// Calls `found` with each (key, value) pair's value.
@@ -202,44 +262,6 @@ impl<V: Copy + Eq> KeyTree<V> {
                 stack.extend(self.children(at, list).map(|(child, _)| child));
             }
         }
-    }
-
-    /// The search behind [`matches`](Self::matches); returns how many nodes it looked at, `nodes_max` and one more if
-    /// it gave up there.
-    fn search<F>(&self, key: &str, nodes_max: usize, found: &mut F) -> usize
-    where
-        F: FnMut(&[V]) -> ControlFlow<()>,
-    {
-        let pattern = Pattern::new(key);
-        let mut walk = Walk {
-            tree: self,
-            sets: vec![0; 2 * pattern.words()],
-            pattern,
-            frames: Vec::new(),
-            picks: Vec::new(),
-        };
-        if let Some(root) = self.nodes.get(self.root) {
-            walk.pattern.start(&mut walk.sets);
-            walk.enter(self.root, root);
-        }
-        let mut steps = 0;
-        while let Some((child, node)) = walk.next() {
-            steps += 1;
-            if steps > nodes_max {
-                break;
-            }
-            let Some(is_end) = walk.step(node) else {
-                continue;
-            };
-            let values = node.values.as_slice();
-            if is_end && !values.is_empty() && found(values).is_break() {
-                break;
-            }
-            if node.children != [NONE; 2] {
-                walk.enter(child, node);
-            }
-        }
-        steps
     }
 
     fn find(&self, key: &str) -> Option<u32> {
@@ -325,8 +347,13 @@ impl<V: Copy + Eq> KeyTree<V> {
             } else if let Some(parent) = self.nodes.get_mut(node.parent) {
                 parent.children[list_of(node.chunk.as_str())] = node.next;
             }
+            self.removals += 1;
             if at == self.root {
-                *self = KeyTree::new();
+                *self = KeyTree {
+                    removals: self.removals,
+                    steps: self.steps.take().into(),
+                    ..KeyTree::new()
+                };
                 return;
             }
             at = node.parent;
@@ -366,107 +393,6 @@ fn list_of(chunk: &str) -> usize {
 
 fn is_verbatim(chunk: &str) -> bool {
     chunk.starts_with('@')
-}
-
-/// Whether two chunks, neither verbatim nor `**`, have a name in common.
-fn chunks_meet(a: &str, b: &str) -> bool {
-    a == "*" || b == "*" || key_expr::intersects(a, b)
-}
-
-/// A search under way: the path from the root to the node it is at.
-struct Walk<'t, 'k, V> {
-    tree: &'t KeyTree<V>,
-    pattern: Pattern<'k>,
-    frames: Vec<Frame>,
-    /// The positions that match at each node of the path, one set after another, and room for the next.
-    sets: Vec<u64>,
-    /// Plain children to look at, of all nodes of the path.
-    picks: Vec<u32>,
-}
-
-/// The children of a node of the path that are left.
-struct Frame {
-    /// The rest of the two lists.
-    lists: [u32; 2],
-    /// How many picks belong to the nodes above.
-    picks_above: usize,
-}
-
-/// With more texts to look for than this, the children are counted first.
-const PICKS_FEW: usize = 4;
-
-impl<'t, V: Copy + Eq> Walk<'t, '_, V> {
-    /// The next node to look at, below the last of the path.
-    fn next(&mut self) -> Option<(u32, &'t Node<V>)> {
-        let tree = self.tree;
-        while let Some(frame) = self.frames.last_mut() {
-            let child = if self.picks.len() > frame.picks_above {
-                self.picks.pop().unwrap_or(NONE)
-            } else if frame.lists[PLAIN] != NONE {
-                frame.lists[PLAIN]
-            } else {
-                frame.lists[WILD]
-            };
-            let Some(node) = tree.nodes.get(child) else {
-                self.frames.pop();
-                continue;
-            };
-            if let Some(list) = frame.lists.iter_mut().find(|list| **list == child) {
-                *list = node.next;
-            }
-            return Some((child, node));
-        }
-        None
-    }
-
-    /// Reads the chunk of a child of the path's last node: whether the whole key is matched then, `None` if
-    /// nothing is.
-    fn step(&mut self, child: &Node<V>) -> Option<bool> {
-        let (words, depth) = (self.pattern.words(), self.frames.len());
-        let (path, next) = self.sets.split_at_mut_checked(depth * words)?;
-        let (from, to) = (path.get((depth - 1) * words..)?, next.get_mut(..words)?);
-        let matched = self.pattern.step(from, child.chunk.as_str(), to);
-        matched.then(|| self.pattern.is_end(to))
-    }
-
-    /// Goes down to the node whose chunk was just read.
-    fn enter(&mut self, at: u32, node: &Node<V>) {
-        let (words, depth) = (self.pattern.words(), self.frames.len());
-        self.sets.resize((depth + 2) * words, 0);
-        let mut frame = Frame {
-            lists: node.children,
-            picks_above: self.picks.len(),
-        };
-        if node.children[PLAIN] != NONE && self.pick(at) {
-            frame.lists[PLAIN] = NONE;
-        }
-        self.frames.push(frame);
-    }
-
-    /// Finds the plain children to look at by their texts, if these are known and fewer than the children.
-    fn pick(&mut self, at: u32) -> bool {
-        let (tree, words, depth) = (self.tree, self.pattern.words(), self.frames.len());
-        let Some(here) = self.sets.get(depth * words..(depth + 1) * words) else {
-            return false;
-        };
-        let positions = here.iter().map(|word| word.count_ones() as usize).sum();
-        if positions > PICKS_FEW && tree.children(at, PLAIN).take(positions).count() < positions {
-            return false;
-        }
-        let Some(texts) = self.pattern.plain_next(here) else {
-            return false;
-        };
-        let above = self.picks.len();
-        self.picks
-            .extend(texts.filter_map(|text| tree.child(at, text)));
-        if self.picks.len() > above + 1 {
-            let mut new = self.picks.split_off(above);
-            new.sort_unstable();
-            new.dedup();
-            self.picks.append(&mut new);
-        }
-        true
-    }
 }
 
 struct Children<'t, V> {

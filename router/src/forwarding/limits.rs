@@ -11,9 +11,9 @@ use zonda_codec::KeyExprError;
 pub struct Limits {
     /// Bytes of one key expression. Default 65535, the longest the protocol can say.
     pub key_length_max: usize,
-    /// Chunks of one key expression. Default 16384. To match two keys takes at most the product of their chunks / 64 steps
-    /// and as many bits of memory meanwhile as the product of their chunks: at the default 4 million steps and 32 MiB, for
-    /// keys of nothing but short chunks and `**`.
+    /// Chunks of one key expression. Default 256: keys that people and programs write have fewer than 30. What two keys
+    /// cost to compare grows with the product of their chunks, at the default some thousand steps; what a search costs, with
+    /// the chunks of all keys that are declared.
     pub key_chunks_max: usize,
     /// Chunks of one key expression that hold `$*`. Default 32. Each is compared with up to all chunks of the other key.
     pub key_glob_chunks_max: usize,
@@ -44,15 +44,21 @@ pub struct Limits {
     pub questions_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
     pub neighbours_max: usize,
+    /// Keys on which routes are kept that end one by one when something happens on them. Default 65536, each of some 150
+    /// bytes; routes on further keys end with every change.
+    pub route_keys_max: usize,
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
     pub answer_timeout: Duration,
+    /// How long a peer may tell nothing, when its link comes up, before it counts as having told all it has. It gets
+    /// every publication until then. Default 1 s.
+    pub initial_timeout: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
             key_length_max: 65_535,
-            key_chunks_max: 16_384,
+            key_chunks_max: 256,
             key_glob_chunks_max: 32,
             key_glob_bytes_max: 1024,
             key_ids_max: 65_535,
@@ -67,7 +73,9 @@ impl Default for Limits {
             is_short_of_memory: false,
             questions_max: 150_000,
             neighbours_max: 10_000,
+            route_keys_max: 65_536,
             answer_timeout: Duration::from_secs(10),
+            initial_timeout: Duration::from_secs(1),
         }
     }
 }

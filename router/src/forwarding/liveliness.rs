@@ -19,6 +19,7 @@ use zonda_codec::{InterestMode, InterestOptions, KeyExpr, QueryableInfo, WhatAmI
 use super::entity::Kind;
 use super::key_tree::KeyTree;
 use super::key_tree::pattern::Pattern;
+use super::key_tree::steps::Steps;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, Notice};
@@ -26,8 +27,10 @@ use super::{Action, FaceId, Notice};
 /// How long a question waits for peers to tell what they had when they were connected.
 const PEERS_LIMIT: Duration = Duration::from_secs(1);
 
-/// Nodes of the key tree that are looked at to find what is alive. With more to look at, tokens are looked at one after
-/// another, this many in a slice.
+/// Steps in the key tree to find what is alive. With more to look at, tokens are looked at one after another.
+const SLICE_STEPS: usize = 20_000;
+
+/// How many of them in a slice.
 const SLICE_LOOKS: usize = 10_000;
 
 /// Those of the session that hear of tokens.
@@ -432,7 +435,9 @@ impl ForwardingTable {
         let entities = self.entities(Kind::Token);
         let mut these = Vec::new();
         let tree = &entities.tree;
-        if !tree.matches_within(key, SLICE_LOOKS, &mut |entity| these.push(entity)) {
+        if !tree.matches_within(key, &Steps::new(SLICE_STEPS), &mut |entity| {
+            these.push(entity)
+        }) {
             return Some(0);
         }
         these.sort_unstable();

@@ -33,7 +33,7 @@ impl ForwardingTable {
         let new = (id, key.clone().into_owned(), QueryableInfo::default());
         self.add_entity(face, Kind::Subscriber, new, actions);
         // Also where the key has subscribers already, which is no news for anybody else.
-        self.generation += 1;
+        self.outdate(key.as_str());
         self.rematch_reserved(Kind::Subscriber, key.as_str(), actions);
     }
 
@@ -50,8 +50,8 @@ impl ForwardingTable {
             self.local_subscribers.remove(key, id);
         }
         self.remove_entity(face, Kind::Subscriber, id, actions);
-        self.generation += 1;
         if let Some(key) = &key {
+            self.outdate(key);
             self.end_reserved(Kind::Subscriber, (id, key), actions);
         }
     }
@@ -104,6 +104,7 @@ impl ForwardingTable {
             return;
         }
         self.forget_reserved();
+        self.outdate_all();
         for (id, entity) in gone.declared.of(Kind::Subscriber).iter() {
             if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
                 self.local_subscribers.remove(&key, id);

@@ -167,7 +167,7 @@ impl ForwardingTable {
             complete,
         };
         self.reserved.within.insert(id, private);
-        self.generation += 1;
+        self.outdate(&key);
         self.rematch_key(kind, &key, actions);
     }
 
@@ -176,7 +176,7 @@ impl ForwardingTable {
         let Some(private) = self.reserved.remove_private(kind, id) else {
             return false;
         };
-        self.generation += 1;
+        self.outdate(&private.key);
         self.rematch_key(kind, &private.key, actions);
         true
     }

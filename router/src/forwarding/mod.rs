@@ -36,9 +36,11 @@ pub mod policy;
 mod query;
 mod route;
 pub mod scouting;
+mod search;
 mod slots;
 mod table;
 mod upstream;
+mod validity;
 
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
 pub use gossip::{Gossip, GossipCounts, GossipOptions};
@@ -48,8 +50,10 @@ pub use matching::Counterpart;
 pub use notice::Notice;
 pub use policy::Relation;
 pub use query::{Ask, Asker, Branches, Disposal, Ended, Ending, LocalBranch, QueryHop};
-pub use route::{Hop, Route, Suffix};
+pub use route::{Hop, Route, RouteSearch, Suffix};
+pub use search::SLICE_STEPS;
 pub use table::ForwardingTable;
 pub use upstream::{Deadline, INITIAL};
+pub use validity::Validity;
 
 use entity::Kind;

@@ -3,16 +3,19 @@
 //! Where a message goes: one hop per neighbour, each with the shortest spelling of the key for it.
 
 use std::cell::LazyCell;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{ControlFlow, Deref};
 use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, Mapping, WireExpr};
 
 use super::face::Face;
+use super::key_tree::steps::Steps;
 use super::policy::Relation;
+use super::search::{SLICE_STEPS, Search};
 use super::table::ForwardingTable;
-use super::{Counterpart, FaceId, FaceKind, Kind};
+use super::{Counterpart, FaceId, FaceKind, Kind, Validity};
 
 /// Everybody a message on one key from one source goes to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,6 +70,11 @@ impl fmt::Debug for Suffix {
 }
 
 impl Hop {
+    /// The id of the neighbour that the key is spelled with, if it is one.
+    pub(super) fn their_id(&self) -> Option<u16> {
+        (self.scope != 0 && self.mapping == Mapping::Receiver).then_some(self.scope)
+    }
+
     /// The key as it is written to this neighbour.
     pub fn wire_expr(&self) -> WireExpr<'_> {
         WireExpr {
@@ -77,43 +85,118 @@ impl Hop {
     }
 }
 
+/// Where a push goes, on its way to be found out.
+#[derive(Debug)]
+pub struct RouteSearch {
+    from: FaceId,
+    key: KeyExpr<'static>,
+    publisher: Option<u32>,
+    /// How long the answer holds, if it is kept.
+    validity: Option<Arc<Validity>>,
+    search: Search,
+    /// Those that declared a matching subscriber, by place.
+    found: BTreeMap<u32, FaceId>,
+}
+
+impl RouteSearch {
+    fn new(from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Self {
+        RouteSearch {
+            from,
+            key,
+            publisher,
+            validity: None,
+            search: Search::default(),
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// How long the answer holds.
+    pub fn validity(&self) -> Arc<Validity> {
+        self.validity.clone().unwrap_or_default()
+    }
+
+    /// The key.
+    pub fn key(&self) -> &KeyExpr<'static> {
+        &self.key
+    }
+}
+
 impl ForwardingTable {
     /// Where a push on `key` from `from` goes. `publisher` is the id of the declared publisher it comes
     /// from, if it comes from a local one.
     ///
     /// Data goes to a gateway unless the gateway answered the publisher's interest and knows no subscriber
     /// (write filtering), and to another peer unless that peer told all it has and no subscriber matched.
-    /// The answer holds as long as [`generation`](Self::generation) does.
+    /// This is how it is now, at one go; [`begin_route`](Self::begin_route) is for who keeps the answer.
     pub fn route(&self, from: FaceId, key: &KeyExpr<'_>, publisher: Option<u32>) -> Route {
-        let mut route = Route::default();
-        let Some(source) = self.face(from) else {
-            return route;
-        };
-        if !source.relation.conduct().open {
-            return route;
-        }
-        let is_own = source.info.kind == FaceKind::Local;
-        self.local_subscribers.matches(key.as_str(), &mut |id| {
-            if !is_own || self.reserved.is_for_session(id) {
-                route.local.push(id);
+        let mut search = RouteSearch::new(from, key.clone().into_owned(), publisher);
+        loop {
+            if let Some(route) = self.look_for_route(&mut search) {
+                return route;
             }
-        });
-        if is_own {
-            let mut add = |id, _| route.local.push(id);
-            self.reserved
-                .private(Kind::Subscriber, key.as_str(), &mut add);
         }
-        route.local.sort_unstable();
-        let (whole, nothing) = (LazyCell::new(|| Arc::from(key.as_str())), Arc::default());
-        for slot in self.destinations(source, key.as_str(), publisher) {
+    }
+
+    /// Begins to look for where a push on `key` from `from` goes.
+    pub fn begin_route(
+        &mut self,
+        from: FaceId,
+        key: KeyExpr<'static>,
+        publisher: Option<u32>,
+    ) -> RouteSearch {
+        let validity = Some(self.keep_key(key.as_str()));
+        RouteSearch {
+            validity,
+            ..RouteSearch::new(from, key, publisher)
+        }
+    }
+
+    /// Goes on with a search for [`SLICE_STEPS`]; `None` if there is more to look at. The table may change between two
+    /// slices: what comes or goes meanwhile may be on the route or not, and if it matters the answer does not
+    /// [hold](RouteSearch::validity).
+    pub fn search_route(&mut self, search: &mut RouteSearch) -> Option<Route> {
+        let route = self.look_for_route(search)?;
+        if let Some(validity) = &search.validity {
+            self.note_route((search.key.as_str(), validity), &route.hops);
+        }
+        Some(route)
+    }
+
+    fn look_for_route(&self, search: &mut RouteSearch) -> Option<Route> {
+        let source = self.face(search.from);
+        let Some(source) = source.filter(|source| source.relation.conduct().open) else {
+            return Some(Route::default());
+        };
+        let entities = self.entities(Kind::Subscriber);
+        let steps = Steps::new(SLICE_STEPS);
+        let key = search.key.as_str();
+        let done = entities.search(key, &mut search.search, &steps, &mut |entity| {
+            let sources = entities.sources(entity);
+            steps.spend(sources.len());
+            for source in sources {
+                if let Some(face) = self.faces.get(source.slot) {
+                    search.found.insert(source.slot, face.id);
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        if !done {
+            return None;
+        }
+        let mut route = Route {
+            hops: Vec::new(),
+            local: self.own_subscribers(source, key),
+        };
+        let (whole, nothing) = (LazyCell::new(|| Arc::from(key)), Arc::default());
+        for slot in self.destinations(source, search) {
             if let Some(face) = self.faces.get(slot) {
-                let spelling = face.ids.spell(key.as_str());
+                let spelling = face.ids.spell(key);
                 route.hops.push(Hop {
                     face: face.id,
                     scope: spelling.scope,
                     mapping: spelling.mapping,
                     suffix: Suffix {
-                        key: match spelling.skip < key.as_str().len() {
+                        key: match spelling.skip < key.len() {
                             true => Arc::clone(&whole),
                             false => Arc::clone(&nothing),
                         },
@@ -122,7 +205,24 @@ impl ForwardingTable {
                 });
             }
         }
-        route
+        Some(route)
+    }
+
+    /// The session's subscribers that a push on `key` from `source` reaches.
+    fn own_subscribers(&self, source: &Face, key: &str) -> Vec<u32> {
+        let is_own = source.info.kind == FaceKind::Local;
+        let mut ids = Vec::new();
+        self.local_subscribers.matches(key, &mut |id| {
+            if !is_own || self.reserved.is_for_session(id) {
+                ids.push(id);
+            }
+        });
+        if is_own {
+            let mut add = |id, _| ids.push(id);
+            self.reserved.private(Kind::Subscriber, key, &mut add);
+        }
+        ids.sort_unstable();
+        ids
     }
 
     /// Whether any subscriber, local or remote, is known that a push on `key` from `from` would reach.
@@ -137,12 +237,10 @@ impl ForwardingTable {
     }
 
     /// The remote faces that get a message, ordered, each once.
-    fn destinations(&self, source: &Face, key: &str, publisher: Option<u32>) -> Vec<u32> {
-        let entities = self.entities(Kind::Subscriber);
-        let mut slots = Vec::new();
-        entities.tree.matches(key, &mut |entity| {
-            slots.extend(entities.sources(entity).iter().map(|source| source.slot));
-        });
+    fn destinations(&self, source: &Face, search: &RouteSearch) -> Vec<u32> {
+        let (key, publisher) = (search.key.as_str(), search.publisher);
+        let is_there = |(slot, id): (&u32, &FaceId)| self.face(*id).map(|_| *slot);
+        let mut slots: Vec<u32> = search.found.iter().filter_map(is_there).collect();
         for &slot in &self.north {
             if let Some(face) = self.faces.get(slot)
                 && self.sends_unfiltered(source, face, key, publisher)

@@ -133,6 +133,11 @@ impl<T> Slots<T> {
         u32::try_from(self.pages.len() * PAGE).unwrap_or(u32::MAX)
     }
 
+    /// All values with their places.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (0..self.places()).filter_map(|index| Some((index, self.get(index)?)))
+    }
+
     /// The value at a place.
     #[inline]
     pub(super) fn get(&self, index: u32) -> Option<&T> {

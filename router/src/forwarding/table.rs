@@ -22,6 +22,7 @@ use super::policy::Relation;
 use super::query::{LeavingQuestions, Questions};
 use super::slots::Slots;
 use super::upstream::{Want, WantKey};
+use super::validity::KeptKeys;
 use super::{Action, FaceId, FaceInfo, FaceKind, INITIAL, message};
 
 /// Who declared what, who asked for what, and hence where each message goes.
@@ -70,9 +71,9 @@ pub struct ForwardingTable {
     pub(super) questions: Questions,
     /// What is left to end of the questions of neighbours that are gone.
     pub(super) leaving_questions: VecDeque<LeavingQuestions>,
-    pub(super) generation: u64,
     /// Bytes of memory that the keys behind all neighbours' ids take.
     pub(super) id_memory: usize,
+    pub(super) kept: KeptKeys,
     /// The face of the node's admin space.
     pub(super) admin_face: Option<FaceId>,
     admin_key: KeyExpr<'static>,
@@ -116,8 +117,8 @@ impl ForwardingTable {
             reserved: Reserved::default(),
             questions: Questions::default(),
             leaving_questions: VecDeque::new(),
-            generation: 0,
             id_memory: 0,
+            kept: KeptKeys::default(),
             admin_face: None,
             admin_key,
             notes: Vec::new(),
@@ -134,16 +135,13 @@ impl ForwardingTable {
         &self.admin_key
     }
 
-    /// Changes with every change that can alter a route or the key behind an id. A route or a resolved key that was kept
-    /// is good as long as this number is the same.
-    pub fn generation(&self) -> u64 {
-        self.generation
-    }
-
     /// Bytes of memory that it holds, about: what was declared and asked for, and who knows of it.
     pub fn memory(&self) -> usize {
         let entities = Kind::ALL.map(|kind| self.entities(kind).memory());
-        let keys = self.interests.memory() + self.wants_tree.memory() + self.id_memory;
+        let keys = self.interests.memory()
+            + self.wants_tree.memory()
+            + self.id_memory
+            + self.kept.memory();
         entities.iter().sum::<usize>() + keys
     }
 
@@ -175,9 +173,10 @@ impl ForwardingTable {
         if let Some(face) = self.faces.get_mut(index) {
             face.id = id;
         }
-        self.generation += 1;
         self.welcome(info.zid, relation.conduct().ask);
         if relation.conduct().tell_unasked {
+            // Everything goes there that it has not said it does not want.
+            self.outdate_all();
             let at = self.north.partition_point(|&other| other < index);
             self.north.insert(at, index);
         }
@@ -207,7 +206,7 @@ impl ForwardingTable {
             return;
         };
         self.id_memory -= gone.id_memory;
-        self.generation += 1;
+        self.outdate_towards(&gone);
         if let Some(generation) = self.generations.get_mut(slot as usize) {
             *generation = generation.wrapping_add(1);
         }
@@ -286,6 +285,22 @@ impl ForwardingTable {
     /// The key of an answer from `face`, in full. `None`, and counted, if it cannot be resolved.
     pub fn answer_key<'e>(&mut self, face: FaceId, expr: &WireExpr<'e>) -> Option<KeyExpr<'e>> {
         self.declared_key(face, expr)
+    }
+
+    /// What all searches in its tables have cost so far, in steps: one for each place that is looked at, and one more for
+    /// each 64 chunks of the key that is searched.
+    pub fn steps(&self) -> u64 {
+        let entities = Kind::ALL
+            .into_iter()
+            .map(|kind| self.entities(kind).tree.steps());
+        let others = [
+            self.local_subscribers.steps(),
+            self.local_queryables.steps(),
+            self.interests.steps(),
+            self.wants_tree.steps(),
+            self.kept.steps(),
+        ];
+        entities.chain(others).sum()
     }
 
     /// What a neighbour sent and the table ignored; `None` if it is gone.

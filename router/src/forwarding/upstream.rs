@@ -12,6 +12,7 @@ use zonda_codec::{Declaration, InterestMode, InterestOptions, KeyExpr, WhatAmI};
 use super::entity::Kind;
 use super::face::Face;
 use super::interest::InterestRef;
+use super::limits::Limits;
 use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
@@ -61,17 +62,32 @@ pub enum Deadline {
 
 impl ForwardingTable {
     /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
-    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it, and so does a peer that has not ended what
-    /// it has to say when the link comes up. The time of an interest begins with
+    /// [`answer_timeout`](super::Limits::answer_timeout) counts as having ended it, and so does a peer that tells nothing
+    /// for [`initial_timeout`](super::Limits::initial_timeout) when the link comes up. The time of an interest begins with
     /// the first call after it was sent. Ends questions whose time is over; if there are many, some are left to the next
     /// call.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
-        let limit = self.limits.answer_timeout;
+        let Limits {
+            answer_timeout,
+            initial_timeout,
+            ..
+        } = self.limits;
         let mut overdue = Vec::new();
         for (asked, deadline) in &mut self.unanswered {
+            let (slot, is_initial) = (asked.0.index, asked.1 == INITIAL);
+            let limit = if is_initial {
+                initial_timeout
+            } else {
+                answer_timeout
+            };
             let deadline = deadline.get_or_insert(now + limit);
-            if *deadline <= now {
-                overdue.push(*asked);
+            if *deadline > now {
+                continue;
+            }
+            let peer = self.faces.get_mut(slot).filter(|_| is_initial);
+            match peer.is_some_and(|peer| peer.goes_on(now, answer_timeout)) {
+                true => *deadline = now + limit,
+                false => overdue.push(*asked),
             }
         }
         overdue.sort_unstable();
@@ -123,6 +139,7 @@ impl ForwardingTable {
         if let Some(want) = self.wants.get_mut(want) {
             want.served.insert(user);
         }
+        self.outdate_want(want);
         let face = self.faces.get_mut(user.slot);
         if let Some(kept) = face.and_then(|face| face.interests.get_mut(&user.id)) {
             kept.want = Some(want);
@@ -195,7 +212,7 @@ impl ForwardingTable {
         let key = (InterestMode::CurrentFuture, options, Some(key));
         let want = self.add_own_want(key, actions);
         self.publishers.insert(publisher, want);
-        self.generation += 1;
+        self.outdate_want(want);
     }
 
     /// Something the session wants to hear of from now on. It is to be given back with
@@ -205,6 +222,7 @@ impl ForwardingTable {
         if let Some(found) = self.wants.get_mut(want) {
             found.publishers += 1;
         }
+        self.outdate_want(want);
         want
     }
 
@@ -252,7 +270,6 @@ impl ForwardingTable {
         let Some(want) = self.publishers.remove(&publisher) else {
             return;
         };
-        self.generation += 1;
         self.release_own_want(want, actions);
     }
 
@@ -286,7 +303,7 @@ impl ForwardingTable {
         if let Some(asked) = gateway.asked.get_mut(&want) {
             asked.finalised = true;
         }
-        self.generation += 1;
+        self.outdate_want(want);
         self.stir_held();
         self.answer_waiting(want, actions);
     }
@@ -380,7 +397,16 @@ impl ForwardingTable {
         want
     }
 
+    /// Somebody has a want, or has it no longer, or a gateway answered it: where a message on its key goes may differ.
+    fn outdate_want(&mut self, want: u32) {
+        let key = self.wants.get(want).and_then(|want| want.key.2.clone());
+        if let Some(key) = key {
+            self.outdate_exactly(&key);
+        }
+    }
+
     fn release_want(&mut self, want: u32, actions: &mut Vec<Action>) {
+        self.outdate_want(want);
         let unused = |found: &Want| !found.lasts() && found.watchers == 0;
         if !self.wants.get(want).is_some_and(unused) {
             return;

@@ -246,14 +246,15 @@ impl Shared {
         shared.place(face, &bundle, placed)
     }
 
-    /// How long sources wait for a neighbour that has just connected. For a gateway they wait as long as it takes anything:
-    /// it pauses for the sake of others, and who gave it up would be alone.
+    /// How long sources wait for a neighbour that has just connected. A gateway is not given up for being slow: it pauses for
+    /// the sake of others, and this node has no better way.
     fn terms(&self, status: &LinkStatus) -> Isolation {
         let full = self.config.isolation();
         if self.role != WhatAmI::Router && status.whatami == WhatAmI::Router {
             return Isolation {
                 min_rate: 0,
-                stall: full.standstill,
+                stall: Duration::MAX,
+                standstill: Duration::MAX,
                 ..full
             };
         }
@@ -311,7 +312,7 @@ impl Shared {
             && is_news
         {
             tracing::warn!(
-                "the link to {} {} at {} is closed, as it is a slow consumer: it took too little while others waited for it (isolation/*, node counter slow_consumers; further ones from there within a minute are only counted)",
+                "the link to {} {} at {} is closed, as it is a slow consumer: it took too little while others waited for it (isolation/*, node counter slow_consumers; the same one is only counted for the next minute)",
                 face.status.whatami,
                 face.status.zid,
                 face.status.remote

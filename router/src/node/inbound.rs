@@ -15,8 +15,8 @@ use std::{
 };
 
 use zonda_codec::{
-    CongestionControl, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody,
-    PushRun, Qos, Timestamp, WireExpr, Writer, splice_timestamp,
+    CongestionControl, Declaration, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push,
+    PushBody, PushRun, Qos, Timestamp, WireExpr, Writer, splice_timestamp,
 };
 use zonda_transport::{
     driver::{Ended, Handler},
@@ -36,6 +36,7 @@ use super::{
     Delivery, Opened,
     asking::{After, OpenQuestion},
     backpressure::{Allowance, Congestion, Load},
+    looking::{Looking, Parked},
     outboxes::Outboxes,
     publish::{call, let_go},
     route::{Hop, Route, RouteCache},
@@ -57,8 +58,11 @@ pub(super) struct Inbound {
     outbox: Arc<Outbox>,
     cache: RouteCache,
     burst: Burst,
-    /// The table has more to tell in answer to a question of this neighbour; what else it sent waits until then.
+    /// The table has more to tell in answer to a question of this neighbour, or where its last message goes is not known
+    /// yet; what else it sent waits until then.
     answering: bool,
+    /// That message.
+    parked: Option<Box<Parked>>,
 }
 
 /// What one read's worth of messages leaves to do.
@@ -237,6 +241,7 @@ impl Inbound {
             cache,
             burst: Burst::default(),
             answering: false,
+            parked: None,
         }
     }
 
@@ -249,37 +254,71 @@ impl Inbound {
         }
     }
 
-    /// Asks the table and remembers the answer. `None` for a key that cannot be resolved.
+    /// Asks the table and remembers the answer. `None` for a key that cannot be resolved, or where the answer takes long:
+    /// then the message waits for it.
     #[cold]
-    fn look_up(&mut self, expr: &WireExpr<'_>) -> Option<Arc<Route>> {
+    fn look_up(&mut self, push: &Push<'_>, context: &Context<'_>) -> Option<Arc<Route>> {
+        let expr = &push.wire_expr;
         self.note_spoken();
         self.burst.begin_work();
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
-        let route = key.map(|key| {
+        let looked = key.map(|key| {
             let publisher = (None, Locality::Any);
-            self.shared.resolve_in(&state, self.face, key, publisher)
+            let mut looking = Looking::new(&mut state.table, self.face, key, publisher);
+            let route = self.shared.look_on(&mut state, &mut looking);
+            route.ok_or_else(|| Box::new(looking))
         });
         let notes = state.table.take_notes();
         drop(state);
         self.burst.end_work();
         log(notes);
-        let route = route?;
+        match looked? {
+            Ok(route) => {
+                self.burst.close();
+                self.cache.put(expr, Arc::clone(&route));
+                Some(route)
+            }
+            Err(looking) => {
+                self.parked = Parked::new(looking, push, context).map(Box::new);
+                self.answering = self.parked.is_some();
+                None
+            }
+        }
+    }
+
+    /// Goes on looking for the route of the message that waits for it.
+    fn look_on(&mut self) {
+        let Some(mut parked) = self.parked.take() else {
+            return;
+        };
+        let Some(route) = parked.look_on(&self.shared) else {
+            self.answering = !self.outbox.is_closed();
+            self.parked = self.answering.then_some(parked);
+            return;
+        };
+        self.answering = false;
         self.burst.close();
-        self.cache.put(expr, Arc::clone(&route));
-        Some(route)
+        parked.lend(|push, raw_body, context| {
+            self.cache.put(&push.wire_expr, Arc::clone(&route));
+            let message = Incoming {
+                push,
+                raw_body,
+                context,
+            };
+            message.pass(&route, &self.shared, &mut self.burst);
+        });
     }
 }
 
 impl Deliver for Inbound {
     #[inline]
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
-        let generation = self.shared.generation();
         let looked_up;
-        let route = match self.cache.get(&push.wire_expr, generation) {
+        let route = match self.cache.get(&push.wire_expr) {
             Some(route) => route,
             None => {
-                looked_up = self.look_up(&push.wire_expr);
+                looked_up = self.look_up(push, context);
                 let Some(route) = &looked_up else { return };
                 route
             }
@@ -289,30 +328,11 @@ impl Deliver for Inbound {
             raw_body,
             context,
         };
-        self.burst.work += route.remote.len() + route.local.len();
-        if route.local.is_empty() {
-            if !route.remote.is_empty() {
-                message.forward(route, &self.shared, &mut self.burst);
-            }
-        } else if self.shared.stamps {
-            message.hand_on_stamped(route, &self.shared, &mut self.burst);
-        } else {
-            if !route.remote.is_empty() {
-                message.forward(route, &self.shared, &mut self.burst);
-            }
-            let delivery = Delivery {
-                key: &route.key,
-                push,
-                block: context.block,
-                reliability: context.reliability,
-            };
-            call(self.burst.open(route), &delivery);
-        }
+        message.pass(route, &self.shared, &mut self.burst);
     }
 
     fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
-        let generation = self.shared.generation();
-        let Some(route) = self.cache.get(&push.wire_expr, generation) else {
+        let Some(route) = self.cache.get(&push.wire_expr) else {
             return;
         };
         let alike = Alike {
@@ -345,6 +365,12 @@ impl Deliver for Inbound {
                         .handle_declare(face, declare, &mut state.actions)
                 });
                 self.burst.follow_declaration(after);
+                if let Declaration::KeyExpr { id, .. } | Declaration::UndeclareKeyExpr { id } =
+                    declare.body
+                {
+                    self.burst.close();
+                    self.cache.forget_id(id);
+                }
                 if declare.interest_id == Some(INITIAL) {
                     shared.changed.notify(usize::MAX);
                 }
@@ -386,6 +412,30 @@ struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
+    /// Hands the message on to everybody on its route.
+    #[inline(always)]
+    fn pass(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
+        burst.work += route.remote.len() + route.local.len();
+        if route.local.is_empty() {
+            if !route.remote.is_empty() {
+                self.forward(route, shared, burst);
+            }
+        } else if shared.stamps {
+            self.hand_on_stamped(route, shared, burst);
+        } else {
+            if !route.remote.is_empty() {
+                self.forward(route, shared, burst);
+            }
+            let delivery = Delivery {
+                key: &route.key,
+                push: self.push,
+                block: self.context.block,
+                reliability: self.context.reliability,
+            };
+            call(burst.open(route), &delivery);
+        }
+    }
+
     /// Queues the message for every neighbour on the route.
     fn forward(&self, route: &Route, shared: &Shared, burst: &mut Burst) {
         let stamp = match self.stamp(shared, burst) {
@@ -539,7 +589,9 @@ fn body_timestamp<'a>(push: &'a Push<'_>) -> Option<&'a Timestamp> {
 
 impl Handler for Inbound {
     async fn burst_end(&mut self) {
-        if self.answering {
+        if self.parked.is_some() {
+            self.look_on();
+        } else if self.answering {
             self.answer_on();
         }
         self.burst.now = None;

@@ -80,19 +80,24 @@ impl KeyCache {
         self.young.memory() + self.old.memory()
     }
 
+    /// Forgets all. No lock may be held.
+    pub(super) fn clear(&mut self) {
+        (self.young, self.old) = (Generation::default(), Generation::default());
+    }
+
     /// Its routes, the young ones first.
     pub(super) fn places(&mut self) -> [&mut Places; 2] {
         [&mut self.young.routes, &mut self.old.routes]
     }
 
-    /// The route of `key`, if it is known and of this generation of the table.
+    /// The route of `key`, if it is known and still holds.
     #[inline]
-    pub(super) fn get(&mut self, key: &str, generation: u64) -> Option<&Arc<Route>> {
+    pub(super) fn get(&mut self, key: &str) -> Option<&Arc<Route>> {
         let route = match self.young.index.get(key) {
             Some(index) => self.young.routes.get(*index),
             None => self.aged(key),
         };
-        route.filter(|route| route.generation == generation)
+        route.filter(|route| route.holds())
     }
 
     /// The route of a key of the old generation, which becomes one of the young.
@@ -129,11 +134,12 @@ impl KeyCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zonda_codec::KeyExpr;
+    use crate::forwarding::{FaceInfo, FaceKind, ForwardingTable};
+    use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
 
-    fn route(generation: u64) -> Arc<Route> {
+    fn route() -> Arc<Route> {
         Arc::new(Route {
-            generation,
+            validity: Default::default(),
             key: KeyExpr::new("k").expect("a key"),
             remote: Default::default(),
             local: Default::default(),
@@ -148,11 +154,11 @@ mod tests {
     fn keys_in_turn_are_all_remembered() {
         let mut cache = KeyCache::default();
         for number in 0..10_000 {
-            drop(cache.put(&key(number), route(1)));
+            drop(cache.put(&key(number), route()));
         }
         for round in 0..5 {
             for number in 0..10_000 {
-                let known = cache.get(&key(number), 1).is_some();
+                let known = cache.get(&key(number)).is_some();
                 assert!(known, "{number} in round {round}");
             }
         }
@@ -162,10 +168,10 @@ mod tests {
     fn what_was_used_last_outlives_new_keys_and_the_rest_goes() {
         let mut cache = KeyCache::default();
         for number in 0..10 * KEYS_MAX {
-            drop(cache.put(&key(number), route(1)));
-            assert!(cache.get(&key(0), 1).is_some(), "used before {number}");
+            drop(cache.put(&key(number), route()));
+            assert!(cache.get(&key(0)).is_some(), "used before {number}");
         }
-        assert!(cache.get(&key(1), 1).is_none());
+        assert!(cache.get(&key(1)).is_none());
         let known = cache.young.routes.len() + cache.old.routes.len();
         assert!((KEYS_MAX..=2 * KEYS_MAX).contains(&known), "{known}");
     }
@@ -175,7 +181,7 @@ mod tests {
         let mut cache = KeyCache::default();
         let long = "k".repeat(MEMORY_MAX / 4);
         for number in 0..100 {
-            drop(cache.put(&format!("{long}{number}"), route(1)));
+            drop(cache.put(&format!("{long}{number}"), route()));
         }
         assert!(cache.memory() <= 3 * MEMORY_MAX);
     }
@@ -183,10 +189,27 @@ mod tests {
     #[test]
     fn an_outdated_route_is_not_given_and_can_be_replaced() {
         let mut cache = KeyCache::default();
-        drop(cache.put("a", route(1)));
-        assert!(cache.get("a", 2).is_none());
-        drop(cache.put("a", route(2)));
-        assert!(cache.get("a", 2).is_some());
+        let mut table = ForwardingTable::new(ZenohId::random_from(1), WhatAmI::Router);
+        let key = KeyExpr::new("a").expect("a key");
+        let face = FaceInfo {
+            zid: ZenohId::random_from(2),
+            whatami: WhatAmI::Client,
+            kind: FaceKind::Local,
+        };
+        let face = table.add_face(face, &mut Vec::new());
+        let validity = table.begin_route(face, key.clone(), None).validity();
+        let outdated = Route {
+            validity,
+            key: key.clone(),
+            remote: Default::default(),
+            local: Default::default(),
+        };
+        drop(cache.put("a", Arc::new(outdated)));
+        assert!(cache.get("a").is_some());
+        table.local_subscriber(face, 1, &key, &mut Vec::new());
+        assert!(cache.get("a").is_none());
+        drop(cache.put("a", route()));
+        assert!(cache.get("a").is_some());
         assert_eq!(cache.young.routes.len(), 1);
     }
 }

@@ -6,7 +6,8 @@
 //! [`crate::forwarding`]; everything that waits is in the transport's drivers. What is left here is to carry the
 //! table's actions out and to keep its answers at hand:
 //! - `shared`: the state all tasks share, and its one lock;
-//! - `route`: the table's answers, resolved to outboxes and callbacks, valid for one generation of the table;
+//! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on its key;
+//! - `looking`: how they are found without keeping the lock;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `copies`: how
 //!   their copies are written;
 //! - `receiving`: how the node's own subscribers are called;
@@ -41,6 +42,7 @@ mod links;
 mod listen;
 mod listeners;
 mod liveliness;
+mod looking;
 mod matching;
 mod neighbours;
 mod open;

@@ -77,14 +77,13 @@ impl PublisherFace {
         shared.may_declare(key)?;
         let id = shared.next_id();
         let key = key.clone().into_owned();
-        let route = shared.update(|state| {
-            if destination.is_beyond() {
+        if destination.is_beyond() {
+            shared.update(|state| {
                 let State { table, actions, .. } = &mut *state;
                 table.local_publisher(shared.local, id, &key, actions);
-            }
-            let publisher = (Some(id), destination);
-            shared.resolve_in(state, shared.local, key.clone(), publisher)
-        });
+            });
+        }
+        let route = shared.resolve(shared.local, key, (Some(id), destination));
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             shared: Arc::clone(shared),
@@ -207,7 +206,7 @@ impl PublisherFace {
     /// Whether it is this publisher's, and its route that of now.
     #[inline(always)]
     fn holds(&self, recent: &Recent) -> bool {
-        recent.serial == self.serial && recent.way.route.generation == self.shared.generation()
+        recent.serial == self.serial && recent.way.route.holds()
     }
 
     /// Puts the route where [`Self::at_hand`] finds it. Not one with local subscribers: their closures must not
@@ -297,7 +296,7 @@ impl PublisherFace {
     #[cold]
     fn renewed(&self) -> Arc<Route> {
         let route = self.route.load_full();
-        if route.generation == self.shared.generation() {
+        if route.holds() {
             return route;
         }
         let publisher = (Some(self.id), self.destination);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zonda_codec::{Again, KeyExpr, Push, PushRun, Reliability, Timestamp, ZSlice};
 
-use super::shared::Shared;
+use crate::forwarding::Validity;
 
 /// One message for a local subscriber, as it came in. Lives only during the call of the [`Sink`].
 #[derive(Debug, Clone, Copy)]
@@ -25,9 +25,8 @@ pub struct Delivery<'a> {
 /// the rest is to be found out anew.
 pub struct Deliveries<'r, 'a> {
     pub(super) run: &'r mut PushRun<'a>,
-    pub(super) shared: &'r Shared,
-    /// That of the routes in which the subscriber was found.
-    pub(super) generation: u64,
+    /// That of the route on which the subscriber is.
+    pub(super) validity: &'r Validity,
 }
 
 impl<'a> Iterator for Deliveries<'_, 'a> {
@@ -35,7 +34,7 @@ impl<'a> Iterator for Deliveries<'_, 'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Again<'a>> {
-        match self.shared.generation() == self.generation {
+        match self.validity.holds() {
             true => self.run.next(),
             false => None,
         }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use zonda_codec::{KeyExpr, Mapping, WireExpr, ZenohId};
 use zonda_transport::outbox::Outbox;
 
-use crate::forwarding;
+use crate::forwarding::{self, Validity};
 
 use super::{Sink, key_cache::KeyCache};
 
-/// Where messages on one key from one source go, for as long as the table's generation does not change.
+/// Where messages on one key from one source go, for as long as nothing happens on the key.
 pub(super) struct Route {
-    pub(super) generation: u64,
+    pub(super) validity: Arc<Validity>,
     pub(super) key: KeyExpr<'static>,
     pub(super) remote: Box<[Hop]>,
     pub(super) local: Box<[Sink]>,
@@ -29,6 +29,12 @@ impl Route {
     /// Whether it leads to a neighbour that is gone. Nobody uses it any more then.
     fn is_of_the_gone(&self) -> bool {
         self.remote.iter().any(|hop| hop.outbox.is_closed())
+    }
+
+    /// Whether it is still what the table would say.
+    #[inline(always)]
+    pub(super) fn holds(&self) -> bool {
+        self.validity.holds()
     }
 }
 
@@ -216,17 +222,23 @@ impl RouteCache {
 
     /// The route for `expr` if it is known and still valid.
     #[inline]
-    pub(super) fn get(&mut self, expr: &WireExpr<'_>, generation: u64) -> Option<&Arc<Route>> {
+    pub(super) fn get(&mut self, expr: &WireExpr<'_>) -> Option<&Arc<Route>> {
         if expr.suffix.is_empty() {
             let routes = &self.by_id[mapping_index(expr.mapping)];
             let route = routes.get(usize::from(expr.scope));
-            return route.filter(|route| route.generation == generation);
+            return route.filter(|route| route.holds());
         }
         if expr.scope == 0 {
-            return self.by_key.get(expr.suffix, generation);
+            return self.by_key.get(expr.suffix);
         }
         write_text(&mut self.text, expr);
-        self.by_text.get(&self.text, generation)
+        self.by_text.get(&self.text)
+    }
+
+    /// Forgets the routes of keys that are written with an id of the neighbour, which means another key from now on or none.
+    pub(super) fn forget_id(&mut self, id: u16) {
+        drop(self.by_id[mapping_index(Mapping::Sender)].take(usize::from(id)));
+        self.by_text.clear();
     }
 
     /// Remembers a route.

@@ -89,8 +89,7 @@ impl<'a> Alike<'_, 'a> {
         };
         let mut run = Deliveries {
             run,
-            shared: self.shared,
-            generation: route.generation,
+            validity: &route.validity,
         };
         match burst.open(route) {
             [only] => call_run(only, &like, &mut run),

@@ -45,9 +45,10 @@ use super::{
     limits,
     links::Links,
     listeners::Listener,
+    looking::Looking,
     neighbours::Neighbours,
     refusals::Refusals,
-    route::{Hop, Route},
+    route::Route,
     slow::SlowConsumers,
 };
 
@@ -119,8 +120,6 @@ pub(super) struct Shared {
     /// What is stamped with an impossible future is dropped rather than stamped anew.
     pub(super) drops_future: bool,
     pub(super) state: Mutex<State>,
-    /// The table's generation, readable without the lock.
-    generation: AtomicU64,
     closed: AtomicBool,
     /// The process that opened the node, in which its threads are.
     origin: Origin,
@@ -172,7 +171,6 @@ impl Shared {
         if role != WhatAmI::Router && config.adminspace_enabled() {
             table.add_admin_space();
         }
-        let generation = AtomicU64::new(table.generation());
         let state = State {
             table,
             faces: HashMap::new(),
@@ -201,7 +199,6 @@ impl Shared {
             local,
             clock: Hlc::new(zid),
             state: Mutex::new(state),
-            generation,
             closed: AtomicBool::new(false),
             origin: Origin::here(),
             next_id: AtomicU32::new(1),
@@ -213,12 +210,6 @@ impl Shared {
             hurry: Arc::new(Event::new()),
             this,
         }
-    }
-
-    /// The generation that cached routes must have.
-    #[inline]
-    pub(super) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
     }
 
     /// Closed, or of no use to this process.
@@ -286,8 +277,6 @@ impl Shared {
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
     /// after it is gone.
     pub(super) fn carry_out(&self, state: &mut State, after: &mut After) {
-        self.generation
-            .store(state.table.generation(), Ordering::Release);
         let mut listeners = Vec::new();
         for action in std::mem::take(&mut state.actions) {
             let (face, bytes) = match action {
@@ -358,7 +347,7 @@ impl Shared {
         drop((sink, routes));
     }
 
-    /// The route of messages on `key` from `from`; the lock is held while the table is asked.
+    /// The route of messages on `key` from `from`.
     pub(super) fn resolve(
         &self,
         from: FaceId,
@@ -367,40 +356,15 @@ impl Shared {
     ) -> Arc<Route> {
         if self.is_forked() {
             return Arc::new(Route {
-                generation: self.generation(),
+                validity: Default::default(),
                 key,
                 remote: Default::default(),
                 local: Default::default(),
             });
         }
-        let state = self.state.lock();
-        self.resolve_in(&state, from, key, publisher)
-    }
-
-    pub(super) fn resolve_in(
-        &self,
-        state: &State,
-        from: FaceId,
-        key: KeyExpr<'static>,
-        (publisher, destination): (Option<u32>, Locality),
-    ) -> Arc<Route> {
-        let route = state.table.route(from, &key, publisher);
-        let route = route.within(destination);
-        let hop = |hop: crate::forwarding::Hop| {
-            let face = state.faces.get(&hop.face)?;
-            Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))
-        };
-        Arc::new(Route {
-            generation: state.table.generation(),
-            // each sample has a clone of it
-            key: key.into_cloneable(),
-            remote: route.hops.into_iter().filter_map(hop).collect(),
-            local: route
-                .local
-                .iter()
-                .filter_map(|id| state.sinks.get(id).cloned())
-                .collect(),
-        })
+        let mut state = self.state.lock();
+        let looking = Looking::new(&mut state.table, from, key, publisher);
+        self.look_to_end(&mut state, looking)
     }
 
     /// The route of a key that no publisher was declared for, from a bounded cache.
@@ -420,18 +384,15 @@ impl Shared {
             });
         }
         let mut state = self.state.lock();
-        let generation = state.table.generation();
         let known = &mut state.undeclared[destination as usize];
-        if let Some(route) = known.get(key.as_str(), generation) {
+        if let Some(route) = known.get(key.as_str()) {
             return Ok(Arc::clone(route));
         }
         state.table.check_key(key)?;
-        let route = self.resolve_in(
-            &state,
-            self.local,
-            key.clone().into_owned(),
-            (None, destination),
-        );
+        let (whose, publisher) = (self.local, (None, destination));
+        let key_kept = key.clone().into_owned();
+        let looking = Looking::new(&mut state.table, whose, key_kept, publisher);
+        let route = self.look_to_end(&mut state, looking);
         let known = &mut state.undeclared[destination as usize];
         let forgotten = known.put(key.as_str(), Arc::clone(&route));
         drop(state);

@@ -19,6 +19,9 @@ const MEMORY: Duration = Duration::from_secs(60);
 /// Slow consumers that are remembered.
 const REMEMBERED_MAX: usize = 256;
 
+/// Slow consumers that get a line in the log within [`MEMORY`].
+const NEWS_MAX: usize = 10;
+
 /// The stall budget is halved at most this often.
 const HALVINGS_MAX: u32 = 3;
 
@@ -31,9 +34,11 @@ pub(super) struct SlowConsumers {
 
 impl SlowConsumers {
     /// Notes that the link to a neighbour was closed because it was too slow. True if that is worth a line in the log: the
-    /// first time within a minute for one id and host.
+    /// first time within a minute for one id, and for [`NEWS_MAX`] ids at most.
     pub(super) fn note(&mut self, now: Instant, (zid, remote): (ZenohId, &Locator)) -> bool {
-        let is_news = self.known(now, zid, remote) == 0;
+        self.forget(now);
+        let mut recent = self.recent.iter();
+        let is_news = self.recent.len() < NEWS_MAX && !recent.any(|(_, id, _)| *id == zid);
         self.total += 1;
         if self.recent.len() >= REMEMBERED_MAX {
             self.recent.pop_front();
@@ -57,9 +62,13 @@ impl SlowConsumers {
         }
     }
 
-    fn known(&mut self, now: Instant, zid: ZenohId, remote: &Locator) -> u32 {
+    fn forget(&mut self, now: Instant) {
         self.recent
             .retain(|(at, ..)| now.saturating_duration_since(*at) <= MEMORY);
+    }
+
+    fn known(&mut self, now: Instant, zid: ZenohId, remote: &Locator) -> u32 {
+        self.forget(now);
         let host = host(remote);
         let known = self
             .recent
@@ -107,11 +116,12 @@ mod tests {
         assert_eq!(stall(&mut slow, at(1), (other, &here)), full.stall / 2);
         assert_eq!(stall(&mut slow, at(1), (other, &there)), full.stall);
         assert!(!slow.note(at(2), (one, &here)));
+        assert!(slow.note(at(2), (other, &here)));
         for _ in 0..1000 {
             assert!(!slow.note(at(3), (one, &here)));
         }
         assert_eq!(stall(&mut slow, at(4), (one, &here)), full.stall / 8);
         assert_eq!(stall(&mut slow, at(70), (one, &here)), full.stall);
-        assert_eq!(slow.total, 1002);
+        assert_eq!(slow.total, 1003);
     }
 }

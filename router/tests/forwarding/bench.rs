@@ -5,13 +5,14 @@
 //! `1-/a` behind an id of its receiver.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use zonda_codec::{
     Declaration, Declare, Encode, Interest, InterestMode, InterestOptions, KeyExpr, Mapping,
     NetworkMessage, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::forwarding::{
-    Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Notice, Route,
+    Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Notice, Route, Validity,
 };
 
 /// A table, its session's face, and what its neighbours got and did not read yet.
@@ -189,6 +190,23 @@ impl Bench {
         let Route { hops, local } = self.table.route(from, &key_expr(key), publisher);
         let hops = hops.iter().map(|hop| (hop.face, text(&hop.wire_expr())));
         (hops.collect(), local)
+    }
+}
+
+impl Bench {
+    /// Whether what is found out now of a route on `key` still holds after `change`.
+    pub fn holds(&mut self, key: &str, change: impl FnOnce(&mut Bench)) -> bool {
+        let validity = self.kept(key);
+        change(self);
+        validity.holds()
+    }
+
+    /// Finds out the route of the session on `key`, as one who keeps it.
+    pub fn kept(&mut self, key: &str) -> Arc<Validity> {
+        let key = key_expr(key).into_owned();
+        let mut search = self.table.begin_route(self.local, key, None);
+        while self.table.search_route(&mut search).is_none() {}
+        search.validity()
     }
 }
 

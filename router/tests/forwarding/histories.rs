@@ -8,6 +8,7 @@ mod local;
 mod questions;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use zonda_codec::key_expr::intersects;
 use zonda_codec::{
@@ -115,6 +116,11 @@ struct History {
 
 impl History {
     fn new(role: WhatAmI, seed: u64, limits: Limits) -> Self {
+        // The model has no clock for what peers have to tell when their links come up.
+        let limits = Limits {
+            initial_timeout: Duration::from_secs(1 << 30),
+            ..limits
+        };
         let bench = Bench::with_limits(role, limits);
         let mut local = Face::new(Relation::Local, role);
         if role == WhatAmI::Router {

@@ -60,17 +60,15 @@ fn a_subscriber_is_told_and_reached_as_its_origin_says() {
         let peer = bench.connect(2, Peer);
         bench.interest(peer, 1, zonda_codec::InterestMode::CurrentFuture, "S", None);
         bench.lines(peer);
-        let before = bench.table.generation();
-        subscribe(&mut bench, 7, origin);
-        assert!(bench.table.generation() > before, "{origin:?}");
+        let kept = bench.holds("demo/a", |bench| subscribe(bench, 7, origin));
+        assert!(!kept, "{origin:?}");
         let told = !bench.lines(peer).is_empty();
         assert_eq!(told, origin.is_beyond(), "{origin:?}");
         let reached = |bench: &Bench, from| bench.route(from, "demo/a", None).1 == [7];
         assert_eq!(reached(&bench, client), origin.is_beyond(), "{origin:?}");
         assert_eq!(reached(&bench, local), origin.is_within(), "{origin:?}");
-        let before = bench.table.generation();
-        unsubscribe(&mut bench, 7);
-        assert!(bench.table.generation() > before, "{origin:?}");
+        let kept = bench.holds("demo/a", |bench| unsubscribe(bench, 7));
+        assert!(!kept, "{origin:?}");
         assert_eq!(!bench.lines(peer).is_empty(), told, "{origin:?}");
         for from in [client, local] {
             assert!(bench.route(from, "demo/a", None).1.is_empty());

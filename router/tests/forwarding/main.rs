@@ -13,3 +13,5 @@ mod model;
 mod questions;
 mod routes;
 mod session;
+mod steps;
+mod validity;

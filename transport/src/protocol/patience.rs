@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 /// averaged.
 pub const STALL_WINDOW: Duration = Duration::from_secs(10);
 
+/// The most time that one look may charge a peer with. Sources look every few milliseconds; one that comes much later was
+/// kept from it by its own machine, and the peer is not to blame for that.
+const LOOK_MAX: Duration = Duration::from_millis(50);
+
 /// What a peer has to do so that those who send to it wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Isolation {
@@ -93,7 +97,8 @@ impl StallClock {
     pub fn look(&mut self, now: Instant, flow: Flow, (min_rate, limit): (u64, Duration)) -> bool {
         self.offered.note(now, flow.offered);
         let (since, taken) = self.looked.unwrap_or((now, flow.taken));
-        let elapsed = now.saturating_duration_since(since).as_secs_f64();
+        let elapsed = now.saturating_duration_since(since).min(LOOK_MAX);
+        let elapsed = elapsed.as_secs_f64();
         let progress = flow.taken.saturating_sub(taken) as f64;
         self.looked = Some((now, flow.taken));
         if min_rate == 0 {
@@ -246,10 +251,26 @@ mod tests {
         let at = |ms| begin + Duration::from_millis(ms);
         let flow = |taken| Flow { taken, offered: 0 };
         clock.begin(begin, flow(0));
-        assert!(!clock.look(at(400), flow(0), (0, LIMIT)));
-        assert!(!clock.look(at(800), flow(1), (0, LIMIT)));
-        assert!(!clock.look(at(1200), flow(1), (0, LIMIT)));
-        assert!(clock.look(at(1300), flow(1), (0, LIMIT)));
+        let mut spent = |from: u64, to, taken| {
+            let looks = (from..to).step_by(20).map(|ms| at(ms + 20));
+            looks.fold(false, |_, now| clock.look(now, flow(taken), (0, LIMIT)))
+        };
+        assert!(!spent(0, 400, 0));
+        assert!(!spent(400, 800, 1));
+        assert!(!spent(800, 900, 1));
+        assert!(spent(900, 1000, 1));
+    }
+
+    #[test]
+    fn a_source_that_looks_late_blames_nobody() {
+        let begin = Instant::now();
+        let mut clock = StallClock::default();
+        let flow = Flow::default();
+        clock.begin(begin, flow);
+        for second in 1..5 {
+            let now = begin + Duration::from_secs(second);
+            assert!(!clock.look(now, flow, (MIN_RATE, LIMIT)), "{second}");
+        }
     }
 
     #[test]
@@ -274,7 +295,11 @@ mod tests {
         let flow = Flow::default();
         let wait = |clock: &mut StallClock, from: Instant, length: Duration| {
             clock.begin(from, flow);
-            let spent = clock.look(from + length, flow, (MIN_RATE, LIMIT));
+            let looks = (1..=length.as_millis() as u64 / 20).map(|look| 20 * look);
+            let spent = looks.fold(false, |_, ms| {
+                let now = from + Duration::from_millis(ms);
+                clock.look(now, flow, (MIN_RATE, LIMIT))
+            });
             clock.end();
             spent
         };

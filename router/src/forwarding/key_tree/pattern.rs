@@ -3,10 +3,12 @@
 //! A key to search with, as an automaton: which of its beginnings match a path of chunks read so far, as one bit each.
 //! A chunk of the path costs chunks of the key / 64 steps, and for a chunk with `$*` up to one step per chunk of the key.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 
-use super::{ANY, chunks_meet, is_verbatim};
+use zonda_codec::key_expr;
+
+use super::{ANY, is_verbatim};
 
 /// With at most this many bits set, looking at each is faster than going by masks.
 const FEW: usize = 8;
@@ -20,7 +22,12 @@ pub(in crate::forwarding) struct Pattern<'k> {
     /// Which of them are not empty.
     holds: [bool; 4],
     places: OnceCell<HashMap<&'k str, Places>>,
+    /// What was done beside looking at chunks, in steps.
+    work: Cell<usize>,
 }
+
+/// Bytes of a chunk with `$*`, or one compared with it, that count for a step.
+const GLOB_BYTES: usize = 16;
 
 /// The places of a kind of chunk in the key.
 #[derive(Clone, Copy)]
@@ -66,12 +73,22 @@ impl<'k> Pattern<'k> {
             masks,
             holds,
             places: OnceCell::new(),
+            work: Cell::new(0),
         }
     }
 
     /// Words in each set of positions.
     pub(in crate::forwarding) fn words(&self) -> usize {
         self.words
+    }
+
+    /// The steps beside one for each chunk that was looked at, since the last call.
+    pub(in crate::forwarding) fn take_work(&self) -> usize {
+        self.work.take()
+    }
+
+    fn count(&self, steps: usize) {
+        self.work.set(self.work.get() + steps);
     }
 
     /// What the empty path matches.
@@ -117,6 +134,7 @@ impl<'k> Pattern<'k> {
 
     /// What is matched one chunk of the path further; false if nothing is.
     pub(super) fn step(&self, from: &[u64], chunk: &str, to: &mut [u64]) -> bool {
+        self.count(self.words);
         if chunk == ANY {
             to.copy_from_slice(from);
             return extend(to, self.mask(Mask::Open));
@@ -156,12 +174,25 @@ impl<'k> Pattern<'k> {
             let meets = if verbatim || is_verbatim(own) {
                 own == chunk
             } else {
-                own != ANY && chunks_meet(own, chunk)
+                own != ANY && self.chunks_meet(own, chunk)
             };
             if meets {
                 set(to, position + 1);
             }
         }
+    }
+
+    /// Whether two chunks, neither verbatim nor `**`, have a name in common.
+    fn chunks_meet(&self, own: &str, chunk: &str) -> bool {
+        if own == "*" || chunk == "*" || own == chunk {
+            return true;
+        }
+        let is_glob = |chunk: &str| chunk.contains('$');
+        if !is_glob(own) && !is_glob(chunk) {
+            return false;
+        }
+        self.count(1 + (own.len() + chunk.len()) / GLOB_BYTES);
+        key_expr::intersects(own, chunk)
     }
 
     /// All positions at once, for a chunk that stands for itself alone.

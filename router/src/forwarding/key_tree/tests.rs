@@ -5,6 +5,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use zonda_codec::key_expr;
 
 use super::*;
 
@@ -16,7 +17,9 @@ fn matching<V: Copy + Eq + Ord>(tree: &KeyTree<V>, key: &str) -> Vec<V> {
 }
 
 fn steps<V: Copy + Eq>(tree: &KeyTree<V>, key: &str) -> usize {
-    tree.search(key, usize::MAX, &mut |_| ControlFlow::Continue(()))
+    let steps = Steps::unlimited();
+    tree.matches_within(key, &steps, &mut |_| {});
+    steps.spent()
 }
 
 #[test]
@@ -102,8 +105,10 @@ fn hostile_keys_cost_at_most_a_look_at_each_node() {
         format!("{}/c", ["**/*"; 99].join("/")),
         ["*/aaa$*"; 100].join("/"),
     ] {
-        let steps = steps(&tree, &key);
-        assert!(steps < nodes, "{steps} steps, {nodes} nodes, for {key}");
+        let (steps, words) = (steps(&tree, &key), key.split('/').count() / 64 + 1);
+        let compared = 100 * key.split('/').count();
+        let most = nodes * (3 + words) + 2 * compared;
+        assert!(steps < most, "{steps} steps, {nodes} nodes, for {key}");
     }
 }
 
@@ -114,12 +119,54 @@ fn a_search_with_a_limit_stops_there() {
         tree.insert(&format!("a/{n}"), n);
     }
     let mut found = 0;
-    assert!(tree.matches_within("a/7", 5, &mut |_| found += 1));
-    assert_eq!(found, 1);
-    assert!(tree.matches_within("a/*", 101, &mut |_| found += 1));
-    assert_eq!(found, 101);
-    assert!(!tree.matches_within("a/*", 50, &mut |_| found += 1));
-    assert_eq!(found, 150);
+    let mut within = |key, most| tree.matches_within(key, &Steps::new(most), &mut |_| found += 1);
+    assert!(within("a/7", 6));
+    assert!(within("a/*", 303));
+    assert!(!within("a/*", 152));
+    assert_eq!(found, 1 + 100 + 50);
+    assert_eq!(
+        tree.any_within("a/*", &Steps::new(30), &mut |_| false),
+        None
+    );
+    let any = tree.any_within("a/*", &Steps::new(30), &mut |_| true);
+    assert_eq!(any, Some(true));
+}
+
+/// What a search in slices finds while the tree changes in between: all that stays, and nothing twice, unless nodes went;
+/// then it says so.
+#[test]
+fn a_search_that_is_left_goes_on_where_it_was() {
+    let mut tree = KeyTree::new();
+    for n in 0..1000 {
+        tree.insert(&format!("a/{}/{}", n / 100, n % 100), n);
+    }
+    for slice in [1, 7, 100] {
+        let pattern = Pattern::new("a/**");
+        let (mut walk, mut seen, mut slices) = (Walk::default(), Vec::new(), 0);
+        loop {
+            let mut found = |values: &[i32]| {
+                seen.extend_from_slice(values);
+                ControlFlow::Continue(())
+            };
+            if tree.search(&pattern, &mut walk, &Steps::new(slice), &mut found) == Reached::End {
+                break;
+            }
+            slices += 1;
+            tree.insert(&format!("a/{}/new", slices % 20), 1000 + slices);
+        }
+        seen.retain(|value| *value < 1000);
+        seen.sort_unstable();
+        assert_eq!(seen, (0..1000).collect::<Vec<_>>());
+        assert!(slices as usize >= 1000 / slice / 2, "{slices} of {slice}");
+    }
+    let (pattern, mut walk) = (Pattern::new("a/**"), Walk::default());
+    let mut go_on = |tree: &KeyTree<i32>, steps| {
+        let found = &mut |_: &[i32]| ControlFlow::Continue(());
+        tree.search(&pattern, &mut walk, &Steps::new(steps), found)
+    };
+    assert_eq!(go_on(&tree, 10), Reached::Pause);
+    assert!(tree.remove("a/3/3", 303));
+    assert_eq!(go_on(&tree, 10), Reached::Nowhere);
 }
 
 #[test]
@@ -131,6 +178,7 @@ fn plain_keys_do_not_look_at_their_neighbours() {
     assert_eq!(matching(&tree, "fleet/robot77/pose"), [77]);
     assert!(steps(&tree, "fleet/robot77/pose") < 10);
     assert!(steps(&tree, "fleet/robot77/**") < 20);
+    assert!(tree.steps() < 40);
 }
 
 /// Few distinct chunks, so that keys meet often.

@@ -2,9 +2,11 @@
 
 //! What ought to be true after every step of a random history: beliefs, questions and routes are those of the model.
 
+use std::sync::Arc;
+
 use zonda_codec::key_expr::intersects;
 use zonda_codec::{InterestMode, Mapping};
-use zonda_router::forwarding::{FaceId, Relation, Route};
+use zonda_router::forwarding::{FaceId, Relation, Route, Validity};
 
 use super::{History, KEYS};
 use crate::bench::key_expr;
@@ -13,28 +15,29 @@ use crate::model::{Face, SUBSCRIBER, Thing, flows};
 /// Routes that were asked for, as publishers and connections keep them.
 #[derive(Default)]
 pub(super) struct Kept {
-    generation: u64,
-    routes: Vec<(FaceId, String, Option<u32>, Route)>,
+    routes: Vec<(Asked, Route, Arc<Validity>)>,
 }
+
+/// Source, key and publisher of a route.
+type Asked = (FaceId, String, Option<u32>);
 
 impl Kept {
     /// What a publisher kept is gone with it.
     pub(super) fn forget(&mut self, ended: u32) {
         let is_theirs = |publisher: &Option<u32>| *publisher == Some(ended);
         self.routes
-            .retain(|(.., publisher, _)| !is_theirs(publisher));
+            .retain(|((.., publisher), ..)| !is_theirs(publisher));
     }
 }
 
 impl History {
-    /// A kept route is good as long as the table's generation is the same.
+    /// A kept route is good as long as its validity holds, and its source is there.
     fn check_kept(&mut self) {
-        let table = &self.bench.table;
-        if self.kept.generation != table.generation() {
-            self.kept.generation = table.generation();
-            self.kept.routes.clear();
-        }
-        for (from, key, publisher, kept) in &self.kept.routes {
+        let (table, faces) = (&self.bench.table, &self.model.faces);
+        self.kept
+            .routes
+            .retain(|((from, ..), _, validity)| validity.holds() && faces.contains_key(from));
+        for ((from, key, publisher), kept, _) in &self.kept.routes {
             let route = table.route(*from, &key_expr(key), *publisher);
             assert_eq!(*kept, route, "{key} from {from} after {}", self.now);
         }
@@ -142,6 +145,10 @@ impl History {
             self.model.hears(from, &key),
             "{now}"
         );
-        self.kept.routes.push((from, key, publisher, route));
+        let table = &mut self.bench.table;
+        let mut search = table.begin_route(from, key_expr(&key).into_owned(), publisher);
+        assert_eq!(table.search_route(&mut search), Some(route.clone()));
+        let asked = (from, key, publisher);
+        self.kept.routes.push((asked, route, search.validity()));
     }
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What neighbours can make the table do at one go, counted in steps: keys and tables made to cost as much as the limits
+//! allow.
+
+use zonda_codec::WhatAmI::{Client, Router};
+use zonda_router::forwarding::{FaceId, Route, RouteSearch, SLICE_STEPS};
+
+use crate::bench::{Bench, key_expr};
+
+/// More than a slice, for what is begun within it and ends behind it.
+const SLACK: u64 = 2048;
+
+/// Keys of as many chunks as are allowed, each of which may match in many ways.
+fn hostile_key(number: usize) -> String {
+    format!("**/a{number}/{}", vec!["**/a"; 126].join("/"))
+}
+
+fn begin(bench: &mut Bench, from: FaceId, key: &str) -> RouteSearch {
+    let key = key_expr(key).into_owned();
+    bench.table.begin_route(from, key, None)
+}
+
+/// Looks for a route slice by slice; tells how many it took.
+fn slices(bench: &mut Bench, from: FaceId, key: &str) -> (Route, usize) {
+    let mut search = begin(bench, from, key);
+    for slices in 1.. {
+        let before = bench.table.steps();
+        let route = bench.table.search_route(&mut search);
+        let steps = bench.table.steps() - before;
+        assert!(
+            steps <= SLICE_STEPS as u64 + SLACK,
+            "{steps} in slice {slices}"
+        );
+        if let Some(route) = route {
+            return (route, slices);
+        }
+    }
+    unreachable!("there is an end")
+}
+
+#[test]
+fn a_route_through_hostile_keys_is_found_in_slices() {
+    let mut bench = Bench::new(Router);
+    let [hostile, honest] = [0xc5, 0xd7].map(|zid| bench.connect(zid, Client));
+    for number in 0..200 {
+        bench.subscribe(hostile, number as u32, &hostile_key(number));
+    }
+    bench.subscribe(honest, 1, "a0/**");
+    let key = format!("a0/{}", vec!["a"; 255].join("/"));
+    let (route, _) = slices(&mut bench, hostile, &key);
+    assert_eq!(route.hops.len(), 1, "the honest one alone");
+    let wild = hostile_key(7);
+    let (route, taken) = slices(&mut bench, honest, &wild);
+    assert_eq!(route.hops.len(), 1);
+    assert!(taken > 10, "{taken} slices");
+    let (_, taken) = slices(&mut bench, honest, "an/honest/key");
+    assert_eq!(taken, 1, "what meets little costs little");
+}
+
+/// What is there from the first slice to the last is found, whatever comes and goes in between.
+#[test]
+fn a_route_that_is_looked_for_while_the_table_changes() {
+    let mut bench = Bench::new(Router);
+    let publisher = bench.connect(1, Client);
+    let faces: Vec<FaceId> = (2..12).map(|zid| bench.connect(zid, Client)).collect();
+    for (index, face) in faces.iter().enumerate() {
+        for id in 0..2000 {
+            bench.subscribe(*face, id, &format!("fleet/{index}/{id}"));
+        }
+    }
+    for churn in [false, true] {
+        let mut search = begin(&mut bench, publisher, "fleet/**");
+        let (mut slices, mut gone) = (1, 0);
+        let route = loop {
+            if let Some(route) = bench.table.search_route(&mut search) {
+                break route;
+            }
+            slices += 1;
+            bench.subscribe(faces[0], 10_000 + slices, &format!("fleet/new/{slices}"));
+            if churn {
+                gone += 1;
+                bench.unsubscribe(faces[slices as usize % 9], gone);
+            }
+        };
+        assert!(slices > 3, "{slices}");
+        let hops: Vec<FaceId> = route.hops.iter().map(|hop| hop.face).collect();
+        assert_eq!(hops, faces, "churn: {churn}");
+        assert!(
+            !search.validity().holds(),
+            "what came meanwhile may be missing"
+        );
+    }
+}
+
+/// A neighbour that goes, and another in its place, while the route is looked for.
+#[test]
+fn a_route_that_is_looked_for_leads_to_nobody_who_has_gone() {
+    let mut bench = Bench::new(Router);
+    let [publisher, gone] = [1, 2].map(|zid| bench.connect(zid, Client));
+    for id in 0..20_000 {
+        bench.subscribe(gone, id, &format!("fleet/{id}"));
+    }
+    let mut search = begin(&mut bench, publisher, "fleet/**");
+    assert!(bench.table.search_route(&mut search).is_none());
+    bench.cut(gone);
+    let next = bench.connect(3, Client);
+    assert_eq!(next.index(), gone.index());
+    let route = loop {
+        if let Some(route) = bench.table.search_route(&mut search) {
+            break route;
+        }
+    };
+    assert!(route.hops.is_empty(), "{route:?}");
+}
