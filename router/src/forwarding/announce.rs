@@ -4,14 +4,15 @@
 //! cover. An entity is told as long as one source that may be passed on to the neighbour is left.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
 
+use super::announcing::Came;
 use super::entity::{Change, Kind, Source};
 use super::face::{Face, Told};
 use super::ids::{Spelling, beginning};
-use super::interest::InterestRef;
+use super::interest::{InterestRef, Kept};
+use super::key_tree::steps::Steps;
 use super::table::ForwardingTable;
 use super::{Action, message};
 
@@ -25,6 +26,9 @@ pub(super) enum Hears {
     /// Nothing; but what it was told before is forgotten when it is no longer true.
     Nothing,
 }
+
+/// What it costs to tell a face, beside finding it.
+pub(super) const FOUND_STEPS: usize = 4;
 
 impl ForwardingTable {
     /// Tells everybody concerned how the sources of an entity changed, and forgets it if none is left.
@@ -60,57 +64,43 @@ impl ForwardingTable {
                 self.refresh(kind, entity, slot, Hears::All, actions);
             }
         }
-        if kind == Kind::Token && change.after == 0 && self.has_interests() {
-            self.end_untold(entity, actions);
-        }
         self.tell_interested(kind, entity, change, actions);
         self.tell_session(kind, entity, change, actions);
-        if change.after == 0 {
-            for &slot in self.entities_mut(kind).remove(entity).as_slice() {
-                if let Some(face) = self.faces.get_mut(slot) {
-                    face.told.of_mut(kind).remove(&entity);
-                }
+        if change.after == 0 && !self.is_announcing(kind, entity) {
+            self.forget_entity(kind, entity);
+        }
+    }
+
+    /// Forgets an entity that has no sources, after all who knew of it were told.
+    pub(super) fn forget_entity(&mut self, kind: Kind, entity: u32) {
+        for &slot in self.entities_mut(kind).remove(entity).as_slice() {
+            if let Some(face) = self.faces.get_mut(slot) {
+                face.told.of_mut(kind).remove(&entity);
             }
         }
     }
 
-    /// Tells those of the end of a token who were not told that it began, as they asked for changes after that.
-    fn end_untold(&mut self, entity: u32, actions: &mut Vec<Action>) {
-        if let Some(key) = self.entities(Kind::Token).key(entity) {
-            self.end_untold_key(&key, Some(entity), actions);
-        }
-    }
-
-    /// The same for a token that a gateway never told of either; it says the key.
-    pub(super) fn end_untold_key(
-        &mut self,
-        key: &str,
-        entity: Option<u32>,
-        actions: &mut Vec<Action>,
-    ) {
+    /// Tells those of the end of a token that a gateway never told of either; it says the key.
+    pub(super) fn end_untold_key(&mut self, key: &str, actions: &mut Vec<Action>) {
         let mut slots = BTreeSet::new();
-        let mut check = |interest: InterestRef| {
-            let face = self.faces.get(interest.slot);
-            let kept = face.and_then(|face| face.interests.get(&interest.id));
-            if kept
-                .is_some_and(|kept| kept.future_only && kept.options.contains(Kind::Token.option()))
-            {
-                slots.insert(interest.slot);
+        let mut check = |slot, kept: &Kept| {
+            if kept.future_only {
+                slots.insert(slot);
             }
         };
-        self.interests.matches(key, &mut check);
-        self.interests_in_all.iter().copied().for_each(check);
+        self.interested((Kind::Token, key), &Steps::unlimited(), &mut check);
         for slot in slots {
-            let Some(face) = self.faces.get(slot) else {
-                continue;
-            };
-            let told = face.told.of(Kind::Token);
-            if entity.is_none_or(|entity| !told.contains_key(&entity)) {
-                let spelling = face.ids.spell_declared(key);
-                let key = Some(spelling.wire_expr(key));
-                let end = Declaration::UndeclareToken { id: 0, key };
-                message::declare(face.id, None, end, actions);
-            }
+            self.end_untold(slot, key, actions);
+        }
+    }
+
+    /// Tells a face of the end of a token that it was not told of, as it asked for changes after that.
+    pub(super) fn end_untold(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
+        if let Some(face) = self.faces.get(slot) {
+            let spelling = face.ids.spell_declared(key);
+            let key = Some(spelling.wire_expr(key));
+            let end = Declaration::UndeclareToken { id: 0, key };
+            message::declare(face.id, None, end, actions);
         }
     }
 
@@ -249,14 +239,23 @@ impl ForwardingTable {
         } else {
             None
         };
-        let (mut slots, mut groups) = (BTreeMap::new(), Vec::new());
         // Without anybody to tell, the key need not be put together.
         let key = match self.has_interests() {
             true => self.entities(kind).key(entity),
             false => None,
         };
-        let mut found = |slot, group: Option<Arc<str>>| {
+        let came = match fewest {
+            0 => Came::All,
+            _ => Came::Only(only),
+        };
+        if self.announces_again((kind, entity), came) {
+            return;
+        }
+        let (mut slots, mut groups) = (BTreeMap::new(), Vec::new());
+        let mut untold = BTreeSet::new();
+        let mut found = |slot, kept: &Kept| {
             let turns = fewest == 0 || only == Some(slot);
+            let group = kept.group_key(kind);
             if turns || is_queryable {
                 let hears = slots.entry(slot).or_insert(Hears::Known);
                 if group.is_none() {
@@ -267,11 +266,23 @@ impl ForwardingTable {
                 && turns
                 && slot != change.slot
             {
-                groups.push((slot, key));
+                groups.push((slot, key.clone()));
+            }
+            if kept.future_only {
+                untold.insert(slot);
             }
         };
+        let steps = Steps::new(self.limits.announce_steps_max);
         if let Some(key) = key {
-            self.interested(kind, &key, &mut found);
+            if !self.interested((kind, &key), &steps, &mut found) {
+                return self.announce_later(change.slot, (kind, entity), (key, came));
+            }
+            if kind == Kind::Token && change.after == 0 {
+                untold.retain(|slot| !self.is_told(*slot, kind, entity));
+                untold
+                    .into_iter()
+                    .for_each(|slot| self.end_untold(slot, &key, actions));
+            }
         }
         if let Some(slot) = only {
             slots.entry(slot).or_insert(Hears::Nothing);
@@ -282,8 +293,14 @@ impl ForwardingTable {
         groups.sort_unstable();
         groups.dedup();
         for (slot, key) in groups {
-            self.refresh_group(kind, slot, &key, change.before < change.after, actions);
+            self.refresh_group((slot, (kind, key)), entity, &steps, actions);
         }
+    }
+
+    /// Whether a face knows of an entity.
+    pub(super) fn is_told(&self, slot: u32, kind: Kind, entity: u32) -> bool {
+        let face = self.faces.get(slot);
+        face.is_some_and(|face| face.told.of(kind).contains_key(&entity))
     }
 
     /// Whether any interest is kept.
@@ -291,24 +308,34 @@ impl ForwardingTable {
         !self.interests.is_empty() || !self.interests_in_all.is_empty()
     }
 
-    /// Calls `found` with the face of each kept interest in `kind` that covers `key`, and with the interest's
-    /// key if it is an aggregate one.
+    /// Calls `found` with the place of the face of each kept interest in `kind` that covers `key`; false if the steps were
+    /// over before.
     pub(super) fn interested(
         &self,
-        kind: Kind,
-        key: &str,
-        mut found: impl FnMut(u32, Option<Arc<str>>),
-    ) {
+        (kind, key): (Kind, &str),
+        steps: &Steps,
+        found: &mut impl FnMut(u32, &Kept),
+    ) -> bool {
         let mut check = |interest: InterestRef| {
+            if steps.are_over() {
+                return;
+            }
             let face = self.faces.get(interest.slot);
             if let Some(kept) = face.and_then(|face| face.interests.get(&interest.id))
                 && kept.options.contains(kind.option())
             {
-                found(interest.slot, kept.group_key(kind).cloned());
+                steps.spend(FOUND_STEPS);
+                found(interest.slot, kept);
             }
         };
-        self.interests.matches(key, &mut check);
-        self.interests_in_all.iter().copied().for_each(check);
+        let all = self.interests.matches_within(key, steps, &mut check);
+        steps.spend(
+            self.interests_in_all
+                .len()
+                .min(self.limits.announce_steps_max),
+        );
+        self.interests_in_all.iter().copied().for_each(&mut check);
+        all && !steps.are_over()
     }
 }
 

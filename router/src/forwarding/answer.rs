@@ -4,6 +4,8 @@
 //! however much there is to tell. Between two slices the table may change; what it then tells by itself and what the
 //! rest of the answer tells is together what is true at the end.
 
+use std::sync::Arc;
+
 use zonda_codec::{Declaration, InterestMode, InterestOptions};
 
 use super::announce::visible;
@@ -12,6 +14,7 @@ use super::interest::Asking;
 use super::key_tree::pattern::Pattern;
 use super::key_tree::steps::Steps;
 use super::policy::Relation;
+use super::search::Search;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
 
@@ -40,6 +43,8 @@ enum Rest {
     These(Vec<(u32, Box<str>)>),
     /// Whatever matches from this place on.
     From(u32),
+    /// One declaration for all that match this key.
+    Group(Arc<str>, Search),
 }
 
 /// What a slice may still do.
@@ -127,14 +132,20 @@ impl ForwardingTable {
                     .face(face)
                     .and_then(|face| face.interests.get(&asking.id));
                 let group = kept.and_then(|kept| kept.group_key(kind).cloned());
-                if let Some(key) = group.filter(|_| asking.mode != InterestMode::Current) {
-                    self.answer_group(face, (kind, key), asking.id, actions);
-                    return false;
-                }
-                answer.rest.insert(self.begin(kind, asking.key.as_deref()))
+                let group = group.filter(|_| asking.mode != InterestMode::Current);
+                answer.rest.insert(match group {
+                    Some(key) => Rest::Group(key, Search::default()),
+                    None => self.begin(kind, asking.key.as_deref()),
+                })
             }
         };
         match rest {
+            Rest::Group(key, search) => {
+                let (group, steps) = ((kind, key.clone()), Steps::new(slice.looks));
+                let done = self.answer_group(face, group, (asking.id, search, &steps), actions);
+                slice.looks = slice.looks.saturating_sub(steps.spent());
+                !done
+            }
             Rest::These(these) => {
                 while let Some((entity, key)) = these.pop() {
                     if self.entities(kind).has_key(entity, &key) {

@@ -208,7 +208,7 @@ impl ForwardingTable {
                 if let Some(key) = self.declared_key(face, &key)
                     && self.alive(key.as_str()).is_none()
                 {
-                    self.end_untold_key(key.as_str(), None, actions);
+                    self.end_untold_key(key.as_str(), actions);
                 }
             }
             _ => self.remove_entity(face, Kind::Token, id, actions),

@@ -244,6 +244,12 @@ impl Entities {
         }
     }
 
+    /// The faces that know an entity by an id of this node.
+    pub(super) fn told(&self, entity: u32) -> &[u32] {
+        let found = self.slots.get(entity);
+        found.map_or(&[], |entity| entity.told.as_slice())
+    }
+
     /// Adds one declaration of a face. `None` if nothing changes for anybody else.
     pub(super) fn add_source(&mut self, entity: u32, new: Source) -> Option<Change> {
         let sources = &mut self.slots.get_mut(entity)?.sources;

@@ -2,6 +2,7 @@
 
 //! Interests of neighbours: answered with what is known, and for served nodes kept, so that changes follow.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use zonda_codec::{
@@ -12,7 +13,9 @@ use super::announce::{kinds, visible};
 use super::entity::Kind;
 use super::face::Face;
 use super::ids::Spelling;
+use super::key_tree::steps::Steps;
 use super::limits::key_memory;
+use super::search::Search;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
 
@@ -39,6 +42,8 @@ pub(super) struct Kept {
     pub(super) answering: bool,
     /// It is about changes only: what it covers may exist without having been told.
     pub(super) future_only: bool,
+    /// Its number among all that are kept.
+    place: u32,
 }
 
 impl Kept {
@@ -62,6 +67,18 @@ pub(super) struct Group {
     members: usize,
     /// The id under which the face knows that something matches.
     told: Option<u32>,
+    /// An entity that matches and that the face may know of, as long as it is told.
+    seen: u32,
+    /// Another one is being looked for.
+    is_looking: bool,
+}
+
+/// A face and its group, for which an entity is being looked for that the face may know of.
+#[derive(Debug)]
+pub(super) struct Seeking {
+    slot: u32,
+    group: (Kind, Arc<str>),
+    search: Search,
 }
 
 /// What an interest leaves behind that is gone.
@@ -160,6 +177,7 @@ impl ForwardingTable {
             unanswered: false,
             answering: asking.mode == InterestMode::CurrentFuture,
             future_only: asking.mode == InterestMode::Future,
+            place: 0,
         };
         // An id in use is used anew. The old interest leaves its groups and its gateways when the new one is there, so
         // that what both have in common stays as it is.
@@ -194,11 +212,12 @@ impl ForwardingTable {
         }
     }
 
-    fn register(&mut self, face: FaceId, id: u32, kept: Kept) {
+    fn register(&mut self, face: FaceId, id: u32, mut kept: Kept) {
         let reference = InterestRef {
             slot: face.index,
             id,
         };
+        kept.place = self.kept_interests.insert(reference);
         match &kept.key {
             Some(key) => drop(self.interests.insert(key, reference)),
             None => drop(self.interests_in_all.insert(reference)),
@@ -247,7 +266,11 @@ impl ForwardingTable {
         // the key, it may take the declaration for one of that interest's, whose end it will be told.
         for (kind, told, key) in left.groups {
             let mut covered = false;
-            self.interested(kind, &key, |other, _| covered |= other == user.slot);
+            let mut check = |other: u32, _: &Kept| covered |= other == user.slot;
+            let steps = Steps::new(self.limits.announce_steps_max);
+            let all = self.interested((kind, &key), &steps, &mut check);
+            // Where it cannot be said, one end too many does no harm.
+            covered |= !all;
             if let Some(face) = self.faces.get(user.slot).filter(|_| covered) {
                 let end = message::undeclaration(kind, told);
                 message::declare(face.id, None, end, actions);
@@ -276,53 +299,164 @@ impl ForwardingTable {
     }
 
     fn unregister(&mut self, user: InterestRef, kept: &Kept) {
+        self.kept_interests.remove(kept.place);
         match &kept.key {
             Some(key) => drop(self.interests.remove(key, user)),
             None => drop(self.interests_in_all.remove(&user)),
         }
     }
 
-    /// One declaration stands for all that match.
+    /// One declaration stands for all that match. Goes on with the search for one that the face may know of; false if there
+    /// is more to look at.
     pub(super) fn answer_group(
         &mut self,
         face: FaceId,
         (kind, key): (Kind, Arc<str>),
-        interest_id: u32,
+        (interest_id, search, steps): (u32, &mut Search, &Steps),
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let group = (kind, key);
+        let known = self.face(face).and_then(|face| face.groups.get(&group));
+        let Some(known) = known else {
+            return true;
+        };
+        if known.told.is_some() {
+            self.tell_group(face.index, group, Some(interest_id), actions);
+            return true;
+        }
+        let Some(found) = self.seek(face.index, &group, search, steps) else {
+            return false;
+        };
+        if let Some(entity) = found {
+            self.see(face.index, &group, entity);
+            self.tell_group(face.index, group, Some(interest_id), actions);
+        }
+        true
+    }
+
+    /// Brings what a face knows of a group up to date, after the sources of an entity that matches changed. If another one
+    /// has to be found and the steps are over, [`seek_on`](Self::seek_on) goes on with it.
+    pub(super) fn refresh_group(
+        &mut self,
+        (slot, group): (u32, (Kind, Arc<str>)),
+        entity: u32,
+        steps: &Steps,
         actions: &mut Vec<Action>,
     ) {
-        let told = self
-            .face(face)
-            .and_then(|asker| asker.groups.get(&(kind, key.clone()))?.told);
-        if told.is_some() || self.sees_any(face.index, kind, &key) {
-            self.tell_group(face.index, (kind, key), Some(interest_id), actions);
+        let Some(face) = self.faces.get(slot) else {
+            return;
+        };
+        let Some(known) = face.groups.get(&group) else {
+            return;
+        };
+        let sources = self.entities(group.0).sources(entity);
+        if visible(group.0, sources, face).is_some() {
+            let told = known.told;
+            if told.is_none() || known.is_looking {
+                self.see(slot, &group, entity);
+            }
+            if told.is_none() {
+                self.tell_group(slot, group, None, actions);
+            }
+        } else if known.told.is_some() && known.seen == entity && !known.is_looking {
+            let mut search = Search::default();
+            match self.seek(slot, &group, &mut search, steps) {
+                Some(found) => self.found_in_group(slot, group, found, actions),
+                None => self.seek_later(slot, group, search),
+            }
         }
     }
 
-    /// Brings what a face knows of a group up to date, after a source of an entity in it came or went.
-    pub(super) fn refresh_group(
-        &mut self,
-        kind: Kind,
+    /// Goes on looking for what groups stand for, for a slice; true if there is more to do.
+    pub(super) fn seek_on(&mut self, actions: &mut Vec<Action>) -> bool {
+        let steps = Steps::new(self.limits.announce_steps_max);
+        while !steps.are_over()
+            && let Some(mut seeking) = self.seeking.pop_front()
+        {
+            steps.spend(1);
+            let Seeking {
+                slot,
+                group,
+                search,
+            } = &mut seeking;
+            let face = self.faces.get(*slot);
+            if face.is_none_or(|face| face.groups.get(group).is_none_or(|group| !group.is_looking))
+            {
+                continue;
+            }
+            match self.seek(*slot, group, search, &steps) {
+                Some(found) => self.found_in_group(seeking.slot, seeking.group, found, actions),
+                None => self.seeking.push_front(seeking),
+            }
+        }
+        !self.seeking.is_empty()
+    }
+
+    fn seek_later(&mut self, slot: u32, group: (Kind, Arc<str>), search: Search) {
+        let face = self.faces.get_mut(slot);
+        if let Some(known) = face.and_then(|face| face.groups.get_mut(&group)) {
+            known.is_looking = true;
+            self.seeking.push_back(Seeking {
+                slot,
+                group,
+                search,
+            });
+        }
+    }
+
+    /// Looks for an entity that matches a group and that `slot` may know of. `None` if the steps are over.
+    fn seek(
+        &self,
         slot: u32,
-        key: &Arc<str>,
-        came: bool,
+        (kind, key): &(Kind, Arc<str>),
+        search: &mut Search,
+        steps: &Steps,
+    ) -> Option<Option<u32>> {
+        let entities = self.entities(*kind);
+        let Some(face) = self.faces.get(slot) else {
+            return Some(None);
+        };
+        let mut seen = None;
+        let done = entities.search(key, search, steps, &mut |entity| {
+            let sources = entities.sources(entity);
+            steps.spend(sources.len().min(2));
+            match visible(*kind, sources, face) {
+                None => ControlFlow::Continue(()),
+                Some(_) => {
+                    seen = Some(entity);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        done.then_some(seen)
+    }
+
+    fn see(&mut self, slot: u32, group: &(Kind, Arc<str>), entity: u32) {
+        let face = self.faces.get_mut(slot);
+        if let Some(known) = face.and_then(|face| face.groups.get_mut(group)) {
+            (known.seen, known.is_looking) = (entity, false);
+        }
+    }
+
+    /// What the search for an entity came to, after the one that was seen is gone.
+    fn found_in_group(
+        &mut self,
+        slot: u32,
+        group: (Kind, Arc<str>),
+        found: Option<u32>,
         actions: &mut Vec<Action>,
     ) {
-        let group = (kind, key.clone());
-        let face = self.faces.get(slot);
-        let told = face.and_then(|face| face.groups.get(&group)?.told);
-        if told.is_some() == came || self.sees_any(slot, kind, key) != came {
-            return;
+        if let Some(entity) = found {
+            return self.see(slot, &group, entity);
         }
-        match told {
-            None => self.tell_group(slot, group, None, actions),
-            Some(id) => {
-                if let Some(face) = self.faces.get_mut(slot) {
-                    let end = message::undeclaration(kind, id);
-                    message::declare(face.id, None, end, actions);
-                    if let Some(group) = face.groups.get_mut(&group) {
-                        group.told = None;
-                    }
-                }
+        let Some(face) = self.faces.get_mut(slot) else {
+            return;
+        };
+        if let Some(known) = face.groups.get_mut(&group) {
+            known.is_looking = false;
+            if let Some(id) = known.told.take() {
+                let end = message::undeclaration(group.0, id);
+                message::declare(face.id, None, end, actions);
             }
         }
     }
@@ -347,22 +481,14 @@ impl ForwardingTable {
         let body = message::declaration(group.0, id, spelling.wire_expr(&group.1), info);
         message::declare(face.id, interest_id, body, actions);
     }
-
-    /// Whether any entity that `slot` may know of matches `key`.
-    fn sees_any(&self, slot: u32, kind: Kind, key: &str) -> bool {
-        let entities = self.entities(kind);
-        self.faces.get(slot).is_some_and(|face| {
-            entities.tree.any(key, &mut |entity| {
-                visible(kind, entities.sources(entity), face).is_some()
-            })
-        })
-    }
 }
 
 fn enter_group(face: &mut Face, group: (Kind, Arc<str>)) {
     let group = face.groups.entry(group).or_insert(Group {
         members: 0,
         told: None,
+        seen: 0,
+        is_looking: false,
     });
     group.members += 1;
 }

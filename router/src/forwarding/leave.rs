@@ -71,20 +71,23 @@ impl Iterator for Leaving {
 }
 
 impl ForwardingTable {
-    /// Forgets some of what neighbours had declared and asked that are gone, one neighbour after the other; true if
+    /// Goes on with what was too much for one go, and forgets some of what neighbours had declared and asked that are gone, one neighbour after the other; true if
     /// there is more. [`remove_face`](Self::remove_face) only begins with it.
     pub fn sweep(&mut self, actions: &mut Vec<Action>) -> bool {
         if self.sweep_questions() {
             return self.is_sweeping();
         }
+        if self.announce_on(None, actions) || self.seek_on(actions) {
+            return true;
+        }
         let Some(mut leaving) = self.leaving.pop_front() else {
-            return false;
+            return self.is_sweeping();
         };
         let (mut weighed, mut bytes) = (actions.len(), 0);
         for _ in 0..self.limits.removal_slice_max.max(1) {
             let Some(step) = leaving.next() else {
                 self.faces.release(leaving.slot);
-                return !self.leaving.is_empty();
+                return self.is_sweeping();
             };
             self.forget(leaving.slot, step, actions);
             for action in actions.get(weighed..).unwrap_or(&[]) {
@@ -101,7 +104,10 @@ impl ForwardingTable {
 
     /// Whether [`sweep`](Self::sweep) has something to do.
     pub fn is_sweeping(&self) -> bool {
-        !self.leaving.is_empty() || !self.leaving_questions.is_empty()
+        !self.leaving.is_empty()
+            || !self.leaving_questions.is_empty()
+            || !self.announcing.is_empty()
+            || !self.seeking.is_empty()
     }
 
     fn forget(&mut self, slot: u32, step: Step, actions: &mut Vec<Action>) {

@@ -47,6 +47,9 @@ pub struct Limits {
     /// Keys on which routes are kept that end one by one when something happens on them. Default 65536, each of some 150
     /// bytes; routes on further keys end with every change.
     pub route_keys_max: usize,
+    /// What one declaration may cost in steps (looks at keys of interests, and faces told) before the rest is told later, bit by
+    /// bit. Default 16384, about a millisecond.
+    pub announce_steps_max: usize,
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
     pub answer_timeout: Duration,
     /// How long a peer may tell nothing, when its link comes up, before it counts as having told all it has. It gets
@@ -74,6 +77,7 @@ impl Default for Limits {
             questions_max: 150_000,
             neighbours_max: 10_000,
             route_keys_max: 65_536,
+            announce_steps_max: 16_384,
             answer_timeout: Duration::from_secs(10),
             initial_timeout: Duration::from_secs(1),
         }

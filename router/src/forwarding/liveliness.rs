@@ -238,7 +238,8 @@ impl ForwardingTable {
             let exists = self.entities(Kind::Token).write_key(at, &mut text);
             at += 1;
             looks = looks.saturating_sub(1 + text.len() * pattern.words() / 64);
-            if exists && pattern.meets(&text) {
+            let is_alive = exists && !self.entities(Kind::Token).sources(at - 1).is_empty();
+            if is_alive && pattern.meets(&text) {
                 tells -= 1;
                 self.tell_alive(id, &text, actions);
             }
@@ -405,7 +406,9 @@ impl ForwardingTable {
 
     /// The token on exactly this key, if one is alive.
     pub(super) fn alive(&self, key: &str) -> Option<u32> {
-        self.entities(Kind::Token).tree.get(key).first().copied()
+        let tokens = self.entities(Kind::Token);
+        let entity = tokens.tree.get(key).first().copied();
+        entity.filter(|entity| !tokens.sources(*entity).is_empty())
     }
 
     /// A token came: tells those who listen or have asked.
@@ -441,6 +444,7 @@ impl ForwardingTable {
             return Some(0);
         }
         these.sort_unstable();
+        these.retain(|entity| !entities.sources(*entity).is_empty());
         for entity in these {
             if let Some(key) = self.entities(Kind::Token).key(entity) {
                 self.tell_alive(id, &key, actions);

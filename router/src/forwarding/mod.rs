@@ -14,6 +14,7 @@
 //! - [`limits`] bounds what one neighbour may occupy.
 
 mod announce;
+mod announcing;
 mod answer;
 mod declare;
 mod entity;

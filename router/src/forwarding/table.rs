@@ -9,9 +9,10 @@ use std::time::Instant;
 
 use zonda_codec::{Declaration, KeyExpr, QueryableInfo, WhatAmI, WireExpr, ZenohId};
 
+use super::announcing::Announcements;
 use super::entity::{Entities, Kind, PerKind};
 use super::face::Face;
-use super::interest::InterestRef;
+use super::interest::{InterestRef, Seeking};
 use super::key_tree::KeyTree;
 use super::leave::Leaving;
 use super::limits::{BadKey, FaceCounters, KeyOverLimit, Limits};
@@ -49,6 +50,12 @@ pub struct ForwardingTable {
     /// The kept interests of all faces, by key; those in all keys.
     pub(super) interests: KeyTree<InterestRef>,
     pub(super) interests_in_all: HashSet<InterestRef>,
+    /// The kept interests of all faces, by number.
+    pub(super) kept_interests: Slots<InterestRef>,
+    /// Changes that are told bit by bit.
+    pub(super) announcing: Announcements,
+    /// Groups for which something to stand for is being looked for.
+    pub(super) seeking: VecDeque<Seeking>,
     /// What this node wants to hear of from its gateways.
     pub(super) wants: Slots<Want>,
     pub(super) wants_by_key: HashMap<WantKey, u32>,
@@ -103,6 +110,9 @@ impl ForwardingTable {
             local_subscribers: KeyTree::new(),
             interests: KeyTree::new(),
             interests_in_all: HashSet::new(),
+            kept_interests: Slots::new(),
+            announcing: Announcements::default(),
+            seeking: VecDeque::new(),
             wants: Slots::new(),
             wants_by_key: HashMap::new(),
             wants_tree: KeyTree::new(),

@@ -58,8 +58,8 @@ pub(super) struct Inbound {
     outbox: Arc<Outbox>,
     cache: RouteCache,
     burst: Burst,
-    /// The table has more to tell in answer to a question of this neighbour, or where its last message goes is not known
-    /// yet; what else it sent waits until then.
+    /// The table has more to tell in answer to a question of this neighbour, or to others about its last declaration, or
+    /// where its last message goes is not known yet; what else it sent waits until then.
     answering: bool,
     /// That message.
     parked: Option<Box<Parked>>,
@@ -359,11 +359,13 @@ impl Deliver for Inbound {
         let shared = &self.shared;
         match &message {
             NetworkMessage::Declare(declare) => {
+                let mut is_busy = false;
                 let after = shared.change(|state, _| {
-                    state
-                        .table
-                        .handle_declare(face, declare, &mut state.actions)
+                    let table = &mut state.table;
+                    table.handle_declare(face, declare, &mut state.actions);
+                    is_busy = table.is_busy(face);
                 });
+                self.answering = is_busy;
                 self.burst.follow_declaration(after);
                 if let Declaration::KeyExpr { id, .. } | Declaration::UndeclareKeyExpr { id } =
                     declare.body
@@ -380,7 +382,7 @@ impl Deliver for Inbound {
                 let after = shared.change(|state, _| {
                     let table = &mut state.table;
                     table.handle_interest(face, interest, &mut state.actions);
-                    answering = table.is_answering(face);
+                    answering = table.is_busy(face);
                 });
                 self.answering = answering;
                 self.burst.follow_declaration(after);
@@ -628,13 +630,13 @@ impl Drop for Inbound {
 }
 
 impl Inbound {
-    /// Tells the neighbour the next part of a long answer.
+    /// Tells the neighbour the next part of a long answer, or others the next part of what it changed.
     fn answer_on(&mut self) {
         let face = self.face;
         let mut more = false;
         let after = self.shared.change(|state, _| {
             let State { table, actions, .. } = state;
-            more = table.answer_on(face, actions);
+            more = table.work_on(face, actions);
         });
         self.burst.follow_declaration(after);
         self.answering = more && !self.outbox.is_closed();

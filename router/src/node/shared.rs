@@ -271,6 +271,12 @@ impl Shared {
         self.carry_out(&mut state, &mut after);
         self.settle_questions(&mut state, &mut after);
         after.notes = state.table.take_notes();
+        let sweeps = !state.sweeping && state.table.is_sweeping();
+        state.sweeping |= sweeps;
+        drop(state);
+        if sweeps && let Some(node) = self.this.upgrade() {
+            Self::start_sweeping(&node);
+        }
         after
     }
 

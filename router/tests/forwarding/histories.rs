@@ -82,15 +82,19 @@ fn what_is_left_of_neighbours_that_are_gone_misleads_nobody() {
 
 fn run(role: WhatAmI) {
     for seed in 0..SEEDS_PER_ROLE {
-        // Answers in one go and answers in slices make no difference to anybody.
+        // Answers in one go and answers in slices make no difference to anybody, nor do changes.
         let answer_slice_max = if seed.is_multiple_of(2) { 1000 } else { 2 };
+        let announce_steps_max = if seed.is_multiple_of(3) { 1 } else { 16_384 };
         let limits = Limits {
             answer_slice_max,
+            announce_steps_max,
             ..Limits::default()
         };
         let mut history = History::new(role, seed, limits);
         for step in 0..STEPS {
             let what = history.step();
+            let bench = &mut history.bench;
+            bench.act(|table, actions| while table.sweep(actions) {});
             history.now = format!("{role}, seed {seed}, step {step}: {what}");
             history.deliver();
             history.hear();

@@ -3,8 +3,9 @@
 //! What neighbours can make the table do at one go, counted in steps: keys and tables made to cost as much as the limits
 //! allow.
 
+use zonda_codec::InterestMode::CurrentFuture;
 use zonda_codec::WhatAmI::{Client, Router};
-use zonda_router::forwarding::{FaceId, Route, RouteSearch, SLICE_STEPS};
+use zonda_router::forwarding::{FaceId, Limits, Route, RouteSearch, SLICE_STEPS};
 
 use crate::bench::{Bench, key_expr};
 
@@ -112,4 +113,98 @@ fn a_route_that_is_looked_for_leads_to_nobody_who_has_gone() {
         }
     };
     assert!(route.hops.is_empty(), "{route:?}");
+}
+
+fn face_with(bench: &mut Bench, zid: u128, subscribers: u32, interests: u32) -> FaceId {
+    let face = bench.connect(zid, Client);
+    for id in 0..subscribers {
+        bench.subscribe(face, id, &format!("attack/s{id}/**"));
+    }
+    for id in 0..interests {
+        let key = format!("attack/**/n{id}/**");
+        bench.interest(face, id + 1, CurrentFuture, "SA", Some(&key));
+    }
+    bench.bytes(face);
+    face
+}
+
+/// What one does that has many interests, each in one declaration for many subscribers of its own, which it does not see: a
+/// declaration that all of these cover costs a slice, and what is left is done in slices.
+#[test]
+fn interests_in_one_for_all_multiply_nothing() {
+    let mut bench = Bench::new(Router);
+    face_with(&mut bench, 1, 256, 1000);
+    let other = bench.connect(2, Client);
+    let most = 4 * Limits::default().announce_steps_max as u64;
+    for round in 0..4 {
+        for came in [true, false] {
+            let before = bench.table.steps();
+            match came {
+                true => bench.subscribe(other, 1, "attack/**"),
+                false => bench.unsubscribe(other, 1),
+            }
+            let steps = bench.table.steps() - before;
+            assert!(steps < most, "{steps} steps, came: {came}, round {round}");
+            if round % 2 == 0 {
+                sweep(&mut bench, most);
+            }
+        }
+    }
+    sweep(&mut bench, most);
+}
+
+/// Does what is left to do, each slice within bounds.
+fn sweep(bench: &mut Bench, most: u64) {
+    loop {
+        let before = bench.table.steps();
+        let more = bench.act(|table, actions| table.sweep(actions));
+        let steps = bench.table.steps() - before;
+        assert!(steps < most, "{steps} steps in a slice");
+        if !more {
+            return;
+        }
+    }
+}
+
+/// The same seen from those who are told: what they know at the end is what is true.
+#[test]
+fn what_is_told_in_slices_is_true_at_the_end() {
+    let limits = Limits {
+        announce_steps_max: 50,
+        ..Limits::default()
+    };
+    let mut bench = Bench::with_limits(Router, limits);
+    let asker = face_with(&mut bench, 1, 20, 200);
+    let others = [2, 3].map(|zid| bench.connect(zid, Client));
+    let told = |bench: &mut Bench| {
+        let lines = bench.lines(asker);
+        let ends = lines
+            .iter()
+            .filter(|line| line.starts_with("unsub"))
+            .count();
+        (lines.len() - ends, ends)
+    };
+    for other in others {
+        bench.subscribe(other, 1, "attack/**");
+    }
+    assert!(told(&mut bench).0 < 200, "the rest comes later");
+    bench.act(|table, actions| while table.sweep(actions) {});
+    bench.unsubscribe(others[0], 1);
+    bench.act(|table, actions| while table.sweep(actions) {});
+    assert_eq!(told(&mut bench).1, 0, "there is another one");
+    bench.unsubscribe(others[1], 1);
+    bench.act(|table, actions| while table.sweep(actions) {});
+    assert_eq!(told(&mut bench), (0, 200));
+    // Away again before it is told.
+    bench.subscribe(others[0], 1, "attack/**");
+    bench.unsubscribe(others[0], 1);
+    bench.act(|table, actions| while table.sweep(actions) {});
+    let (begun, ended) = told(&mut bench);
+    assert_eq!(begun, ended);
+    bench.subscribe(others[0], 1, "attack/**");
+    bench.act(|table, actions| while table.sweep(actions) {});
+    assert_eq!(told(&mut bench), (200, 0));
+    bench.cut(others[0]);
+    assert_eq!(told(&mut bench), (0, 200));
+    assert!(!bench.table.is_sweeping());
 }
