@@ -187,7 +187,7 @@ fn frugally(finding: &str, attack: &str, argument: &str) {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack(attack, argument);
     attack.said("attacking");
     world.attacked(seconds(3.0));
@@ -203,7 +203,7 @@ fn s4_a_thousand_visits() {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("visitors", "300");
     assert_eq!(attack.said("refused "), "0");
     world.honest(Load::of("late", vec![Flow::block(8, 100)]));
@@ -217,7 +217,7 @@ fn s4_visitors_that_do_not_read() {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("visitors_that_do_not_read", "100");
     assert_eq!(attack.said("refused "), "0");
     world.attacked(seconds(1.0));

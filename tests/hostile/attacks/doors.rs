@@ -153,7 +153,7 @@ fn s12_sessions_for_a_year() {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("sessions_for_a_year", "");
     attack.said("attacking");
     let begin = Instant::now();
@@ -173,7 +173,7 @@ fn s13_silent_connections() {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("silent_connections", "");
     attack.said("attacking");
     let client = world.attack("client_far_away", "100");
@@ -191,7 +191,7 @@ fn s15_gossip_of_many() {
     world.quiet(seconds(1.0));
     let attack = world.attack("gossip_of_many", "5");
     attack.said("attacking");
-    world.attacked(seconds(5.0));
+    world.attacked(seconds(4.0));
     let dialled: u64 = attack.said("dialled ").parse().expect("a number");
     assert!(
         dialled <= 100,
@@ -206,9 +206,9 @@ fn s22_noisy_strangers() {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("noisy_strangers", "");
     attack.said("attacking");
-    world.attacked(seconds(4.0));
+    world.attacked(seconds(3.0));
     world.verdict().holds(&Bounds::USUAL);
 }

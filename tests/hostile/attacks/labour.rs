@@ -186,10 +186,10 @@ fn harmless(finding: &str, attack: &str, argument: &str) {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack(attack, argument);
     attack.said("attacking");
-    world.attacked(seconds(4.0));
+    world.attacked(seconds(3.0));
     world.verdict().holds(&Bounds::USUAL);
 }
 
@@ -215,10 +215,10 @@ fn s3_interests_in_one_for_all() {
         everything: false,
         ..Load::usual()
     });
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("interests_in_one_for_all", "2000 8000");
     attack.said("attacking");
-    world.attacked(seconds(4.0));
+    world.attacked(seconds(3.0));
     world.verdict().holds(&Bounds::USUAL);
 }
 
@@ -238,7 +238,7 @@ fn s16_many_who_listen_to_churn() {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("many_who_listen_to_churn", "200");
     attack.said("attacking");
     world.attacked(seconds(3.0));

@@ -155,7 +155,7 @@ fn large_messages(argument: &str) {
     world.quiet(seconds(2.0));
     let attack = world.attack("frozen", argument);
     attack.said("attacking");
-    world.attacked(seconds(4.0));
+    world.attacked(seconds(3.0));
     world.verdict().holds(&STUCK);
 }
 
@@ -183,7 +183,7 @@ fn stuck(finding: &str, load: Load, attack: &str, argument: &str) {
     world.quiet(seconds(2.0));
     let attack = world.attack(attack, argument);
     attack.said("attacking");
-    world.attacked(seconds(5.0));
+    world.attacked(seconds(4.0));
     world.verdict().holds(&STUCK);
 }
 
@@ -241,7 +241,7 @@ fn s8_a_frozen_peer() {
     world.quiet(seconds(2.0));
     let attack = world.attack("frozen", "");
     attack.said("attacking");
-    world.attacked(seconds(4.0));
+    world.attacked(seconds(3.0));
     world.verdict().holds(&STUCK);
 }
 
@@ -268,7 +268,7 @@ fn s10_churn_beside_a_slow_listener() {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let mut listener = world.attack("slow_listener", "20000");
     listener.said("listening");
     let attack = world.attack("churn", "");

@@ -15,7 +15,7 @@ pub fn silent_guest(stage: &Stage) {
 fn a_silent_guest_harms_nobody() {
     let mut world = World::open(Setup::router());
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("silent_guest", "");
     attack.said("attacking");
     world.attacked(seconds(1.5));

@@ -65,7 +65,7 @@ fn s1_overlong_lengths() {
         return;
     };
     world.honest(Load::usual());
-    world.quiet(seconds(1.5));
+    world.quiet(seconds(1.0));
     let attack = world.attack("smuggler", "");
     attack.said("attacking");
     world.attacked(seconds(3.0));

@@ -10,12 +10,20 @@ const MIB: u64 = 1 << 20;
 /// A machine where more than this is usual is no excuse.
 const USUAL_MS_MAX: u64 = 250;
 
+/// No more than this is allowed for processors that others have.
+const QUEUED_MS_MAX: u64 = 250;
+
+/// What the machine, and not the router, did to everybody within a time: a message wakes four threads on its way, each
+/// of which may oversleep, and the router's threads wait for a processor.
+pub fn machine_ms(oversleep_ms: u64, queued_ms: u64) -> u64 {
+    4 * oversleep_ms + queued_ms.min(QUEUED_MS_MAX)
+}
+
 /// What an attack may cost. The usual ones are what Zonda promises; a case that allows more says why.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// The worst silence of honest clients. What the machine does to everybody is allowed beside: the silence that was
-    /// there without the attack, and four times what a sleeping thread overslept in the same seconds, since a message
-    /// wakes four threads on its way.
+    /// there without the attack, and what [`machine_ms`] says of the same seconds.
     pub silence_ms: u64,
     /// Messages per second of each flow beside those without the attack.
     pub throughput: f64,
@@ -202,12 +210,13 @@ impl Display for Verdict {
         for (when, seen) in [("without", &self.quiet), ("attacked", &self.attacked)] {
             writeln!(
                 f,
-                "  router {when}: {} MiB, {} descriptors with {} connections ({} beyond two each), {:.2} s of processor",
+                "  router {when}: {} MiB, {} descriptors with {} connections ({} beyond two each), {:.2} s of processor, {} ms without one",
                 seen.memory / MIB,
                 seen.descriptors,
                 seen.connections,
                 seen.descriptors_beyond,
                 seen.processor,
+                seen.queued_ms,
             )?;
         }
         write!(f, "  verdict: {}", self.in_short())

@@ -139,7 +139,8 @@ pub struct Report {
     pub oversleep_ms: u64,
     /// The worst silence without what the machine did to everybody.
     pub excess_ms: u64,
-    pub latest_oversleep_ms: u64,
+    /// What the machine did to everybody in the latest of the times.
+    pub machine_ms: u64,
     /// Under which congestion control each flow is.
     pub blocks: Vec<bool>,
 }
@@ -166,10 +167,10 @@ impl Report {
         self.tokens += later.tokens;
         self.token_ms = self.token_ms.max(later.token_ms);
         // a silence may have begun in the time before
-        let machine = 4 * later.oversleep_ms.max(self.latest_oversleep_ms);
+        let machine = later.machine_ms.max(self.machine_ms);
         let excess = later.worst_silence_ms().saturating_sub(machine);
         self.excess_ms = self.excess_ms.max(excess);
-        self.latest_oversleep_ms = later.oversleep_ms;
+        self.machine_ms = later.machine_ms;
         self.oversleep_ms = self.oversleep_ms.max(later.oversleep_ms);
         self.put_ms = self.put_ms.max(later.put_ms);
         self.add_ends(later);

@@ -33,7 +33,8 @@
 //!   the flow's own period. Questions and liveliness tokens have their longest wait.
 //! - *The machine*: a thread of the honest process that sleeps for 1 ms again and again; by how much it oversleeps is
 //!   what the machine, not the router, does to everybody. [`Bounds`] allows for it.
-//! - *The router*: memory, descriptors, processor time, every 20 ms from `/proc`; lines of its log.
+//! - *The router*: memory, descriptors, processor time, every 20 ms from `/proc`; lines of its log; and how long its
+//!   threads waited for a processor that others had, which is the machine's doing as well.
 //!
 //! # Findings that are still open
 //! A case of a finding that is named in [`OPEN`] is skipped and says so. The change that closes a finding removes it there.
@@ -322,7 +323,8 @@ impl World {
         for honest in &mut self.honest {
             honest.process.tell("window");
             let report = honest.process.said("report ");
-            let report: Report = serde_json::from_str(&report).expect("a report");
+            let mut report: Report = serde_json::from_str(&report).expect("a report");
+            report.machine_ms = bounds::machine_ms(report.oversleep_ms, sighting.queued_ms);
             match of {
                 Some(true) => {
                     worst = worst.max(Duration::from_millis(report.worst_silence_ms()));

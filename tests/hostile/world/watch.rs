@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Looks at a process from outside, all the time: memory, descriptors, connections, processor time.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,6 +30,8 @@ pub struct Sighting {
     pub connections: usize,
     /// Seconds of processor time.
     pub processor: f64,
+    /// The longest that one of its threads waited for a processor within one time, in ms.
+    pub queued_ms: u64,
     /// Looks at it.
     pub looks: u64,
 }
@@ -43,6 +47,7 @@ impl Sighting {
         self.descriptors_beyond = self.descriptors_beyond.max(later.descriptors_beyond);
         self.connections = self.connections.max(later.connections);
         self.processor += later.processor;
+        self.queued_ms = self.queued_ms.max(later.queued_ms);
         self.looks += later.looks;
     }
 }
@@ -72,6 +77,7 @@ impl Place {
             descriptors_beyond: descriptors as i64 - 2 * connections as i64,
             connections,
             processor: 0.0,
+            queued_ms: 0,
             looks: 1,
         }
     }
@@ -84,6 +90,19 @@ impl Place {
             fields.next() == Some(&self.local) && matches!(fields.nth(1), Some("01" | "08"))
         });
         established.count()
+    }
+
+    /// For each thread how long it has waited for a processor, in ms.
+    fn queued(&self) -> HashMap<OsString, u64> {
+        let threads = fs::read_dir(self.process.join("task"))
+            .into_iter()
+            .flatten();
+        let queued = threads.flatten().filter_map(|thread| {
+            let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            let nanoseconds: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+            Some((thread.file_name(), nanoseconds / 1_000_000))
+        });
+        queued.collect()
     }
 
     /// Seconds of processor time since it began.
@@ -99,6 +118,7 @@ pub struct Watch {
     place: Place,
     seen: Arc<Mutex<Sighting>>,
     processor: f64,
+    queued: HashMap<OsString, u64>,
     /// The watching ends when this is gone.
     over: Option<Sender<()>>,
     watching: Option<JoinHandle<()>>,
@@ -125,6 +145,7 @@ impl Watch {
         });
         Watch {
             processor: place.processor(),
+            queued: place.queued(),
             place,
             seen,
             over: Some(over),
@@ -140,6 +161,13 @@ impl Watch {
         let processor = self.place.processor();
         sighting.processor = processor - self.processor;
         self.processor = processor;
+        let queued = self.place.queued();
+        let waits = queued.iter().map(|(thread, ms)| {
+            let before = self.queued.get(thread).copied().unwrap_or(0);
+            ms.saturating_sub(before)
+        });
+        sighting.queued_ms = waits.max().unwrap_or(0);
+        self.queued = queued;
         sighting
     }
 
