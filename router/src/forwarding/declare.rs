@@ -81,7 +81,8 @@ impl ForwardingTable {
         let memory = key_memory(key.as_str());
         let count = source.ids.their_count();
         if !known && source.is_full((count, limits.key_ids_max), memory, &limits) {
-            return;
+            let note = source.note_of_full();
+            return self.notes.extend(note);
         }
         let text: Arc<str> = Arc::from(key);
         match source.ids.learn(id, Arc::clone(&text)) {
@@ -176,7 +177,8 @@ impl ForwardingTable {
             return;
         };
         if source.is_full(source.occupancy(kind, &limits), memory, &limits) {
-            return;
+            let note = source.note_of_full();
+            return self.notes.extend(note);
         }
         source.key_memory += memory;
         let south = source.relation.conduct().south;

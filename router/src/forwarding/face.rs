@@ -15,6 +15,7 @@ use super::ids::KeyIds;
 use super::interest::{Group, Kept};
 use super::key_tree::KeyTree;
 use super::limits::{BadKey, FaceCounters, Limits};
+use super::note::{Note, NoteCause};
 use super::policy::Relation;
 use super::query::FaceQuestions;
 use super::upstream::Asked;
@@ -73,6 +74,8 @@ pub(super) struct Face {
     noted_bad_key: bool,
     /// There was a note that it asks too much.
     noted_refused: bool,
+    /// There was a note that it declares too much.
+    noted_full: bool,
 }
 
 /// Bytes of memory that an open question takes.
@@ -115,6 +118,7 @@ impl Face {
             counters: FaceCounters::default(),
             noted_bad_key: false,
             noted_refused: false,
+            noted_full: false,
         }
     }
 
@@ -148,23 +152,40 @@ impl Face {
 
     /// What whoever runs this node should read of the first key of this neighbour that cannot be used; the others are only
     /// counted.
-    pub(super) fn note_of(&mut self, bad: &BadKey) -> Option<String> {
+    pub(super) fn note_of(&mut self, bad: &BadKey) -> Option<Note> {
         let zid = self.info.zid;
         let first = !std::mem::replace(&mut self.noted_bad_key, true);
-        first.then(|| {
-            format!("what {zid} sends on a key is ignored: {bad}; more of this is only counted")
+        first.then(|| Note {
+            cause: NoteCause::BadKey,
+            text: format!(
+                "what {zid} sends on a key is ignored: {bad}; more of this is only counted"
+            ),
+        })
+    }
+
+    /// What whoever runs this node should read of the first declaration of this neighbour that is one too many; the
+    /// others are only counted.
+    pub(super) fn note_of_full(&mut self) -> Option<Note> {
+        let zid = self.info.zid;
+        let first = !std::mem::replace(&mut self.noted_full, true);
+        first.then(|| Note {
+            cause: NoteCause::Declarations,
+            text: format!(
+                "{zid} has declared as much as it may (`zonda info` has the limits): more is ignored and only counted"
+            ),
         })
     }
 
     /// What whoever runs this node should read of the first question of this neighbour that is one too many; the others
     /// are only counted.
-    pub(super) fn note_of_refused_question(&mut self, limit: usize) -> Option<String> {
+    pub(super) fn note_of_refused_question(&mut self, limit: usize) -> Option<Note> {
         let zid = self.info.zid;
         let first = !std::mem::replace(&mut self.noted_refused, true);
-        first.then(|| {
-            format!(
+        first.then(|| Note {
+            cause: NoteCause::Questions,
+            text: format!(
                 "{zid} has {limit} open questions (questions_max): more end at once without an answer, and are only counted"
-            )
+            ),
         })
     }
 

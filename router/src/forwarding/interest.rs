@@ -195,6 +195,8 @@ impl ForwardingTable {
             kept.groups().for_each(|group| {
                 leave_group(asker, &group);
             });
+            let note = asker.note_of_full();
+            self.notes.extend(note);
             self.clear(user, left, actions);
             message::declare(face, Some(asking.id), Declaration::Final, actions);
             return;

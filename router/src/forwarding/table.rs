@@ -19,6 +19,7 @@ use super::limits::{BadKey, FaceCounters, KeyOverLimit, Limits};
 use super::liveliness::TokenListeners;
 use super::locality::Reserved;
 use super::matching::MatchingListeners;
+use super::note::Note;
 use super::policy::Relation;
 use super::query::{LeavingQuestions, Questions};
 use super::slots::Slots;
@@ -84,7 +85,7 @@ pub struct ForwardingTable {
     /// The face of the node's admin space.
     pub(super) admin_face: Option<FaceId>,
     admin_key: KeyExpr<'static>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
 }
 
 impl ForwardingTable {
@@ -274,7 +275,7 @@ impl ForwardingTable {
 
     /// Lines for the log since the last call, for whoever runs this node. They are not logged in here, as a log may be
     /// user code, and the table may be locked.
-    pub fn take_notes(&mut self) -> Vec<String> {
+    pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }
 

@@ -31,7 +31,7 @@ use super::{
     inbound::Inbound,
     links::{Joined, Links, Placed, Standing},
     places::Newcomer,
-    shared::{Face, Shared, State},
+    shared::{Face, Shared, State, log_lost_link},
 };
 
 /// Most bytes that wait for a peer in each priority before congestion control sets in.
@@ -156,7 +156,7 @@ impl Shared {
         let direct = match DirectSocket::beside(&stream) {
             Ok(direct) => direct,
             Err(error) => {
-                tracing::warn!("no link to {zid} at {}: {error}", status.remote);
+                log_lost_link(zid, &status.remote, &error);
                 shared.release(zid);
                 return None;
             }

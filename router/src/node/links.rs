@@ -187,7 +187,7 @@ impl Shared {
         let direct = match DirectSocket::beside(&link.stream) {
             Ok(direct) => direct,
             Err(error) => {
-                tracing::warn!("no further link to {zid} at {}: {error}", link.remote);
+                super::shared::log_lost_link(zid, &link.remote, &error);
                 return Joined::Standing(None);
             }
         };

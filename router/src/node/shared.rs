@@ -4,7 +4,9 @@
 
 use std::{
     collections::HashMap,
+    fmt::Display,
     future::{Future, poll_fn},
+    io,
     pin::pin,
     sync::{
         Arc, Weak,
@@ -21,6 +23,7 @@ use zonda_codec::{
 use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
+    log_limit::{LogLimit, shown},
     outbox::Outbox,
     protocol::{
         options::LocalOptions,
@@ -31,7 +34,7 @@ use zonda_transport::{
 
 use crate::{
     config::Config,
-    forwarding::{Action, FaceId, ForwardingTable, Limits, Locality},
+    forwarding::{Action, FaceId, ForwardingTable, Limits, Locality, Note, NoteCause},
     hlc::Hlc,
 };
 
@@ -484,10 +487,22 @@ pub(super) async fn first(one: impl Future<Output = ()>, other: impl Future<Outp
     .await;
 }
 
-/// Passes on what the table notes. Not to be called with the state locked.
-pub(super) fn log(notes: Vec<String>) {
-    for note in notes {
-        tracing::warn!("{note}");
+/// Passes on what the table notes, of each cause one line a minute in this process: neighbours that come and go could fill
+/// the log otherwise. Not to be called with the state locked.
+pub(super) fn log(notes: Vec<Note>) {
+    static LIMITS: [LogLimit; NoteCause::COUNT] = [const { LogLimit::new() }; NoteCause::COUNT];
+    for Note { cause, text } in notes {
+        if let Some(left_out) = LIMITS[cause as usize].admit(Instant::now()) {
+            tracing::warn!("{}{left_out}", shown(&text));
+        }
+    }
+}
+
+/// Says that a connection was lost before it began, for want of descriptors as a rule; at most once a minute.
+pub(super) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Error) {
+    static LIMIT: LogLimit = LogLimit::new();
+    if let Some(left_out) = LIMIT.admit(Instant::now()) {
+        tracing::warn!("no link to {zid} at {remote}: {error}{left_out}");
     }
 }
 

@@ -330,7 +330,8 @@ fn keys_that_cannot_be_used_are_counted_and_noted_once_for_each_neighbour() {
         panic!("one note: {notes:?}")
     };
     let expected = "what c5 sends on a key is ignored: a key of 257 chunks exceeds the limit of 256 (key_chunks_max)";
-    assert!(note.starts_with(expected) && !note.contains('\n'), "{note}");
+    let text = &note.text;
+    assert!(text.starts_with(expected) && !text.contains('\n'), "{text}");
     let unknown = WireExpr {
         scope: 7,
         suffix: "/x",
@@ -341,7 +342,9 @@ fn keys_that_cannot_be_used_are_counted_and_noted_once_for_each_neighbour() {
     }
     let notes = bench.table.take_notes();
     assert_eq!(notes.len(), 1, "only the other neighbour is new: {notes:?}");
-    assert!(notes[0].contains("what d7 sends") && notes[0].contains("id 7 was not declared"));
+    assert!(
+        notes[0].text.contains("what d7 sends") && notes[0].text.contains("id 7 was not declared")
+    );
     let counts = [c5, d7].map(|face| {
         let counters = bench.table.counters(face).expect("it is connected");
         (counters.bad_keys, counters.bad_pushes)

@@ -18,7 +18,7 @@ use zonda_transport::{
     protocol::tx::{Outgoing, Tail},
 };
 
-use crate::forwarding::{Asker, Ended, Ending};
+use crate::forwarding::{Asker, Ended, Ending, Note};
 use crate::node::{
     listeners::Listener,
     outboxes::Outboxes,
@@ -43,7 +43,7 @@ pub(in crate::node) struct After {
     /// Listeners that have something to be told, and where that is done.
     pub(in crate::node) told: Option<(AnyRuntime, Vec<Arc<Listener>>)>,
     pub(in crate::node) calls: Vec<Call>,
-    pub(in crate::node) notes: Vec<String>,
+    pub(in crate::node) notes: Vec<Note>,
     /// What is not needed any more. Users' code may run when it goes, so it must not go with the lock held.
     ended: Vec<(Arc<OpenQuestion>, Option<HeldQuestion>)>,
     asked: Vec<HeldQuestion>,
