@@ -28,6 +28,9 @@ const BATCH_BYTES_MAX: usize = 4096 - 2;
 /// The wait after an accept call that failed for want of descriptors or memory.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// Connections that are accepted before other tasks have their turn.
+const TURN: u32 = 16;
+
 /// Cookies are sealed with the number of the period in which they were given out.
 const EPOCH: Duration = Duration::from_secs(10);
 
@@ -67,9 +70,17 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         mut listener: R::Listener,
         mut stopped: oneshot::Receiver<()>,
     ) {
+        let mut in_a_row = 0;
         while let Ok(incoming) = unless(&mut stopped, self.runtime.accept(&mut listener)).await {
             match incoming {
-                Ok((stream, remote)) => self.receive(stream, canonical(remote)),
+                Ok((stream, remote)) => {
+                    self.receive(stream, canonical(remote));
+                    in_a_row += 1;
+                    if in_a_row >= TURN {
+                        in_a_row = 0;
+                        self.runtime.yield_now().await;
+                    }
+                }
                 Err(error) => {
                     let pause = self.after_failure(&error);
                     let wait = self.runtime.sleep_until(Instant::now() + pause);
@@ -184,9 +195,6 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         remote: SocketAddr,
     ) -> Result<Admitted<A>, HandshakeError> {
         let local = stream.local_addr().map_err(io_error)?;
-        // It was understood when the socket was bound.
-        let options = SocketOptions::of(&self.endpoint).unwrap_or_default();
-        tcp::prepare(&stream, &options).map_err(io_error)?;
         let mut exchange =
             Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
         let mut out = Vec::new();
@@ -221,6 +229,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         acceptor.admit(&mut out);
         exchange.send(&out).await.map_err(io_error)?;
         let (stream, unread) = exchange.finish(&self.runtime).map_err(io_error)?;
+        // Not before: strangers that say nothing cost no more than they must.
+        self.prepare(&stream).map_err(io_error)?;
         Ok(Admitted {
             link: Link {
                 stream,
@@ -231,6 +241,12 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             },
             reserved,
         })
+    }
+
+    fn prepare(&self, stream: &TcpStream) -> io::Result<()> {
+        // It was understood when the socket was bound.
+        let options = SocketOptions::of(&self.endpoint).unwrap_or_default();
+        tcp::prepare(stream, &options)
     }
 
     fn accepted(&self, admitted: Admitted<A>) {
