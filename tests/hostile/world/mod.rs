@@ -69,11 +69,8 @@ pub const OPEN: &[&str] = &[
     "S3",
     "S8",
     "S11",
-    "S13",
-    "S15",
     "S16",
     "S17",
-    "S20",
 ];
 
 /// One world at a time: each measures times, and there are two processors.
