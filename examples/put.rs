@@ -54,7 +54,7 @@ fn put(cli: Cli) -> Result<(), Failure> {
         .wait()?;
     reach.tell(&session);
     let reached = reach.finish(&session);
-    // close delivers what is queued; dropping the session would not wait for that
+    // close waits until what is queued is delivered, or says what is lost; dropping the session would not
     session.close().wait()?;
     reached
 }

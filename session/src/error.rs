@@ -9,7 +9,7 @@ pub use zonda_router::config::ConfigError;
 pub use zonda_router::forwarding::KeyOverLimit;
 pub use zonda_router::hlc::TooFarAhead;
 pub use zonda_router::node::{
-    AskError as GetError, CloseError, DeclareError, OpenError, PublishError,
+    AskError as GetError, CloseError, DeclareError, Lost, OpenError, PublishError,
     ReplyError as AnswerError,
 };
 

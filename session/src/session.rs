@@ -314,8 +314,10 @@ impl Session {
         SessionInfo { session: self }
     }
 
-    /// Closes the session: sends what is queued, says goodbye to every peer, ends all publishers and subscribers.
-    /// Idempotent; affects all clones; legal from inside callbacks.
+    /// Closes the session: sends what is queued, says goodbye to every peer, ends all publishers and subscribers. What peers
+    /// do not take in time is lost, and the error says for whom and how much. Nothing is received meanwhile.
+    /// Idempotent; affects all clones; legal from inside callbacks. A session that is dropped does the same in the
+    /// background, for as long as the process lives, and logs what is lost.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -328,7 +330,7 @@ impl Session {
     pub fn close(&self) -> CloseBuilder<'_> {
         CloseBuilder {
             session: self,
-            limit: CLOSE_LIMIT,
+            limit: self.node().close_timeout().unwrap_or(CLOSE_LIMIT),
         }
     }
 
@@ -394,14 +396,19 @@ impl Drop for Shared {
         }
         let node = self.node.clone();
         let closing = std::thread::Builder::new().name("zonda-close".into());
-        let spawned = closing.spawn(move || node.close_blocking(CLOSE_LIMIT));
+        let spawned = closing.spawn(move || {
+            let limit = node.close_timeout().unwrap_or(CLOSE_LIMIT);
+            if let Err(error) = node.close_blocking(limit) {
+                tracing::warn!("a session was dropped: {error}");
+            }
+        });
         if let Err(error) = spawned {
             tracing::warn!("cannot close the session in the background: {error}");
         }
     }
 }
 
-/// How long a close may take unless it says otherwise.
+/// How long a close may take unless it or the configuration (`close_timeout_ms`) says otherwise.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
 
 /// A session about to be closed; made by [`Session::close`].
@@ -413,7 +420,7 @@ pub struct CloseBuilder<'a> {
 }
 
 impl CloseBuilder<'_> {
-    /// How long closing may take. Default: 10 s.
+    /// How long closing may take. Default: `close_timeout_ms` of the configuration, else 10 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self

@@ -4,15 +4,16 @@
 
 mod pair;
 
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use pair::{LONG, pair, until_matched};
+use pair::{LONG, pair, until, until_matched};
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
-use zonda::{Outcome, PublishError, Session, Wait};
+use zonda::{CloseError, Outcome, PublishError, Session, Wait};
 
 /// Two peers; the second's callback on `demo` waits until the sender is dropped.
 fn stuck() -> (Session, Session, mpsc::Sender<()>) {
@@ -170,4 +171,69 @@ fn the_owner_of_a_payload_may_publish_when_it_is_out() {
     assert_eq!(put.wait(), Ok(Outcome::Queued));
     drop(release);
     assert_eq!(told.recv_timeout(LONG), Ok(true));
+}
+
+/// A subscriber in `b` whose first message takes it that long, and how many it has got.
+fn dozing(b: &Session, first: Duration) -> Arc<AtomicU64> {
+    let received = Arc::new(AtomicU64::new(0));
+    let seen = Arc::clone(&received);
+    b.declare_subscriber("demo")
+        .callback(move |_| {
+            if seen.fetch_add(1, Ordering::SeqCst) == 0 {
+                std::thread::sleep(first);
+            }
+        })
+        .background()
+        .wait()
+        .unwrap();
+    received
+}
+
+/// How many of these messages are accepted until there is no room.
+fn accepted(a: &Session, payload: &ZBytes) -> u64 {
+    let publisher = a
+        .declare_publisher("demo")
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
+    until_matched(&publisher);
+    let mut count = 0;
+    while publisher.put(payload).timeout(LIMIT).wait().is_ok() {
+        count += 1;
+        assert!(count < 10_000, "never full");
+    }
+    count
+}
+
+/// The reader needs three seconds, which is more than a link gets that is closed without a deadline.
+#[test]
+fn a_close_gives_a_slow_peer_the_time_it_promises() {
+    let (a, b) = pair();
+    let received = dozing(&b, Duration::from_secs(3));
+    let count = accepted(&a, &ZBytes::from(vec![0; 1 << 18]));
+    assert_eq!(a.close().wait(), Ok(()));
+    until("all of it arrives", || {
+        received.load(Ordering::SeqCst) == count
+    });
+}
+
+/// The deadline is longer than a link gets that is closed without one, and the reader slower.
+#[test]
+fn a_close_says_what_is_lost_and_for_whom() {
+    let (a, b, release) = stuck();
+    let count = accepted(&a, &ZBytes::from(vec![0; 1 << 18]));
+    let limit = Duration::from_millis(1500);
+    let begin = Instant::now();
+    let Err(CloseError::Timeout { lost, after }) = a.close().timeout(limit).wait() else {
+        panic!("nothing was lost");
+    };
+    assert!(begin.elapsed() >= limit && begin.elapsed() < LONG / 4);
+    assert_eq!((lost.len(), after), (1, limit));
+    let lost = lost[0];
+    assert_eq!(lost.peer, b.zid());
+    assert!(lost.messages > 0 && lost.messages <= count, "{lost:?}");
+    assert!(lost.bytes > (lost.messages - 1) << 18, "{lost:?}");
+    until("the link is counted", || a.info().ended_links().links == 1);
+    assert_eq!(a.info().ended_links().lost(), lost.messages);
+    drop(release);
 }

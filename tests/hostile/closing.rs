@@ -161,7 +161,7 @@ fn the_last_clone_goes_in_the_middle_of_traffic() {
 }
 
 /// A router played by hand: lets one session in, wants what is on `key`, and reads nothing ever after.
-fn deaf_router(listener: &TcpListener, key: &str) -> TcpStream {
+pub fn deaf_router(listener: &TcpListener, key: &str) -> TcpStream {
     use std::io::{Read, Write};
     let (mut stream, _) = listener.accept().expect("the session");
     let parameters = LocalParameters::new(ZenohId::random_from(9), WhatAmI::Router);

@@ -21,6 +21,7 @@ mod questions;
 #[allow(dead_code, reason = "the cases of findings use it as they are closed")]
 mod roles;
 mod scene;
+mod shutdown;
 mod slow;
 #[cfg(target_os = "linux")]
 #[allow(dead_code, reason = "the cases of findings use it as they are closed")]

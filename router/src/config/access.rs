@@ -326,6 +326,12 @@ impl Config {
         Duration::from_micros(self.whole(path).unwrap_or(5_000_000))
     }
 
+    /// How long peers have to take what is queued for them when the node closes, if that was set.
+    pub fn close_timeout(&self) -> Option<Duration> {
+        let limit = self.whole("close_timeout_ms");
+        limit.map(Duration::from_millis)
+    }
+
     /// How many bytes may wait for a peer in this priority, if the number of batches was set.
     pub fn queue_bytes(&self, priority: Priority) -> Option<usize> {
         let path = format!("transport/link/tx/queue/size/{}", queue_name(priority));

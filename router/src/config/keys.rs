@@ -186,6 +186,7 @@ pub const ROWS: &[Key] = &[
     key("runtime_scheduling", Scheduling, "'inherit'", Full),
     key("runtime_uring_required", Bool, "false", Full),
     key("runtime_spin_us", SPIN, "0", Full),
+    key("close_timeout_ms", COUNT, "null", Full),
     // Neighbours that do not keep up.
     key(
         "isolation/slow",

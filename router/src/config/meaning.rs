@@ -54,6 +54,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "µs that a thread looks for work before it sleeps",
     ),
     (
+        "close_timeout_ms",
+        "ms that peers have to take what is queued when the node closes; without it 5000 for `zondad`, 10000 for a session",
+    ),
+    (
         "isolation/slow",
         "what becomes of a neighbour that takes less than `isolation/min_rate` while others wait for it: its link is closed, or its sources pause",
     ),

@@ -17,7 +17,7 @@ use super::signals::Shutdown;
 use crate::descriptors;
 use crate::node::Node;
 
-/// How long peers have to take what is queued for them when the daemon is asked to end.
+/// How long peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.
 const DRAIN: Duration = Duration::from_secs(5);
 /// What is logged when `RUST_LOG` says nothing.
 const LOG_DEFAULT: &str = "warn";
@@ -64,7 +64,8 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
         .map_err(|e| DaemonError::Run(format!("cannot take over SIGINT and SIGTERM: {e}")))?;
     announce(node.zid(), &node.locators(), args.json);
     shutdown.wait();
-    zonda_runtime::block_on(node.close(DRAIN)).map_err(|e| DaemonError::Run(e.to_string()))
+    let drain = node.close_timeout().unwrap_or(DRAIN);
+    zonda_runtime::block_on(node.close(drain)).map_err(|e| DaemonError::Run(e.to_string()))
 }
 
 /// Tells everything that is wrong with the configuration or has no effect.

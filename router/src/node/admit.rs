@@ -14,7 +14,7 @@ use zonda_transport::{
     driver::{self, Bundle, Drive, Ended, Joining},
     link::{AddressGroup, Link},
     listen::Admission,
-    outbox::{DirectSocket, Outbox},
+    outbox::{CLOSE_GRACE, DirectSocket, Outbox},
     protocol::{
         handshake::HandshakeError,
         parameters::{Established, LocalParameters},
@@ -125,7 +125,7 @@ impl Shared {
         };
         state.neighbours.reserve(zid, None);
         drop(state);
-        face.close(reason::MAX_LINKS);
+        face.close(reason::MAX_LINKS, zonda_runtime::after(CLOSE_GRACE));
         Ok(())
     }
 
@@ -199,7 +199,7 @@ impl Shared {
         };
         // Closing says goodbye to the faces that it finds; one that comes later is on its own.
         if shared.is_closed() {
-            outbox.close(reason::GENERIC);
+            outbox.close(reason::GENERIC, zonda_runtime::after(CLOSE_GRACE));
         }
         shared.changed.notify(usize::MAX);
         standing
@@ -291,6 +291,7 @@ impl Shared {
             }
             if let Some(face) = &face {
                 state.ended.add(&face.outbox);
+                self.note_lost(state, face.status.zid, &face.outbox);
             }
             state.table.remove_face(id, &mut state.actions);
             let zid = face.as_ref().map(|face| face.status.zid);

@@ -168,7 +168,7 @@ impl Shared {
             let outboxes = awaited.iter().map(|awaited| &*awaited.full.outbox);
             let mut changes: Vec<_> = outboxes.chain([own]).map(Outbox::listen_room).collect();
             awaited.retain(|awaited| !awaited.full.lets_go_on());
-            if awaited.is_empty() || own.is_closed() {
+            if awaited.is_empty() || own.is_closed() || own.is_closing() {
                 return;
             }
             let now = Instant::now();

@@ -3,24 +3,67 @@
 //! Closing a node: stop listening, say goodbye to every peer, be done by the deadline.
 
 use std::{
+    fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use zonda_codec::transport::reason;
-use zonda_transport::outbox::Outbox;
+use zonda_codec::{ZenohId, transport::reason};
+use zonda_transport::outbox::{Outbox, Unsent};
 
-use super::{CloseError, Node};
+use super::{
+    CloseError, Node,
+    shared::{Shared, State},
+};
+
+/// What a peer had not got when its link was closed: it is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// The peer's id.
+    pub peer: ZenohId,
+    /// Messages that the operating system's socket did not have as a whole. 0 if it had all, but the peer's system had not
+    /// confirmed all of that in time: then nobody can say how many of the last ones are lost.
+    pub messages: u64,
+    /// Bytes of these messages that the socket did not have.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.messages {
+            0 => write!(f, "{} (the last bytes unconfirmed)", self.peer),
+            1 => write!(f, "{} (1 message, {} bytes)", self.peer, self.bytes),
+            count => write!(f, "{} ({count} messages, {} bytes)", self.peer, self.bytes),
+        }
+    }
+}
+
+/// At most so many peers are named in one line.
+const NAMED_MAX: usize = 8;
+
+/// The peers that something is lost for, in one line.
+pub(super) fn named(lost: &[Lost]) -> String {
+    let named: Vec<String> = lost.iter().take(NAMED_MAX).map(Lost::to_string).collect();
+    let more = match lost.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    named.join(", ") + &more
+}
 
 impl Node {
-    /// Closes the node: sends what is queued, says Close to every peer, ends all publishers and subscribers.
-    /// Idempotent; the second call waits like the first. Legal from inside callbacks.
+    /// Closes the node: stops reading from its peers, sends what is queued for them, says Close to every one, ends all
+    /// publishers and subscribers. Each peer has until the deadline to take what is queued, and where the platform tells
+    /// (Linux) its system has until then to confirm it. Idempotent; the second call waits like the first. Legal from inside
+    /// callbacks.
     ///
     /// # Errors
-    /// [`CloseError::Timeout`] if peers had not taken everything by the deadline; those links are cut.
+    /// [`CloseError::Timeout`] if peers had not taken everything by the deadline, or hung up before: who, and how much is
+    /// lost. Those links are cut.
     pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = zonda_runtime::after(deadline);
-        self.say_goodbye()?;
+        self.say_goodbye(at)?;
         let all_gone = self.all_gone(at).await;
         self.finish(all_gone, deadline)
     }
@@ -35,10 +78,16 @@ impl Node {
     /// At most `deadline`.
     pub fn close_blocking(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = zonda_runtime::after(deadline);
-        self.say_goodbye()?;
+        self.say_goodbye(at)?;
         // The thread's own clock: the runtime's may be driven by this very thread.
         let all_gone = zonda_runtime::block_on_until(at, self.all_gone(at)).unwrap_or(false);
         self.finish(all_gone, deadline)
+    }
+
+    /// How long closing may take by the configuration (`close_timeout_ms`), if that says anything.
+    #[must_use]
+    pub fn close_timeout(&self) -> Option<Duration> {
+        self.shared.config.close_timeout()
     }
 
     async fn all_gone(&self, at: Instant) -> bool {
@@ -49,7 +98,7 @@ impl Node {
             .await
     }
 
-    fn say_goodbye(&self) -> Result<(), CloseError> {
+    fn say_goodbye(&self, at: Instant) -> Result<(), CloseError> {
         let shared = &self.shared;
         if shared.is_forked() {
             return Err(CloseError::Forked);
@@ -73,33 +122,61 @@ impl Node {
         drop((listening, sinks, undeclared, listeners, scouting));
         queries.close();
         for outbox in outboxes {
-            outbox.close(reason::GENERIC);
+            outbox.close(reason::GENERIC, at);
         }
         shared.changed.notify(usize::MAX);
         Ok(())
     }
 
-    /// Cuts what did not end by itself.
+    /// Cuts what did not end by itself, and tells what is lost.
     fn finish(&self, all_gone: bool, after: Duration) -> Result<(), CloseError> {
         if all_gone {
             self.shared.end_listeners();
-            return Ok(());
         }
-        let state = self.shared.state.lock();
-        let left: Vec<Arc<Outbox>> = state
+        let mut state = self.shared.state.lock();
+        let left: Vec<(ZenohId, Arc<Outbox>)> = state
             .faces
             .values()
-            .map(|face| Arc::clone(&face.outbox))
+            .map(|face| (face.status.zid, Arc::clone(&face.outbox)))
             .collect();
         drop(state);
-        let late = left.iter().filter(|outbox| outbox.has_unsent()).count();
-        for outbox in &left {
-            outbox.abort();
+        // Before it is counted, so that nothing is written any more.
+        left.iter().for_each(|(_, outbox)| outbox.abort());
+        state = self.shared.state.lock();
+        let mut lost = state.lost_by_closing.clone();
+        drop(state);
+        let more = left
+            .iter()
+            .filter_map(|(peer, outbox)| what_is_lost(*peer, outbox.unsent()));
+        for more in more {
+            // its face may have gone meanwhile
+            if lost.iter().all(|known| known.peer != more.peer) {
+                lost.push(more);
+            }
         }
-        if late == 0 {
-            Ok(())
-        } else {
-            Err(CloseError::Timeout { links: late, after })
+        match lost.is_empty() {
+            true => Ok(()),
+            false => Err(CloseError::Timeout { lost, after }),
         }
     }
+}
+
+impl Shared {
+    /// Notes what is lost with a link that has ended while the node closes.
+    pub(super) fn note_lost(&self, state: &mut State, peer: ZenohId, outbox: &Outbox) {
+        if self.is_closed() {
+            state
+                .lost_by_closing
+                .extend(what_is_lost(peer, outbox.unsent()));
+        }
+    }
+}
+
+fn what_is_lost(peer: ZenohId, unsent: Unsent) -> Option<Lost> {
+    let lost = Lost {
+        peer,
+        messages: unsent.messages,
+        bytes: unsent.bytes,
+    };
+    (!unsent.is_nothing()).then_some(lost)
 }

@@ -69,6 +69,7 @@ use std::{sync::Arc, time::Duration};
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
 pub use asking::*;
+pub use close::Lost;
 pub use dials::{EndpointStatus, Unreached};
 pub use discovery::DiscoveryStatus;
 pub use ended::EndedLinks;

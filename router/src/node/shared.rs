@@ -41,6 +41,7 @@ use crate::{
 use super::{
     DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
     asking::{After, Queries},
+    close::Lost,
     dials::Dials,
     discovery::Discovery,
     events::Events,
@@ -102,6 +103,8 @@ pub(super) struct State {
     pub(super) dials: Dials,
     /// What became of the messages for those who are gone.
     pub(super) ended: EndedLinks,
+    /// What is lost because they had not taken it when the node was closed.
+    pub(super) lost_by_closing: Vec<Lost>,
     /// The neighbours that were too slow.
     pub(super) slow: SlowConsumers,
     pub(super) discovery: Discovery,
@@ -187,6 +190,7 @@ impl Shared {
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
             ended: EndedLinks::default(),
+            lost_by_closing: Vec::new(),
             slow: SlowConsumers::default(),
             discovery: Discovery::new((zid, role), &config),
         };

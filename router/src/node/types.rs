@@ -19,7 +19,7 @@ pub use crate::forwarding::FaceCounters;
 use crate::forwarding::KeyOverLimit;
 use crate::hlc::TooFarAhead;
 
-use super::reasons::Refusal;
+use super::{close::Lost, reasons::Refusal};
 
 /// What a publication does to the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -282,12 +282,12 @@ pub enum CloseError {
         "this process was forked off after the session was opened: open a session here, or fork before"
     )]
     Forked,
-    /// Some peer had not taken its queued messages by the deadline; they are lost.
-    #[error("{links} link(s) had unsent messages after {after:?}; they were dropped")]
+    /// Some peers had not taken what was queued for them by the deadline, or were gone before; it is lost.
+    #[error("not everything was delivered within {after:?} of closing; lost: {}", super::close::named(.lost))]
     Timeout {
-        /// How many links were cut short.
-        links: usize,
-        /// The deadline that passed.
+        /// What is lost for whom.
+        lost: Vec<Lost>,
+        /// How long they had.
         after: Duration,
     },
 }

@@ -16,7 +16,7 @@ use zonda_codec::{
 use zonda_runtime::{AnyRuntime, Runtime, RuntimeKind, RuntimeOptions, with_runtime};
 use zonda_transport::dial::open_link;
 use zonda_transport::driver::{self, Drive};
-use zonda_transport::outbox::{DirectSocket, Outbox, Refused};
+use zonda_transport::outbox::{CLOSE_GRACE, DirectSocket, Outbox, Refused};
 use zonda_transport::protocol::parameters::LocalParameters;
 use zonda_transport::protocol::rx::Receiver;
 use zonda_transport::protocol::timers::Timers;
@@ -185,7 +185,8 @@ impl Client {
 
     /// Says goodbye.
     pub fn leave(&self) {
-        self.outbox.close(reason::GENERIC);
+        self.outbox
+            .close(reason::GENERIC, zonda_runtime::after(CLOSE_GRACE));
     }
 
     fn next_request(&self) -> u32 {

@@ -74,6 +74,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     /// Reads until the connection ends, then tells the handler why.
     pub(super) async fn run<L: LinkRead>(mut self, mut link: L, unread: Vec<u8>) {
         let ended = self.read_all(&mut link, &unread).await;
+        let ended = self.outbox.end_of_reading(ended);
         self.outbox.end(ended.clone());
         let lingers = ended == Ended::Local;
         self.handler.closed(ended);
@@ -120,6 +121,12 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 self.outbox.note_received(Instant::now());
                 self.runtime.yield_now().await;
                 continue;
+            }
+            // What is queued is still written, but a node that closes takes nothing more.
+            if self.outbox.is_closing() {
+                self.outbox.over().await;
+                self.discard(link).await;
+                return self.why_closed();
             }
             match self.read_once(link).await {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),

@@ -13,7 +13,7 @@ use std::{
 use zonda_runtime::{LinkWrite, PreciseTimer, Runtime};
 
 use crate::{
-    outbox::{Outbox, TICK, signal},
+    outbox::{CLOSE_GRACE, Outbox, TICK, signal},
     protocol::timers::{TimerEvent, Timers},
 };
 
@@ -21,8 +21,8 @@ pub(super) mod standing;
 
 use super::Ended;
 
-/// How long a closing link may take to write what is queued. The session's own deadline may be shorter.
-const CLOSE_GRACE: Duration = Duration::from_secs(1);
+/// How often a closing link looks whether the peer's system has confirmed what the socket has.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// State of the writing task.
 pub(super) struct Writing<R> {
@@ -74,9 +74,14 @@ impl<R: Runtime> Writing<R> {
         self.outbox.release();
     }
 
-    /// Gives the peer a moment to hang up in turn, so that nothing it sends meanwhile resets the socket.
+    /// Gives the peer a moment to hang up in turn, so that nothing it sends meanwhile resets the socket. Where its system's
+    /// confirmation cannot be waited for, it has all the time of the close.
     pub(super) async fn wait_for_reader(&self) {
-        let mut grace = pin!(self.runtime.sleep_until(Instant::now() + CLOSE_GRACE));
+        let mut until = Instant::now() + CLOSE_GRACE;
+        if !self.outbox.tells_confirmed() {
+            until = until.max(self.outbox.close_by());
+        }
+        let mut grace = pin!(self.runtime.sleep_until(until));
         poll_fn(|context| match self.outbox.poll_signals(context) {
             Poll::Ready(signals) if signals & signal::ABORT != 0 => Poll::Ready(()),
             Poll::Ready(_) => {
@@ -111,8 +116,7 @@ impl<R: Runtime> Writing<R> {
                 return Ended::HungUp;
             }
             if signals & signal::CLOSE != 0 {
-                self.say_close(link).await;
-                return Ended::Local;
+                return self.say_close(link).await;
             }
             if signals & signal::HOT != 0
                 && let Err(ended) = self.look_after_stream(link).await
@@ -167,9 +171,12 @@ impl<R: Runtime> Writing<R> {
         let (outbox, runtime) = (Arc::clone(&self.outbox), self.runtime.clone());
         let mut draining = pin!(outbox.drain(&runtime, link));
         let mut meanwhile = 0;
-        let mut close_by = None;
         loop {
-            let deadline = close_by.unwrap_or_else(|| self.timers.poll_timeout());
+            // The lease ends with the close: nothing is read any more.
+            let deadline = match outbox.is_closing() {
+                true => outbox.close_by(),
+                false => self.timers.poll_timeout(),
+            };
             let mut due = pin!(runtime.sleep_until(deadline));
             let step = poll_fn(|context| {
                 if let Poll::Ready(result) = draining.as_mut().poll(context) {
@@ -188,11 +195,12 @@ impl<R: Runtime> Writing<R> {
                 Step::Signals(signals) if signals & signal::LOST != 0 => return Err(Ended::HungUp),
                 Step::Signals(signals) => {
                     meanwhile |= signals & (signal::CLOSE | signal::HOT);
-                    if signals & signal::CLOSE != 0 && close_by.is_none() {
-                        close_by = Some(Instant::now() + CLOSE_GRACE);
+                }
+                Step::Due if outbox.is_closing() => {
+                    if Instant::now() >= outbox.close_by() {
+                        return Err(Ended::Local);
                     }
                 }
-                Step::Due if close_by.is_some() => return Err(Ended::Local),
                 Step::Due => {
                     if let Some(ended) = self.handle_timeout(Socket::Full) {
                         return Err(ended);
@@ -210,7 +218,7 @@ impl<R: Runtime> Writing<R> {
         let mut idle_ticks = 0;
         while !outbox.wants_end() && outbox.tick(&mut idle_ticks) {
             if outbox.needs_driver() && self.drain(link).await? & signal::CLOSE != 0 {
-                outbox.close(outbox.close_reason());
+                outbox.close_on();
                 break;
             }
             timer.wait(TICK).await;
@@ -223,20 +231,83 @@ impl<R: Runtime> Writing<R> {
         Ok(())
     }
 
-    /// Writes what is queued and a Close behind it, as far as the peer takes it in time.
-    async fn say_close<W: LinkWrite>(&mut self, link: &mut W) {
-        self.outbox.push_close();
-        self.outbox.flush();
-        let mut draining = pin!(self.outbox.drain(&self.runtime, link));
-        let mut grace = pin!(self.runtime.sleep_until(Instant::now() + CLOSE_GRACE));
-        poll_fn(|context| {
-            if draining.as_mut().poll(context).is_ready() {
-                return Poll::Ready(());
-            }
-            grace.as_mut().poll(context)
-        })
-        .await;
+    /// Writes what is queued and a Close behind it, as far as the peer takes it in time; then its system has the rest of
+    /// the time to confirm that. Tells how the link ended.
+    async fn say_close<W: LinkWrite>(&mut self, link: &mut W) -> Ended {
+        let outbox = Arc::clone(&self.outbox);
+        outbox.push_close();
+        let drained = self.while_closing(self.drain_all(link)).await;
+        if drained == Closed::Done(true) {
+            self.while_closing(self.confirmation()).await;
+        }
+        match drained {
+            Closed::Lost => Ended::HungUp,
+            Closed::Done(_) | Closed::Late => Ended::Local,
+        }
     }
+
+    /// Writes until nothing is queued (true), or the socket takes no more.
+    async fn drain_all<W: LinkWrite>(&self, link: &mut W) -> bool {
+        while !self.outbox.is_closed() {
+            self.outbox.flush();
+            if self.outbox.drain(&self.runtime, link).await.is_err() {
+                return false;
+            }
+            if !self.outbox.has_unsent() {
+                return true;
+            }
+            // Somebody else is writing at this moment.
+            self.runtime.yield_now().await;
+        }
+        false
+    }
+
+    /// Waits until the peer's system has confirmed nearly all that the socket has.
+    async fn confirmation(&self) -> bool {
+        while self.outbox.is_confirmed() == Some(false) {
+            self.runtime.sleep_until(Instant::now() + LOOK_EVERY).await;
+        }
+        true
+    }
+
+    /// Waits for a part of the close, for as long as that may take.
+    async fn while_closing(&self, part: impl Future<Output = bool>) -> Closed {
+        let mut part = pin!(part);
+        loop {
+            let close_by = self.outbox.close_by();
+            let mut due = pin!(self.runtime.sleep_until(close_by));
+            let step = poll_fn(|context| {
+                if let Poll::Ready(done) = part.as_mut().poll(context) {
+                    return Poll::Ready(Ok(done));
+                }
+                if let Poll::Ready(signals) = self.outbox.poll_signals(context) {
+                    return Poll::Ready(Err(Event::Signals(signals)));
+                }
+                due.as_mut().poll(context).map(|()| Err(Event::Due))
+            });
+            match step.await {
+                Ok(done) => return Closed::Done(done),
+                Err(Event::Signals(signals)) if signals & signal::ABORT != 0 => {
+                    return Closed::Late;
+                }
+                Err(Event::Signals(signals)) if signals & signal::LOST != 0 => {
+                    return Closed::Lost;
+                }
+                Err(Event::Due) if close_by == self.outbox.close_by() => return Closed::Late,
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+/// What became of a part of a close.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    Done(bool),
+    /// The time is over, or the connection was cut.
+    Late,
+    /// The link is lost; another one may go on.
+    Lost,
 }
 
 #[cfg(test)]

@@ -105,6 +105,24 @@ impl DirectSocket {
         false
     }
 
+    /// Whether the peer's system has confirmed nearly all that was written; `None` if the connection is gone. A socket with
+    /// room for next to nothing is writable when it holds next to nothing: see that nobody writes to it any more.
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_confirmed(&self) -> Option<bool> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        SockRef::from(&*self.0).set_send_buffer_size(1).ok()?;
+        let mut fds = [PollFd::new(&*self.0, PollFlags::OUT)];
+        poll(&mut fds, Some(&Timespec::default())).ok()?;
+        let found = fds[0].revents();
+        let is_gone = found.intersects(PollFlags::HUP | PollFlags::ERR);
+        (!is_gone).then(|| found.contains(PollFlags::OUT))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn is_confirmed(&self) -> Option<bool> {
+        None
+    }
+
     #[cfg(not(target_os = "linux"))]
     pub(super) fn batch_size(&self, max: u16) -> u16 {
         max
@@ -146,6 +164,11 @@ impl Exit {
                 spent: Spent::default(),
             },
         }
+    }
+
+    /// The socket that senders write to by themselves.
+    pub(super) fn direct(&self) -> Option<DirectSocket> {
+        self.direct.clone()
     }
 
     /// What is under way.

@@ -22,6 +22,8 @@ impl Outbox {
         // What is said of the old link does not concern the new one.
         self.signals.lower(signal::LOST | signal::HANDOVER);
         self.busy.store(false, Ordering::SeqCst);
+        drop(exit);
+        self.close_on();
     }
 
     /// Wakes when the connection ends. Look at [`Outbox::is_closed`] after listening and before waiting.

@@ -15,6 +15,7 @@
 //! await or a callback.
 
 mod attendance;
+mod closing;
 mod counts;
 mod exit;
 mod failover;
@@ -50,6 +51,8 @@ use crate::{
 };
 
 use attendance::Attendance;
+use closing::Closing;
+pub use closing::{CLOSE_GRACE, Unsent};
 use counts::Tally;
 pub use counts::{OutboxCounts, OutboxMemory, PriorityCounts};
 pub use exit::DirectSocket;
@@ -129,6 +132,7 @@ pub struct Outbox {
     wrote: AtomicBool,
     closed: AtomicBool,
     ended: OnceLock<Ended>,
+    closing: Closing,
     signals: Signals,
     room: Event,
     over: Event,
@@ -216,6 +220,7 @@ impl Outbox {
             wrote: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             ended: OnceLock::new(),
+            closing: Closing::default(),
             signals: Signals::default(),
             room: Event::new(),
             over: Event::new(),
@@ -401,13 +406,6 @@ impl Outbox {
     #[must_use]
     pub fn listen_room(&self) -> EventListener {
         self.room.listen()
-    }
-
-    /// Closes in good order: what is queued is written (the driver bounds how long that may take), then a Close
-    /// message, then the socket is shut down.
-    pub fn close(&self, reason: u8) {
-        self.signals.set_close_reason(reason);
-        self.signals.raise(signal::CLOSE);
     }
 
     /// Ends the connection now, without another word to the peer. What is queued is lost.

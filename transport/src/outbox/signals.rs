@@ -16,7 +16,7 @@ pub(crate) mod signal {
     pub(crate) const HANDOVER: u8 = 2;
     /// A dense stream began: write the open batches every tick until it ends.
     pub(crate) const HOT: u8 = 4;
-    /// Say Close and end.
+    /// Write what is queued, say Close and end.
     pub(crate) const CLOSE: u8 = 8;
     /// End at once.
     pub(crate) const ABORT: u8 = 16;

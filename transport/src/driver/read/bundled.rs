@@ -49,6 +49,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     pub(in crate::driver) async fn run<L: LinkRead>(mut self, mut link: L, unread: Vec<u8>) {
         let ended = self.read_all(&mut link, &unread).await;
         let outbox = Arc::clone(self.bundle.outbox());
+        let ended = outbox.end_of_reading(ended);
         if let Ended::Misbehaved(_) = &ended {
             // the others come from the same peer
             outbox.end(ended.clone());
@@ -77,6 +78,11 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 return ended;
             }
             if self.bundle.outbox().is_closed() {
+                return self.why_closed();
+            }
+            if self.bundle.outbox().is_closing() {
+                self.bundle.outbox().over().await;
+                discard(link).await;
                 return self.why_closed();
             }
             let (result, buffer) = link.read(self.next_buffer()).await;

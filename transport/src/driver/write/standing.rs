@@ -18,14 +18,14 @@ use crate::{
         Ended, Handler,
         bundle::{Bundle, Member},
     },
-    outbox::Outbox,
+    outbox::{CLOSE_GRACE, Outbox},
     protocol::{
         options::Framing,
         timers::{TimerEvent, Timers},
     },
 };
 
-use super::{CLOSE_GRACE, Writing};
+use super::Writing;
 
 /// State of the writing task.
 pub(in crate::driver) struct Standing<R, H> {

@@ -7,9 +7,12 @@ use zonda_codec::{Priority, Push, PushBody, Put, Reliability, WhatAmI, WireExpr}
 use zonda_runtime::{RuntimeOptions, Segments, TokioRuntime};
 
 use super::*;
-use crate::protocol::{
-    parameters::Established,
-    tx::{Outgoing, Tail},
+use crate::{
+    outbox::Unsent,
+    protocol::{
+        parameters::Established,
+        tx::{Outgoing, Tail},
+    },
 };
 
 /// Looks of the writing task at the socket before that takes what it was given.
@@ -45,11 +48,8 @@ impl LinkWrite for Slow {
     }
 }
 
-/// Nothing but the timer makes the task look again, so the socket is full for as many keep-alive intervals.
-#[test]
-fn no_keep_alive_waits_for_a_full_socket() {
-    let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
-    let established = Established {
+fn established() -> Established {
+    Established {
         zid: "a1".parse().expect("a valid id"),
         whatami: WhatAmI::Router,
         batch_size: 65535,
@@ -60,7 +60,14 @@ fn no_keep_alive_waits_for_a_full_socket() {
         initial_sn_tx: 0,
         initial_sn_rx: 0,
         options: Default::default(),
-    };
+    }
+}
+
+/// Nothing but the timer makes the task look again, so the socket is full for as many keep-alive intervals.
+#[test]
+fn no_keep_alive_waits_for_a_full_socket() {
+    let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
+    let established = established();
     let outbox = Arc::new(Outbox::new(&established, 1 << 20, None));
     let lease = Duration::from_millis(4);
     let timers = Timers::new(Instant::now(), lease, 4, established.remote_lease);
@@ -83,4 +90,151 @@ fn no_keep_alive_waits_for_a_full_socket() {
         (LOOKS, 1, 0),
         "what was queued went out, and nothing had come to it"
     );
+}
+
+/// A socket that takes a batch only so long after it was given it.
+struct Lazy {
+    runtime: TokioRuntime,
+    rest: Duration,
+    written: Vec<u8>,
+}
+
+impl LinkWrite for Lazy {
+    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        self.runtime.sleep_until(Instant::now() + self.rest).await;
+        for index in 0..segments.count() {
+            self.written.extend_from_slice(segments.segment(index));
+        }
+        (Ok(()), segments)
+    }
+
+    fn writable(&mut self) -> impl Future<Output = io::Result<()>> + Send {
+        ready(Ok(()))
+    }
+
+    fn shutdown(&mut self) -> impl Future<Output = io::Result<()>> + Send {
+        ready(Ok(()))
+    }
+}
+
+/// Closes a link with a large message for a peer that takes a batch every `rest`; tells what that has not got, whether
+/// it got the Close behind it, and how long all of it took.
+fn close_within(limit: Duration, rest: Duration) -> (Unsent, bool, Duration) {
+    let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
+    let outbox = Arc::new(Outbox::new(&established(), 1 << 20, None));
+    let lease = Duration::from_secs(10);
+    let payload = vec![7; 1 << 20];
+    let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: &head,
+        payload: Tail::NONE,
+    };
+    outbox
+        .push(Priority::Data, &message)
+        .expect("there is room");
+    outbox.note_received(Instant::now());
+    let timers = Timers::new(Instant::now(), lease, 4, lease);
+    let mut writing = Writing::new(runtime.clone(), Arc::clone(&outbox), timers);
+    let mut socket = Lazy {
+        runtime: runtime.clone(),
+        rest,
+        written: Vec::new(),
+    };
+    let begin = Instant::now();
+    outbox.flush();
+    outbox.close(7, begin + limit);
+    let ended = runtime.block_on(writing.serve(&mut socket));
+    assert_eq!(ended, Ended::Local);
+    outbox.end(ended);
+    let said_close = socket.written.ends_with(&[0x03, 7]);
+    (outbox.unsent(), said_close, begin.elapsed())
+}
+
+/// A megabyte is written in five goes of at most 256 KiB.
+#[test]
+fn a_close_waits_as_long_as_it_says_and_no_longer() {
+    let (unsent, said_close, took) = close_within(Duration::from_secs(20), LINGERS);
+    assert!(unsent.is_nothing() && said_close, "{unsent:?}");
+    assert!(took > CLOSE_GRACE, "the peer needs {took:?}");
+
+    let (limit, long) = (CLOSE_GRACE + LINGERS, Duration::from_secs(600));
+    let (unsent, said_close, took) = close_within(limit, long);
+    assert!(took >= limit && took < long, "{took:?}");
+    assert_eq!((unsent.messages, said_close), (1, false), "{unsent:?}");
+}
+
+/// For one write, so that all of them take longer than a link has that is closed without a deadline.
+const LINGERS: Duration = Duration::from_millis(300);
+
+/// The socket has everything at once, and the peer, whose own system holds little, reads or does not.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_close_waits_for_the_system_of_the_peer() {
+    use std::io::Read;
+
+    for reads in [true, false] {
+        let runtime = TokioRuntime::start_multi_thread(&RuntimeOptions::default()).expect("one");
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        socket2::SockRef::from(&listener)
+            .set_recv_buffer_size(1 << 14)
+            .expect("a socket");
+        let stream = std::net::TcpStream::connect(listener.local_addr().expect("bound"));
+        let stream = stream.expect("loopback");
+        socket2::SockRef::from(&stream)
+            .set_send_buffer_size(1 << 22)
+            .expect("a socket");
+        let (peer, _) = listener.accept().expect("a connection");
+        let direct = crate::outbox::DirectSocket::beside(&stream).expect("a descriptor");
+        let outbox = Arc::new(Outbox::new(&established(), 1 << 20, direct));
+        let lease = Duration::from_secs(10);
+        let timers = Timers::new(Instant::now(), lease, 4, lease);
+        outbox.note_received(Instant::now());
+        let payload = vec![7; 1 << 16];
+        let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
+        let message = Outgoing {
+            reliability: Reliability::Reliable,
+            head: &head,
+            payload: Tail::NONE,
+        };
+        // more than the peer's system takes while nobody reads, and less than this one holds
+        let bytes = 16 * payload.len();
+        for _ in 0..16 {
+            let pushed = outbox.push(Priority::Data, &message);
+            pushed.expect("there is room");
+            assert!(outbox.flush(), "the socket takes everything");
+        }
+        let reader = std::thread::spawn({
+            let mut peer = peer.try_clone().expect("a descriptor");
+            move || {
+                let mut all = Vec::new();
+                if reads {
+                    peer.read_to_end(&mut all).expect("it is closed in order");
+                }
+                all.len()
+            }
+        });
+        let limit = Duration::from_millis(if reads { 20_000 } else { 300 });
+        let begin = Instant::now();
+        outbox.close(0, begin + limit);
+        let (writing, sent) = (Arc::clone(&outbox), runtime.clone());
+        let (done, ended) = zonda_runtime::oneshot::channel();
+        runtime.spawn("closing", move || async move {
+            let (_read, mut write) = sent.adopt_tcp(stream).expect("a socket");
+            let mut writing = Writing::new(sent, writing, timers);
+            let ended = writing.serve(&mut write).await;
+            write.shutdown().await.expect("a socket");
+            done.send(ended);
+        });
+        let ended = runtime.block_on(ended).expect("it ends");
+        assert_eq!(ended, Ended::Local);
+        let unsent = outbox.unsent();
+        assert_eq!((unsent.messages, unsent.is_unconfirmed), (0, !reads));
+        let read = reader.join().expect("no panic");
+        match reads {
+            true => assert!(read > bytes),
+            false => assert!(begin.elapsed() >= limit),
+        }
+        drop(peer);
+    }
 }

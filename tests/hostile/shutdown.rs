@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How programs end: as long as they say, and with the truth about what is lost. Each in a process of its own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use socket2::SockRef;
+use zonda::Wait;
+use zonda::bytes::ZBytes;
+use zonda::qos::CongestionControl;
+
+use crate::closing::deaf_router;
+use crate::hand::Hand;
+use crate::scene::{LONG, client, until};
+
+/// Longer than a link has that is closed on its own.
+const LIMIT: Duration = Duration::from_millis(1500);
+
+/// A program under way; dropping it ends it.
+struct Program(Child);
+
+impl Program {
+    fn start(arguments: &[&str]) -> Program {
+        let child = Command::new(env!("CARGO_BIN_EXE_zonda"))
+            .args(arguments)
+            .env_remove("ZENOH_CONFIG")
+            .env_remove("ZONDA_CFG")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        Program(child.expect("it is built beside this test"))
+    }
+
+    /// A router whose sockets hold little, and its address.
+    fn router(more: &[&str]) -> (Program, SocketAddr) {
+        let fixed = [
+            "router",
+            "-l",
+            "tcp/127.0.0.1:0",
+            "--no-multicast-scouting",
+            "--cfg",
+            "transport/link/tcp/so_sndbuf:65536",
+        ];
+        let mut router = Program::start(&[&fixed, more].concat());
+        let out = router.0.stdout.take().expect("it is piped");
+        let address = BufReader::new(out).lines().find_map(|line| {
+            let line = line.expect("text");
+            let address = line.strip_prefix("listening on tcp/")?.to_owned();
+            Some(address.parse().expect("an address"))
+        });
+        (router, address.expect("it listens"))
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.0.id().to_string();
+        let sent = Command::new("kill").args([name, &pid]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+    }
+
+    /// Its exit code and what it said on standard error.
+    fn ended(mut self) -> (Option<i32>, String) {
+        let mut errors = String::new();
+        let err = self.0.stderr.as_mut().expect("it is piped");
+        err.read_to_string(&mut errors).expect("text");
+        let status = self.0.wait().expect("it is our child");
+        (status.code(), errors)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // an error means that it has ended already
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A subscriber that has read nothing of what a router holds for it, more than its sockets do.
+fn sleeper(address: SocketAddr) -> Hand {
+    let mut hand = Hand::connected(address);
+    SockRef::from(&hand.stream)
+        .set_recv_buffer_size(1 << 16)
+        .expect("a socket");
+    hand.subscribe(1, "news");
+    assert!(hand.is_served(), "the router has heard that");
+    let session = client(address);
+    let publisher = session
+        .declare_publisher("news")
+        .congestion_control(CongestionControl::Drop)
+        .wait()
+        .unwrap();
+    until("the publisher is matched", || {
+        let Ok(status) = publisher.matching_status().wait();
+        status.matching()
+    });
+    // many times what the queue and all sockets hold: what finds no room is dropped
+    let payload = ZBytes::from(vec![7; 1 << 15]);
+    for _ in 0..256 {
+        publisher.put(&payload).wait().unwrap();
+    }
+    session.close().wait().expect("the router reads");
+    hand
+}
+
+/// It takes some three seconds to read what the router and the sockets hold.
+#[test]
+fn a_router_drains_for_as_long_as_it_says() {
+    let (router, address) = Program::router(&[]);
+    let mut hand = sleeper(address);
+    router.signal("-TERM");
+    let begin = Instant::now();
+    let mut last = Vec::new();
+    while let Some(batch) = hand.receive() {
+        std::thread::sleep(SLOW.mul_f64(batch.len() as f64));
+        last = batch;
+    }
+    assert!(begin.elapsed() > LIMIT, "it took {:?}", begin.elapsed());
+    assert_eq!(last.first().map(|id| id & 0x1f), Some(CLOSE));
+    assert_eq!(router.ended(), (Some(0), String::new()));
+}
+
+/// What reading a byte takes those who are slow: some 200 kB in a second.
+const SLOW: Duration = Duration::from_micros(5);
+
+/// The id of the message that ends a link in good order.
+const CLOSE: u8 = 3;
+
+#[test]
+fn a_router_says_what_is_lost() {
+    let limit = format!("close_timeout_ms:{}", LIMIT.as_millis());
+    let (router, address) = Program::router(&["--cfg", &limit]);
+    let hand = sleeper(address);
+    let begin = Instant::now();
+    router.signal("-TERM");
+    let (code, errors) = router.ended();
+    assert!(begin.elapsed() >= LIMIT && begin.elapsed() < LONG / 2);
+    assert_eq!(code, Some(1), "{errors}");
+    let lines: Vec<&str> = errors.lines().collect();
+    assert_eq!(lines.len(), 1, "{errors}");
+    let peer = hand.zid().to_string();
+    assert!(
+        lines[0].starts_with("error: ") && lines[0].contains(&peer),
+        "{errors}"
+    );
+    assert!(lines[0].contains(" messages, "), "{errors}");
+}
+
+#[test]
+fn a_second_signal_ends_a_router_at_once() {
+    let (mut router, address) = Program::router(&["--cfg", "close_timeout_ms:600000"]);
+    let _hand = sleeper(address);
+    router.signal("-TERM");
+    // it does not listen any more
+    until("it closes", || {
+        std::net::TcpStream::connect(address).is_err()
+    });
+    assert!(router.0.try_wait().expect("it is our child").is_none());
+    router.signal("-TERM");
+    assert_eq!(router.ended().0, Some(128 + 15));
+}
+
+/// Lines of ten thousand bytes each that `zonda pub` is given: more than sockets hold, less than its queue.
+const LINES: usize = 40;
+
+/// `zonda pub` that was given all its lines by a router that has read nothing yet.
+fn publishing(more: &[&str]) -> (Program, std::net::TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    SockRef::from(&listener)
+        .set_recv_buffer_size(1 << 14)
+        .expect("a socket");
+    let place = format!("tcp/{}", listener.local_addr().expect("bound"));
+    let fixed = [
+        "pub",
+        "-k",
+        "demo",
+        "-m",
+        "client",
+        "-e",
+        &place,
+        "--cfg",
+        "transport/link/tcp/so_sndbuf:65536",
+    ];
+    let mut program = Program::start(&[&fixed, more].concat());
+    let stream = deaf_router(&listener, "demo");
+    let mut input = program.0.stdin.take().expect("it is piped");
+    let line = format!("{}\n", "\u{7f}".repeat(9_999));
+    for _ in 0..LINES {
+        input.write_all(line.as_bytes()).expect("it reads");
+    }
+    (program, stream)
+}
+
+#[test]
+fn a_publisher_at_the_end_of_its_input_delivers_all_of_it() {
+    let (program, mut stream) = publishing(&[]);
+    let begin = Instant::now();
+    let mut buffer = vec![0; 1 << 13];
+    let mut bytes = 0;
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        std::thread::sleep(SLOW.mul_f64(count as f64));
+        bytes += buffer[..count].iter().filter(|byte| **byte == 0x7f).count();
+    }
+    assert!(begin.elapsed() > LIMIT, "it took {:?}", begin.elapsed());
+    let (code, errors) = program.ended();
+    assert_eq!((code, bytes), (Some(0), LINES * 9_999), "{errors}");
+}
+
+#[test]
+fn a_publisher_says_what_is_lost_at_the_end_of_its_input() {
+    let limit = format!("close_timeout_ms:{}", LIMIT.as_millis());
+    let (program, _stream) = publishing(&["--cfg", &limit]);
+    let (code, errors) = program.ended();
+    assert_eq!(code, Some(1), "{errors}");
+    assert_eq!(errors.matches("error: ").count(), 1, "{errors}");
+    assert!(errors.contains(" messages, "), "{errors}");
+}
