@@ -178,7 +178,7 @@ impl Opener {
         Ok(Established {
             zid: ack.zid,
             whatami: ack.whatami,
-            batch_size: ack.batch_size,
+            batch_size: ack.batch_size.min(self.local.batch_size),
             sn_mask: mask,
             qos,
             patch: ack.ext.patch,

@@ -399,6 +399,28 @@ fn the_acceptor_checks_what_open_says() {
     assert_eq!(accept.remote_lease, LEASE_MAX);
 }
 
+/// As in the reference, the smaller size counts, whatever the acceptor says.
+#[test]
+fn the_opener_takes_no_larger_batches_than_it_offered() {
+    let narrow = LocalParameters {
+        batch_size: 8192,
+        ..client()
+    };
+    let wider = |step, batch: &mut Vec<u8>| {
+        if step == Step::InitAck {
+            let said = batch.clone();
+            let Ok(TransportMessage::InitAck(ack)) = decode(&said, step) else {
+                panic!("an InitAck: {said:02x?}");
+            };
+            let batch_size = u16::MAX;
+            let ack = InitAck { batch_size, ..ack };
+            *batch = ack.to_vec().expect("it has a wire form");
+        }
+    };
+    let (open, _) = run(narrow, router(), wider).expect("a handshake");
+    assert_eq!(open.batch_size, 8192);
+}
+
 #[test]
 fn the_opener_refuses() {
     let features = |edit: fn(&mut InitExt<'static>)| {
