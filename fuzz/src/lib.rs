@@ -5,5 +5,6 @@
 pub mod alike;
 pub mod checks;
 pub mod forwarding;
+pub mod handshake;
 pub mod spelled;
 pub mod spelling;

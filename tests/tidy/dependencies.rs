@@ -48,7 +48,12 @@ const ARROWS: [(&str, &str, &[&str]); 9] = [
     (
         "zonda-fuzz",
         "fuzz",
-        &["zonda-codec", "zonda-router", "zonda-runtime"],
+        &[
+            "zonda-codec",
+            "zonda-router",
+            "zonda-runtime",
+            "zonda-transport",
+        ],
     ),
     ("zenoh-peers", "peers/zenoh", &[]),
 ];
