@@ -37,6 +37,8 @@ pub(super) struct Face {
     pub(super) told: PerKind<HashMap<u32, Told>>,
     /// The highest entity id it was told.
     last_told_id: u32,
+    /// Ids from the round before that were in use when this round began. Empty in the first one.
+    told_before: HashSet<u32>,
     /// Its interests, by its ids.
     pub(super) interests: HashMap<u32, Kept>,
     /// The answer to an interest of its that is not told in full yet.
@@ -99,6 +101,7 @@ impl Face {
             orphans: PerKind::default(),
             told: PerKind::default(),
             last_told_id: 0,
+            told_before: HashSet::new(),
             interests: HashMap::new(),
             answer: None,
             groups: HashMap::new(),
@@ -122,16 +125,39 @@ impl Face {
         }
     }
 
-    /// A fresh id for something it is told of.
+    /// A fresh id for something it is told of: none that it knows something by.
     pub(super) fn next_told_id(&mut self) -> u32 {
-        self.last_told_id = self.last_told_id.wrapping_add(1).max(1);
-        self.last_told_id
+        loop {
+            let id = self.last_told_id.wrapping_add(1).max(1);
+            if id < self.last_told_id {
+                self.note_told_ids();
+            }
+            self.last_told_id = id;
+            if !self.told_before.contains(&id) {
+                return id;
+            }
+        }
     }
 
-    /// A fresh id for an interest sent to it.
+    /// All ids were given out once: those that are in use now are left out of the next round.
+    #[cold]
+    fn note_told_ids(&mut self) {
+        let groups = self.groups.values().filter_map(|group| group.told);
+        self.told_before = groups.collect();
+        for kind in Kind::ALL {
+            let told = self.told.of(kind).values();
+            self.told_before.extend(told.map(|told| told.id));
+        }
+    }
+
+    /// A fresh id for an interest sent to it: none of one that has not ended.
     pub(super) fn next_interest_id(&mut self) -> u32 {
-        self.last_interest_id = self.last_interest_id.wrapping_add(1).max(1);
-        self.last_interest_id
+        loop {
+            self.last_interest_id = self.last_interest_id.wrapping_add(1).max(1);
+            if !self.asked_by_id.contains_key(&self.last_interest_id) {
+                return self.last_interest_id;
+            }
+        }
     }
 
     /// Whether one more key that takes `memory` exceeds what this face may occupy, `count` being how many of its kind
@@ -230,5 +256,44 @@ impl Face {
     /// Whether one of its interests permits declaring an id for `prefix` to it.
     pub(super) fn grants(&self, prefix: &str) -> bool {
         self.grants_all > 0 || self.granting.any(prefix, &mut |_| true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zonda_codec::WhatAmI;
+
+    use super::*;
+    use crate::forwarding::FaceKind;
+
+    #[test]
+    fn ids_in_use_are_not_given_out_again() {
+        let info = FaceInfo {
+            zid: ZenohId::random_from(1),
+            whatami: WhatAmI::Client,
+            kind: FaceKind::Remote,
+        };
+        let id = FaceId {
+            index: 0,
+            generation: 0,
+        };
+        let mut face = Face::new(id, info, Relation::Served);
+        for (entity, kind) in Kind::ALL.into_iter().enumerate() {
+            let told = Told {
+                id: face.next_told_id(),
+                info: QueryableInfo::default(),
+            };
+            face.told.of_mut(kind).insert(entity as u32, told);
+        }
+        face.asked_by_id.insert(face.next_interest_id(), 7);
+        for last in [&mut face.last_told_id, &mut face.last_interest_id] {
+            *last = u32::MAX - 1;
+        }
+        let ids: Vec<u32> = (0..3).map(|_| face.next_told_id()).collect();
+        assert_eq!(ids, [u32::MAX, 4, 5]);
+        assert_eq!(
+            (face.next_interest_id(), face.next_interest_id()),
+            (u32::MAX, 2)
+        );
     }
 }

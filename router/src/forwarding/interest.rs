@@ -66,7 +66,7 @@ pub(super) struct Group {
     /// How many there are.
     members: usize,
     /// The id under which the face knows that something matches.
-    told: Option<u32>,
+    pub(super) told: Option<u32>,
     /// An entity that matches and that the face may know of, as long as it is told.
     seen: u32,
     /// Another one is being looked for.

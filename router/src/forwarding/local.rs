@@ -56,6 +56,14 @@ impl ForwardingTable {
         }
     }
 
+    /// Whether the session has declared something under this id.
+    pub fn uses_id(&self, face: FaceId, id: u32) -> bool {
+        let mut kinds = Kind::ALL.into_iter();
+        kinds.any(|kind| self.entity_of(face, kind, id).is_some())
+            || self.publishers.contains_key(&(face, id))
+            || self.reserved.has(id)
+    }
+
     /// The session declares a publisher: the gateways are asked who subscribes to its key. `id` is the session's, unique
     /// among its live publishers; a live one with the same id ends. A key longer than 65535 bytes is ignored.
     pub fn local_publisher(

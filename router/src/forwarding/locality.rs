@@ -79,6 +79,11 @@ impl Reserved {
         });
     }
 
+    /// Whether one for the session only has this id.
+    pub(super) fn has(&self, id: u32) -> bool {
+        self.within.contains_key(&id)
+    }
+
     fn remove_private(&mut self, kind: Kind, id: u32) -> Option<Private> {
         if self.within.get(&id)?.kind != kind {
             return None;

@@ -2,6 +2,11 @@
 
 //! The admin space's root: who this node is and whom it is connected to, as JSON.
 
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
 use serde_json::json;
 use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, encoding};
 
@@ -12,6 +17,16 @@ use super::{
     asking::After,
     shared::{Shared, State},
 };
+
+/// How long a description is used again, as a multiple of what it took to make.
+const REUSED: u32 = 20;
+
+/// The admin space's answer, as it was a moment ago.
+pub(super) struct Described {
+    text: Arc<str>,
+    at: Instant,
+    took: Duration,
+}
 
 impl Shared {
     /// Answers a question on `key` that reaches the admin space, and ends its branch there. Only the root has an answer.
@@ -24,7 +39,7 @@ impl Shared {
         let root = state.table.admin_key().clone();
         let answers = self.config.adminspace_enabled() && self.config.adminspace_readable();
         if answers && key.intersects(&root) {
-            let text = self.describe(state).to_string();
+            let text = self.described(state);
             let sample = Publication {
                 kind: SampleKind::Put,
                 payload: Value::Borrowed(text.as_bytes()),
@@ -41,6 +56,26 @@ impl Shared {
             self.say_at_once(at, (&root, &sample), (state, after));
         }
         state.table.finish_branch(at.0, at.1);
+    }
+
+    /// The description, which may be as old as twenty times what it took to make: however often it is asked for, to make it
+    /// takes no more than a twentieth of a processor.
+    fn described(&self, state: &mut State) -> Arc<str> {
+        let now = Instant::now();
+        if let Some(known) = &state.described
+            && now.saturating_duration_since(known.at) < known.took.saturating_mul(REUSED)
+        {
+            return Arc::clone(&known.text);
+        }
+        let text: Arc<str> = self.describe(state).to_string().into();
+        let at = Instant::now();
+        let took = at.saturating_duration_since(now);
+        state.described = Some(Described {
+            text: Arc::clone(&text),
+            at,
+            took,
+        });
+        text
     }
 
     fn describe(&self, state: &State) -> serde_json::Value {

@@ -35,6 +35,7 @@ mod discovery;
 mod ended;
 mod events;
 mod found;
+mod ids;
 mod inbound;
 mod key_cache;
 mod limits;

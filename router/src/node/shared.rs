@@ -10,7 +10,7 @@ use std::{
     pin::pin,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Poll,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -40,11 +40,13 @@ use crate::{
 
 use super::{
     DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
+    admin::Described,
     asking::{After, Queries},
     close::Lost,
     dials::Dials,
     discovery::Discovery,
     events::Events,
+    ids::Ids,
     key_cache::KeyCache,
     limits,
     links::Links,
@@ -97,6 +99,8 @@ pub(super) struct State {
     /// By where they go to ([`Locality`]).
     pub(super) undeclared: [KeyCache; 3],
     pub(super) actions: Vec<Action>,
+    /// The admin space's last answer.
+    pub(super) described: Option<Described>,
     /// A task forgets what neighbours that are gone had declared.
     pub(super) sweeping: bool,
     pub(super) listening: Vec<Listening>,
@@ -129,7 +133,7 @@ pub(super) struct Shared {
     closed: AtomicBool,
     /// The process that opened the node, in which its threads are.
     origin: Origin,
-    next_id: AtomicU32,
+    pub(super) ids: Ids,
     /// How many neighbours have gone.
     departed: AtomicU64,
     /// Told whenever a connection comes or goes, and on close.
@@ -186,6 +190,7 @@ impl Shared {
             queries: Queries::default(),
             undeclared: Default::default(),
             actions,
+            described: None,
             sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(config.connect_endpoints()),
@@ -208,7 +213,7 @@ impl Shared {
             state: Mutex::new(state),
             closed: AtomicBool::new(false),
             origin: Origin::here(),
-            next_id: AtomicU32::new(1),
+            ids: Ids::default(),
             departed: AtomicU64::new(0),
             changed: Event::new(),
             events: Events::default(),
@@ -255,11 +260,6 @@ impl Shared {
     /// One more neighbour has gone, and its outbox is closed.
     pub(super) fn note_departed(&self) {
         self.departed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// An id for a declaration of this node's own; unique while it runs.
-    pub(super) fn next_id(&self) -> u32 {
-        self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Changes the table and carries out what it asks for, in the order it asks.

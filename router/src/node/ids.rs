@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Numbers for what this node's session declares.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::shared::{Shared, State};
+
+/// Numbers from 1, each given to one at a time.
+pub(super) struct Ids(AtomicU64);
+
+impl Default for Ids {
+    fn default() -> Self {
+        Ids(AtomicU64::new(1))
+    }
+}
+
+impl Ids {
+    /// The next one. Once all were given out, one that `is_used` says is free.
+    pub(super) fn next(&self, is_used: impl Fn(u32) -> bool) -> u32 {
+        loop {
+            let number = self.0.fetch_add(1, Ordering::Relaxed);
+            let id = number as u32;
+            let is_first_round = u64::from(id) == number;
+            if id != 0 && (is_first_round || !is_used(id)) {
+                return id;
+            }
+        }
+    }
+}
+
+impl State {
+    fn is_id_used(&self, shared: &Shared, id: u32) -> bool {
+        self.sinks.contains_key(&id)
+            || self.listeners.contains_key(&id)
+            || self.table.uses_id(shared.local, id)
+    }
+}
+
+impl Shared {
+    /// An id for a declaration of this node's own that no other one has. Not to be called with the state locked.
+    pub(super) fn next_id(&self) -> u32 {
+        self.ids.next(|id| self.state.lock().is_id_used(self, id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_use_are_left_out_after_the_last() {
+        let ids = Ids::default();
+        let never = |_| panic!("nobody asks in the first round");
+        assert_eq!([ids.next(never), ids.next(never)], [1, 2]);
+        ids.0.store(u64::from(u32::MAX), Ordering::Relaxed);
+        let used = |id| id < 5;
+        assert_eq!([ids.next(used), ids.next(used)], [u32::MAX, 5]);
+    }
+}
