@@ -589,6 +589,10 @@ pub const ROWS: &[Key] = &[
         Full,
     ),
     key("limits/key_memory_bytes", POSITIVE, "1073741824", Full),
+    key("limits/key_chunks", POSITIVE, "256", Full),
+    key("limits/wild_keys", POSITIVE, "65536", Full),
+    key("limits/declaration_steps", POSITIVE, "8192", Full),
+    key("limits/route_keys", POSITIVE, "65536", Full),
     key("limits/route_bytes", POSITIVE, "67108864", Full),
     // Administration and plugins.
     key("adminspace/enabled", Bool, "false", Full),

@@ -5,7 +5,10 @@
 use std::time::Duration;
 
 use super::Config;
-use crate::forwarding::scouting::{CandidateLimits, DialLimits};
+use crate::forwarding::{
+    Limits,
+    scouting::{CandidateLimits, DialLimits},
+};
 
 impl Config {
     /// What those who tell of other nodes may cause.
@@ -49,6 +52,19 @@ impl Config {
     /// Bytes of memory that the keys one neighbour declares may take. Default: 1 GiB.
     pub fn key_memory_max(&self) -> usize {
         self.count("limits/key_memory_bytes")
+    }
+
+    /// What the forwarding table may be made to do and to hold.
+    pub fn table_limits(&self) -> Limits {
+        Limits {
+            answer_timeout: self.interests_timeout(),
+            key_memory_max: self.key_memory_max(),
+            key_chunks_max: self.count("limits/key_chunks"),
+            wild_keys_max: self.count("limits/wild_keys"),
+            announce_steps_max: self.count("limits/declaration_steps"),
+            route_keys_max: self.count("limits/route_keys"),
+            ..Limits::default()
+        }
     }
 
     /// Bytes of memory that the routes kept for one neighbour's messages may take. Default: 64 MiB.

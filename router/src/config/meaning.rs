@@ -531,6 +531,22 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "bytes of memory that the keys one neighbour declares may take: their text, and 64 for each and 80 for each chunk",
     ),
     (
+        "limits/key_chunks",
+        "chunks a key expression may have; what is declared or sent on a longer one is ignored",
+    ),
+    (
+        "limits/wild_keys",
+        "declarations on keys with wildcards that one neighbour may make",
+    ),
+    (
+        "limits/declaration_steps",
+        "what one declaration may cost at one go, in looks at interests and neighbours; the rest is told bit by bit",
+    ),
+    (
+        "limits/route_keys",
+        "keys on which kept routes end one by one when something changes on them; those on further keys end with every change",
+    ),
+    (
         "limits/route_bytes",
         "bytes of memory that the routes kept for one neighbour's messages may take; others are asked for anew",
     ),

@@ -13,6 +13,11 @@ use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, INITIAL};
 
+/// Whether a key has wildcards.
+fn is_wild(key: &str) -> bool {
+    key.contains('*')
+}
+
 /// The id of a token in an answer that is not kept: it says nothing of how the token ends.
 const ANSWER: u32 = 0;
 
@@ -180,6 +185,15 @@ impl ForwardingTable {
             let note = source.note_of_full();
             return self.notes.extend(note);
         }
+        let is_wild = is_wild(key.as_str());
+        if is_wild {
+            let (refused, note) = source.has_too_wild(&limits);
+            if refused {
+                self.notes.extend(note);
+                return;
+            }
+            source.wild_keys += 1;
+        }
         source.key_memory += memory;
         let south = source.relation.conduct().south;
         let entity = self.entities_mut(kind).find_or_add(key.as_str());
@@ -244,8 +258,10 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let memory = self.entities(kind).key_memory(entity);
+        let is_wild = self.entities(kind).is_wild(entity);
         if let Some(source) = self.face_mut(face) {
             source.key_memory -= memory;
+            source.wild_keys -= usize::from(is_wild);
         }
         let slot = face.index;
         let change = self.entities_mut(kind).remove_source(entity, slot, false);

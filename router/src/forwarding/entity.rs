@@ -226,6 +226,12 @@ impl Entities {
         self.tree.memory() + self.slots.memory() + self.told * TOLD_BYTES
     }
 
+    /// Whether the key of an entity has wildcards.
+    pub(super) fn is_wild(&self, entity: u32) -> bool {
+        let found = self.slots.get(entity);
+        found.is_some_and(|found| self.tree.is_wild(found.place))
+    }
+
     /// Whether there is an entity of this number with this key.
     pub(super) fn has_key(&self, entity: u32, key: &str) -> bool {
         let found = self.slots.get(entity);

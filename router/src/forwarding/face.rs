@@ -67,6 +67,8 @@ pub(super) struct Face {
     pub(super) key_memory: usize,
     /// Those of them that are behind ids.
     pub(super) id_memory: usize,
+    /// How many of the keys it declared something on have wildcards.
+    pub(super) wild_keys: usize,
     /// Routes that somebody keeps lead, or led, to it.
     pub(super) is_on_routes: bool,
     /// The open questions that it asked, and is asked.
@@ -78,6 +80,8 @@ pub(super) struct Face {
     noted_refused: bool,
     /// There was a note that it declares too much.
     noted_full: bool,
+    /// There was a note that it has too many keys with wildcards.
+    noted_wild: bool,
 }
 
 /// Bytes of memory that an open question takes.
@@ -116,12 +120,14 @@ impl Face {
             neighbours: HashSet::new(),
             key_memory: 0,
             id_memory: 0,
+            wild_keys: 0,
             is_on_routes: false,
             questions: FaceQuestions::default(),
             counters: FaceCounters::default(),
             noted_bad_key: false,
             noted_refused: false,
             noted_full: false,
+            noted_wild: false,
         }
     }
 
@@ -221,6 +227,26 @@ impl Face {
         self.key_memory + told * TOLD_BYTES + self.questions.count() * QUESTION_BYTES
     }
 
+    /// Whether one more key with wildcards exceeds what this face may have. Counts the refusal, and gives what whoever runs
+    /// this node should read of the first one.
+    pub(super) fn has_too_wild(&mut self, limits: &Limits) -> (bool, Option<Note>) {
+        let limit = limits.wild_keys_max;
+        if self.relation == Relation::Local || self.wild_keys < limit {
+            return (false, None);
+        }
+        self.counters.over_limit += 1;
+        self.counters.wild_keys_refused += 1;
+        let first = !std::mem::replace(&mut self.noted_wild, true);
+        let zid = self.info.zid;
+        let note = first.then(|| Note {
+            cause: NoteCause::Declarations,
+            text: format!(
+                "{zid} has declared {limit} keys with wildcards (limits/wild_keys): more are ignored, and only counted"
+            ),
+        });
+        (true, note)
+    }
+
     /// How many entities of a kind it occupies, and how many it may.
     pub(super) fn occupancy(&self, kind: Kind, limits: &Limits) -> (usize, usize) {
         let limit = match kind {
@@ -285,7 +311,8 @@ mod tests {
             };
             face.told.of_mut(kind).insert(entity as u32, told);
         }
-        face.asked_by_id.insert(face.next_interest_id(), 7);
+        let asked = face.next_interest_id();
+        face.asked_by_id.insert(asked, 7);
         for last in [&mut face.last_told_id, &mut face.last_interest_id] {
             *last = u32::MAX - 1;
         }

@@ -47,8 +47,10 @@ pub struct Limits {
     /// Keys on which routes are kept that end one by one when something happens on them. Default 65536, each of some 150
     /// bytes; routes on further keys end with every change.
     pub route_keys_max: usize,
+    /// Declarations on keys with wildcards. Default 65536: every search may come to all of them, whatever it searches for.
+    pub wild_keys_max: usize,
     /// What one declaration may cost in steps (looks at keys of interests, and faces told) before the rest is told later, bit by
-    /// bit. Default 16384, about a millisecond.
+    /// bit. Default 8192, less than a millisecond.
     pub announce_steps_max: usize,
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
     pub answer_timeout: Duration,
@@ -77,7 +79,8 @@ impl Default for Limits {
             questions_max: 150_000,
             neighbours_max: 10_000,
             route_keys_max: 65_536,
-            announce_steps_max: 16_384,
+            wild_keys_max: 65_536,
+            announce_steps_max: 8192,
             answer_timeout: Duration::from_secs(10),
             initial_timeout: Duration::from_secs(1),
         }
@@ -180,6 +183,8 @@ pub struct FaceCounters {
     pub unknown_ids: u64,
     /// Messages that the relation of the two nodes does not provide for.
     pub misplaced: u64,
+    /// Those of the declarations beyond a limit that had a key with wildcards, and too many of such.
+    pub wild_keys_refused: u64,
     /// Questions beyond the limit.
     pub questions_refused: u64,
     /// Questions under the number of one that is open.

@@ -52,7 +52,9 @@ pub use matching::Counterpart;
 pub use note::{Note, NoteCause};
 pub use notice::Notice;
 pub use policy::Relation;
-pub use query::{Ask, Asker, Branches, Disposal, Ended, Ending, LocalBranch, QueryHop};
+pub use query::{
+    Ask, Asker, Branches, Disposal, Ended, Ending, LocalBranch, QueryHop, QuestionSearch,
+};
 pub use route::{Hop, Route, RouteSearch, Suffix};
 pub use search::SLICE_STEPS;
 pub use table::ForwardingTable;

@@ -18,11 +18,14 @@ use std::time::{Duration, Instant};
 use zonda_codec::{KeyExpr, Mapping, Qos, Target, WireExpr, ZenohId};
 
 use super::face::Face;
+use super::key_tree::steps::Steps;
 use super::locality::Locality;
 use super::policy::Relation;
+use super::search::SLICE_STEPS;
 use super::table::ForwardingTable;
 use super::{FaceId, FaceKind};
 
+pub use destinations::QuestionSearch;
 pub(super) use ends::LeavingQuestions;
 pub(super) use pending::{FaceQuestions, Questions};
 
@@ -145,37 +148,64 @@ impl ForwardingTable {
     /// A question from `face`, be it a neighbour or the session. The same number may be used again once the question
     /// has ended.
     pub fn handle_question(&mut self, face: FaceId, ask: &Ask<'_>, now: Instant) -> Disposal {
+        let mut search = QuestionSearch::default();
+        loop {
+            if let Some(disposal) = self.search_question((face, ask), now, &mut search) {
+                return disposal;
+            }
+        }
+    }
+
+    /// The same for [`SLICE_STEPS`] of the search for those to ask; `None` if there is more to look at. To be called again
+    /// then, with the same question.
+    pub fn search_question(
+        &mut self,
+        (face, ask): (FaceId, &Ask<'_>),
+        now: Instant,
+        search: &mut QuestionSearch,
+    ) -> Option<Disposal> {
+        if let Some(refused) = self.refuse(face, ask) {
+            return Some(refused);
+        }
+        self.tell_time(now);
+        let steps = Steps::new(SLICE_STEPS);
+        let found = self.search_destinations((face, ask), search, &steps)?;
+        let is_own = self.is_local(face);
+        let holds = is_own && ask.destination.is_beyond() && self.is_to_hold(&found, now);
+        if found.is_empty() && !holds {
+            return Some(self.end_unasked(face, ask));
+        }
+        let question = self.open_question(face, ask, now);
+        if holds {
+            self.hold(question, ask);
+            return Some(Disposal::Held);
+        }
+        let branches = self.branch_out(question, (ask.key, ask.target), &found);
+        Some(Disposal::Asked(branches))
+    }
+
+    /// What becomes of a question that is not to be asked.
+    fn refuse(&mut self, face: FaceId, ask: &Ask<'_>) -> Option<Disposal> {
         let limit = self.limits.questions_max;
         let Some(source) = self.face_mut(face) else {
-            return Disposal::Ignored;
+            return Some(Disposal::Ignored);
         };
         let is_own = source.info.kind == FaceKind::Local;
         if !source.relation.conduct().open {
             source.counters.misplaced += 1;
-            return Disposal::Ignored;
+            return Some(Disposal::Ignored);
         }
         if source.questions.asked.contains_key(&ask.rid) {
             source.counters.repeated_questions += 1;
-            return Disposal::Ignored;
+            return Some(Disposal::Ignored);
         }
         if source.questions.asked.len() >= limit && !is_own {
             source.counters.questions_refused += 1;
             let note = source.note_of_refused_question(limit);
             self.notes.extend(note);
-            return self.end_unasked(face, ask);
+            return Some(self.end_unasked(face, ask));
         }
-        self.tell_time(now);
-        let found = self.destinations_of_question(face, ask);
-        let holds = is_own && ask.destination.is_beyond() && self.is_to_hold(&found, now);
-        if found.is_empty() && !holds {
-            return self.end_unasked(face, ask);
-        }
-        let question = self.open_question(face, ask, now);
-        if holds {
-            self.hold(question, ask);
-            return Disposal::Held;
-        }
-        Disposal::Asked(self.branch_out(question, (ask.key, ask.target), &found))
+        None
     }
 
     /// Whose question `face` answers under `rid`. `None` if that question has ended, or never was; counted.

@@ -14,8 +14,8 @@ use super::key_tree::pattern::Pattern;
 use super::key_tree::steps::Steps;
 use super::key_tree::walk::{Reached, Walk};
 
-/// Steps of one slice, about a millisecond.
-pub const SLICE_STEPS: usize = 16_384;
+/// Steps of one slice, some tenths of a millisecond.
+pub const SLICE_STEPS: usize = 4096;
 
 /// Where a search goes on.
 #[derive(Debug)]

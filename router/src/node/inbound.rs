@@ -28,7 +28,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    forwarding::{FaceId, INITIAL, Locality},
+    forwarding::{FaceId, INITIAL, Locality, QuestionSearch},
     hlc::Hlc,
 };
 
@@ -36,7 +36,7 @@ use super::{
     Delivery, Opened,
     asking::{After, OpenQuestion},
     backpressure::{Allowance, Congestion, Load},
-    looking::{Looking, Parked},
+    looking::{Looking, Parked, ParkedQuestion},
     outboxes::Outboxes,
     publish::{call, let_go},
     route::{Hop, Route, RouteCache},
@@ -63,6 +63,8 @@ pub(super) struct Inbound {
     answering: bool,
     /// That message.
     parked: Option<Box<Parked>>,
+    /// Or its last question.
+    parked_question: Option<Box<ParkedQuestion>>,
 }
 
 /// What one read's worth of messages leaves to do.
@@ -242,6 +244,7 @@ impl Inbound {
             burst: Burst::default(),
             answering: false,
             parked: None,
+            parked_question: None,
         }
     }
 
@@ -388,7 +391,13 @@ impl Deliver for Inbound {
                 self.burst.follow_declaration(after);
                 self.respect_room();
             }
-            NetworkMessage::Request(_) => shared.take_question(face, context, &mut self.burst),
+            NetworkMessage::Request(_) => {
+                let mut search = QuestionSearch::default();
+                if !shared.take_question(face, context, (&mut search, &mut self.burst)) {
+                    self.parked_question = Some(Box::new(ParkedQuestion::new(search, context)));
+                    self.answering = true;
+                }
+            }
             NetworkMessage::Response(_) => shared.take_answer(face, context, &mut self.burst),
             NetworkMessage::ResponseFinal(end) => shared.take_final(face, end, &mut self.burst),
             NetworkMessage::Oam(oam) => {
@@ -593,6 +602,10 @@ impl Handler for Inbound {
     async fn burst_end(&mut self) {
         if self.parked.is_some() {
             self.look_on();
+        } else if let Some(mut parked) = self.parked_question.take() {
+            let done = parked.take(&self.shared, self.face, &mut self.burst);
+            self.answering = !done && !self.outbox.is_closed();
+            self.parked_question = self.answering.then_some(parked);
         } else if self.answering {
             self.answer_on();
         }

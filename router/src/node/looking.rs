@@ -8,9 +8,10 @@ use std::sync::Arc;
 use zonda_codec::{Encode, KeyExpr, Priority, Push, Reader, Reliability, ZSlice};
 use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 
-use crate::forwarding::{FaceId, ForwardingTable, Locality, RouteSearch};
+use crate::forwarding::{FaceId, ForwardingTable, Locality, QuestionSearch, RouteSearch};
 
 use super::{
+    inbound::Burst,
     route::{Hop, Route},
     shared::{Shared, State},
 };
@@ -71,6 +72,36 @@ impl Shared {
             }
             MutexGuard::bump(state);
         }
+    }
+}
+
+/// A question for which those to ask are being looked for. What its source sent behind it waits.
+pub(super) struct ParkedQuestion {
+    search: QuestionSearch,
+    bytes: ZSlice,
+    reliability: Reliability,
+    priority: Priority,
+}
+
+impl ParkedQuestion {
+    pub(super) fn new(search: QuestionSearch, context: &Context<'_>) -> Self {
+        ParkedQuestion {
+            search,
+            bytes: ZSlice::from(context.raw.to_vec()),
+            reliability: context.reliability,
+            priority: context.priority,
+        }
+    }
+
+    /// Goes on looking for a slice; false if there is more to look at.
+    pub(super) fn take(&mut self, shared: &Shared, face: FaceId, burst: &mut Burst) -> bool {
+        let context = Context {
+            block: &self.bytes,
+            reliability: self.reliability,
+            priority: self.priority,
+            raw: self.bytes.as_slice(),
+        };
+        shared.take_question(face, &context, (&mut self.search, burst))
     }
 }
 

@@ -34,7 +34,7 @@ use zonda_transport::{
 
 use crate::{
     config::Config,
-    forwarding::{Action, FaceId, ForwardingTable, Limits, Locality, Note, NoteCause},
+    forwarding::{Action, FaceId, ForwardingTable, Locality, Note, NoteCause},
     hlc::Hlc,
 };
 
@@ -165,12 +165,7 @@ impl Shared {
         this: Weak<Shared>,
     ) -> Self {
         let (zid, role) = identity;
-        let limits = Limits {
-            answer_timeout: config.interests_timeout(),
-            key_memory_max: config.key_memory_max(),
-            ..Limits::default()
-        };
-        let mut table = ForwardingTable::with_limits(zid, role, limits);
+        let mut table = ForwardingTable::with_limits(zid, role, config.table_limits());
         let mut actions = Vec::new();
         let info = crate::forwarding::FaceInfo {
             zid,

@@ -3,11 +3,16 @@
 //! What neighbours can make the table do at one go, counted in steps: keys and tables made to cost as much as the limits
 //! allow.
 
+use std::time::{Duration, Instant};
+
 use zonda_codec::InterestMode::CurrentFuture;
 use zonda_codec::WhatAmI::{Client, Router};
-use zonda_router::forwarding::{FaceId, Limits, Route, RouteSearch, SLICE_STEPS};
+use zonda_codec::{Qos, Target};
+use zonda_router::forwarding::{
+    Ask, Disposal, FaceId, Limits, Locality, QuestionSearch, Route, RouteSearch, SLICE_STEPS,
+};
 
-use crate::bench::{Bench, key_expr};
+use crate::bench::{Bench, key_expr, queryable};
 
 /// More than a slice, for what is begun within it and ends behind it.
 const SLACK: u64 = 2048;
@@ -207,4 +212,76 @@ fn what_is_told_in_slices_is_true_at_the_end() {
     bench.cut(others[0]);
     assert_eq!(told(&mut bench), (0, 200));
     assert!(!bench.table.is_sweeping());
+}
+
+/// Questions go the same way as routes.
+#[test]
+fn a_question_is_looked_for_in_slices() {
+    let mut bench = Bench::new(Router);
+    let [hostile, honest] = [0xc5, 0xd7].map(|zid| bench.connect(zid, Client));
+    for id in 0..20_000 {
+        bench.declare(
+            honest,
+            None,
+            queryable(id, &format!("attack/q/{id}/t"), false, 0),
+        );
+    }
+    let key = key_expr("**/t");
+    let ask = Ask {
+        rid: 7,
+        key: &key,
+        target: Target::All,
+        qos: Qos::REQUEST,
+        timeout: Duration::from_secs(1),
+        querier: None,
+        destination: Locality::Any,
+    };
+    let (mut search, now) = (QuestionSearch::default(), Instant::now());
+    for slices in 1.. {
+        let before = bench.table.steps();
+        let disposal = bench
+            .table
+            .search_question((hostile, &ask), now, &mut search);
+        let steps = bench.table.steps() - before;
+        assert!(
+            steps <= SLICE_STEPS as u64 + SLACK,
+            "{steps} in slice {slices}"
+        );
+        bench.subscribe(honest, 1, &format!("other/{slices}"));
+        if let Some(Disposal::Asked(branches)) = disposal {
+            assert_eq!(branches.hops.len(), 1);
+            assert!(slices > 10, "{slices}");
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_neighbour_has_so_many_keys_with_wildcards() {
+    let limits = Limits {
+        wild_keys_max: 3,
+        ..Limits::default()
+    };
+    let mut bench = Bench::with_limits(Router, limits);
+    let [wild, other] = [1, 2].map(|zid| bench.connect(zid, Client));
+    for id in 0..5 {
+        bench.subscribe(wild, id, &format!("wild/{id}/*"));
+        bench.subscribe(wild, 10 + id, &format!("plain/{id}"));
+    }
+    let counters = bench.table.counters(wild).expect("it is connected");
+    assert_eq!((counters.wild_keys_refused, counters.over_limit), (2, 2));
+    let notes = bench.table.take_notes();
+    assert!(
+        notes.len() == 1 && notes[0].text.contains("limits/wild_keys"),
+        "{notes:?}"
+    );
+    let reached = |bench: &Bench, key| bench.route(other, key, None).0.len();
+    assert_eq!(
+        (reached(&bench, "wild/2/a"), reached(&bench, "wild/3/a")),
+        (1, 0)
+    );
+    assert_eq!(reached(&bench, "plain/4"), 1);
+    bench.unsubscribe(wild, 0);
+    bench.subscribe(wild, 3, "wild/3/*");
+    assert_eq!(reached(&bench, "wild/3/a"), 1);
 }

@@ -53,6 +53,11 @@ impl<V: Copy + Eq> KeyTree<V> {
         memory_of(chunks, bytes.saturating_sub(1))
     }
 
+    /// Whether the key of a place has wildcards.
+    pub(in crate::forwarding) fn is_wild(&self, place: u32) -> bool {
+        self.upwards(place).any(|chunk| chunk.contains('*'))
+    }
+
     /// Whether `key` is the key of a place.
     pub(in crate::forwarding) fn is_key_of(&self, place: u32, key: &str) -> bool {
         self.upwards(place).eq(key.rsplit('/'))

@@ -3,13 +3,16 @@
 //! Whom a question goes to.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use zonda_codec::{KeyExpr, QueryableInfo, Target, key_expr::includes};
 
 use super::{Ask, distance};
 use crate::forwarding::entity::{Kind, Source};
 use crate::forwarding::face::Face;
+use crate::forwarding::key_tree::steps::Steps;
 use crate::forwarding::policy::Relation;
+use crate::forwarding::search::Search;
 use crate::forwarding::table::ForwardingTable;
 use crate::forwarding::{Counterpart, FaceId, FaceKind};
 
@@ -17,6 +20,8 @@ use crate::forwarding::{Counterpart, FaceId, FaceKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Destination {
     pub(super) slot: u32,
+    /// The face that was at this place.
+    id: FaceId,
     /// How far its nearest complete queryable is whose key includes the question's.
     complete_at: Option<u32>,
     /// It declared a queryable that matches, rather than not having said (enough of) what it has.
@@ -25,14 +30,46 @@ pub(super) struct Destination {
     pub(super) is_gateway: bool,
 }
 
+/// Whom a question goes to, on its way to be found out.
+#[derive(Debug, Default)]
+pub struct QuestionSearch {
+    search: Search,
+    found: BTreeMap<u32, Destination>,
+}
+
 impl ForwardingTable {
     /// The faces that a question from `from` goes to, ordered, each once.
     pub(super) fn destinations_of_question(&self, from: FaceId, ask: &Ask<'_>) -> Vec<Destination> {
+        let mut search = QuestionSearch::default();
+        let found = self.search_destinations((from, ask), &mut search, &Steps::unlimited());
+        found.unwrap_or_default()
+    }
+
+    /// Goes on with the search for them; `None` if there is more to look at.
+    pub(super) fn search_destinations(
+        &self,
+        (from, ask): (FaceId, &Ask<'_>),
+        search: &mut QuestionSearch,
+        steps: &Steps,
+    ) -> Option<Vec<Destination>> {
         let Some(source) = self.face(from) else {
-            return Vec::new();
+            return Some(Vec::new());
         };
+        if !self.search_queryables((source, ask), search, steps) {
+            return None;
+        }
+        let mut found = std::mem::take(&mut search.found);
+        found.retain(|_, destination| self.face(destination.id).is_some());
+        Some(self.destinations_among(source, ask, found))
+    }
+
+    fn destinations_among(
+        &self,
+        source: &Face,
+        ask: &Ask<'_>,
+        mut found: BTreeMap<u32, Destination>,
+    ) -> Vec<Destination> {
         let (key, target) = (ask.key.as_str(), ask.target);
-        let mut found = self.known_queryables(source, ask);
         self.add_private_queryables(source, ask, &mut found);
         if target == Target::BestMatching
             && let Some(nearest) = nearest_complete(&found)
@@ -50,6 +87,7 @@ impl ForwardingTable {
             {
                 found.entry(slot).or_insert(Destination {
                     slot,
+                    id: face.id,
                     complete_at: None,
                     is_known: false,
                     is_gateway: face.relation == Relation::Upstream,
@@ -100,24 +138,30 @@ impl ForwardingTable {
         if !self.is_session(source) || !ask.destination.is_within() {
             return;
         }
-        let slot = source.id.index;
         let mut add = |_, is_complete: bool| {
             let complete_at = (is_complete && ask.target != Target::All).then_some(0);
-            note(found, slot, complete_at);
+            note(found, source.id, complete_at);
         };
         self.reserved
             .private(Kind::Queryable, ask.key.as_str(), &mut add);
     }
 
-    /// The faces that declared a queryable which a question from `source` may reach, by place.
-    fn known_queryables(&self, source: &Face, ask: &Ask<'_>) -> BTreeMap<u32, Destination> {
+    /// Goes on looking for the faces that declared a queryable which a question from `source` may reach; false if there is
+    /// more to look at.
+    fn search_queryables(
+        &self,
+        (source, ask): (&Face, &Ask<'_>),
+        QuestionSearch { search, found }: &mut QuestionSearch,
+        steps: &Steps,
+    ) -> bool {
         let (key, target) = (ask.key.as_str(), ask.target);
         let entities = self.entities(Kind::Queryable);
-        let mut found: BTreeMap<u32, Destination> = BTreeMap::new();
         let mut text = String::new();
-        entities.tree.matches(key, &mut |entity| {
+        entities.search(key, search, steps, &mut |entity| {
             let mut is_included = None;
-            for queryable in entities.sources(entity) {
+            let sources = entities.sources(entity);
+            steps.spend(2 * sources.len());
+            for queryable in sources {
                 let Some(face) = self.faces.get(queryable.slot) else {
                     continue;
                 };
@@ -134,10 +178,10 @@ impl ForwardingTable {
                     })
                 };
                 let complete_at = is_complete.then(|| distance(face.relation, info.distance));
-                note(&mut found, queryable.slot, complete_at);
+                note(found, face.id, complete_at);
             }
-        });
-        found
+            ControlFlow::Continue(())
+        })
     }
 
     /// What `face` has under `entity` for a question of `source`; `None` if nothing, because of the question's destination
@@ -179,9 +223,15 @@ impl ForwardingTable {
 }
 
 /// Adds a face that has a queryable, complete at that distance, to those that were found.
-fn note(found: &mut BTreeMap<u32, Destination>, slot: u32, complete_at: Option<u32>) {
+fn note(found: &mut BTreeMap<u32, Destination>, id: FaceId, complete_at: Option<u32>) {
+    let slot = id.index;
+    if found.get(&slot).is_some_and(|known| known.id != id) {
+        // Another face has got the place.
+        found.remove(&slot);
+    }
     let destination = found.entry(slot).or_insert(Destination {
         slot,
+        id,
         complete_at: None,
         is_known: true,
         is_gateway: false,

@@ -14,7 +14,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    forwarding::{Ask, Asker, Branches, Disposal, FaceId, Locality},
+    forwarding::{Ask, Asker, Branches, Disposal, FaceId, Locality, QuestionSearch},
     node::{
         inbound::Burst,
         outboxes::Outboxes,
@@ -49,17 +49,19 @@ struct Effects {
 }
 
 impl Shared {
-    /// A REQUEST from a neighbour.
+    /// A REQUEST from a neighbour. If it takes long to find those to ask, `search` only begins: false then, and the same
+    /// request is to be taken again.
     pub(in crate::node) fn take_question(
         &self,
         face: FaceId,
         context: &Context<'_>,
-        burst: &mut Burst,
-    ) {
+        (search, burst): (&mut QuestionSearch, &mut Burst),
+    ) -> bool {
         let Ok((request, raw_body)) = Request::decode_with_raw(&mut Reader::new(context.raw))
         else {
-            return;
+            return true;
         };
+        let mut is_done = true;
         let mut effects = Effects::default();
         let after = self.change(|state, after| {
             let asker = Asker {
@@ -84,7 +86,9 @@ impl Shared {
                 destination: Locality::Any,
             };
             let now = std::time::Instant::now();
-            if let Disposal::Asked(branches) = state.table.handle_question(face, &ask, now) {
+            let disposal = state.table.search_question((face, &ask), now, search);
+            is_done = disposal.is_some();
+            if let Some(Disposal::Asked(branches)) = disposal {
                 let passing = Passing {
                     request,
                     raw_body,
@@ -98,6 +102,7 @@ impl Shared {
         });
         effects.apply(request.qos, burst);
         burst.follow(after);
+        is_done
     }
 
     /// A RESPONSE from a neighbour.
