@@ -4,6 +4,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use socket2::SockRef;
@@ -28,6 +29,8 @@ pub struct Hand {
     /// The next sequence number of each priority's reliable channel.
     next_sn: [u32; 8],
     next_request: u32,
+    /// Held while something is written: several threads may write to one connection.
+    writing: Arc<Mutex<()>>,
     /// How long it takes for each batch of its introduction.
     pub delay: Duration,
 }
@@ -66,6 +69,7 @@ impl Hand {
             agreed: None,
             next_sn: [0; 8],
             next_request: 1 << 30,
+            writing: Arc::default(),
             delay: Duration::ZERO,
         }
     }
@@ -113,9 +117,10 @@ impl Hand {
 
     /// Says that it is alive; tells whether the router still took it.
     pub fn is_kept_alive(&mut self) -> bool {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut framed = Vec::new();
         frame(&bytes(&KeepAlive), &mut framed);
-        self.stream.write_all(&framed).is_ok()
+        (&self.stream).write_all(&framed).is_ok()
     }
 
     /// Reads what is there and forgets it.
@@ -157,7 +162,8 @@ impl Hand {
 
     /// Tells whether the router still took them.
     pub fn try_raw(&mut self, bytes: &[u8]) -> bool {
-        match self.stream.write_all(bytes) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&self.stream).write_all(bytes) {
             Ok(()) => true,
             Err(error) => {
                 let gone = [
@@ -179,6 +185,7 @@ impl Hand {
             agreed: self.agreed.clone(),
             next_sn: self.next_sn,
             next_request: self.next_request,
+            writing: Arc::clone(&self.writing),
             delay: self.delay,
         }
     }

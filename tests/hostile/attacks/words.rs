@@ -94,13 +94,9 @@ pub fn request(rid: u32, key: &str) -> Vec<u8> {
 
 /// Keeps a link alive until the case ends or the link does.
 pub fn keep_alive(stage: &Stage, hand: &Hand) {
-    let mut stream = hand.stream.try_clone().expect("a socket");
+    let mut other = hand.other();
     let stage = stage.clone();
-    let mut batch = Vec::new();
-    frame(&bytes(&KeepAlive), &mut batch);
-    std::thread::spawn(
-        move || while stream.write_all(&batch).is_ok() && !stage.pause(KEEP_ALIVE) {},
-    );
+    std::thread::spawn(move || while other.is_kept_alive() && !stage.pause(KEEP_ALIVE) {});
 }
 
 /// Takes little from the network in advance: what is not read stands at the router.
@@ -179,17 +175,13 @@ fn read(stage: &Stage, mut stream: &TcpStream, buffer: &mut [u8]) -> Option<usiz
 
 /// Waits without reading until the router hangs up or the case ends; tells whether the router did.
 pub fn sleep_on(stage: &Stage, hand: &Hand) -> bool {
-    let mut stream = hand.stream.try_clone().expect("a socket");
-    let mut batch = Vec::new();
-    frame(&bytes(&KeepAlive), &mut batch);
-    loop {
-        if stream.write_all(&batch).is_err() {
-            return true;
-        }
+    let mut other = hand.other();
+    while other.is_kept_alive() {
         if stage.pause(Duration::from_millis(20)) {
             return false;
         }
     }
+    true
 }
 
 /// Many guests whom one thread keeps alive and listens to.
