@@ -109,7 +109,7 @@ fn bad_usage_is_one_line_and_exit_code_two() {
         ("sub --cfg listen/endpoints:['tcp/h']", "listen/endpoints"),
         ("put -k a -p b -m boss", "boss"),
         ("put -k a -p b --runtime none", "none"),
-        ("put -k a -p b --cfg nonsense", "nonsense"),
+        ("put -k a -p b --cfg nonsense", "key/path:value"),
         (
             "put -k a -p b --cfg conect/endpoints:[]",
             "connect/endpoints",

@@ -67,7 +67,7 @@ pub enum ConfigError {
     /// A `--cfg` argument is not of the form `key/path:value`.
     #[error("{argument:?} is not of the form key/path:value, for example connect/timeout_ms:1000")]
     Argument {
-        /// The argument.
+        /// The argument, as far as it can be no secret.
         argument: String,
     },
 }

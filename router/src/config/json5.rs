@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! A JSON5 reader that remembers on which line every value stands, so that a complaint about a
-//! configuration file can name the line. Used by [`Config`](super::Config) only; depth is bounded.
+//! configuration file can name the line. Used by [`Config`](super::Config) only; depth is bounded. No complaint quotes
+//! what may be a secret.
 
 use std::fmt;
+
+use super::masked;
 
 /// How deep arrays and objects may nest.
 pub const DEPTH_MAX: usize = 64;
@@ -60,7 +63,7 @@ pub fn parse(text: &str) -> Result<Located, SyntaxError> {
     parser.skip_blank()?;
     match parser.peek() {
         None => Ok(value),
-        Some(c) => Err(parser.error(format!("unexpected {c:?} after the value"))),
+        Some(_) => Err(parser.error("more follows the value; write texts in quotes")),
     }
 }
 
@@ -264,7 +267,8 @@ impl Parser<'_> {
             };
             self.skip_blank()?;
             if !self.eat(':') {
-                return Err(self.error(format!("expected ':' after the key {name:?}")));
+                let key = masked::name(&name).map_or(String::new(), |name| format!(" {name:?}"));
+                return Err(self.error(format!("expected ':' after the key{key}")));
             }
             self.skip_blank()?;
             let member = self.value()?;
@@ -302,7 +306,7 @@ impl Parser<'_> {
             "NaN" => Value::Number(f64::NAN),
             _ => {
                 self.at = start;
-                return Err(self.error(format!("{word} is not a value; write texts in quotes")));
+                return Err(self.error("this is not a value; write texts in quotes"));
             }
         };
         Ok(value)
@@ -334,11 +338,7 @@ impl Parser<'_> {
             }
             None => {
                 self.at = start;
-                let found = self
-                    .text
-                    .get(start..self.at + length + 1)
-                    .unwrap_or(&digits);
-                Err(self.error(format!("{:?} is not a number", found.trim_end())))
+                Err(self.error("this is not a number; write texts in quotes"))
             }
         }
     }

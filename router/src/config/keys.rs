@@ -67,6 +67,11 @@ pub fn nearest(path: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether a few changes make a valid key or section of `path`.
+pub fn resembles(path: &str) -> bool {
+    candidates().any(|known| distance(path, known) <= 2)
+}
+
 fn under(path: &str, section: &str) -> bool {
     path.strip_prefix(section)
         .is_some_and(|rest| rest.starts_with('/'))

@@ -12,6 +12,7 @@ mod isolation;
 mod json5;
 mod keys;
 mod limits;
+mod masked;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod meaning;
 mod origin;
@@ -34,6 +35,7 @@ pub use access::{Retry, TimeLimit};
 pub use discovery::{GossipConfig, ScoutingConfig};
 pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};
+pub use masked::names_secret;
 pub use origin::Origin;
 pub use sources::{Examined, Flag, Problem, Sources, VALUES};
 pub use value::parse_endpoint;
@@ -159,7 +161,7 @@ impl Config {
                 self.insert_json5("", value)
             }
             _ => Err(ConfigError::Argument {
-                argument: argument.to_owned(),
+                argument: masked::argument(argument),
             }),
         }
     }
@@ -404,12 +406,9 @@ impl Merge<'_> {
 }
 
 fn unknown(path: &str, line: Option<u32>) -> ConfigError {
-    let nearest = keys::nearest(path).map(str::to_owned);
-    ConfigError::UnknownKey {
-        key: path.to_owned(),
-        line,
-        nearest,
-    }
+    let key = masked::key(path);
+    let nearest = keys::nearest(&key).map(str::to_owned);
+    ConfigError::UnknownKey { key, line, nearest }
 }
 
 /// The default of a key.

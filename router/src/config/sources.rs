@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::json5::{self, Located, SyntaxError};
-use super::{Config, ConfigError, ENVIRONMENT, Origin};
+use super::{Config, ConfigError, ENVIRONMENT, Origin, masked};
 
 /// The environment variable that holds values: `key/path:json5;key/path:json5`.
 pub const VALUES: &str = "ZONDA_CFG";
@@ -274,7 +274,7 @@ fn split(text: &str) -> Result<Vec<(String, Located)>, ConfigError> {
     let mut rest = text.trim();
     while !rest.is_empty() {
         let malformed = || ConfigError::Argument {
-            argument: rest.to_owned(),
+            argument: masked::argument(rest),
         };
         let (key, after) = rest.split_once(':').ok_or_else(malformed)?;
         let (value, after) = json5::parse_front(after)?;
@@ -287,7 +287,7 @@ fn split(text: &str) -> Result<Vec<(String, Located)>, ConfigError> {
             Some(next) => next.trim(),
             None if after.is_empty() => after,
             None => {
-                let reason = format!("expected ';' before {after:?}");
+                let reason = format!("expected ';' behind the value of {}", masked::key(key));
                 return Err(SyntaxError {
                     line: 1,
                     column: 1,

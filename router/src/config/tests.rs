@@ -197,7 +197,7 @@ fn errors_name_the_line_and_what_to_try() {
     );
     assert_eq!(
         said("{\n  mode: peer }"),
-        "line 2, column 9: peer is not a value; write texts in quotes"
+        "line 2, column 9: this is not a value; write texts in quotes"
     );
     assert_eq!(
         said("[]"),

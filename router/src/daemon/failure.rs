@@ -2,8 +2,12 @@
 
 //! Why the daemon did not start or did not end well, in one line.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
+
+use crate::config::names_secret;
 use crate::node::OpenError;
 
 /// Why the daemon ends without having done its work.
@@ -43,9 +47,24 @@ impl From<OpenError> for DaemonError {
 pub fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let text = without_secret(error, text);
     let said = text
         .split("\n\n")
         .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"))
         .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
     format!("{} (see --help)", said.collect::<Vec<_>>().join("; "))
+}
+
+/// An argument that is no flag, on a command line with a secret key, may be the secret: a blank before it is enough.
+fn without_secret(error: &clap::Error, text: &str) -> String {
+    let arguments = std::env::args_os();
+    let names_secret = |argument: OsString| names_secret(&argument.to_string_lossy());
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(found))
+            if !found.starts_with('-') && { arguments }.any(names_secret) =>
+        {
+            text.replace(found.as_str(), "…")
+        }
+        _ => text.to_owned(),
+    }
 }

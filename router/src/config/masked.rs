@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What may be said of a text that should have been a key, or a key and its value: it may hold a secret at the wrong
+//! place.
+
+use super::{SECRETS, keys};
+
+/// What stands for what is not shown.
+const REST: &str = "…";
+
+/// The part of a key as it was written that can be no secret: up to a character that no key has, and not beyond a secret
+/// key. Of the unknown keys beside a secret one only those are shown that look like a known one.
+pub fn key(written: &str) -> String {
+    let written = written.trim().trim_matches('/');
+    let end = written
+        .find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '/' | '-' | '.'))
+        .unwrap_or(written.len());
+    let (path, rest) = written.split_at(end);
+    let path = path.trim_end_matches('/');
+    for secret in SECRETS {
+        if path
+            .strip_prefix(secret)
+            .is_some_and(|more| !more.is_empty())
+        {
+            return format!("{secret}{REST}");
+        }
+        let section = secret.rsplit_once('/').map_or("", |(section, _)| section);
+        let inside = path
+            .strip_prefix(section)
+            .is_some_and(|more| more.starts_with('/'));
+        if inside && !looks_known(path) {
+            return format!("{section}/{REST}");
+        }
+    }
+    match rest.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}{REST}"),
+    }
+}
+
+/// The same of a text without a `:`, where nothing says that its front is a key at all.
+pub fn argument(written: &str) -> String {
+    let shown = key(written);
+    let path = shown.trim_end_matches(REST).trim_end_matches('/');
+    match !path.is_empty() && (keys::is_section(path) || looks_known(path)) {
+        true => shown,
+        false => REST.to_owned(),
+    }
+}
+
+/// A name within a configuration, if it is part of a known key.
+pub fn name(written: &str) -> Option<&str> {
+    let is_part = |key: &keys::Key| key.path.split('/').any(|part| part == written);
+    keys::ROWS.iter().any(is_part).then_some(written)
+}
+
+fn looks_known(path: &str) -> bool {
+    keys::find(path).is_some() || keys::subtree_of(path).is_some() || keys::resembles(path)
+}
+
+/// Whether a text names a secret key, so that what stands near may be its value.
+pub fn names_secret(text: &str) -> bool {
+    SECRETS.iter().any(|secret| text.contains(secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Examined, SECRETS, Sources};
+
+    const SECRET: &str = "hunter2";
+
+    /// `KEY` stands for the key, `SECTION` for the one that it is in, `SECRET` for its value.
+    const ARGUMENTS: &[&str] = &[
+        "KEY:SECRET",
+        "KEY:'SECRET'",
+        "KEY=SECRET",
+        "KEY='SECRET'",
+        "KEY SECRET",
+        "KEY:'SECRET",
+        "KEY:\"SECRET'",
+        "KEY:[SECRET]",
+        "KEY:['SECRET']",
+        "KEY:{SECRET: 1}",
+        "KEY:{'SECRET': 1}",
+        "KEY:{'SECRET'}",
+        "KEY:12SECRET",
+        "KEY:-SECRET",
+        "KEY:0xSECRET",
+        "KEY:'a'SECRET",
+        "KEY:'a' SECRET",
+        "KEY:'a\\uSECRET'",
+        "KEY:true SECRET",
+        "KEY/SECRET:1",
+        "KEY/SECRET",
+        "KEYSECRET:1",
+        "/KEY/=SECRET:1",
+        "KEY=tcp://SECRET",
+        "KEY=tcp/SECRET:7447",
+        "SECTION/SECRET:'x'",
+        "SECTION:SECRET",
+        "SECTION:'SECRET'",
+        "SECTION:{SECRET:'x'}",
+        "SECTION:{SECRET}",
+        "SECTION=SECRET",
+        ":{KEY:SECRET}",
+        ":{'KEY':SECRET}",
+        ":{'KEY':'SECRET}",
+        ":SECRET",
+        "SECRET",
+    ];
+
+    /// What goes wrong only where there are several in one text.
+    const ENVIRONMENT: &[&str] = &[
+        "mode:'peer',KEY:'SECRET'",
+        "mode:'peer' KEY:'SECRET'",
+        "mode:'peer';KEY:'SECRET",
+        "mode:'peer';KEY=SECRET",
+        "KEY:'SECRET',mode:'peer'",
+        "KEY:'a';SECRET",
+        "KEY:'a';;SECRET",
+        "KEY:'a'SECRET;mode:'peer'",
+    ];
+
+    const FILE: &[&str] = &[
+        "{ 'KEY': SECRET }",
+        "{ SECTION { SECRET } }",
+        "{ NAME: SECRET }",
+        "{ NAME: 'SECRET }",
+        "{ NAME: 'SECRET' SECRET }",
+        "{ NAME 'SECRET' }",
+        "{ 'SECRET' }",
+        "{ 'SECRET': 1 }",
+        "{ SECRET: 'NAME' }",
+        "{ NAME: ['SECRET'] }",
+        "{ NAME: { SECRET: 1 } }",
+        "{ NAME: 3SECRET }",
+        "'SECRET'",
+        "SECRET",
+        "['SECRET']",
+    ];
+
+    fn written(form: &str, key: &str) -> String {
+        let (section, name) = key.rsplit_once('/').expect("it is in a section");
+        let form = form.replace("KEY", key).replace("SECTION", section);
+        form.replace("NAME", name).replace("SECRET", SECRET)
+    }
+
+    /// Everything that a program may print of it.
+    fn said(examined: &Examined) -> String {
+        let mut all = examined.lines(&[], false);
+        all.extend(examined.lines(&[], true));
+        all.extend(examined.problems.iter().map(|p| format!("{p:?}")));
+        let config: &Config = &examined.config;
+        all.extend(
+            config
+                .effective()
+                .iter()
+                .map(|e| e.to_string() + &e.to_json()),
+        );
+        all.extend(config.link_options().err().map(|e| e.to_string()));
+        all.push(format!("{config} {config:?}"));
+        all.concat()
+    }
+
+    #[track_caller]
+    fn is_silent(examined: &Examined, form: &str) {
+        let said = said(examined);
+        assert!(!said.contains(SECRET), "{form} was repeated: {said}");
+    }
+
+    #[test]
+    fn no_form_of_a_secret_is_repeated() {
+        let folder = std::env::temp_dir().join(format!("zonda-masked-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder of one's own");
+        let file = folder.join("node.json5");
+        for key in SECRETS {
+            for form in ARGUMENTS {
+                let argument = [written(form, key)];
+                let by_flag = Sources {
+                    arguments: &argument,
+                    ..Sources::default()
+                };
+                is_silent(&by_flag.examine(), form);
+                let environment = Some(written(form, key));
+                is_silent(
+                    &Sources {
+                        environment,
+                        ..Sources::default()
+                    }
+                    .examine(),
+                    form,
+                );
+            }
+            for form in ENVIRONMENT {
+                let environment = Some(written(form, key));
+                is_silent(
+                    &Sources {
+                        environment,
+                        ..Sources::default()
+                    }
+                    .examine(),
+                    form,
+                );
+            }
+            let (section, _) = key.rsplit_once('/').expect("it is in a section");
+            for form in FILE {
+                let mut text = written(form, key);
+                for part in section.rsplit('/') {
+                    text = format!("{{ {part}: {text} }}");
+                    std::fs::write(&file, &text).expect("a file of one's own");
+                    let by_file = Sources {
+                        file: Some(file.clone()),
+                        ..Sources::default()
+                    };
+                    is_silent(&by_file.examine(), &text);
+                }
+            }
+        }
+        std::fs::remove_dir_all(&folder).expect("a folder of one's own");
+    }
+
+    #[test]
+    fn what_is_no_secret_is_named() {
+        use super::{argument, key, name};
+        for (written, shown) in [
+            ("connect/endpoint", "connect/endpoint"),
+            ("connect/endpoints=tcp", "connect/endpoints…"),
+            (
+                "transport/auth/usrpwd/pasword",
+                "transport/auth/usrpwd/pasword",
+            ),
+            (
+                "transport/auth/usrpwd/password/x",
+                "transport/auth/usrpwd/password…",
+            ),
+            ("transport/auth/usrpwd/hunter2", "transport/auth/usrpwd/…"),
+        ] {
+            assert_eq!(key(written), shown);
+        }
+        assert_eq!(argument("mode=peer"), "mode…");
+        assert_eq!(argument("hunter2"), "…");
+        assert_eq!((name("mode"), name("hunter2")), (Some("mode"), None));
+    }
+}
