@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags by which a program says how its node connects, the same for every program here.
 
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process;
 
 use clap::Args;
-use tracing_subscriber::EnvFilter;
 use zonda::config::{Flag, RuntimeKind, Sources, WhatAmI};
 use zonda::{Config, OpenError, Session, Wait};
+use zonda_router::daemon::terminal;
 
 use super::{Failure, print, values::endpoint};
 
@@ -55,10 +54,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Opens a session as these flags say, and [logs](log).
+    /// Opens a session as these flags say, and [logs](terminal::log).
     pub fn open(&self) -> Result<Session, Failure> {
         let config = self.to_config()?;
-        log();
+        terminal::log();
         zonda::open(config).wait().map_err(|error| match error {
             OpenError::Config { .. } | OpenError::NoEndpoint => Failure::Usage(error.to_string()),
             _ => Failure::from(error),
@@ -116,16 +115,4 @@ impl Connection {
         }
         .with_environment()
     }
-}
-
-/// Log lines go to standard error, by `RUST_LOG`.
-pub fn log() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    // an error means that somebody else logs already
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .log_internal_errors(false)
-        .try_init();
 }

@@ -19,9 +19,10 @@ mod reach;
 mod received;
 mod values;
 
-pub use connection::{Connection, log};
+pub use connection::Connection;
 pub use interrupt::Interrupt;
-pub use outcome::{Failure, finish, one_line, parse, print, run};
+pub use outcome::{Failure, complain, finish, one_line, parse, print, run};
 pub use reach::{HELP as REACH_HELP, Reach};
 pub use received::received;
 pub use values::{consolidation, endpoint, key_expr, pattern, priority, seconds, selector, target};
+pub use zonda_router::daemon::terminal::log;

@@ -9,6 +9,8 @@ use std::process::{self, ExitCode};
 
 use clap::Parser;
 use clap::error::ErrorKind;
+pub use zonda_router::daemon::one_line;
+use zonda_router::daemon::terminal::plain;
 
 /// Why a program ends without having done its work.
 #[derive(Debug)]
@@ -59,8 +61,7 @@ pub fn finish(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // standard error may be closed too, and then nobody is left to tell
-            let _ = writeln!(io::stderr(), "error: {failure}");
+            complain(format_args!("error: {failure}"));
             ExitCode::from(if matches!(failure, Failure::Usage(_)) {
                 2
             } else {
@@ -81,27 +82,26 @@ pub fn parse<P: Parser>() -> P {
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             let _ = error.print();
         } else {
-            let _ = writeln!(io::stderr(), "error: {}", one_line(&error));
+            complain(format_args!("error: {}", one_line(&error)));
         }
         process::exit(2)
     })
 }
 
-/// What the argument parser has to say, without the usage text that would follow.
-pub fn one_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let said = text
-        .split("\n\n")
-        .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"))
-        .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
-    format!("{} (see --help)", said.collect::<Vec<_>>().join("; "))
-}
-
-/// Prints one line at once. Ends the program quietly when nobody reads it any more.
+/// Prints one line at once, of [characters that can be seen](plain). Ends the program quietly when nobody reads it any more.
 pub fn print(line: Arguments<'_>) {
+    let line = line.to_string();
     let mut out = io::stdout().lock();
-    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+    if writeln!(out, "{}", plain(&line))
+        .and_then(|()| out.flush())
+        .is_err()
+    {
         process::exit(0);
     }
+}
+
+/// The same on standard error.
+pub fn complain(line: Arguments<'_>) {
+    // it may be closed, and then nobody is left to tell
+    let _ = writeln!(io::stderr(), "{}", plain(&line.to_string()));
 }

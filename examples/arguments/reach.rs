@@ -2,14 +2,13 @@
 //! Whether a publication has anywhere to go. The endpoints that were given are an audience that was asked for, so not to
 //! reach one is a failure; to be alone without one is only worth a line.
 
-use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use zonda::Session;
 use zonda::session::Unreached;
 
-use super::Failure;
+use super::{Failure, complain};
 
 /// Below the help of programs that publish.
 pub const HELP: &str = "\
@@ -53,11 +52,9 @@ impl Reach {
             true => String::new(),
             false => format!(" ({missing}; trying on)"),
         };
-        // standard error may be closed, and then nobody is left to tell
-        let _ = writeln!(
-            io::stderr(),
+        complain(format_args!(
             "note: nobody is connected, so nobody gets this{why}"
-        );
+        ));
     }
 
     /// To be called at the end, before the session is closed: a failure if an endpoint was never reached.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda get`: asks once and prints the replies.
 
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -17,7 +16,8 @@ use zonda::{RecvError, Session, Wait};
 
 use super::show::{behind, text};
 use crate::arguments::{
-    Connection, Failure, Interrupt, Reach, consolidation, print, seconds, selector, target,
+    Connection, Failure, Interrupt, Reach, complain, consolidation, print, seconds, selector,
+    target,
 };
 
 /// How soon Ctrl-C is noticed.
@@ -182,8 +182,7 @@ impl Told {
         if self.samples == 0 {
             return Err(Failure::Run(missing));
         }
-        // standard error may be closed, and then nobody is left to tell
-        let _ = writeln!(io::stderr(), "note: {missing}");
+        complain(format_args!("note: {missing}"));
         Ok(())
     }
 }

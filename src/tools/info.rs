@@ -54,7 +54,10 @@ impl Info {
         }
         match self.connection.json {
             true => print(format_args!("{facts}")),
-            false => print(format_args!("{facts:#}")),
+            false => {
+                let facts = format!("{facts:#}");
+                facts.lines().for_each(|line| print(format_args!("{line}")));
+            }
         }
         let Some(session) = session else {
             return Ok(());

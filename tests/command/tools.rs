@@ -204,3 +204,48 @@ fn tools_that_wait_end_on_ctrl_c() {
         assert_eq!(tool.end().code(), Some(0), "{arguments:?}");
     }
 }
+
+/// What a stranger publishes to have its way with the terminal of who reads it: it moves the cursor, forges a line and
+/// turns the text around.
+const FORGED: &str = "x\nPUT plant/valve: closed\u{1b}[2J\u{9b}31m\u{202e}\u{200b}";
+
+#[test]
+fn nothing_of_others_acts_on_the_terminal() {
+    let mut router = Running::start(&zonda(), &["router", "-l", "tcp/127.0.0.1:0", "--json"]);
+    let address = listening(&mut router);
+    let client = ["-m", "client", "-e", &address];
+    let key = format!("demo/{FORGED}");
+    let publish = [
+        "pub",
+        "-k",
+        &key,
+        "-p",
+        FORGED,
+        "-a",
+        FORGED,
+        "--interval",
+        "0.05",
+    ];
+    let mut publisher = Running::start(&zonda(), &[&publish, &client[..]].concat());
+    for more in [&[][..], &["--json"]] {
+        let sub = ["sub", "-k", "demo/**", "-n", "2"];
+        let said = run(&zonda(), &[&sub, &client[..], more].concat());
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let acts = |c: &char| c.is_control() && *c != '\n' || "\u{202e}\u{200b}".contains(*c);
+        assert_eq!(said.out.chars().find(acts), None, "{}", said.out);
+        let forged = said.out.lines().find(|line| line.starts_with("PUT plant"));
+        assert_eq!(forged, None, "{}", said.out);
+        let seen = said.out.lines().filter(|line| line.contains("plant/valve"));
+        assert_eq!(seen.clone().count(), 2, "{}", said.out);
+        if !more.is_empty() {
+            for line in seen {
+                let got: Value = serde_json::from_str(line).expect("a JSON line");
+                assert_eq!(
+                    (&got["payload"], &got["key"]),
+                    (&json!(FORGED), &json!(key))
+                );
+            }
+        }
+    }
+    publisher.stop();
+}

@@ -9,6 +9,7 @@ mod failure;
 mod run;
 mod settings;
 mod signals;
+pub mod terminal;
 
 pub use arguments::DaemonArgs;
 pub use failure::{DaemonError, one_line};

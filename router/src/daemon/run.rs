@@ -3,24 +3,22 @@
 //! Runs the node between start and signal.
 
 use std::fmt::Arguments;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::{self, ExitCode};
 use std::time::Duration;
 
-use tracing_subscriber::EnvFilter;
 use zonda_codec::{Locator, ZenohId};
 
 use super::arguments::DaemonArgs;
 use super::failure::DaemonError;
 use super::settings::without_session;
 use super::signals::Shutdown;
+use super::terminal::{self, plain};
 use crate::descriptors;
 use crate::node::Node;
 
 /// How long peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.
 const DRAIN: Duration = Duration::from_secs(5);
-/// What is logged when `RUST_LOG` says nothing.
-const LOG_DEFAULT: &str = "warn";
 
 /// Runs the daemon until SIGINT or SIGTERM. Errors are printed as one line; the result is the exit code.
 ///
@@ -53,7 +51,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     for warning in args.warnings(&config) {
         complain(format_args!("warning: {warning}"));
     }
-    log();
+    terminal::log();
     descriptors::raise();
     if let Some(limit) = descriptors::limit() {
         tracing::info!("{limit} files and sockets may be open (`ulimit -n -H`)");
@@ -82,17 +80,6 @@ fn check(args: &DaemonArgs) -> ExitCode {
     }
 }
 
-fn log() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
-    // an error means that somebody else logs already
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .log_internal_errors(false)
-        .try_init();
-}
-
 fn announce(zid: ZenohId, locators: &[Locator], json: bool) {
     if json {
         // neither an id nor a locator holds anything that JSON would escape
@@ -102,23 +89,26 @@ fn announce(zid: ZenohId, locators: &[Locator], json: bool) {
             listening.join(",")
         ));
     } else {
-        let lines: String = locators
-            .iter()
-            .map(|l| format!("\nlistening on {l}"))
-            .collect();
-        say(format_args!("zid {zid}{lines}"));
+        say(format_args!("zid {zid}"));
+        for locator in locators {
+            say(format_args!("listening on {locator}"));
+        }
     }
 }
 
-/// Prints at once. Ends the daemon quietly when nobody reads its output any more.
-fn say(text: Arguments<'_>) {
+/// Prints a line at once. Ends the daemon quietly when nobody reads its output any more.
+fn say(line: Arguments<'_>) {
+    let line = line.to_string();
     let mut out = io::stdout().lock();
-    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
+    if writeln!(out, "{}", plain(&line))
+        .and_then(|()| out.flush())
+        .is_err()
+    {
         process::exit(0);
     }
 }
 
 fn complain(line: Arguments<'_>) {
     // standard error may be closed too, and then nobody is left to tell
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", plain(&line.to_string()));
 }
