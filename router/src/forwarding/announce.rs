@@ -4,6 +4,7 @@
 //! cover. An entity is told as long as one source that may be passed on to the neighbour is left.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
 
@@ -25,6 +26,51 @@ pub(super) enum Hears {
     Known,
     /// Nothing; but what it was told before is forgotten when it is no longer true.
     Nothing,
+}
+
+/// Whom a change concerns: faces with what they hear of it, and groups.
+struct Concerned {
+    kind: Kind,
+    change: Change,
+    came: Came,
+    slots: BTreeMap<u32, Hears>,
+    groups: Vec<(u32, Arc<str>)>,
+    /// Those who asked for changes only.
+    late: BTreeSet<u32>,
+}
+
+impl Concerned {
+    fn new(kind: Kind, change: Change, came: Came) -> Self {
+        Concerned {
+            kind,
+            change,
+            came,
+            slots: BTreeMap::new(),
+            groups: Vec::new(),
+            late: BTreeSet::new(),
+        }
+    }
+
+    /// Notes that an interest covers the key.
+    fn note(&mut self, slot: u32, kept: &Kept) {
+        let turns = self.came.is_for(slot);
+        let group = kept.group_key(self.kind);
+        if turns || self.kind == Kind::Queryable {
+            let hears = self.slots.entry(slot).or_insert(Hears::Known);
+            if group.is_none() {
+                *hears = Hears::All;
+            }
+        }
+        if let Some(key) = group
+            && turns
+            && slot != self.change.slot
+        {
+            self.groups.push((slot, key.clone()));
+        }
+        if kept.future_only {
+            self.late.insert(slot);
+        }
+    }
 }
 
 /// What it costs to tell a face, beside finding it.
@@ -239,11 +285,6 @@ impl ForwardingTable {
         } else {
             None
         };
-        // Without anybody to tell, the key need not be put together.
-        let key = match self.has_interests() {
-            true => self.entities(kind).key(entity),
-            false => None,
-        };
         let came = match fewest {
             0 => Came::All,
             _ => Came::Only(only),
@@ -251,49 +292,45 @@ impl ForwardingTable {
         if self.announces_again((kind, entity), came) {
             return;
         }
-        let (mut slots, mut groups) = (BTreeMap::new(), Vec::new());
-        let mut untold = BTreeSet::new();
-        let mut found = |slot, kept: &Kept| {
-            let turns = fewest == 0 || only == Some(slot);
-            let group = kept.group_key(kind);
-            if turns || is_queryable {
-                let hears = slots.entry(slot).or_insert(Hears::Known);
-                if group.is_none() {
-                    *hears = Hears::All;
-                }
-            }
-            if let Some(key) = group
-                && turns
-                && slot != change.slot
-            {
-                groups.push((slot, key.clone()));
-            }
-            if kept.future_only {
-                untold.insert(slot);
-            }
-        };
+        let mut concerned = Concerned::new(kind, change, came);
         let steps = Steps::new(self.limits.announce_steps_max);
+        // Without anybody to tell, the key need not be put together.
+        let key = match self.has_interests() {
+            true => self.entities(kind).key(entity),
+            false => None,
+        };
         if let Some(key) = key {
-            if !self.interested((kind, &key), &steps, &mut found) {
+            let found = &mut |slot, kept: &Kept| concerned.note(slot, kept);
+            if !self.interested((kind, &key), &steps, found) {
                 return self.announce_later(change.slot, (kind, entity), (key, came));
             }
             if kind == Kind::Token && change.after == 0 {
+                let mut untold = std::mem::take(&mut concerned.late);
                 untold.retain(|slot| !self.is_told(*slot, kind, entity));
-                untold
-                    .into_iter()
-                    .for_each(|slot| self.end_untold(slot, &key, actions));
+                let mut end = |slot| self.end_untold(slot, &key, actions);
+                untold.into_iter().for_each(&mut end);
             }
         }
         if let Some(slot) = only {
-            slots.entry(slot).or_insert(Hears::Nothing);
+            concerned.slots.entry(slot).or_insert(Hears::Nothing);
         }
-        for (slot, hears) in slots {
+        self.tell_concerned(entity, concerned, (&steps, actions));
+    }
+
+    fn tell_concerned(
+        &mut self,
+        entity: u32,
+        concerned: Concerned,
+        (steps, actions): (&Steps, &mut Vec<Action>),
+    ) {
+        let (kind, mut groups) = (concerned.kind, concerned.groups);
+        for (slot, hears) in concerned.slots {
             self.refresh(kind, entity, slot, hears, actions);
         }
         groups.sort_unstable();
         groups.dedup();
         for (slot, key) in groups {
-            self.refresh_group((slot, (kind, key)), entity, &steps, actions);
+            self.refresh_group((slot, (kind, key)), entity, steps, actions);
         }
     }
 

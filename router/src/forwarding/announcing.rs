@@ -45,6 +45,16 @@ pub(super) enum Came {
     Only(Option<u32>),
 }
 
+impl Came {
+    /// Whether it is new for the face at `slot`.
+    pub(super) fn is_for(self, slot: u32) -> bool {
+        match self {
+            Came::All => true,
+            Came::Only(only) => only == Some(slot),
+        }
+    }
+}
+
 /// A change that is being told.
 #[derive(Debug)]
 pub(super) struct Announcement {
@@ -174,10 +184,7 @@ impl ForwardingTable {
             return self.end_untold(slot, &one.key, actions);
         }
         let waiting = self.announcing.waiting.get(&(kind, entity));
-        let is_new = waiting.is_some_and(|waiting| match waiting.came {
-            Came::All => true,
-            Came::Only(only) => only == Some(slot),
-        });
+        let is_new = waiting.is_some_and(|waiting| waiting.came.is_for(slot));
         let hears = match group.is_some() || is_late && !is_new {
             true => Hears::Known,
             false => Hears::All,

@@ -77,9 +77,9 @@ impl ForwardingTable {
         if self.sweep_questions() {
             return self.is_sweeping();
         }
-        if self.announce_on(None, actions) || self.seek_on(actions) {
-            return true;
-        }
+        // One slice of each, so that nothing waits for all of the rest.
+        self.announce_on(None, actions);
+        self.seek_on(actions);
         let Some(mut leaving) = self.leaving.pop_front() else {
             return self.is_sweeping();
         };
