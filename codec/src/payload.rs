@@ -149,6 +149,8 @@ impl From<Payload> for Bytes {
     }
 }
 
+/// For the slices of this library's own buffers. Behind others may stand a type whose bytes change their length, which a
+/// `ZSlice` does not look at again: make a payload of those by `Bytes::from_owner`.
 impl From<ZSlice> for Payload {
     #[inline]
     fn from(slice: ZSlice) -> Self {

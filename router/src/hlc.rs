@@ -4,6 +4,10 @@
 //! timestamp the node has seen.
 //!
 //! The time of day comes from the caller, its lowest four bits are replaced by a counter. One atomic word, no lock.
+//!
+//! Nothing is kept beyond the process. So a node that starts again under the same configured id, on a machine whose clock was
+//! set back by more than the time that it was away, may make timestamps once more that it had made before. Let such a node draw
+//! its id, which is the default, or wait until the clock has caught up. While it runs a clock that goes back does no harm.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

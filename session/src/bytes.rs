@@ -290,13 +290,6 @@ impl From<ZBytes> for Bytes {
     }
 }
 
-impl From<ZSlice> for ZBytes {
-    /// Shares the bytes; no copy.
-    fn from(slice: ZSlice) -> Self {
-        ZBytes::from(Payload::from(slice))
-    }
-}
-
 impl From<ZBytes> for ZSlice {
     /// Shares the bytes; copies at most 32 that had no buffer.
     fn from(bytes: ZBytes) -> Self {

@@ -213,3 +213,55 @@ fn the_owner_of_a_payload_may_send_when_it_is_out() {
     drop((outbox, stream));
     reading.join().expect("no panic");
 }
+
+/// Four senders, each with a priority of its own, so that each knows how many messages its lane has accepted. What one
+/// was told while another one was still writing was not true.
+#[test]
+fn what_is_said_to_be_with_the_socket_is_there() {
+    const PUSHES: u64 = 20_000;
+    let (outbox, stream, mut peer) = outbox(1 << 20);
+    let reading = std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while matches!(peer.read(&mut buffer), Ok(1..)) {}
+    });
+    let priorities = [
+        Priority::RealTime,
+        Priority::DataHigh,
+        Priority::Data,
+        Priority::Background,
+    ];
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let said: u64 = std::thread::scope(|scope| {
+        let senders = priorities.map(|priority| {
+            let outbox = &outbox;
+            scope.spawn(move || {
+                let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(b"x")));
+                let message = Outgoing {
+                    reliability: Reliability::Reliable,
+                    head: &head,
+                    payload: Tail::NONE,
+                };
+                let mut said = 0;
+                for number in 1..=PUSHES {
+                    while outbox.push(priority, &message).is_err() {
+                        assert!(outbox.wait_room(priority, deadline), "the peer reads");
+                    }
+                    if outbox.flush() {
+                        said += 1;
+                        let counts = outbox.priorities();
+                        let lane = counts.iter().find(|lane| lane.priority == priority);
+                        assert_eq!(lane.expect("it has a lane").sent, number);
+                    }
+                }
+                said
+            })
+        });
+        senders
+            .into_iter()
+            .map(|sender| sender.join().expect("no panic"))
+            .sum()
+    });
+    assert!(said > 0, "nobody ever wrote");
+    drop((outbox, stream));
+    reading.join().expect("no panic");
+}

@@ -393,6 +393,7 @@ fn status_of(
         sent: Default::default(),
         priorities: Vec::new(),
         ignored: Default::default(),
+        discarded: Default::default(),
         options: established.options.clone(),
     }
 }

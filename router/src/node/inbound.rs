@@ -41,7 +41,7 @@ use super::{
     publish::{call, let_go},
     route::{Hop, Route, RouteCache},
     run::Alike,
-    shared::{Shared, State, first, log, ntp64_now},
+    shared::{Shared, State, first, log, log_too_large, ntp64_now},
 };
 
 /// The receiving end of one face.
@@ -623,6 +623,17 @@ impl Handler for Inbound {
         }
         if !self.burst.crowded.is_empty() {
             self.wait_for_callbacks().await;
+        }
+    }
+
+    #[cold]
+    fn missed_too_large(&mut self) {
+        let state = self.shared.state.lock();
+        let face = state.faces.get(&self.face);
+        let who = face.map(|face| (face.status.zid, face.status.remote.clone()));
+        drop(state);
+        if let Some((zid, remote)) = who {
+            log_too_large((zid, &remote), self.shared.config.max_message_size());
         }
     }
 

@@ -71,6 +71,7 @@ impl Node {
             sent: Default::default(),
             priorities: Vec::new(),
             ignored: Default::default(),
+            discarded: Default::default(),
             options: Default::default(),
         };
         let direct = DirectSocket::beside(socket)?;

@@ -458,6 +458,7 @@ impl Shared {
             let sent = face.outbox.counters().snapshot();
             let priorities = face.outbox.priorities();
             let ignored = state.table.counters(id).unwrap_or_default();
+            let discarded = face.outbox.discarded();
             let status = face.status.clone();
             let places = face.places().into_iter();
             places.map(move |(local, remote)| LinkStatus {
@@ -466,6 +467,7 @@ impl Shared {
                 sent,
                 priorities: priorities.clone(),
                 ignored,
+                discarded,
                 ..status.clone()
             })
         };
@@ -502,6 +504,16 @@ pub(super) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Erro
     static LIMIT: LogLimit = LogLimit::new();
     if let Some(left_out) = LIMIT.admit(Instant::now()) {
         tracing::warn!("no link to {zid} at {remote}: {error}{left_out}");
+    }
+}
+
+/// Says that a neighbour sends messages that are too large; at most once a minute.
+pub(super) fn log_too_large((zid, remote): (ZenohId, &dyn Display), limit: usize) {
+    static LIMIT: LogLimit = LogLimit::new();
+    if let Some(left_out) = LIMIT.admit(Instant::now()) {
+        tracing::warn!(
+            "a message of {zid} at {remote} is larger than {limit} bytes, or too many are unfinished: it is discarded; further ones of this link are only counted (transport/link/rx/max_message_size){left_out}"
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use zonda_codec::{
     ZenohId,
 };
 pub use zonda_transport::{
-    outbox::{OutboxCounts, PriorityCounts},
+    outbox::{Discarded, OutboxCounts, PriorityCounts},
     protocol::options::LinkOptions,
 };
 
@@ -320,6 +320,8 @@ pub struct LinkStatus {
     pub priorities: Vec<PriorityCounts>,
     /// What the peer declared or asked and this node ignored.
     pub ignored: FaceCounters,
+    /// What was received from the peer and thrown away.
+    pub discarded: Discarded,
     /// What the link has beyond the plain protocol.
     pub options: LinkOptions,
 }

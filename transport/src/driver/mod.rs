@@ -66,6 +66,9 @@ pub trait Handler: Deliver + Send + 'static {
     /// The future completes when the source may be read again; while it waits, only this source is paused.
     fn burst_end(&mut self) -> impl Future<Output = ()> + Send;
 
+    /// A message was thrown away because it is too large, for the first time on this connection.
+    fn missed_too_large(&mut self) {}
+
     /// The connection is over. Nothing is delivered after this.
     fn closed(&mut self, ended: Ended);
 }

@@ -49,6 +49,8 @@ pub(super) struct Reading<R, H> {
     /// Where to go on in the batch that ends at `consumed`, if the handler wanted a pause within it, and where it starts.
     paused: Option<(Pause, usize)>,
     pool: Vec<Arc<SharedBlock>>,
+    /// What the receiver had thrown away when that was looked at last.
+    thrown_away: u64,
     /// Until when the memory of a large message is kept, once another read than of such a one has begun since.
     keeps_until: Option<Instant>,
     /// Where batches may be compressed. In a box, as it is rarely there.
@@ -67,6 +69,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             consumed: 0,
             paused: None,
             pool: Vec::new(),
+            thrown_away: 0,
             keeps_until: None,
         }
     }
@@ -107,6 +110,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         self.put_back(buffer);
         loop {
             let delivered = self.deliver();
+            self.note_discarded();
             // also when a Close came right behind the data: what was forwarded must not stay where it is
             self.handler.burst_end().await;
             let progress = match delivered {
@@ -134,6 +138,17 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 Ok(_) => self.outbox.note_received(Instant::now()),
                 Err(_) if self.outbox.is_closed() => return self.why_closed(),
                 Err(error) => return Ended::Io(error.kind()),
+            }
+        }
+    }
+
+    /// Writes down what was thrown away, if there is more of it.
+    fn note_discarded(&mut self) {
+        let thrown_away = self.receiver.thrown_away();
+        if thrown_away != self.thrown_away {
+            self.thrown_away = thrown_away;
+            if self.outbox.note_discarded(&self.receiver.received()) {
+                self.handler.missed_too_large();
             }
         }
     }

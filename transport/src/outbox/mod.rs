@@ -17,6 +17,7 @@
 mod attendance;
 mod closing;
 mod counts;
+mod discarded;
 mod exit;
 mod failover;
 mod isolation;
@@ -55,6 +56,8 @@ use closing::Closing;
 pub use closing::{CLOSE_GRACE, Unsent};
 use counts::Tally;
 pub use counts::{OutboxCounts, OutboxMemory, PriorityCounts};
+pub use discarded::Discarded;
+use discarded::Discards;
 pub use exit::DirectSocket;
 use exit::Exit;
 use isolation::Isolated;
@@ -133,6 +136,7 @@ pub struct Outbox {
     closed: AtomicBool,
     ended: OnceLock<Ended>,
     closing: Closing,
+    discards: Discards,
     signals: Signals,
     room: Event,
     over: Event,
@@ -221,6 +225,7 @@ impl Outbox {
             closed: AtomicBool::new(false),
             ended: OnceLock::new(),
             closing: Closing::default(),
+            discards: Discards::default(),
             signals: Signals::default(),
             room: Event::new(),
             over: Event::new(),
@@ -363,15 +368,20 @@ impl Outbox {
     }
 
     /// Writes everything that is queued, as far as the socket takes it now; the rest goes to the driver.
-    /// Never blocks. If somebody else is writing, they take this caller's messages along. Tells whether all of it
-    /// is with the socket.
+    /// Never blocks. If somebody else is writing, they take this caller's messages along. True only if all that was queued
+    /// before this call is with the socket.
     pub fn flush(&self) -> bool {
         self.demand.store(true, Ordering::SeqCst);
         if !self.has_direct {
             self.signals.raise(signal::FLUSH);
             return false;
         }
-        while self.demand.load(Ordering::SeqCst) {
+        self.write_demanded()
+    }
+
+    fn write_demanded(&self) -> bool {
+        loop {
+            // Also where somebody has taken the demand: until he lets go of the exit it is not written.
             let Some(mut exit) = self.exit.try_lock() else {
                 return false;
             };
@@ -384,9 +394,13 @@ impl Outbox {
                 if !all {
                     return false;
                 }
+            } else {
+                drop(exit);
+            }
+            if !self.demand.load(Ordering::SeqCst) {
+                return true;
             }
         }
-        true
     }
 
     /// Most bytes of an encoded message on this link; `None` where longer ones go out in fragments.

@@ -152,6 +152,10 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         seat.receiver.give_up_idle(Instant::now());
         // also when a Close came right behind the data: what was forwarded must not stay where it is
         seat.handler.burst_end().await;
+        let outbox = self.bundle.outbox();
+        if seat.receiver.thrown_away() > 0 && outbox.note_discarded(&seat.receiver.received()) {
+            seat.handler.missed_too_large();
+        }
         self.bundle.put_back(seat);
         done
     }

@@ -410,3 +410,22 @@ proptest! {
         prop_assert_eq!(outbox.queued_bytes(), 0);
     }
 }
+
+/// The demand of one sender is taken by another one, who has not written yet: the first must not be told that all is out.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_another_sender_is_about_to_write_is_not_with_the_socket() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("bound");
+    let stream = std::net::TcpStream::connect(at).expect("loopback");
+    let direct = DirectSocket::beside(&stream).expect("a descriptor");
+    let outbox = Outbox::new(&established(), QUEUE_BYTES_MAX, direct);
+    let channel = (Priority::Data, Reliability::Reliable);
+    push(&outbox, channel, &numbered(1, 8));
+    outbox.demand.store(true, Ordering::SeqCst);
+    let other = outbox.exit.lock();
+    assert!(outbox.demand.swap(false, Ordering::SeqCst));
+    assert!(!outbox.write_demanded(), "nothing is written");
+    drop(other);
+    assert!(outbox.flush(), "the socket has room");
+}

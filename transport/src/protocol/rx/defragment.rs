@@ -75,6 +75,7 @@ pub struct Defragmenter {
     spares: Spares,
     share: Option<Arc<Share>>,
     messages_discarded: u64,
+    messages_too_large: u64,
     fragments_discarded: u64,
 }
 
@@ -100,6 +101,7 @@ impl Defragmenter {
             spares: Spares::default(),
             share: None,
             messages_discarded: 0,
+            messages_too_large: 0,
             fragments_discarded: 0,
         }
     }
@@ -162,6 +164,11 @@ impl Defragmenter {
         self.messages_discarded
     }
 
+    /// Those of them that were above a limit.
+    pub fn messages_too_large(&self) -> u64 {
+        self.messages_too_large
+    }
+
     /// Fragments that did not become part of a message.
     pub fn fragments_discarded(&self) -> u64 {
         self.fragments_discarded
@@ -190,6 +197,7 @@ impl Defragmenter {
             return Reassembly::Pending;
         }
         if !self.append(channel, piece.payload) {
+            self.messages_too_large += 1;
             self.discard(channel);
             return Reassembly::Pending;
         }
@@ -232,6 +240,7 @@ impl Defragmenter {
     fn single<'a>(&mut self, payload: &'a [u8]) -> Reassembly<'a> {
         if payload.len() > self.limits.message_bytes_max {
             self.messages_discarded += 1;
+            self.messages_too_large += 1;
             self.fragments_discarded += 1;
             return Reassembly::Pending;
         }

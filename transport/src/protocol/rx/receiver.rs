@@ -171,6 +171,8 @@ pub struct Received {
     pub fragments_discarded: u64,
     /// Fragmented messages given up before their end: interrupted, abandoned or over a limit.
     pub messages_discarded: u64,
+    /// Those of them that were over a limit.
+    pub messages_too_large: u64,
     /// Messages put together from fragments that could not be decoded.
     pub messages_undecodable: u64,
     /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
@@ -273,8 +275,16 @@ impl Receiver {
         Received {
             fragments_discarded: self.defragmenter.fragments_discarded(),
             messages_discarded: self.defragmenter.messages_discarded(),
+            messages_too_large: self.defragmenter.messages_too_large(),
             ..self.counters
         }
+    }
+
+    /// How much was thrown away since the link opened: it grows whenever a count of that does.
+    pub fn thrown_away(&self) -> u64 {
+        let counted = &self.counters;
+        let fragments = self.defragmenter.fragments_discarded() + counted.fragments_dropped;
+        fragments + counted.frames_dropped + counted.messages_undecodable
     }
 
     /// The reassembly of fragmented messages, to ask how much it holds.

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What is received and thrown away can be asked for.
+
+mod pair;
+
+use pair::{alone, connected_to, until, until_matched};
+use zonda::bytes::ZBytes;
+use zonda::qos::CongestionControl;
+use zonda::{Config, Wait};
+
+#[test]
+fn a_message_that_is_too_large_is_counted_at_its_receiver() {
+    let a = alone();
+    let narrow = Config::peer()
+        .listen([] as [&str; 0])
+        .with("transport/link/rx/max_message_size", "100000");
+    let b = connected_to(&a, narrow);
+    let subscriber = b.declare_subscriber("demo").wait().unwrap();
+    let publisher = a
+        .declare_publisher("demo")
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
+    until_matched(&publisher);
+    let discarded = || b.info().links()[0].discarded;
+    assert_eq!(discarded(), Default::default());
+    for size in [1 << 20, 1 << 20, 8] {
+        publisher.put(ZBytes::from(vec![0; size])).wait().unwrap();
+    }
+    let small = subscriber.recv().unwrap();
+    assert_eq!(small.payload().len(), 8, "the others never came");
+    until("both are counted", || discarded().too_large == 2);
+    let discarded = discarded();
+    assert_eq!((discarded.messages, discarded.undecodable), (2, 0));
+    assert!(discarded.fragments > 2, "{discarded:?}");
+}

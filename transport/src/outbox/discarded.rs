@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What was received and thrown away, where everybody can ask for it. The reading task writes it down after a read that
+//! has changed it, and never for a message.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::protocol::rx::Received;
+
+use super::Outbox;
+
+/// What a link has received from its peer and thrown away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Discarded {
+    /// Frames whose sequence number was old or repeated.
+    pub frames: u64,
+    /// Fragments with such a number, and those that became no part of a message.
+    pub fragments: u64,
+    /// Messages in fragments that were given up before their end, those that are too large among them.
+    pub messages: u64,
+    /// Messages above the limit of one message (`transport/link/rx/max_message_size`), or of all unfinished ones.
+    pub too_large: u64,
+    /// Messages put together from fragments that could not be decoded.
+    pub undecodable: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Discards([AtomicU64; 5]);
+
+impl Outbox {
+    /// What was received from the peer and thrown away.
+    #[must_use]
+    pub fn discarded(&self) -> Discarded {
+        let [frames, fragments, messages, too_large, undecodable] =
+            std::array::from_fn(|at| self.discards.0[at].load(Ordering::Relaxed));
+        Discarded {
+            frames,
+            fragments,
+            messages,
+            too_large,
+            undecodable,
+        }
+    }
+
+    /// Notes what was thrown away so far; true if a message that is too large is among it for the first time.
+    #[cold]
+    pub(crate) fn note_discarded(&self, received: &Received) -> bool {
+        let before = self.discarded();
+        let counts = [
+            received.frames_dropped,
+            received.fragments_dropped + received.fragments_discarded,
+            received.messages_discarded,
+            received.messages_too_large,
+            received.messages_undecodable,
+        ];
+        for (known, count) in self.discards.0.iter().zip(counts) {
+            known.store(count, Ordering::Relaxed);
+        }
+        before.too_large == 0 && received.messages_too_large > 0
+    }
+}
