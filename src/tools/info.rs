@@ -4,8 +4,11 @@
 use std::time::Duration;
 
 use clap::Args;
+use comfy_table::presets::ASCII_MARKDOWN;
+use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 use zonda::config::RuntimeKind;
+use zonda::session::LimitStatus;
 use zonda::{Session, Wait};
 
 use super::events;
@@ -14,6 +17,7 @@ use crate::arguments::{Connection, Failure, Interrupt, print};
 const HELP: &str = "\
 Examples:
   zonda info                                   version and runtimes
+  zonda info --limits                          the limits of a node with this configuration
   zonda info -e tcp/127.0.0.1:7447 --watch     who is there, and each connection that comes, fails or goes, and why
 
 Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
@@ -25,12 +29,50 @@ pub struct Info {
     /// Go on and print what happens to the connections, until Ctrl-C
     #[arg(short, long)]
     watch: bool,
+    /// Print a table of the node's limits: key, value, what is used now, how often each was reached
+    #[arg(long)]
+    limits: bool,
     #[command(flatten)]
     connection: Connection,
 }
 
 /// How soon Ctrl-C is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
+
+fn limit(limit: &LimitStatus) -> Value {
+    json!({
+        "key": limit.key,
+        "counts": limit.counts,
+        "value": limit.value,
+        "used": limit.used,
+        "reached": limit.reached,
+    })
+}
+
+/// The limits of a session's node, for people.
+fn table_of(session: &Session) -> Table {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN);
+    table.set_header(["key", "limit", "used", "reached", "what is counted"]);
+    let number = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
+    for limit in session.info().limits() {
+        table.add_row([
+            limit.key.to_owned(),
+            limit.value.to_string(),
+            number(limit.used),
+            number(limit.reached),
+            limit.counts.to_owned(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn print_lines(text: &str) {
+    text.lines().for_each(|line| print(format_args!("{line}")));
+}
 
 impl Info {
     /// Shows it.
@@ -45,19 +87,17 @@ impl Info {
             "runtime": self.runtime()?,
         });
         let opens = !self.connection.connect.is_empty() || !self.connection.listen.is_empty();
-        let session = match opens || self.watch {
+        let session = match opens || self.watch || self.limits {
             true => Some(self.connection.open()?),
             false => None,
         };
         if let Some(session) = &session {
             self.connected(session, &mut facts)?;
         }
-        match self.connection.json {
-            true => print(format_args!("{facts}")),
-            false => {
-                let facts = format!("{facts:#}");
-                facts.lines().for_each(|line| print(format_args!("{line}")));
-            }
+        match (self.connection.json, &session) {
+            (false, Some(session)) if self.limits => print_lines(&table_of(session).to_string()),
+            (true, _) => print(format_args!("{facts}")),
+            (false, _) => print_lines(&format!("{facts:#}")),
         }
         let Some(session) = session else {
             return Ok(());
@@ -80,6 +120,7 @@ impl Info {
         facts["links"] = info.links().iter().map(events::link).collect();
         facts["endpoints"] = info.endpoints().iter().map(events::endpoint).collect();
         facts["turned_away"] = info.turned_away().iter().map(events::turned_away).collect();
+        facts["limits"] = info.limits().iter().map(limit).collect();
         facts["unreached"] = info
             .unreached()
             .iter()

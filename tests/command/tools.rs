@@ -16,6 +16,30 @@ fn sample(running: &mut Running) -> Value {
 }
 
 #[test]
+fn limits_are_a_table() {
+    let told = run(
+        &zonda(),
+        &[
+            "info",
+            "--limits",
+            "-l",
+            "tcp/127.0.0.1:0",
+            "--cfg",
+            "limits/tokens:7",
+        ],
+    );
+    let line = |key: &str| {
+        let lines = told.out.lines();
+        let mut found = lines.filter(|line| line.contains(key));
+        found.next().unwrap_or_else(|| panic!("{key}: {told:?}"))
+    };
+    let cells: Vec<&str> = line("limits/tokens").split('|').map(str::trim).collect();
+    assert_eq!(cells[1..5], ["limits/tokens", "7", "0", "0"], "{told:?}");
+    line("transport/unicast/max_sessions");
+    line("limits/lease_max_ms");
+}
+
+#[test]
 fn a_put_reaches_a_subscriber_directly() {
     let arguments = [
         "sub",

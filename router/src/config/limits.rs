@@ -5,12 +5,34 @@
 use std::time::Duration;
 
 use super::Config;
-use crate::forwarding::{
-    Limits,
-    scouting::{CandidateLimits, DialLimits},
-};
+use crate::forwarding::Limits;
+use crate::forwarding::scouting::{CandidateLimits, DialLimits};
 
 impl Config {
+    /// What the forwarding table may be made to do and to hold, by one neighbour if not said otherwise.
+    pub fn table_limits(&self) -> Limits {
+        Limits {
+            key_length_max: self.count("limits/key_length"),
+            key_chunks_max: self.count("limits/key_chunks"),
+            key_glob_chunks_max: self.count("limits/key_glob_chunks"),
+            key_glob_bytes_max: self.count("limits/key_glob_bytes"),
+            key_ids_max: self.count("limits/key_ids"),
+            own_key_ids_max: self.count("limits/own_key_ids"),
+            subscribers_max: self.count("limits/subscribers"),
+            queryables_max: self.count("limits/queryables"),
+            tokens_max: self.count("limits/tokens"),
+            interests_max: self.count("limits/interests"),
+            questions_max: self.count("limits/questions"),
+            neighbours_max: self.count("limits/neighbours"),
+            route_keys_max: self.count("limits/route_keys"),
+            wild_keys_max: self.count("limits/wild_keys"),
+            announce_steps_max: self.count("limits/declaration_steps"),
+            key_memory_max: self.key_memory_max(),
+            answer_timeout: self.interests_timeout(),
+            ..Limits::default()
+        }
+    }
+
     /// What those who tell of other nodes may cause.
     pub fn candidate_limits(&self) -> CandidateLimits {
         let small = |path| u32::try_from(self.count(path)).unwrap_or(u32::MAX);
@@ -54,21 +76,22 @@ impl Config {
         self.count("limits/key_memory_bytes")
     }
 
-    /// What the forwarding table may be made to do and to hold.
-    pub fn table_limits(&self) -> Limits {
-        Limits {
-            answer_timeout: self.interests_timeout(),
-            key_memory_max: self.key_memory_max(),
-            key_chunks_max: self.count("limits/key_chunks"),
-            wild_keys_max: self.count("limits/wild_keys"),
-            announce_steps_max: self.count("limits/declaration_steps"),
-            route_keys_max: self.count("limits/route_keys"),
-            ..Limits::default()
-        }
-    }
-
     /// Bytes of memory that the routes kept for one neighbour's messages may take. Default: 64 MiB.
     pub fn route_memory_max(&self) -> usize {
         self.count("limits/route_bytes")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_parts() {
+        let config = Config::default();
+        assert_eq!(config.table_limits(), Limits::default());
+        assert_eq!(config.candidate_limits(), CandidateLimits::default());
+        let fewer = config.with("limits/subscribers", "7");
+        assert_eq!(fewer.table_limits().subscribers_max, 7);
     }
 }

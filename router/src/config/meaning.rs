@@ -527,6 +527,38 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "ms of silence after which a neighbour is given up, however long a lease it announces",
     ),
     (
+        "limits/key_length",
+        "bytes of one key that a neighbour sends",
+    ),
+    ("limits/key_glob_chunks", "chunks of one key with `$*`"),
+    ("limits/key_glob_bytes", "bytes of these chunks together"),
+    (
+        "limits/key_ids",
+        "ids of keys that one neighbour may declare",
+    ),
+    (
+        "limits/own_key_ids",
+        "ids of keys that this node declares to one neighbour; further keys are written in full",
+    ),
+    (
+        "limits/subscribers",
+        "subscribers that one neighbour may declare",
+    ),
+    (
+        "limits/queryables",
+        "queryables that one neighbour may declare",
+    ),
+    (
+        "limits/tokens",
+        "liveliness tokens that one neighbour may declare",
+    ),
+    ("limits/interests", "interests of one neighbour"),
+    ("limits/questions", "open questions of one neighbour"),
+    (
+        "limits/neighbours",
+        "neighbours that a peer may list as its own in gossip",
+    ),
+    (
         "limits/key_memory_bytes",
         "bytes of memory that the keys one neighbour declares may take: their text, and 64 for each and 80 for each chunk",
     ),

@@ -42,6 +42,7 @@ mod search;
 mod slots;
 mod table;
 mod upstream;
+mod usage;
 mod validity;
 
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
@@ -59,6 +60,7 @@ pub use route::{Hop, Route, RouteSearch, Suffix};
 pub use search::SLICE_STEPS;
 pub use table::ForwardingTable;
 pub use upstream::{Deadline, INITIAL};
+pub use usage::Most;
 pub use validity::Validity;
 
 use entity::Kind;

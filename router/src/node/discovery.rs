@@ -23,6 +23,7 @@ use crate::forwarding::scouting::{
 use crate::forwarding::{FaceId, Gossip, GossipCounts, GossipOptions};
 use crate::scouting::{Options, Party, ScoutReport, Service, this_host};
 
+use super::limits::{Limit, Reached};
 use super::neighbours::Neighbours;
 use super::shared::{Shared, State};
 use super::{LinkStatus, Node};
@@ -193,7 +194,7 @@ impl Shared {
     /// What a neighbour says of the network.
     pub(super) fn hear_oam(shared: &Arc<Self>, face: FaceId, oam: &Oam<'_>) {
         let now = Instant::now();
-        let mut found = Vec::new();
+        let (mut found, mut who) = (Vec::new(), None);
         let is_due = shared.update(|state| {
             state.table.handle_oam(face, oam, &mut state.actions);
             let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body) else {
@@ -209,10 +210,20 @@ impl Shared {
             }
             let (own, policy) = (shared.zid, discovery.policy);
             found.retain(|found| policy.permits(own, found.zid, found.whatami));
+            let over_limit = discovery.candidates.counts().over_limit;
             let heard = found.into_iter().map(|found| discovery.hear(found, now));
             // each of them is to be heard
-            heard.fold(false, |any, is_due| any | is_due)
+            let is_due = heard.fold(false, |any, is_due| any | is_due);
+            if discovery.candidates.counts().over_limit > over_limit {
+                let teller = state.faces.get(&face);
+                who = teller.map(|face| face.status.zid.to_string());
+            }
+            is_due
         });
+        if let Some(who) = who {
+            let limit = Limit::FoundNodes;
+            shared.limits.note(&Reached { limit, who });
+        }
         if is_due {
             Self::connect_to_found(shared);
         }
@@ -235,8 +246,14 @@ impl Shared {
             ..
         } = &mut *state;
         let link = |zid: &ZenohId| link_to(neighbours, zid);
+        let held_back = discovery.candidates.counts().failed_too_often;
         let attempts = discovery.candidates.due(now, link);
+        let is_over = discovery.candidates.counts().failed_too_often > held_back;
         drop(state);
+        if is_over {
+            let (limit, who) = (Limit::FoundFailures, String::new());
+            shared.limits.note(&Reached { limit, who });
+        }
         for attempt in attempts {
             let node = Arc::clone(shared);
             let task = move || Self::connect_to(node, attempt);

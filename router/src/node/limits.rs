@@ -3,6 +3,8 @@
 //! The limits of a node: what each is, how much of it is used now, and how often it was reached. Each is said in the log
 //! when it is reached, once a minute at most.
 
+mod rows;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -43,9 +45,13 @@ pub(super) enum Limit {
     Dismissed,
     /// A connection gave way to a newer one with the same id.
     SameId,
+    /// More nodes were named than are remembered.
+    FoundNodes,
+    /// Attempts to connect to nodes that were named are put off.
+    FoundFailures,
 }
 
-const KINDS: usize = 4;
+const KINDS: usize = 6;
 
 /// A limit was reached, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,6 +139,14 @@ impl Limits {
             Limit::Dismissed => tracing::warn!(
                 "{who}, which had said nothing, gave way to another one: there is no place left{left_out}"
             ),
+            Limit::FoundNodes => tracing::warn!(
+                "more nodes are named by scouting and gossip than are remembered, the last ones by {who} \
+                 (limits/found_nodes, limits/found_nodes_per_neighbour){left_out}"
+            ),
+            Limit::FoundFailures => tracing::warn!(
+                "too many attempts to connect to nodes fail that scouting and gossip have named: others are put off \
+                 (limits/found_failures_per_address, limits/found_failures_per_neighbour){left_out}"
+            ),
             Limit::SameId => tracing::warn!(
                 "{who} was silent and gave way to a newer connection of a node with the same id{left_out}"
             ),
@@ -149,6 +163,13 @@ impl Node {
         }
         let mut all = self.limits_of_connections();
         all.extend(self.limits_of_neighbours());
+        let config = &self.shared.config;
+        let state = self.shared.state.lock();
+        let (most, candidates) = (state.table.most(), &state.discovery.candidates);
+        let (known, counts) = (candidates.len(), candidates.counts());
+        drop(state);
+        all.extend(rows::of_table(&config.table_limits(), &most));
+        all.extend(rows::of_found(&config.candidate_limits(), known, counts));
         all
     }
 

@@ -59,15 +59,14 @@ impl Shared {
 }
 
 impl Shared {
-    /// Those turned away, for the admin space.
+    /// How many were turned away for which kind of reason, for the admin space. Who they were is for this node's own session:
+    /// everybody may read the admin space.
     pub(super) fn describe_refusals(&self) -> serde_json::Value {
         let refusals = self.refusals.0.lock();
         let describe = |known: &TurnedAway| {
             json!({
                 "reason": known.reason.kind.name(),
                 "count": known.count,
-                "last": known.last.map(|remote| remote.to_string()),
-                "text": known.reason.text,
             })
         };
         refusals.values().map(describe).collect()

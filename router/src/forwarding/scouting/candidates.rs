@@ -83,8 +83,11 @@ pub struct CandidateCounts {
     pub given_up: u64,
     /// Nodes that were ignored because too many are remembered.
     pub over_limit: u64,
-    /// Attempts that were put off because too many at the same place, or for the same neighbour, had failed.
+    /// Attempts that were put off because others at the same place, at the same address, or for the same neighbour had
+    /// failed.
     pub held_back: u64,
+    /// Of these, those put off because of [`DialLimits`].
+    pub failed_too_often: u64,
     /// Attempts at which another node answered than the one that was named.
     pub other_node: u64,
 }
@@ -246,15 +249,19 @@ impl Candidates {
             .locators
             .iter()
             .map(|l| self.dials.verdict(asked, l, now));
-        let mut next = None;
+        let (mut next, mut is_spent) = (None, false);
         for verdict in verdicts {
             match verdict {
                 Verdict::Now => return true,
-                Verdict::At(at) => next = Some(next.map_or(at, |next: Instant| next.min(at))),
+                Verdict::At(at) | Verdict::Spent(at) => {
+                    next = Some(next.map_or(at, |next: Instant| next.min(at)));
+                    is_spent |= matches!(verdict, Verdict::Spent(_));
+                }
                 Verdict::Never => {}
             }
         }
         self.counts.held_back += 1;
+        self.counts.failed_too_often += u64::from(is_spent);
         match next {
             Some(at) => node.not_before = at,
             None => {

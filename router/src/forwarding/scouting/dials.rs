@@ -67,6 +67,8 @@ pub enum Outcome {
 pub(super) enum Verdict {
     Now,
     At(Instant),
+    /// Not before then, because too many have failed within a minute.
+    Spent(Instant),
     /// Not for this node.
     Never,
 }
@@ -96,8 +98,8 @@ impl Budget {
         let failed = if is_over { 0 } else { self.failed };
         match failed + self.under_way < max.max(1) {
             true => Verdict::Now,
-            false if self.under_way > 0 && is_over => Verdict::At(now + FIRST_PAUSE),
-            false => Verdict::At(self.since + WINDOW),
+            false if self.under_way > 0 && is_over => Verdict::Spent(now + FIRST_PAUSE),
+            false => Verdict::Spent(self.since + WINDOW),
         }
     }
 
@@ -167,7 +169,7 @@ impl Dials {
             .into_iter()
             .filter_map(|(budget, max)| Some(budget?.verdict(max, now)));
         verdicts.fold(Verdict::Now, |a, b| match (a, b) {
-            (Verdict::At(a), Verdict::At(b)) => Verdict::At(a.max(b)),
+            (Verdict::Spent(a), Verdict::Spent(b)) => Verdict::Spent(a.max(b)),
             (Verdict::Now, other) | (other, _) => other,
         })
     }
