@@ -389,14 +389,15 @@ impl Deliver for Inbound {
                 });
                 self.answering = answering;
                 self.burst.follow_declaration(after);
-                self.respect_room();
+                self.respect_room(Priority::Control);
             }
-            NetworkMessage::Request(_) => {
+            NetworkMessage::Request(request) => {
                 let mut search = QuestionSearch::default();
                 if !shared.take_question(face, context, (&mut search, &mut self.burst)) {
                     self.parked_question = Some(Box::new(ParkedQuestion::new(search, context)));
                     self.answering = true;
                 }
+                self.respect_room(request.qos.priority());
             }
             NetworkMessage::Response(_) => shared.take_answer(face, context, &mut self.burst),
             NetworkMessage::ResponseFinal(end) => shared.take_final(face, end, &mut self.burst),
@@ -664,14 +665,15 @@ impl Inbound {
         });
         self.burst.follow_declaration(after);
         self.answering = more && !self.outbox.is_closed();
-        self.respect_room();
+        self.respect_room(Priority::Control);
     }
 
     /// A neighbour that does not take its answers has to wait with its questions.
-    fn respect_room(&mut self) {
-        if !self.outbox.has_room(Priority::Control) {
-            let (own, control) = (&self.outbox, Priority::Control);
-            self.burst.congestion.note(own, control, Load::Answers);
+    fn respect_room(&mut self, priority: Priority) {
+        if !self.outbox.has_room(priority) {
+            self.burst
+                .congestion
+                .note(&self.outbox, priority, Load::Answers);
             self.burst.work = WORK_MAX;
         }
     }
