@@ -69,7 +69,8 @@ fn adversary() {
     let again = format!(
         "ZONDA_HOSTILE_SEED={seed} ZONDA_HOSTILE_SECONDS={length} cargo test --test hostile adversary -- --nocapture"
     );
-    let Some(mut world) = World::for_finding("adversary", Setup::router()) else {
+    let setup = Setup::router().own(&format!("limits/memory_bytes:{}", BUDGET_MIB << 20));
+    let Some(mut world) = World::for_finding("adversary", setup) else {
         return;
     };
     progress(&format!("{length} s; again: {again}"));
@@ -118,9 +119,13 @@ fn adversary() {
     );
 }
 
+/// The router's budget of memory.
+const BUDGET_MIB: u64 = 128;
+
 /// Stuck subscribers come again and again, each under an id of its own, so the longer silence may come more than once.
 const BOUNDS: Bounds = Bounds {
     silence_ms: 600,
+    growth_mib: BUDGET_MIB + 64,
     ..Bounds::USUAL
 };
 

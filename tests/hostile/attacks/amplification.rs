@@ -174,11 +174,11 @@ pub fn routes_of_long_keys(stage: &Stage) {
     stage.wait();
 }
 
-/// What the router is allowed to keep for attackers, beside the 64 MiB of the bounds.
+/// The node's budget of memory in these cases.
 const BUDGET_MIB: u64 = 64;
 
 fn frugal() -> Setup {
-    Setup::router()
+    Setup::router().own(&format!("limits/memory_bytes:{}", BUDGET_MIB << 20))
 }
 
 #[track_caller]
