@@ -71,6 +71,25 @@ impl Config {
         self.millis("limits/lease_max_ms")
     }
 
+    /// Bytes of memory that all of the node may hold. Default: up to the node.
+    pub fn memory_max(&self) -> Option<usize> {
+        self.whole("limits/memory_bytes")
+            .map(|bytes| bytes.try_into().unwrap_or(usize::MAX))
+    }
+
+    /// Bytes of all messages of one neighbour of which fragments are missing. Default: twice those of the largest message.
+    pub fn unfinished_max(&self) -> usize {
+        self.whole("limits/unfinished_bytes")
+            .map_or(self.max_message_size().saturating_mul(2), |bytes| {
+                bytes.try_into().unwrap_or(usize::MAX)
+            })
+    }
+
+    /// How long a neighbour may say nothing but keep-alives while it has begun a message. Default: 5 s.
+    pub fn unfinished_time(&self) -> Duration {
+        self.millis("limits/unfinished_ms")
+    }
+
     /// Bytes of memory that the keys one neighbour declares may take. Default: 1 GiB.
     pub fn key_memory_max(&self) -> usize {
         self.count("limits/key_memory_bytes")

@@ -559,6 +559,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "neighbours that a peer may list as its own in gossip",
     ),
     (
+        "limits/memory_bytes",
+        "bytes of memory that all of the node may hold: what is received and queued, declared, and kept of routes; the neighbour that keeps most gives way, its link is closed. By default a quarter of the machine's memory and at most 2 GiB, or four times `transport/link/rx/max_message_size` where that is above 1 GiB",
+    ),
+    (
         "limits/key_memory_bytes",
         "bytes of memory that the keys one neighbour declares may take: their text, and 64 for each and 80 for each chunk",
     ),
@@ -581,6 +585,14 @@ pub const MEANINGS: &[(&str, &str)] = &[
     (
         "limits/route_bytes",
         "bytes of memory that the routes kept for one neighbour's messages may take; others are asked for anew",
+    ),
+    (
+        "limits/unfinished_bytes",
+        "bytes of all messages of one neighbour together of which fragments are missing; by default twice as many as one message may have",
+    ),
+    (
+        "limits/unfinished_ms",
+        "ms for which a neighbour that has begun a message may say nothing but keep-alives; then its link is closed",
     ),
     (
         "adminspace/enabled",

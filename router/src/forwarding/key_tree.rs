@@ -29,8 +29,8 @@ pub(super) mod steps;
 pub(super) mod walk;
 
 const NONE: u32 = u32::MAX;
-/// Bytes of an edge in the hash table: a number and a byte that tells whether it is there.
-const EDGE_BYTES: usize = size_of::<u32>() + 1;
+/// Bytes of an edge in the hash table, which is half empty at times: a number and a byte that tells whether it is there.
+const EDGE_BYTES: usize = 2 * (size_of::<u32>() + 1);
 /// Room for so many edges is kept, however few there are.
 const EDGES_KEPT: usize = 4096;
 const ANY: &str = "**";
@@ -92,9 +92,9 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// Bytes of memory that it holds, without what [`Values`] of more than one add.
+    /// Bytes of memory that its content takes, without what [`Values`] of more than one add.
     pub(super) fn memory(&self) -> usize {
-        self.nodes.memory() + self.edges.capacity() * EDGE_BYTES + self.text_bytes
+        self.nodes.memory() + self.edges.len() * EDGE_BYTES + self.text_bytes
     }
 
     /// Whether nothing is in it.

@@ -162,6 +162,11 @@ impl ForwardingTable {
         self.face(face).map_or(0, Face::memory)
     }
 
+    /// Whether neighbours may declare nothing more.
+    pub fn is_short_of_memory(&self) -> bool {
+        self.limits.is_short_of_memory
+    }
+
     /// From now on neighbours may declare or ask for nothing more, or may again.
     pub fn set_short_of_memory(&mut self, is_short: bool) {
         self.limits.is_short_of_memory = is_short;

@@ -30,6 +30,7 @@ use super::{
     LinkStatus,
     inbound::Inbound,
     links::{Joined, Links, Placed, Standing},
+    memory::Holding,
     places::Newcomer,
     shared::{Face, Shared, State, log_lost_link},
 };
@@ -165,18 +166,12 @@ impl Shared {
         let limit = |priority| shared.queue_bytes_max(priority);
         let outbox = Outbox::with_limits(&established, &limit, direct.clone());
         let outbox = Arc::new(outbox.with_isolation(shared.terms(&status)));
-        let parameters = shared.parameters();
-        let divisor = parameters.keep_alive_divisor;
+        let holding = shared.memory.holding();
         let drive = Drive {
             stream,
             unread,
-            receiver: Receiver::new(&established, parameters.message_size_max),
-            timers: Timers::new(
-                Instant::now(),
-                parameters.lease,
-                divisor,
-                established.remote_lease,
-            ),
+            receiver: shared.receiver(&established, &holding),
+            timers: shared.timers(&established),
             outbox: Arc::clone(&outbox),
         };
         let told = status.clone();
@@ -186,10 +181,15 @@ impl Shared {
             dialed,
             lease: established.remote_lease,
             spoken: Arc::clone(&spoken),
+            holding: holding.clone(),
         };
         let face = shared.update(|state| state.add_face(status, arrived));
         shared.tell_connected(face, &told);
-        let inbound = Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox), spoken);
+        let inbound = Inbound::new(
+            (Arc::clone(shared), face),
+            Arc::clone(&outbox),
+            (spoken, holding.routes),
+        );
         let standing = match established.options.multilink() {
             None => {
                 with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
@@ -261,6 +261,24 @@ impl Shared {
         let who = (status.zid, &status.remote);
         let slow = &mut self.state.lock().slow;
         slow.terms(Instant::now(), who, full)
+    }
+
+    /// Lease and keep-alive of a new connection.
+    fn timers(&self, established: &Established) -> Timers {
+        let LocalParameters {
+            lease,
+            keep_alive_divisor,
+            ..
+        } = self.parameters();
+        let theirs = established.remote_lease;
+        Timers::new(Instant::now(), lease, keep_alive_divisor, theirs)
+    }
+
+    /// The receiving half of a new connection, within its limits.
+    fn receiver(&self, established: &Established, holding: &Holding) -> Receiver {
+        let limits = (self.config.unfinished_max(), self.config.unfinished_time());
+        Receiver::new(established, self.config.max_message_size())
+            .within(Arc::clone(&holding.share), limits)
     }
 
     /// Most bytes that wait for a peer in this priority.
@@ -337,6 +355,7 @@ impl State {
             dialed,
             lease,
             spoken,
+            holding,
         } = arrived;
         let info = FaceInfo {
             zid: status.zid,
@@ -359,6 +378,7 @@ impl State {
                 probed: now,
                 lease,
                 spoken,
+                holding,
             },
         );
         face
@@ -374,6 +394,7 @@ pub(super) struct Arrived {
     pub(super) lease: Duration,
     /// Set once it has declared, asked or sent anything.
     pub(super) spoken: Arc<AtomicBool>,
+    pub(super) holding: Holding,
 }
 
 /// A link that has just come up.

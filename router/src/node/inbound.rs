@@ -9,7 +9,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -227,12 +227,11 @@ impl Encode for WholeHead<'_> {
 
 impl Inbound {
     pub(super) fn new(
-        shared: Arc<Shared>,
-        face: FaceId,
+        (shared, face): (Arc<Shared>, FaceId),
         outbox: Arc<Outbox>,
-        spoken: Arc<AtomicBool>,
+        (spoken, routes): (Arc<AtomicBool>, Arc<AtomicUsize>),
     ) -> Self {
-        let cache = RouteCache::new(shared.config.route_memory_max());
+        let cache = RouteCache::new(shared.config.route_memory_max(), routes);
         Self {
             spoken,
             has_spoken: false,

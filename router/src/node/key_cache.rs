@@ -75,7 +75,6 @@ impl KeyCache {
     }
 
     /// Bytes of memory that its keys and routes hold.
-    #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         self.young.memory() + self.old.memory()
     }

@@ -234,7 +234,61 @@ impl Node {
     }
 
     fn limits_of_neighbours(&self) -> Vec<LimitStatus> {
-        Vec::new()
+        let (config, usage) = (&self.shared.config, self.usage());
+        let largest = usage.largest;
+        let row = |(key, counts), value: u64, used: Option<usize>, reached| LimitStatus {
+            key,
+            counts,
+            value,
+            used: used.map(|used| used as u64),
+            reached,
+        };
+        let (memory, keys) = (
+            "bytes of memory of the node",
+            "bytes of memory of a neighbour's keys",
+        );
+        let gave_way = usage.links_closed + usage.messages_refused;
+        vec![
+            row(
+                ("limits/memory_bytes", memory),
+                usage.budget as u64,
+                Some(usage.held),
+                Some(gave_way),
+            ),
+            row(
+                ("limits/key_memory_bytes", keys),
+                config.key_memory_max() as u64,
+                Some(largest.tables),
+                None,
+            ),
+            row(
+                (
+                    "limits/route_bytes",
+                    "bytes of memory of a neighbour's routes",
+                ),
+                config.route_memory_max() as u64,
+                Some(largest.routes),
+                None,
+            ),
+            row(
+                (
+                    "limits/unfinished_bytes",
+                    "bytes of a neighbour's unfinished messages",
+                ),
+                config.unfinished_max() as u64,
+                Some(largest.unfinished),
+                None,
+            ),
+            row(
+                (
+                    "limits/unfinished_ms",
+                    "ms of keep-alives alone amid a message",
+                ),
+                config.unfinished_time().as_millis() as u64,
+                None,
+                Some(usage.unfinished_closed),
+            ),
+        ]
     }
 }
 

@@ -45,6 +45,7 @@ mod listeners;
 mod liveliness;
 mod looking;
 mod matching;
+mod memory;
 mod neighbours;
 mod open;
 mod outboxes;
@@ -78,6 +79,7 @@ pub use events::{ConnectionEvent, EVENTS_MAX, Tell, Told};
 pub use limits::LimitStatus;
 pub use listeners::{Listen, ListenerId, Taken};
 pub use liveliness::TokenId;
+pub use memory::{Largest, Usage};
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
 pub use probe::End;

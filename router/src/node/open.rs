@@ -70,7 +70,7 @@ impl Node {
         shared.runtime.spawn("zonda-clock", move || async move {
             while let Some(shared) = node.upgrade().filter(|shared| !shared.is_closed()) {
                 let hurried = hurry.listen();
-                let next = shared.expire();
+                let next = shared.expire().min(shared.look_after_memory());
                 Shared::discover_on(&shared);
                 drop(shared);
                 first(ticks.sleep_until(next), hurried).await;

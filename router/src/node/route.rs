@@ -2,7 +2,10 @@
 
 //! The table's answers, resolved: outboxes instead of face ids, callbacks instead of subscriber ids.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use zonda_codec::{KeyExpr, Mapping, WireExpr, ZenohId};
 use zonda_transport::outbox::Outbox;
@@ -78,6 +81,8 @@ pub(super) struct RouteCache {
     /// Reused to build the text.
     text: String,
     sweep: Sweep,
+    /// Bytes of memory that all of it holds, for others to read.
+    held: Arc<AtomicUsize>,
 }
 
 /// Routes by a small number.
@@ -150,8 +155,9 @@ struct Sweep {
 const SWEEP_MAX: usize = 1024;
 
 impl RouteCache {
-    /// Empty. It holds at most about `memory_max` bytes: half of them for keys that are an id.
-    pub(super) fn new(memory_max: usize) -> Self {
+    /// Empty. It holds at most about `memory_max` bytes: half of them for keys that are an id. It says in `held` how many it
+    /// does.
+    pub(super) fn new(memory_max: usize, held: Arc<AtomicUsize>) -> Self {
         Self {
             by_id: Default::default(),
             by_id_max: memory_max / 2,
@@ -160,11 +166,15 @@ impl RouteCache {
             by_text: KeyCache::with_max(memory_max / 4),
             text: String::new(),
             sweep: Sweep::default(),
+            held,
         }
     }
 
+    fn say_held(&self) {
+        self.held.store(self.memory(), Ordering::Relaxed);
+    }
+
     /// Bytes of memory that its routes hold.
-    #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         self.by_id_memory() + self.by_key.memory() + self.by_text.memory()
     }
@@ -199,6 +209,7 @@ impl RouteCache {
             }
         }
         self.sweep.at = (table < tables.len()).then_some((table, at));
+        self.say_held();
     }
 
     /// Makes room among the keys that are an id.
@@ -255,6 +266,7 @@ impl RouteCache {
             write_text(&mut self.text, expr);
             drop(self.by_text.put(&self.text, route));
         }
+        self.say_held();
     }
 }
 

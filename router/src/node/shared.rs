@@ -52,6 +52,7 @@ use super::{
     links::Links,
     listeners::Listener,
     looking::Looking,
+    memory::{Holding, Memory},
     neighbours::Neighbours,
     refusals::Refusals,
     route::Route,
@@ -77,6 +78,8 @@ pub(super) struct Face {
     pub(super) lease: Duration,
     /// It has declared, asked or sent something; set by the task that reads from it.
     pub(super) spoken: Arc<AtomicBool>,
+    /// What it holds beside its outbox.
+    pub(super) holding: Holding,
 }
 
 impl Face {
@@ -142,6 +145,8 @@ pub(super) struct Shared {
     pub(super) events: Events,
     pub(super) refusals: Refusals,
     pub(super) limits: limits::Limits,
+    /// How much memory is held, under one budget.
+    pub(super) memory: Memory,
     /// Wakes the task that looks after what is overdue, earlier than it meant to.
     pub(super) hurry: Arc<Event>,
     /// The node itself, for what outlives the call that makes it.
@@ -195,6 +200,7 @@ impl Shared {
             discovery: Discovery::new((zid, role), &config),
         };
         let limits = limits::Limits::new(&config, crate::descriptors::limit());
+        let memory = Memory::new(&config);
         Self {
             zid,
             role,
@@ -214,6 +220,7 @@ impl Shared {
             events: Events::default(),
             refusals: Refusals::default(),
             limits,
+            memory,
             hurry: Arc::new(Event::new()),
             this,
         }
@@ -285,6 +292,7 @@ impl Shared {
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
     /// after it is gone.
     pub(super) fn carry_out(&self, state: &mut State, after: &mut After) {
+        self.memory.note_tables(state);
         let mut listeners = Vec::new();
         for action in std::mem::take(&mut state.actions) {
             let (face, bytes) = match action {

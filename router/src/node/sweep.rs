@@ -15,6 +15,9 @@ use super::shared::{Shared, State};
 /// How long the state is kept from others in one go.
 const SWEEP_MAX: Duration = Duration::from_micros(500);
 
+/// The same while memory is short: nobody can declare anything before some is free.
+const SWEEP_SHORT_MAX: Duration = Duration::from_millis(4);
+
 impl State {
     /// Begins to forget; true if a task has to go on with it.
     pub(super) fn begin_sweep(&mut self) -> bool {
@@ -28,8 +31,12 @@ impl State {
     /// Forgets for a while; true if there is more.
     fn sweep(&mut self) -> bool {
         let begin = Instant::now();
+        let longest = match self.table.is_short_of_memory() {
+            true => SWEEP_SHORT_MAX,
+            false => SWEEP_MAX,
+        };
         while self.table.sweep(&mut self.actions) {
-            if begin.elapsed() >= SWEEP_MAX {
+            if begin.elapsed() >= longest {
                 return true;
             }
         }

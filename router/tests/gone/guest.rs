@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A client played by hand: it introduces itself properly and then sends what the test likes.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -86,7 +86,16 @@ impl Guest {
     }
 
     fn frame(&mut self, messages: Vec<u8>) -> bool {
-        let priority = Priority::Data;
+        self.frame_of(Priority::Data, messages)
+    }
+
+    /// A message that goes before those of ordinary priority, also amid one of them.
+    pub fn put_urgent(&mut self, key: &str) -> bool {
+        let push = Push::new(WireExpr::full(key), PushBody::Put(Put::new(b"now")));
+        self.frame_of(Priority::RealTime, bytes(&push))
+    }
+
+    fn frame_of(&mut self, priority: Priority, messages: Vec<u8>) -> bool {
         let header = FrameHeader {
             reliability: Reliability::Reliable,
             priority,
@@ -123,26 +132,32 @@ impl Guest {
     }
 
     /// Fragments of a message of so many bytes that never ends.
-    #[expect(dead_code, reason = "for the cases to come")]
-    pub fn half(&mut self, priority: Priority, mut size: usize) -> bool {
-        let mut first = true;
-        while size > 0 {
-            let piece = vec![0; size.min(60_000)];
+    pub fn half(&mut self, priority: Priority, size: usize) -> bool {
+        self.fragments(priority, &vec![0; size], false)
+    }
+
+    /// Publishes a message that goes out in fragments.
+    pub fn put_large(&mut self, key: &str, qos: Qos, size: usize) -> bool {
+        let payload = vec![7; size];
+        let body = PushBody::Put(Put::new(&payload));
+        let push = Push::new(WireExpr::full(key), body);
+        self.fragments(qos.priority(), &bytes(&Push { qos, ..push }), true)
+    }
+
+    fn fragments(&mut self, priority: Priority, message: &[u8], ends: bool) -> bool {
+        let count = message.chunks(60_000).count();
+        message.chunks(60_000).enumerate().all(|(number, piece)| {
             let fragment = Fragment {
                 reliability: Reliability::Reliable,
                 priority,
                 sn: self.sn(priority),
-                more: true,
-                first: std::mem::take(&mut first),
+                more: !ends || number + 1 < count,
+                first: number == 0,
                 drop: false,
-                payload: &piece,
+                payload: piece,
             };
-            if !self.send(&bytes(&fragment)) {
-                return false;
-            }
-            size -= piece.len();
-        }
-        true
+            self.send(&bytes(&fragment))
+        })
     }
 
     /// Anything said, so that the router has something to read.
@@ -170,6 +185,25 @@ impl Guest {
             }
         }
         false
+    }
+
+    /// Asks, and does not wait for answers.
+    pub fn ask(&mut self, key: &str) -> bool {
+        self.questions += 1;
+        let query = Request::new(self.questions, WireExpr::full(key), Query::default());
+        self.messages([bytes(&query)])
+    }
+
+    /// Reads what is there, without waiting and without looking; false if the router hung up.
+    pub fn read_some(&mut self) -> bool {
+        let mut rest = vec![0; 1 << 20];
+        self.stream.set_nonblocking(true).expect("a socket");
+        let read = self.stream.read(&mut rest);
+        self.stream.set_nonblocking(false).expect("a socket");
+        match read {
+            Ok(count) => count > 0,
+            Err(error) => error.kind() == ErrorKind::WouldBlock,
+        }
     }
 
     /// The router has done all that was sent so far: it answers a question with its end. False if it hung up.

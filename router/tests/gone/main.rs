@@ -3,7 +3,9 @@
 //! process holds by its own account and by the system's.
 #![cfg(target_os = "linux")]
 
+mod budget;
 mod guest;
+mod model;
 mod visitors;
 
 use std::{

@@ -16,7 +16,7 @@ use zonda_runtime::Runtime;
 use crate::{
     outbox::Outbox,
     protocol::{
-        rx::{Deliver, Receiver},
+        rx::{Deliver, Hopeless, Receiver},
         timers::Timers,
     },
 };
@@ -48,12 +48,23 @@ pub enum Ended {
     /// The peer took so little that what waited for it grew beyond its bound.
     #[error("slow consumer: the peer took too little for too long")]
     TooSlow,
-    /// The node's memory was used up, and this peer kept the most of it.
-    #[error("memory: the node's was used up, and this peer kept the most of it")]
+    /// The node's memory was used up, and this peer kept the most of it, or had begun a message that there was no room for.
+    #[error("memory: the node's was used up")]
     Memory,
     /// The socket failed.
     #[error("the socket failed: {0}")]
     Io(std::io::ErrorKind),
+}
+
+impl From<Hopeless> for Ended {
+    fn from(hopeless: Hopeless) -> Ended {
+        match hopeless {
+            Hopeless::NoMemory => Ended::Memory,
+            Hopeless::Unfinished(idle) => Ended::Misbehaved(format!(
+                "a message was begun and not gone on with for {idle:?}"
+            )),
+        }
+    }
 }
 
 /// What a connection's owner does with what arrives. All calls come from the reading task, one at a time.

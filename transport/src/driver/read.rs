@@ -132,6 +132,9 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 self.discard(link).await;
                 return self.why_closed();
             }
+            if let Some(hopeless) = self.receiver.hopeless(Instant::now) {
+                return hopeless.into();
+            }
             match self.read_once(link).await {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,

@@ -61,7 +61,7 @@ fn expr(scope: u16, suffix: &str) -> WireExpr<'_> {
 
 #[test]
 fn routes_to_the_gone_are_dropped_whatever_they_are_found_by() {
-    let mut cache = RouteCache::new(64 << 20);
+    let mut cache = RouteCache::new(64 << 20, Arc::default());
     let (stays, goes) = (outbox(), outbox());
     let suffixes = ["", "/text", "whole/key"];
     for number in 0..3000 {
@@ -95,7 +95,7 @@ fn routes_to_the_gone_are_dropped_whatever_they_are_found_by() {
 #[test]
 fn routes_take_no_more_memory_than_they_may() {
     const MAX: usize = 1 << 20;
-    let mut cache = RouteCache::new(MAX);
+    let mut cache = RouteCache::new(MAX, Arc::default());
     let neighbours: Vec<_> = std::iter::repeat_with(outbox).take(20).collect();
     let outboxes: Vec<_> = neighbours.iter().collect();
     let key = "k".repeat(4000);

@@ -149,7 +149,6 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 break;
             }
         }
-        seat.receiver.give_up_idle(Instant::now());
         // also when a Close came right behind the data: what was forwarded must not stay where it is
         seat.handler.burst_end().await;
         let outbox = self.bundle.outbox();

@@ -87,24 +87,16 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 }
 
-/// Lets go of the memory of large messages that is not needed any more, and of unfinished ones that nothing more comes of.
-/// Tells when to look again, if there are such.
+/// Lets go of the memory of large messages that is not needed any more. Tells when to look again, if there is such.
 fn let_go(receiver: &mut Receiver, keeps_until: &mut Option<Instant>) -> Option<Instant> {
-    let defragmenter = receiver.defragmenter();
-    let (keeps_much, has_unfinished) =
-        (defragmenter.keeps_much(), defragmenter.buffered_bytes() > 0);
-    if !keeps_much && !has_unfinished {
+    if !receiver.defragmenter().keeps_much() {
         return None;
     }
     let now = Instant::now();
-    let idle = receiver.give_up_idle(now);
-    if !receiver.defragmenter().keeps_much() {
-        return idle;
-    }
     let until = *keeps_until.get_or_insert(now + KEEP);
     if until > now {
-        return idle.map_or(Some(until), |idle| Some(idle.min(until)));
+        return Some(until);
     }
     receiver.defragmenter_mut().release();
-    idle
+    None
 }

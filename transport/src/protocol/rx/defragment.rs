@@ -74,6 +74,7 @@ pub struct Defragmenter {
     total_bytes: usize,
     spares: Spares,
     share: Option<Arc<Share>>,
+    was_refused: bool,
     messages_discarded: u64,
     messages_too_large: u64,
     fragments_discarded: u64,
@@ -82,8 +83,6 @@ pub struct Defragmenter {
 #[derive(Debug, Default)]
 struct Unfinished {
     active: bool,
-    /// A fragment has come since idle messages were last looked for.
-    stirred: bool,
     message: Growing,
     fragments: u64,
 }
@@ -100,6 +99,7 @@ impl Defragmenter {
             total_bytes: 0,
             spares: Spares::default(),
             share: None,
+            was_refused: false,
             messages_discarded: 0,
             messages_too_large: 0,
             fragments_discarded: 0,
@@ -119,23 +119,10 @@ impl Defragmenter {
         self.share.as_ref()
     }
 
-    /// Gives up the messages of which no fragment has come since this was last called, but for that of the channel
-    /// `landing`; tells how many.
-    #[cold]
-    pub fn give_up_idle(&mut self, landing: Option<usize>) -> u64 {
-        let mut count = 0;
-        for channel in 0..self.channels.len() {
-            let unfinished = &mut self.channels[channel];
-            let was_stirred = std::mem::take(&mut unfinished.stirred);
-            if unfinished.active && !was_stirred && landing != Some(channel) {
-                self.discard(channel);
-                count += 1;
-            }
-        }
-        if count > 0 {
-            self.release();
-        }
-        count
+    /// Whether there was no memory for a message, which was given up.
+    #[inline]
+    pub fn was_refused(&self) -> bool {
+        self.was_refused
     }
 
     /// Says how much is allocated for unfinished messages, after that has changed.
@@ -255,9 +242,10 @@ impl Defragmenter {
         };
         unfinished.begin(&mut self.spares);
         unfinished.fragments += 1;
-        unfinished.stirred = true;
         let before = unfinished.message.capacity();
-        let fits = fits && unfinished.message.reserve(payload.len());
+        let has_memory = !fits || unfinished.message.reserve(payload.len());
+        self.was_refused |= !has_memory;
+        let fits = fits && has_memory;
         if fits {
             unfinished.message.append(payload);
             self.total_bytes += payload.len();
@@ -289,7 +277,6 @@ impl Defragmenter {
         self.messages_discarded += 1;
         self.fragments_discarded += unfinished.fragments;
         self.tell_share();
-        self.spares.keep_unused(unfinished.message);
     }
 
     /// Whether more memory is kept for later messages than a link that is idle should hold.
@@ -334,7 +321,6 @@ impl Defragmenter {
             && fits
             && unfinished.message.prepare(bytes + behind);
         unfinished.fragments += u64::from(lands);
-        unfinished.stirred |= lands;
         if self.channels[channel].message.capacity() != before {
             self.tell_share();
         }

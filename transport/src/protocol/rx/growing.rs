@@ -199,14 +199,6 @@ impl Spares {
         slice(memory, filled)
     }
 
-    /// Keeps the memory of a message that was given up.
-    pub(super) fn keep_unused(&mut self, message: Growing) {
-        if message.capacity() > 0 {
-            let Growing { bytes, charge, .. } = message;
-            self.keep(Arc::new(Memory { bytes, charge }));
-        }
-    }
-
     /// Bytes that may serve again.
     pub(super) fn allocated_bytes(&self) -> usize {
         self.kept.iter().map(|spare| spare.bytes.capacity()).sum()

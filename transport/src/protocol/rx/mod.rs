@@ -9,7 +9,8 @@ mod sequence;
 
 pub use defragment::{Defragmenter, Piece, Reassembly, ReassemblyLimits};
 pub use receiver::{
-    Context, Deliver, Flow, Lent, Pause, PeerMisbehaved, Received, Receiver, UNFINISHED_MAX,
+    Context, Deliver, Flow, Hopeless, Lent, Pause, PeerMisbehaved, Received, Receiver,
+    UNFINISHED_MAX,
 };
 pub use sequence::Sequence;
 

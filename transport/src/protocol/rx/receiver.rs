@@ -34,7 +34,7 @@ const PUSH_ID: u8 = 0x1d;
 /// from one batch.
 const RUN_MAX: usize = 256;
 
-/// How long an unfinished message is kept while no fragment of it comes, where nothing else is said.
+/// How long a peer may say nothing but keep-alives while it has begun a message, where nothing else is said.
 pub const UNFINISHED_MAX: Duration = Duration::from_secs(5);
 
 /// Where received network messages go. Called in the order of arrival, on the receiving task.
@@ -197,14 +197,28 @@ pub struct Receiver {
     idle: Idle,
 }
 
-/// When to look for messages that nothing more comes of.
+/// Whether the peer goes on with the messages that it has begun.
 #[derive(Debug)]
 struct Idle {
-    /// They are given up after this.
-    after: Duration,
-    /// When to look next, while there is something unfinished.
-    due: Option<Instant>,
+    /// It has to within this time, as long as it is alive.
+    max: Duration,
+    /// Keep-alives that came since anything else did.
+    keep_alives: u32,
+    /// When the first of them was seen.
+    since: Option<Instant>,
 }
+
+/// Why a connection cannot go on although the peer broke no rule of the protocol: a message would be lost without a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hopeless {
+    /// There is no memory left for a message that it has begun.
+    NoMemory,
+    /// It has begun a message and does not go on with it, although it is alive.
+    Unfinished(Duration),
+}
+
+/// So many keep-alives in a row, and nothing else, show that a peer is alive and does not go on.
+const KEEP_ALIVES_MIN: u32 = 3;
 
 impl Receiver {
     /// A receiver for what was agreed. Fragmented messages above `message_size_max` bytes are
@@ -224,15 +238,16 @@ impl Receiver {
             unfinished: None,
             counters: Received::default(),
             idle: Idle {
-                after: UNFINISHED_MAX,
-                due: None,
+                max: UNFINISHED_MAX,
+                keep_alives: 0,
+                since: None,
             },
         }
     }
 
-    /// The same with what it allocates counted in `share`, and with `total_bytes_max` for all unfinished messages together,
-    /// each of which is given up when no fragment of it has come for about `idle_max`. Default: twice the largest message,
-    /// and [`UNFINISHED_MAX`].
+    /// The same with what it allocates counted in `share`, and with `total_bytes_max` for all unfinished messages together.
+    /// A peer that says nothing but keep-alives for `idle_max` while it has such is [hopeless](Receiver::hopeless). Default:
+    /// twice the largest message, and [`UNFINISHED_MAX`].
     #[must_use]
     pub fn within(
         mut self,
@@ -240,29 +255,37 @@ impl Receiver {
         (total_bytes_max, idle_max): (usize, Duration),
     ) -> Self {
         self.defragmenter = self.defragmenter.within(share, total_bytes_max);
-        self.idle.after = idle_max;
+        self.idle.max = idle_max;
         self
     }
 
-    /// Gives up unfinished messages that nothing more comes of. Tells when to call it again, if there are any.
+    /// Whether the connection cannot go on. To be asked after each read.
     #[inline]
-    pub fn give_up_idle(&mut self, now: Instant) -> Option<Instant> {
-        if self.defragmenter.buffered_bytes() == 0 {
-            self.idle.due = None;
+    pub fn hopeless(&mut self, now: impl FnOnce() -> Instant) -> Option<Hopeless> {
+        if self.defragmenter.buffered_bytes() == 0 && !self.defragmenter.was_refused() {
             return None;
         }
-        // Two looks find it, so the first one is after half of the time.
-        let half = self.idle.after / 2;
-        let due = *self.idle.due.get_or_insert(now + half);
-        if now >= due {
-            let landing = self.landing.map(|landing| landing.channel());
-            let count = self.defragmenter.give_up_idle(landing);
-            if let (1.., Some(share)) = (count, self.defragmenter.share()) {
-                share.ledger().note_given_up(count);
-            }
-            self.idle.due = Some(now + half);
+        self.look_at_unfinished(now())
+    }
+
+    #[cold]
+    fn look_at_unfinished(&mut self, now: Instant) -> Option<Hopeless> {
+        if self.defragmenter.was_refused() {
+            return Some(Hopeless::NoMemory);
         }
-        self.idle.due
+        if self.idle.keep_alives == 0 {
+            self.idle.since = None;
+            return None;
+        }
+        let since = *self.idle.since.get_or_insert(now);
+        let idle = now.saturating_duration_since(since);
+        if self.idle.keep_alives < KEEP_ALIVES_MIN || idle < self.idle.max {
+            return None;
+        }
+        if let Some(share) = self.defragmenter.share() {
+            share.ledger().note_given_up(1);
+        }
+        Some(Hopeless::Unfinished(self.idle.max))
     }
 
     /// What stands in front of the messages on this link.
@@ -420,8 +443,12 @@ impl<D: Deliver> Pass<'_, D> {
             let offset = r.position();
             let message = self.decoded(offset, TransportMessage::decode(r))?;
             let pause = match message {
-                TransportMessage::Frame(header) => self.frame(&header, r)?,
+                TransportMessage::Frame(header) => {
+                    self.receiver.idle.keep_alives = 0;
+                    self.frame(&header, r)?
+                }
                 TransportMessage::Fragment(fragment) => {
+                    self.receiver.idle.keep_alives = 0;
                     self.fragment(&fragment)?;
                     self.pause((fragment.priority, fragment.reliability), r)
                 }
@@ -430,7 +457,10 @@ impl<D: Deliver> Pass<'_, D> {
                         reason: close.reason,
                     });
                 }
-                TransportMessage::KeepAlive => None,
+                TransportMessage::KeepAlive => {
+                    self.receiver.idle.keep_alives += 1;
+                    None
+                }
                 _ => {
                     self.receiver.counters.ignored += 1;
                     None

@@ -49,12 +49,6 @@ pub(super) struct Landing {
     behind: usize,
 }
 
-impl Landing {
-    pub(super) fn channel(&self) -> usize {
-        self.channel
-    }
-}
-
 /// Memory to read into.
 #[derive(Debug)]
 pub struct Lent {
@@ -294,6 +288,7 @@ impl Receiver {
         {
             return None;
         }
+        self.idle.keep_alives = 0;
         self.sequences[channel].accept(sn);
         self.counters.batches += 1;
         Some(Landing {

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The memory of the whole node, above the limits of each neighbour: how much is held, and who gives way when there is too
+//! much of it.
+//!
+//! What counts: blocks that are read into and messages put together from fragments, from when they are allocated until they
+//! are freed, also in queues; queues' own buffers; what neighbours declared, asked for and were told; routes. In this order
+//! it is kept within `limits/memory_bytes`:
+//! 1. From [`GIVES_WAY`] on the neighbour that keeps most (what waits for it, its unfinished messages, what it declared, its
+//!    routes) gives way: its link is closed for the reason `memory`. Then the next, until enough is free.
+//! 2. Beyond the budget a link whose unfinished message needs more is closed, as the message would be lost without a word, and
+//!    nothing more can be declared.
+
+use std::{
+    cmp::Reverse,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use zonda_codec::WhatAmI;
+use zonda_transport::{
+    ledger::{Ledger, Share},
+    log_limit::LogLimit,
+    outbox::Outbox,
+};
+
+use crate::{config::Config, forwarding::FaceId};
+
+use super::{
+    Node,
+    shared::{Face, Shared, State},
+};
+
+/// Parts of the budget from which on the largest taker gives way, of [`PARTS`].
+const GIVES_WAY: usize = 7;
+
+/// Parts of it that may be held afterwards.
+const IS_LEFT: usize = 6;
+
+const PARTS: usize = 8;
+
+/// Who keeps less than this part of the budget is not to blame for its end.
+const TAKER_PART: usize = 64;
+
+/// How fast memory may grow between two looks, in bytes per second.
+const GROWTH_MAX: usize = 4 << 30;
+
+/// The shortest and the longest time between two looks.
+const LOOK_MIN: Duration = Duration::from_millis(5);
+const LOOK_MAX: Duration = Duration::from_secs(1);
+
+/// What a node holds of its memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Bytes that it may hold (`limits/memory_bytes`).
+    pub budget: usize,
+    /// Bytes that it holds, about; that is `received`, `queues`, `tables` and `routes` together.
+    pub held: usize,
+    /// The most that it held at a look; at least what is held now.
+    pub peak: usize,
+    /// Bytes of blocks that are read into and of messages put together from fragments, also where they wait in queues.
+    pub received: usize,
+    /// Bytes of the queues' own buffers.
+    pub queues: usize,
+    /// Bytes of what neighbours declared, asked for and were told.
+    pub tables: usize,
+    /// Bytes of routes that are kept.
+    pub routes: usize,
+    /// Links that were closed because the neighbour kept most.
+    pub links_closed: u64,
+    /// Messages that there was no room for; the link that brought one was closed.
+    pub messages_refused: u64,
+    /// Links that were closed because a message was begun and not gone on with (`limits/unfinished_ms`).
+    pub unfinished_closed: u64,
+    /// The largest part that one neighbour has of each: declared keys, routes, unfinished messages.
+    pub largest: Largest,
+}
+
+/// What the neighbour that has most of it holds, each perhaps another one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Largest {
+    /// Bytes of what it declared and was told.
+    pub tables: usize,
+    /// Bytes of routes.
+    pub routes: usize,
+    /// Bytes of unfinished messages.
+    pub unfinished: usize,
+}
+
+/// What one neighbour's connection holds, beside its outbox.
+#[derive(Debug, Clone)]
+pub(super) struct Holding {
+    pub(super) share: Arc<Share>,
+    /// Bytes of routes, said by the task that keeps them.
+    pub(super) routes: Arc<AtomicUsize>,
+}
+
+/// The memory of a node.
+#[derive(Debug)]
+pub(super) struct Memory {
+    ledger: Arc<Ledger>,
+    queues: AtomicUsize,
+    tables: AtomicUsize,
+    routes: AtomicUsize,
+    peak: AtomicUsize,
+    links_closed: AtomicU64,
+    log: LogLimit,
+}
+
+impl Memory {
+    pub(super) fn new(config: &Config) -> Self {
+        let follows = config.mode() == WhatAmI::Router;
+        Memory {
+            ledger: Ledger::new(budget(config), follows),
+            queues: AtomicUsize::new(0),
+            tables: AtomicUsize::new(0),
+            routes: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+            links_closed: AtomicU64::new(0),
+            log: LogLimit::new(),
+        }
+    }
+
+    /// A new connection's part.
+    pub(super) fn holding(&self) -> Holding {
+        Holding {
+            share: Share::of(&self.ledger),
+            routes: Arc::default(),
+        }
+    }
+
+    /// Notes what the table holds after a change; too much, and nothing more can be declared.
+    pub(super) fn note_tables(&self, state: &mut State) {
+        self.tables.store(state.table.memory(), Ordering::Relaxed);
+        let is_short = self.add_up() > self.ledger.budget();
+        state.table.set_short_of_memory(is_short);
+    }
+
+    fn add_up(&self) -> usize {
+        let parts = [&self.queues, &self.tables, &self.routes];
+        let others = parts.iter().map(|part| part.load(Ordering::Relaxed)).sum();
+        self.ledger.set_others(others);
+        let held = self.ledger.held();
+        self.peak.fetch_max(held, Ordering::Relaxed);
+        held
+    }
+
+    /// What all of the budget's parts are in bytes, so many of them.
+    fn parts(&self, count: usize) -> usize {
+        self.ledger.budget() / PARTS * count
+    }
+
+    /// Adds up what is held; tells how much that is.
+    fn look(&self, state: &mut State) -> usize {
+        let (mut queues, mut routes) = (0, state.undeclared.iter().map(|c| c.memory()).sum());
+        for face in state.faces.values() {
+            queues += face.outbox.memory().own;
+            routes += face.holding.routes.load(Ordering::Relaxed);
+        }
+        self.queues.store(queues, Ordering::Relaxed);
+        self.routes.store(routes, Ordering::Relaxed);
+        self.note_tables(state);
+        self.ledger.held()
+    }
+
+    /// Who has to give way, most of all first, when so much is held.
+    #[cold]
+    fn takers(&self, state: &State, held: usize) -> Vec<Taker> {
+        let mut excess = held.saturating_sub(self.parts(IS_LEFT));
+        // What those who are gone had declared is being forgotten.
+        let declared = state.faces.keys().map(|id| state.table.memory_of(*id));
+        let tables = self.tables.load(Ordering::Relaxed);
+        excess = excess.saturating_sub(tables.saturating_sub(declared.sum()));
+        let mut takers = Vec::new();
+        for (&id, face) in &state.faces {
+            let taker = Taker {
+                bytes: keeps(state, id, face),
+                outbox: Arc::clone(&face.outbox),
+                who: format!("{} {}", face.status.whatami, face.status.zid),
+            };
+            match face.outbox.is_closed() {
+                // It is giving way already.
+                true => excess = excess.saturating_sub(taker.bytes),
+                false => takers.push(taker),
+            }
+        }
+        takers.sort_unstable_by_key(|taker| Reverse(taker.bytes));
+        takers.retain(|taker| {
+            let gives_way = excess > 0 && taker.bytes >= self.ledger.budget() / TAKER_PART;
+            excess = excess.saturating_sub(taker.bytes);
+            gives_way
+        });
+        takers
+    }
+
+    fn close(&self, taker: &Taker, now: Instant) {
+        taker.outbox.give_way();
+        self.links_closed.fetch_add(1, Ordering::Relaxed);
+        if let Some(left_out) = self.log.admit(now) {
+            let mib = |bytes: usize| bytes >> 20;
+            tracing::warn!(
+                "the link to {} is closed for the reason memory: it keeps {} MiB, more than any other, and the node holds {} of \
+                 {} MiB (limits/memory_bytes){left_out}",
+                taker.who,
+                mib(taker.bytes),
+                mib(self.ledger.held()),
+                mib(self.ledger.budget())
+            );
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        let held = self.add_up();
+        let read = |part: &AtomicUsize| part.load(Ordering::Relaxed);
+        Usage {
+            budget: self.ledger.budget(),
+            held,
+            peak: read(&self.peak),
+            received: self.ledger.received(),
+            queues: read(&self.queues),
+            tables: read(&self.tables),
+            routes: read(&self.routes),
+            links_closed: self.links_closed.load(Ordering::Relaxed),
+            messages_refused: self.ledger.refused(),
+            unfinished_closed: self.ledger.given_up(),
+            largest: Largest::default(),
+        }
+    }
+}
+
+/// A neighbour that keeps memory.
+struct Taker {
+    bytes: usize,
+    outbox: Arc<Outbox>,
+    who: String,
+}
+
+/// Bytes that would be free without a neighbour, about.
+fn keeps(state: &State, id: FaceId, face: &Face) -> usize {
+    let queues = face.outbox.memory();
+    let routes = face.holding.routes.load(Ordering::Relaxed);
+    let declared = state.table.memory_of(id);
+    queues.own + queues.kept + routes + declared + face.holding.share.unfinished()
+}
+
+impl Shared {
+    /// Looks how much memory is held, and has somebody give way if it is too much. Tells when to look again.
+    pub(super) fn look_after_memory(&self) -> Instant {
+        let now = Instant::now();
+        let memory = &self.memory;
+        let mut state = self.state.lock();
+        let held = memory.look(&mut state);
+        let takers = match held > memory.parts(GIVES_WAY) {
+            true => memory.takers(&state, held),
+            false => Vec::new(),
+        };
+        drop(state);
+        for taker in &takers {
+            memory.close(taker, now);
+        }
+        let left = memory.parts(GIVES_WAY).saturating_sub(held);
+        let wait = Duration::from_secs_f64(left as f64 / GROWTH_MAX as f64);
+        now + wait.clamp(LOOK_MIN, LOOK_MAX)
+    }
+}
+
+impl Node {
+    /// What this node holds of its memory now.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let shared = &self.shared;
+        if shared.is_forked() {
+            return Usage::default();
+        }
+        let mut state = shared.state.lock();
+        shared.memory.look(&mut state);
+        let mut usage = shared.memory.usage();
+        let largest = &mut usage.largest;
+        for (&id, face) in &state.faces {
+            let routes = face.holding.routes.load(Ordering::Relaxed);
+            largest.tables = largest.tables.max(state.table.memory_of(id));
+            largest.routes = largest.routes.max(routes);
+            largest.unfinished = largest.unfinished.max(face.holding.share.unfinished());
+        }
+        usage
+    }
+}
+
+/// The largest budget that a node has by default, in bytes.
+const DEFAULT_MAX: usize = 2 << 30;
+
+/// The largest message of a node by default; where larger ones are allowed, the budget follows.
+const MESSAGE_MAX: usize = 1 << 30;
+
+/// What the configuration says; by default a quarter of the machine's memory and at most [`DEFAULT_MAX`], but four times the
+/// largest message where that was raised.
+fn budget(config: &Config) -> usize {
+    config.memory_max().unwrap_or_else(|| {
+        let quarter = machine_memory().map_or(DEFAULT_MAX, |bytes| bytes / 4);
+        match config.max_message_size() {
+            message @ MESSAGE_MAX.. if message > MESSAGE_MAX => message.saturating_mul(4),
+            _ => quarter.min(DEFAULT_MAX),
+        }
+    })
+}
+
+/// Bytes of memory that the machine has.
+#[cfg(target_os = "linux")]
+fn machine_memory() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib.saturating_mul(1024))
+}
+
+/// Not known on other systems.
+#[cfg(not(target_os = "linux"))]
+fn machine_memory() -> Option<usize> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_follows_what_is_configured() {
+        let config = Config::router();
+        assert!((1..=DEFAULT_MAX).contains(&budget(&config)));
+        let larger = config
+            .clone()
+            .with("transport/link/rx/max_message_size", "2147483648");
+        assert_eq!(budget(&larger), 8 << 30);
+        assert_eq!(budget(&larger.with("limits/memory_bytes", "70000")), 70_000);
+    }
+}
