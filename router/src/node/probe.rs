@@ -77,17 +77,23 @@ impl Node {
         let direct = DirectSocket::beside(socket)?;
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
         let spoken = Arc::new(AtomicBool::new(false));
+        let holding = shared.memory.holding();
         let arrived = Arrived {
             outbox: Arc::clone(&outbox),
             dialed: false,
             lease: established.remote_lease,
             spoken: Arc::clone(&spoken),
+            holding: holding.clone(),
         };
         let face = shared.update(|state| state.add_face(status, arrived));
         Ok(End {
             receiver: Receiver::new(&established, parameters.message_size_max),
             message_size_max: parameters.message_size_max,
-            inbound: Inbound::new(Arc::clone(shared), face, Arc::clone(&outbox), spoken),
+            inbound: Inbound::new(
+                (Arc::clone(shared), face),
+                Arc::clone(&outbox),
+                (spoken, holding.routes),
+            ),
             established,
             outbox,
         })
