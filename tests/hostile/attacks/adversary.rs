@@ -5,7 +5,7 @@
 //! 20 seconds in `cargo test`; 10 minutes in `./check --long`. By hand, for an hour, or to repeat what failed:
 //!
 //! ```sh
-//! ZONDA_HOSTILE_SECONDS=3600 ZONDA_HOSTILE_SEED=7 cargo test --test hostile adversary -- --nocapture
+//! ZONDA_HOSTILE_SECONDS=3600 ZONDA_HOSTILE_SEED=7 cargo test --test hostile adversary::adversary -- --nocapture
 //! ```
 //!
 //! `ZONDA_HOSTILE_MOVES='frozen,slow'` leaves these moves only. Progress goes to standard error, each five seconds.
@@ -66,8 +66,13 @@ fn adversary() {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let by_chance = now.map_or(1, |now| now.as_millis() as u64 % 1_000_000);
     let seed = number("ZONDA_HOSTILE_SEED").unwrap_or(by_chance);
+    let moves = std::env::var("ZONDA_HOSTILE_MOVES").unwrap_or_default();
+    let only = match moves.as_str() {
+        "" => String::new(),
+        moves => format!("ZONDA_HOSTILE_MOVES='{moves}' "),
+    };
     let again = format!(
-        "ZONDA_HOSTILE_SEED={seed} ZONDA_HOSTILE_SECONDS={length} cargo test --test hostile adversary -- --nocapture"
+        "{only}ZONDA_HOSTILE_SEED={seed} ZONDA_HOSTILE_SECONDS={length} cargo test --test hostile adversary::adversary -- --nocapture"
     );
     let setup = Setup::router().own(&format!("limits/memory_bytes:{}", BUDGET_MIB << 20));
     let Some(mut world) = World::for_finding("adversary", setup) else {
@@ -81,7 +86,6 @@ fn adversary() {
         vec![Flow::block(100, 4000), Flow::drop(1000, 500)],
     ));
     world.quiet(seconds(3.0));
-    let moves = std::env::var("ZONDA_HOSTILE_MOVES").unwrap_or_default();
     let argument = format!("{moves};{}", world.ids().join(","));
     let attacks: Vec<_> = (0..ATTACKERS)
         .map(|_| world.attack("adversary", &argument))
