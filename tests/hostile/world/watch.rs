@@ -24,7 +24,8 @@ pub struct Sighting {
     pub memory: u64,
     /// Open descriptors, the most.
     pub descriptors: usize,
-    /// Descriptors beyond two for each connection, the most.
+    /// Descriptors beyond two for each connection that stayed for a whole time, the most of all times. A connection
+    /// that was reset is none any more before its descriptors are closed.
     pub descriptors_beyond: i64,
     /// Established connections to it, the most.
     pub connections: usize,
@@ -37,7 +38,17 @@ pub struct Sighting {
 }
 
 impl Sighting {
-    /// Takes a later one into account.
+    /// Takes another look within the same time into account.
+    fn look_again(&mut self, later: &Sighting) {
+        let beyond = match self.looks {
+            0 => later.descriptors_beyond,
+            _ => self.descriptors_beyond.min(later.descriptors_beyond),
+        };
+        self.add(later);
+        self.descriptors_beyond = beyond;
+    }
+
+    /// Takes a later time into account.
     pub fn add(&mut self, later: &Sighting) {
         if self.looks == 0 {
             self.descriptors_beyond = later.descriptors_beyond;
@@ -140,7 +151,7 @@ impl Watch {
                 noted
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
-                    .add(&sighting);
+                    .look_again(&sighting);
             }
         });
         Watch {
@@ -157,7 +168,7 @@ impl Watch {
     pub fn take(&mut self) -> Sighting {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sighting = std::mem::take(&mut *seen);
-        sighting.add(&self.place.look());
+        sighting.look_again(&self.place.look());
         let processor = self.place.processor();
         sighting.processor = processor - self.processor;
         self.processor = processor;
