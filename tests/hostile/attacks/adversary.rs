@@ -126,9 +126,10 @@ fn adversary() {
 /// The router's budget of memory.
 const BUDGET_MIB: u64 = 128;
 
-/// Stuck subscribers come again and again, each under an id of its own, so the longer silence may come more than once.
+/// What one stuck subscriber costs the others of its source is 600 ms. Several strangers may be stuck one after the
+/// other, and a large message then waits for each of them.
 const BOUNDS: Bounds = Bounds {
-    silence_ms: 600,
+    silence_ms: 600 * ATTACKERS as u64,
     growth_mib: BUDGET_MIB + 64,
     ..Bounds::USUAL
 };
