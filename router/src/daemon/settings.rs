@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn refusals_name_the_flag_and_the_value() {
         for (line, words) in [
-            ("--cfg nonsense", "--cfg: \"nonsense\""),
+            ("--cfg nonsense", "--cfg: \"…\""),
             (
                 "--cfg listen/endpoint:[]",
                 "did you mean `listen/endpoints`",

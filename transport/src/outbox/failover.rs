@@ -23,6 +23,8 @@ impl Outbox {
         self.signals.lower(signal::LOST | signal::HANDOVER);
         self.busy.store(false, Ordering::SeqCst);
         drop(exit);
+        // The driver of the old link looked after a dense stream, and nobody does now: the next sender has to find out again.
+        self.pace.become_quiet();
         self.close_on();
     }
 
