@@ -21,7 +21,7 @@ mod values;
 
 pub use connection::Connection;
 pub use interrupt::Interrupt;
-pub use outcome::{Failure, complain, finish, one_line, parse, print, run};
+pub use outcome::{Failure, complain, finish, one_line, parse, print, print_lines, run};
 pub use reach::{HELP as REACH_HELP, Reach};
 pub use received::received;
 pub use values::{consolidation, endpoint, key_expr, pattern, priority, seconds, selector, target};

@@ -100,7 +100,14 @@ pub fn print(line: Arguments<'_>) {
     }
 }
 
-/// The same on standard error.
+/// Prints text of several lines, each as [`print`] does.
+#[allow(dead_code)] // not every program that shares this file has such text
+pub fn print_lines(text: Arguments<'_>) {
+    let text = text.to_string();
+    text.lines().for_each(|line| print(format_args!("{line}")));
+}
+
+/// Prints one line as [`print`] does, on standard error.
 pub fn complain(line: Arguments<'_>) {
     // it may be closed, and then nobody is left to tell
     let _ = writeln!(io::stderr(), "{}", plain(&line.to_string()));

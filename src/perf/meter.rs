@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::event::{Count, Event};
-use crate::arguments::print;
+use crate::arguments::print_lines;
 
 /// Time between two reports.
 const PERIOD: Duration = Duration::from_millis(10);
@@ -29,7 +29,7 @@ impl Meter {
                 let messages = count.load(Ordering::Relaxed);
                 let nanos = start.elapsed().as_nanos() as u64;
                 if messages > 0 {
-                    print(format_args!(
+                    print_lines(format_args!(
                         "{}",
                         Event::Count(Count { messages, nanos }).to_line()
                     ));

@@ -17,7 +17,7 @@ use super::system::{Span, System};
 use super::table::{short, table};
 use super::trouble::Trouble;
 use super::{latency, machine, report, throughput};
-use crate::arguments::{Failure, Interrupt, print, seconds};
+use crate::arguments::{Failure, Interrupt, print_lines, seconds};
 
 /// Options of `perf quick`.
 #[derive(Args, Clone, Debug)]
@@ -91,12 +91,12 @@ pub fn quick(options: &Quick) -> Result<(), Failure> {
     if options.reference.with_zenoh.is_some() {
         references.push("zenoh");
     }
-    print(format_args!(
+    print_lines(format_args!(
         "{}\n{}",
         machine::summary(),
         table(&cells, &references)
     ));
-    print(format_args!("{}", legend(options)));
+    print_lines(format_args!("{}", legend(options)));
     let report = || format!("{:#}\n", report::report(options, &before, &cells));
     options.kept.write(report)?;
     verdict(&cells)

@@ -12,7 +12,7 @@ use zonda::session::LimitStatus;
 use zonda::{Session, Wait};
 
 use super::events;
-use crate::arguments::{Connection, Failure, Interrupt, print};
+use crate::arguments::{Connection, Failure, Interrupt, print, print_lines};
 
 const HELP: &str = "\
 Examples:
@@ -70,10 +70,6 @@ fn table_of(session: &Session) -> Table {
     table
 }
 
-fn print_lines(text: &str) {
-    text.lines().for_each(|line| print(format_args!("{line}")));
-}
-
 impl Info {
     /// Shows it.
     pub fn run(self) -> Result<(), Failure> {
@@ -95,9 +91,11 @@ impl Info {
             self.connected(session, &mut facts)?;
         }
         match (self.connection.json, &session) {
-            (false, Some(session)) if self.limits => print_lines(&table_of(session).to_string()),
+            (false, Some(session)) if self.limits => {
+                print_lines(format_args!("{}", table_of(session)))
+            }
             (true, _) => print(format_args!("{facts}")),
-            (false, _) => print_lines(&format!("{facts:#}")),
+            (false, _) => print_lines(format_args!("{facts:#}")),
         }
         let Some(session) = session else {
             return Ok(());

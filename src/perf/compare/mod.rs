@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::quick::note;
 use super::record::{Record, RecordError};
-use crate::arguments::{Failure, print};
+use crate::arguments::{Failure, print_lines};
 use difference::{Choice, Comparison};
 
 /// What a reader of the help tries first, and how to read what comes out.
@@ -88,8 +88,8 @@ impl Compare {
                 "the records have nothing in common to compare".into(),
             ));
         }
-        print(format_args!("{}", table::table(&comparison, self.changes)));
-        print(format_args!("{}", table::summary(&comparison)));
+        print_lines(format_args!("{}", table::table(&comparison, self.changes)));
+        print_lines(format_args!("{}", table::summary(&comparison)));
         for text in comparison.notes() {
             note(&text);
         }

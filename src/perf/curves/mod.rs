@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::quick::{note, warn_of_surroundings};
 use super::record::Record;
 use super::{machine, page};
-use crate::arguments::{Failure, Interrupt, print};
+use crate::arguments::{Failure, Interrupt, print_lines};
 use cell::Part;
 
 pub use options::Curves;
@@ -25,9 +25,9 @@ impl Curves {
         let mut parts = self.parts()?;
         if self.list {
             for part in &parts {
-                print(format_args!("{} ({:.1} s)", part.name(), part.seconds()));
+                print_lines(format_args!("{} ({:.1} s)", part.name(), part.seconds()));
             }
-            print(format_args!("{}", self.length(&parts)));
+            print_lines(format_args!("{}", self.length(&parts)));
             return Ok(());
         }
         let (json, html) = self.reserve()?;
@@ -40,7 +40,7 @@ impl Curves {
         ));
         let is_whole = self.measure(&mut parts, &interrupt)?;
         record.cells = parts.iter().map(Part::cell).collect();
-        print(format_args!(
+        print_lines(format_args!(
             "{}\n{}\n{}",
             machine::summary(),
             table::table(&record),
@@ -48,7 +48,7 @@ impl Curves {
         ));
         record.write(&json)?;
         page::write(&record, &html)?;
-        print(format_args!(
+        print_lines(format_args!(
             "written: {} and {}",
             json.display(),
             html.display()

@@ -26,7 +26,7 @@ use super::quick::{note, warn_of_surroundings};
 use super::record::Record;
 use super::system::Span;
 use super::trouble::Trouble;
-use crate::arguments::{Failure, Interrupt, print};
+use crate::arguments::{Failure, Interrupt, print_lines};
 use cast::Players;
 use plan::Entry;
 
@@ -77,9 +77,9 @@ impl Lat {
     fn print_list(&self, entries: &[Entry]) -> Result<(), Failure> {
         for entry in entries {
             let seconds = self.span(entry).seconds;
-            print(format_args!("{} ({seconds} s)", entry.name()));
+            print_lines(format_args!("{} ({seconds} s)", entry.name()));
         }
-        print(format_args!("{}", self.length(entries)));
+        print_lines(format_args!("{}", self.length(entries)));
         Ok(())
     }
 
@@ -130,10 +130,10 @@ impl Lat {
             references.push("zenoh");
         }
         let latencies = table::latencies(entries, &references);
-        print(format_args!("{}\n\n{latencies}", machine::summary()));
-        print(format_args!("{}", self.legend()));
+        print_lines(format_args!("{}\n\n{latencies}", machine::summary()));
+        print_lines(format_args!("{}", self.legend()));
         if let Some(loads) = table::loads(entries) {
-            print(format_args!(
+            print_lines(format_args!(
                 "\nBeside samples of a lower priority that fill the same link\n\n{loads}\n\
                  bound: the p99 alone and one batch of 64 KiB at the rate of the load."
             ));

@@ -34,7 +34,7 @@ use clap::{Args, Subcommand};
 
 use super::event::Event;
 use super::quick::warn_of_surroundings;
-use crate::arguments::{Failure, Interrupt, print};
+use crate::arguments::{Failure, Interrupt, print_lines};
 use arguments::{Mode, Options, Transport};
 use icmp::Echo;
 use matrix::{Matrix, Plot};
@@ -135,9 +135,9 @@ fn ask(options: &Options) -> Result<(), Failure> {
     if options.csv {
         print_samples(options, &recording);
     } else if options.json {
-        print(format_args!("{}", outcome.to_json(options)));
+        print_lines(format_args!("{}", outcome.to_json(options)));
     } else {
-        print(format_args!(
+        print_lines(format_args!(
             "{}\n{}",
             title(options),
             outcome.to_text(options)
@@ -218,9 +218,9 @@ fn answer(options: &Options) -> Result<(), Failure> {
     let backend = options.backend();
     if options.json {
         let listening = vec![bound.to_string()];
-        print(format_args!("{}", Event::Ready { listening }.to_line()));
+        print_lines(format_args!("{}", Event::Ready { listening }.to_line()));
     } else {
-        print(format_args!(
+        print_lines(format_args!(
             "{backend} answers on {} {bound}",
             options.protocol
         ));

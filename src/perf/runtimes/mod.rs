@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::quick::{note, round, warn_of_surroundings};
 use super::report::Kept;
 use super::system::Span;
-use crate::arguments::{Failure, Interrupt, print, seconds};
+use crate::arguments::{Failure, Interrupt, print_lines, seconds};
 use advice::Advice;
 use plan::{Entry, entries, order};
 use record::{Outcome, record};
@@ -119,12 +119,12 @@ impl Runtimes {
         self.tell_length(entries.len());
         let is_whole = self.measure(&mut entries, &interrupt)?;
         let advice = advice::advice(&entries);
-        print(format_args!(
+        print_lines(format_args!(
             "{}\n\n{}",
             machine::summary(),
             tables::tables(&entries, &advice)
         ));
-        print(format_args!("{}", self.legend(&advice)));
+        print_lines(format_args!("{}", self.legend(&advice)));
         self.kept.write(|| {
             let outcome = Outcome {
                 entries: &entries,

@@ -26,7 +26,7 @@ use super::quick::{note, warn_of_surroundings};
 use super::record::{Cell, Record};
 use super::system::System;
 use super::trouble::Trouble;
-use crate::arguments::{Failure, Interrupt, print, seconds};
+use crate::arguments::{Failure, Interrupt, print_lines, seconds};
 use figures::Figures;
 
 /// How long a router may take for anything.
@@ -122,12 +122,12 @@ impl Scale {
             }
         }
         let is_whole = self.measure(&plan, (&cases, &systems), &mut record, &interrupt)?;
-        print(format_args!(
+        print_lines(format_args!(
             "{}\n{}",
             machine::summary(),
             table::table(&record.cells)
         ));
-        print(format_args!("{}", self.legend()));
+        print_lines(format_args!("{}", self.legend()));
         if let Some(file) = &self.json {
             record.write(file)?;
         }

@@ -34,7 +34,7 @@ use super::reference::Examples;
 use super::system::{Span, System};
 use super::table::short;
 use super::trouble::Trouble;
-use crate::arguments::{Failure, Interrupt, print, seconds};
+use crate::arguments::{Failure, Interrupt, print_lines, seconds};
 use command::Command;
 use flow::{Flow, Service};
 use measure::measure;
@@ -151,7 +151,7 @@ impl Thr {
             note(&format!("{system} is left out: {why}"));
         }
         if self.list {
-            print(format_args!(
+            print_lines(format_args!(
                 "{}\n{}",
                 plan::list(&entries),
                 self.length(entries.len())
@@ -174,7 +174,7 @@ impl Thr {
             Some(_) => &[system_name::BARE, system_name::ZENOH],
             None => &[system_name::BARE],
         };
-        print(format_args!(
+        print_lines(format_args!(
             "{}\n{}\n{}",
             machine::summary(),
             table::table(&record, references),
