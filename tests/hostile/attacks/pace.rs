@@ -257,7 +257,11 @@ fn s9_tiny_batches() {
         let attack = world.attack("tiny_batches", size);
         attack.said("attacking");
         world.attacked(seconds(3.0));
-        world.verdict().holds(&Bounds::USUAL);
+        // A further subscriber that reads everything takes its share of two processors, in an unoptimised build above all.
+        world.verdict().holds(&Bounds {
+            throughput: 0.35,
+            ..Bounds::USUAL
+        });
     }
 }
 
