@@ -29,6 +29,7 @@ impl Config {
             announce_steps_max: self.count("limits/declaration_steps"),
             key_memory_max: self.key_memory_max(),
             answer_timeout: self.interests_timeout(),
+            initial_timeout: self.interests_timeout(),
             ..Limits::default()
         }
     }

@@ -55,7 +55,7 @@ pub struct Limits {
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
     pub answer_timeout: Duration,
     /// How long a peer may tell nothing, when its link comes up, before it counts as having told all it has. It gets
-    /// every publication until then. Default 1 s.
+    /// every publication until then. Default 10 s.
     pub initial_timeout: Duration,
 }
 
@@ -82,7 +82,7 @@ impl Default for Limits {
             wild_keys_max: 65_536,
             announce_steps_max: 8192,
             answer_timeout: Duration::from_secs(10),
-            initial_timeout: Duration::from_secs(1),
+            initial_timeout: Duration::from_secs(10),
         }
     }
 }

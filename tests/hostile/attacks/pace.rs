@@ -217,6 +217,7 @@ fn s7_a_source_that_is_not_read() {
 #[test]
 fn s8_a_peer_without_a_word() {
     let load = Load::of("load", vec![Flow::block(1000, 500)]);
+    let load = load.configured("routing/interests/timeout", "1000");
     let Some(mut world) = World::of_peers("S8", load) else {
         return;
     };
