@@ -233,7 +233,10 @@ impl Taker {
         let own = || self.own.iter().find(|(id, _)| *id == expr.scope);
         let scope = match (expr.scope, expr.mapping) {
             (0, _) => "",
-            (scope, Mapping::Sender) => self.told.get(&scope).expect("a number that was told"),
+            (scope, Mapping::Sender) => self
+                .told
+                .get(&scope)
+                .expect("a number that the router declared"),
             (_, Mapping::Receiver) => own().expect("a number of its own").1,
         };
         format!("{scope}{}", expr.suffix)

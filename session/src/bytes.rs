@@ -276,7 +276,7 @@ impl From<Cow<'_, str>> for ZBytes {
 }
 
 impl From<Bytes> for ZBytes {
-    /// Shares the bytes; no copy. Whoever sends the last of them drops their owner, on whichever thread that is, with no lock
+    /// Shares the bytes; no copy. The thread that sends the last of them drops their owner, with no lock
     /// held: what runs then may publish, but holds the link up for as long as it takes.
     fn from(bytes: Bytes) -> Self {
         ZBytes::small(&bytes).unwrap_or_else(|| ZBytes(Repr::Shared(bytes.into())))

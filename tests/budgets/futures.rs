@@ -36,7 +36,7 @@ const BOUNDS: [(&str, usize); 12] = [
     ("task zonda-accept", 1280),
     ("task zonda-handshake", 4608),
     ("task zonda-rx", 4096),
-    ("task zonda-tx", 1792),
+    ("task zonda-tx", 1536),
     ("transport open_link", 2304),
     ("node open", 3328),
     ("node publish_async", 1024),

@@ -75,7 +75,7 @@ fn a_subscription_takes_few_bytes_and_gives_them_back() {
         table.remove_face(*last, nobody);
         while table.sweep(nobody) {}
         let left = held() - before;
-        assert!(left < 72 * 1024, "{left} bytes are left when all are gone");
+        assert!(left < 64 * 1024, "{left} bytes are left when all are gone");
     }
 }
 

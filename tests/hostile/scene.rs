@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The scene of cases within one process: a router, and two honest sessions whose messages are counted. It shows that
-//! the router goes on and whom it cuts off. Memory, descriptors and times belong to a process, so the cases about these
+//! the router goes on and which neighbours it cuts off. Memory, descriptors and times belong to a process, so the cases about these
 //! are in [`crate::world`].
 
 use std::net::SocketAddr;

@@ -215,7 +215,7 @@ fn the_owner_of_a_payload_may_send_when_it_is_out() {
 }
 
 /// Four senders, each with a priority of its own, so that each knows how many messages its lane has accepted. What one
-/// was told while another one was still writing was not true.
+/// sender read while another one was still writing was not true.
 #[test]
 fn what_is_said_to_be_with_the_socket_is_there() {
     const PUSHES: u64 = 20_000;

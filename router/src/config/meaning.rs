@@ -576,7 +576,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "limits/declaration_steps",
-        "what one declaration may cost at one go, in looks at interests and neighbours; the rest is told bit by bit",
+        "what one declaration may cost at one go, in looks at interests and neighbours; the rest is announced in slices",
     ),
     (
         "limits/route_keys",

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 /// Checks that nobody but its owner may read or write a file, and that the owner is this process's user or root. What
-/// cannot be looked at is left to whoever reads it.
+/// cannot be looked at is left to the code that reads it.
 ///
 /// # Errors
 /// What is wrong, and what to do.

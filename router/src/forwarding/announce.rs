@@ -28,7 +28,7 @@ pub(super) enum Hears {
     Nothing,
 }
 
-/// Whom a change concerns: faces with what they hear of it, and groups.
+/// The faces that a change concerns, with what each is sent about it, and the groups.
 struct Concerned {
     kind: Kind,
     change: Change,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Changes that concern so many interests that telling all of them at once would keep everybody else waiting: they are told
+//! Changes that concern so many interests that announcing them at once would keep everybody else waiting: they are announced
 //! in slices. Each slice brings those up to date whose interests it comes to, by what is true then, so further changes in
-//! between cost nothing but one more round. An entity without sources is forgotten when its last change is told.
+//! between cost nothing but one more round. An entity without sources is forgotten when its last change has been announced.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ struct Waiting {
     again: bool,
 }
 
-/// For whom an entity is new, among those who asked for changes only.
+/// The faces for which an entity is new, among those that asked for changes only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Came {
     /// For everybody.

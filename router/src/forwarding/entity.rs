@@ -221,7 +221,7 @@ impl Entities {
         found.map_or(0, |found| self.tree.key_memory(found.place))
     }
 
-    /// Bytes of memory of all of them: keys, who declared them, who was told.
+    /// Bytes of memory of all of them: keys, the faces that declared them, the faces that know them.
     pub(super) fn memory(&self) -> usize {
         self.tree.memory() + self.slots.memory() + self.told * TOLD_BYTES
     }

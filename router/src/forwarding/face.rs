@@ -131,7 +131,7 @@ impl Face {
         }
     }
 
-    /// A fresh id for something it is told of: none that it knows something by.
+    /// A fresh id for an entity that is declared to it: none that it knows an entity by.
     pub(super) fn next_told_id(&mut self) -> u32 {
         loop {
             let id = self.last_told_id.wrapping_add(1).max(1);
@@ -182,7 +182,7 @@ impl Face {
         full
     }
 
-    /// What whoever runs this node should read of the first key of this neighbour that cannot be used; the others are only
+    /// The log line about the first key of this neighbour that cannot be used; the others are only
     /// counted.
     pub(super) fn note_of(&mut self, bad: &BadKey) -> Option<Note> {
         let zid = self.info.zid;
@@ -195,7 +195,7 @@ impl Face {
         })
     }
 
-    /// What whoever runs this node should read of the first declaration of this neighbour that is one too many; the
+    /// The log line about the first declaration of this neighbour that is one too many; the
     /// others are only counted.
     pub(super) fn note_of_full(&mut self) -> Option<Note> {
         let zid = self.info.zid;
@@ -208,7 +208,7 @@ impl Face {
         })
     }
 
-    /// What whoever runs this node should read of the first question of this neighbour that is one too many; the others
+    /// The log line about the first question of this neighbour that is one too many; the others
     /// are only counted.
     pub(super) fn note_of_refused_question(&mut self, limit: usize) -> Option<Note> {
         let zid = self.info.zid;
@@ -227,8 +227,8 @@ impl Face {
         self.key_memory + told * TOLD_BYTES + self.questions.count() * QUESTION_BYTES
     }
 
-    /// Whether one more key with wildcards exceeds what this face may have. Counts the refusal, and gives what whoever runs
-    /// this node should read of the first one.
+    /// Whether one more key with wildcards exceeds what this face may have. Counts the refusal, and gives the log
+    /// line about the first one.
     pub(super) fn has_too_wild(&mut self, limits: &Limits) -> (bool, Option<Note>) {
         let limit = limits.wild_keys_max;
         if self.relation == Relation::Local || self.wild_keys < limit {

@@ -71,7 +71,7 @@ impl ForwardingTable {
         self.outdate_links(face, &before, spoke);
     }
 
-    /// A peer said whom it is linked to. Between two that are, this node passes nothing on.
+    /// A peer has listed its links. Between two that are, this node passes nothing on.
     fn outdate_links(&mut self, face: FaceId, before: &HashSet<ZenohId>, spoke: bool) {
         let Some(peer) = self.face(face) else {
             return;

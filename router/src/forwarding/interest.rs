@@ -67,7 +67,7 @@ pub(super) struct Group {
     members: usize,
     /// The id under which the face knows that something matches.
     pub(super) told: Option<u32>,
-    /// An entity that matches and that the face may know of, as long as it is told.
+    /// An entity that matches and that the face may know of, while the group is declared to it.
     seen: u32,
     /// Another one is being looked for.
     is_looking: bool,

@@ -49,7 +49,7 @@ pub struct Limits {
     pub route_keys_max: usize,
     /// Declarations on keys with wildcards. Default 65536: every search may come to all of them, whatever it searches for.
     pub wild_keys_max: usize,
-    /// What one declaration may cost in steps (looks at keys of interests, and faces told) before the rest is told later, bit by
+    /// What one declaration may cost in steps (looks at keys of interests, and faces that are sent something) before the rest is announced later, bit by
     /// bit. Default 8192, less than a millisecond.
     pub announce_steps_max: usize,
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.

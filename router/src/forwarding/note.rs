@@ -2,7 +2,7 @@
 
 //! What the table has for the log of the node.
 
-/// Why there is a note. Whoever writes notes down may limit them by cause.
+/// Why there is a note. The node limits log lines by cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteCause {
     /// A key of a neighbour cannot be used.

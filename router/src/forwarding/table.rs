@@ -53,7 +53,7 @@ pub struct ForwardingTable {
     pub(super) interests_in_all: HashSet<InterestRef>,
     /// The kept interests of all faces, by number.
     pub(super) kept_interests: Slots<InterestRef>,
-    /// Changes that are told bit by bit.
+    /// Changes that are announced in slices.
     pub(super) announcing: Announcements,
     /// Groups for which something to stand for is being looked for.
     pub(super) seeking: VecDeque<Seeking>,

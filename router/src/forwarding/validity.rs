@@ -2,10 +2,10 @@
 
 //! How long a route that somebody keeps is good: until something happens on its key.
 //!
-//! Whoever keeps a route holds the [`Validity`] of its key, one for all routes on it, and looks at it with every message. The
+//! A cache that keeps a route holds the [`Validity`] of its key, one for all routes on it, and looks at it with every message. The
 //! table knows the keys on which routes are kept, as a tree, so a change is looked up there like a message among subscribers,
-//! and ends the validity of the keys that it meets. What is ended is forgotten at once: it is paid for by whoever asked for the
-//! route. Where looking would take long, or more keys are kept than there is room for, routes end that might have gone on;
+//! and ends the validity of the keys that it meets. What is ended is forgotten at once; the search for a new
+//! route is charged to its source. Where looking would take long, or more keys are kept than there is room for, routes end that might have gone on;
 //! none goes on that should have ended.
 
 use std::sync::Arc;

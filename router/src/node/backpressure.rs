@@ -23,7 +23,7 @@ use zonda_transport::{
     protocol::patience::Demand,
 };
 
-use super::shared::Shared;
+use super::{outboxes::InOrder, shared::Shared};
 
 /// How long a source pauses for a lane over its limit before it parks what it has for it.
 const MOMENT: Duration = Duration::from_millis(5);
@@ -72,11 +72,7 @@ impl Full {
 
 /// The lanes that one burst of a source has filled beyond their limits, each once.
 #[derive(Default)]
-pub(super) struct Congestion {
-    full: Vec<Full>,
-    /// The place behind the one that was noted last.
-    next: usize,
-}
+pub(super) struct Congestion(InOrder<Full>);
 
 impl Congestion {
     /// Notes that a lane is over its limit.
@@ -85,22 +81,16 @@ impl Congestion {
         let is_it = |full: &Full| {
             Arc::ptr_eq(&full.outbox, outbox) && full.priority == priority && full.load == load
         };
-        let known = match self.full.get(self.next) {
-            Some(next) if is_it(next) => self.next,
-            _ => self.full.iter().position(is_it).unwrap_or_else(|| {
-                self.full.push(Full {
-                    outbox: Arc::clone(outbox),
-                    priority,
-                    load,
-                });
-                self.full.len() - 1
-            }),
+        let make = || Full {
+            outbox: Arc::clone(outbox),
+            priority,
+            load,
         };
-        self.next = known + 1;
+        self.0.add(is_it, make);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.full.is_empty()
+        self.0.is_empty()
     }
 
     pub(super) fn take(&mut self) -> Congestion {
@@ -160,7 +150,7 @@ impl Shared {
     /// the source itself is gone. The source is not judged silent meanwhile.
     pub(super) async fn ease(&self, congestion: Congestion, own: &Outbox) {
         let _held = own.hold_reader();
-        let mut full = congestion.full;
+        let Congestion(mut full) = congestion;
         self.pause_for_a_moment(&full).await;
         full.retain(|full| !full.lets_go_on());
         let mut awaited: Vec<_> = full.iter().map(Awaited::new).collect();
@@ -182,9 +172,9 @@ impl Shared {
     }
 
     /// Gives lanes that have just gone over their limit the time that a neighbour needs that keeps up.
-    async fn pause_for_a_moment(&self, full: &[Full]) {
+    async fn pause_for_a_moment(&self, full: &InOrder<Full>) {
         let now = Instant::now();
-        for full in full {
+        for full in full.iter() {
             if full.outbox.is_parking() {
                 full.outbox.note_congested(now);
                 continue;
@@ -224,15 +214,12 @@ impl Shared {
         priority: Priority,
         deadline: Instant,
     ) -> bool {
-        let waiting = outbox.begin_wait(self.own_demand());
+        let patience = Patience::of(self, outbox, deadline);
         loop {
-            if outbox.wait_room(priority, deadline.min(Instant::now() + LOOK_EVERY)) {
+            if outbox.wait_room(priority, patience.next_look()) {
                 return true;
             }
-            let now = Instant::now();
-            if waiting.look(now) {
-                outbox.give_up();
-            } else if now >= deadline {
+            if patience.is_over() {
                 return false;
             }
         }
@@ -245,16 +232,13 @@ impl Shared {
         priority: Priority,
         deadline: Instant,
     ) -> bool {
-        let waiting = outbox.begin_wait(self.own_demand());
+        let patience = Patience::of(self, outbox, deadline);
         loop {
-            let look = deadline.min(Instant::now() + LOOK_EVERY);
+            let look = patience.next_look();
             if self.room_until(outbox, priority, look).await {
                 return true;
             }
-            let now = Instant::now();
-            if waiting.look(now) {
-                outbox.give_up();
-            } else if now >= deadline {
+            if patience.is_over() {
                 return false;
             }
         }
@@ -266,6 +250,37 @@ impl Shared {
             0 | 1 => Demand::Progress,
             _ => Demand::Pace,
         }
+    }
+}
+
+/// How long this node's own session waits for a neighbour.
+struct Patience<'a> {
+    outbox: &'a Outbox,
+    waiting: Waiting<'a>,
+    deadline: Instant,
+}
+
+impl<'a> Patience<'a> {
+    fn of(shared: &Shared, outbox: &'a Outbox, deadline: Instant) -> Self {
+        Patience {
+            outbox,
+            waiting: outbox.begin_wait(shared.own_demand()),
+            deadline,
+        }
+    }
+
+    fn next_look(&self) -> Instant {
+        self.deadline.min(Instant::now() + LOOK_EVERY)
+    }
+
+    /// Gives the neighbour up if it has used up its time; whether the deadline has passed otherwise.
+    fn is_over(&self) -> bool {
+        let now = Instant::now();
+        if self.waiting.look(now) {
+            self.outbox.give_up();
+            return false;
+        }
+        now >= self.deadline
     }
 }
 

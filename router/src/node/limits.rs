@@ -23,7 +23,7 @@ use super::Node;
 pub struct LimitStatus {
     /// The configuration key that sets it, or its name where the system sets it.
     pub key: &'static str,
-    /// What it counts and for whom: `neighbours of the node`.
+    /// What it counts, and of which part of the node: `neighbours of the node`.
     pub counts: &'static str,
     /// The value in force, which may be smaller than the configured one.
     pub value: u64,
@@ -53,7 +53,7 @@ pub(super) enum Limit {
 
 const KINDS: usize = 6;
 
-/// A limit was reached, and by whom.
+/// A limit that was reached, and the neighbour or address that reached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reached {
     pub(super) limit: Limit,
@@ -181,42 +181,35 @@ impl Node {
         let pending_max: usize = state.listening.iter().map(Listening::pending_max).sum();
         let evicted = state.listening.iter().map(|l| l.counts().evicted).sum();
         drop(state);
-        let row = |(key, counts), value: u64, used: Option<usize>, reached| LimitStatus {
-            key,
-            counts,
-            value,
-            used: used.map(|used| used as u64),
-            reached,
-        };
         let mut rows = vec![
-            row(
+            rows::row(
                 ("transport/unicast/max_sessions", "neighbours of the node"),
-                limits.sessions_max as u64,
+                limits.sessions_max,
                 Some(sessions),
                 Some(limits.counted(Limit::Sessions)),
             ),
-            row(
+            rows::row(
                 ("limits/sessions_per_address", "neighbours from one address"),
-                limits.sessions_per_address as u64,
+                limits.sessions_per_address,
                 Some(largest),
                 Some(limits.counted(Limit::SessionsPerAddress)),
             ),
-            row(
+            rows::row(
                 (
                     "transport/unicast/accept_pending",
                     "introductions under way",
                 ),
-                pending_max as u64,
+                pending_max,
                 Some(pending),
                 Some(evicted),
             ),
-            row(
+            rows::row(
                 ("limits/lease_max_ms", "ms of silence of a neighbour"),
-                config.lease_max().as_millis() as u64,
+                config.lease_max().as_millis() as usize,
                 None,
                 None,
             ),
-            row(
+            rows::row(
                 ("limits/batch_bytes_min", "bytes of a batch at least"),
                 config.batch_size_min().into(),
                 None,
@@ -236,55 +229,48 @@ impl Node {
     fn limits_of_neighbours(&self) -> Vec<LimitStatus> {
         let (config, usage) = (&self.shared.config, self.usage());
         let largest = usage.largest;
-        let row = |(key, counts), value: u64, used: Option<usize>, reached| LimitStatus {
-            key,
-            counts,
-            value,
-            used: used.map(|used| used as u64),
-            reached,
-        };
         let (memory, keys) = (
             "bytes of memory of the node",
             "bytes of memory of a neighbour's keys",
         );
         let gave_way = usage.links_closed + usage.messages_refused;
         vec![
-            row(
+            rows::row(
                 ("limits/memory_bytes", memory),
-                usage.budget as u64,
+                usage.budget,
                 Some(usage.held),
                 Some(gave_way),
             ),
-            row(
+            rows::row(
                 ("limits/key_memory_bytes", keys),
-                config.key_memory_max() as u64,
+                config.key_memory_max(),
                 Some(largest.tables),
                 None,
             ),
-            row(
+            rows::row(
                 (
                     "limits/route_bytes",
                     "bytes of memory of a neighbour's routes",
                 ),
-                config.route_memory_max() as u64,
+                config.route_memory_max(),
                 Some(largest.routes),
                 None,
             ),
-            row(
+            rows::row(
                 (
                     "limits/unfinished_bytes",
                     "bytes of a neighbour's unfinished messages",
                 ),
-                config.unfinished_max() as u64,
+                config.unfinished_max(),
                 Some(largest.unfinished),
                 None,
             ),
-            row(
+            rows::row(
                 (
                     "limits/unfinished_ms",
                     "ms of keep-alives alone amid a message",
                 ),
-                config.unfinished_time().as_millis() as u64,
+                config.unfinished_time().as_millis() as usize,
                 None,
                 Some(usage.unfinished_closed),
             ),

@@ -60,7 +60,7 @@ impl Shared {
         }))
     }
 
-    /// Looks to the end, on the thread of whoever asks, and lets others have the lock in between.
+    /// Looks to the end on the calling thread, and gives the lock to others between two slices.
     pub(super) fn look_to_end(
         &self,
         state: &mut MutexGuard<'_, State>,

@@ -84,7 +84,7 @@ pub struct Usage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Largest {
-    /// Bytes of what it declared and was told.
+    /// Bytes of what it declared, and of what was declared to it.
     pub tables: usize,
     /// Bytes of routes.
     pub routes: usize,

@@ -285,7 +285,7 @@ pub enum CloseError {
     /// Some peers had not taken what was queued for them by the deadline, or were gone before; it is lost.
     #[error("not everything was delivered within {after:?} of closing; lost: {}", super::close::named(.lost))]
     Timeout {
-        /// What is lost for whom.
+        /// The neighbours that did not take everything, each with what it missed.
         lost: Vec<Lost>,
         /// How long they had.
         after: Duration,

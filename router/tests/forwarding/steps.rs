@@ -171,7 +171,7 @@ fn sweep(bench: &mut Bench, most: u64) {
     }
 }
 
-/// The same seen from those who are told: what they know at the end is what is true.
+/// The same seen from the interested faces: what they know at the end is what is true.
 #[test]
 fn what_is_told_in_slices_is_true_at_the_end() {
     let limits = Limits {
@@ -200,7 +200,7 @@ fn what_is_told_in_slices_is_true_at_the_end() {
     bench.unsubscribe(others[1], 1);
     bench.act(|table, actions| while table.sweep(actions) {});
     assert_eq!(told(&mut bench), (0, 200));
-    // Away again before it is told.
+    // Gone again before it is announced.
     bench.subscribe(others[0], 1, "attack/**");
     bench.unsubscribe(others[0], 1);
     bench.act(|table, actions| while table.sweep(actions) {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One budget for all of a node's memory: whoever takes it, the process stays within it, and the honest ones stay connected.
+//! One budget for all of a node's memory: whichever neighbour takes it, the process stays within it, and the honest ones stay connected.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

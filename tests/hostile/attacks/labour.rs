@@ -106,7 +106,7 @@ fn large_table(stage: &Stage, mut act: impl FnMut(&mut Hand, u32) -> bool) {
 }
 
 /// As many neighbours as the argument says, interested in all declarations, and one who declares and undeclares many
-/// in each of its frames. Says in how many batches one of the listeners was told of how many declarations.
+/// in each of its frames. Says in how many batches one of the listeners got how many declarations.
 pub fn many_who_listen_to_churn(stage: &Stage) {
     const DECLARATIONS: u32 = 4000;
     let mut guests: Vec<Hand> = (0..stage.number(200)).map(|_| stage.guest()).collect();
@@ -181,10 +181,8 @@ pub fn churn_with_a_table(stage: &Stage) {
 }
 
 #[track_caller]
-fn harmless(finding: &str, attack: &str, argument: &str) {
-    let Some(mut world) = World::for_finding(finding, Setup::router()) else {
-        return;
-    };
+fn harmless(attack: &str, argument: &str) {
+    let mut world = World::open(Setup::router());
     world.honest(Load::usual());
     world.quiet(seconds(1.0));
     let attack = world.attack(attack, argument);
@@ -196,20 +194,18 @@ fn harmless(finding: &str, attack: &str, argument: &str) {
 /// Keys of 40 kB.
 #[test]
 fn s3_keys_of_many_chunks() {
-    harmless("S3", "keys_of_many_chunks", "16000 100");
+    harmless("keys_of_many_chunks", "16000 100");
 }
 
 /// As many chunks as are allowed, and many such keys.
 #[test]
 fn s3_keys_of_some_chunks() {
-    harmless("S3", "keys_of_many_chunks", "120 4000");
+    harmless("keys_of_many_chunks", "120 4000");
 }
 
 #[test]
 fn s3_interests_in_one_for_all() {
-    let Some(mut world) = World::for_finding("S3", Setup::router()) else {
-        return;
-    };
+    let mut world = World::open(Setup::router());
     // nobody else may subscribe to these keys: the first one who does would be the answer
     world.honest(Load {
         everything: false,
@@ -224,19 +220,17 @@ fn s3_interests_in_one_for_all() {
 
 #[test]
 fn s16_wild_puts() {
-    harmless("S16", "wild_puts", "");
+    harmless("wild_puts", "");
 }
 
 #[test]
 fn s16_wild_questions() {
-    harmless("S16", "wild_questions", "");
+    harmless("wild_questions", "");
 }
 
 #[test]
 fn s16_many_who_listen_to_churn() {
-    let Some(mut world) = World::for_finding("S16", Setup::router()) else {
-        return;
-    };
+    let mut world = World::open(Setup::router());
     world.honest(Load::usual());
     world.quiet(seconds(1.0));
     let attack = world.attack("many_who_listen_to_churn", "10");
@@ -252,14 +246,12 @@ fn s16_many_who_listen_to_churn() {
 
 #[test]
 fn s16_admin_space() {
-    harmless("S16", "admin_space", "400");
+    harmless("admin_space", "400");
 }
 
 #[test]
 fn s17_churn_beside_a_fast_source() {
-    let Some(mut world) = World::for_finding("S17", Setup::router()) else {
-        return;
-    };
+    let mut world = World::open(Setup::router());
     let flows = vec![Flow::block(8, 0), Flow::drop(8, 100).priority(1)];
     world.honest(Load::of("load", flows));
     world.quiet(seconds(2.0));

@@ -148,9 +148,7 @@ fn s2_large_messages_frozen_last() {
 
 #[track_caller]
 fn large_messages(argument: &str) {
-    let Some(mut world) = World::for_finding("S2", Setup::router()) else {
-        return;
-    };
+    let mut world = World::open(Setup::router());
     world.honest(large());
     world.quiet(seconds(2.0));
     let attack = world.attack("frozen", argument);
@@ -161,24 +159,22 @@ fn large_messages(argument: &str) {
 
 #[test]
 fn s5_a_slow_reader_of_a_fast_source() {
-    stuck("S5", fast(), "slow", "60000");
+    stuck(fast(), "slow", "60000");
 }
 
 #[test]
 fn s5_a_slow_reader_of_large_messages() {
-    stuck("S5", large(), "slow", "60000");
+    stuck(large(), "slow", "60000");
 }
 
 #[test]
 fn s5_a_sleeper_that_returns() {
-    stuck("S5", fast(), "sleeper_that_returns", "");
+    stuck(fast(), "sleeper_that_returns", "");
 }
 
 #[track_caller]
-fn stuck(finding: &str, load: Load, attack: &str, argument: &str) {
-    let Some(mut world) = World::for_finding(finding, Setup::router()) else {
-        return;
-    };
+fn stuck(load: Load, attack: &str, argument: &str) {
+    let mut world = World::open(Setup::router());
     world.honest(load);
     world.quiet(seconds(2.0));
     let attack = world.attack(attack, argument);
@@ -195,9 +191,7 @@ fn s7_a_source_that_is_not_read() {
     let setup = Setup::router()
         .with(patience)
         .own("isolation/slow:\"pause\"");
-    let Some(mut world) = World::for_finding("S7", setup) else {
-        return;
-    };
+    let mut world = World::open(setup);
     let flows = vec![Flow::block(1000, 0)];
     world.honest(Load::of("load", flows).configured("transport/link/tx/lease", "1500"));
     world.quiet(seconds(1.0));
@@ -218,9 +212,7 @@ fn s7_a_source_that_is_not_read() {
 fn s8_a_peer_without_a_word() {
     let load = Load::of("load", vec![Flow::block(1000, 500)]);
     let load = load.configured("routing/interests/timeout", "1000");
-    let Some(mut world) = World::of_peers("S8", load) else {
-        return;
-    };
+    let mut world = World::of_peers(load);
     world.quiet(seconds(1.0));
     let attack = world.attack("peer_without_a_word", "");
     attack.said("attacking");
@@ -236,9 +228,7 @@ fn s8_a_peer_without_a_word() {
 /// A publisher gives a frozen subscriber of its own up as a router would.
 #[test]
 fn s8_a_frozen_peer() {
-    let Some(mut world) = World::of_peers("S8", large()) else {
-        return;
-    };
+    let mut world = World::of_peers(large());
     world.quiet(seconds(2.0));
     let attack = world.attack("frozen", "");
     attack.said("attacking");
@@ -249,9 +239,7 @@ fn s8_a_frozen_peer() {
 #[test]
 fn s9_tiny_batches() {
     for size in ["32", "1024"] {
-        let Some(mut world) = World::for_finding("S9", Setup::router()) else {
-            return;
-        };
+        let mut world = World::open(Setup::router());
         let flows = vec![Flow::drop(1000, 0), Flow::drop(8, 100).priority(1)];
         world.honest(Load::of("load", flows));
         world.quiet(seconds(2.0));
@@ -269,9 +257,7 @@ fn s9_tiny_batches() {
 /// The churn of one does not end another's link, nor does it pile up for it.
 #[test]
 fn s10_churn_beside_a_slow_listener() {
-    let Some(mut world) = World::for_finding("S10", Setup::router()) else {
-        return;
-    };
+    let mut world = World::open(Setup::router());
     world.honest(Load::usual());
     world.quiet(seconds(1.0));
     let mut listener = world.attack("slow_listener", "20000");

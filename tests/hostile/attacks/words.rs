@@ -184,7 +184,7 @@ pub fn sleep_on(stage: &Stage, hand: &Hand) -> bool {
     true
 }
 
-/// Many guests whom one thread keeps alive and listens to.
+/// Many guests; one thread keeps all of them alive and listens to them.
 pub fn crowd(stage: &Stage, guests: Vec<Hand>) {
     for guest in &guests {
         guest.stream.set_nonblocking(true).expect("a socket");

@@ -13,7 +13,7 @@
 //! ```ignore
 //! #[test]
 //! fn s9_tiny_batches() {
-//!     let Some(mut world) = World::for_finding("S9", Setup::router()) else { return };
+//!     let mut world = World::open(Setup::router());
 //!     world.honest(Load::usual());                // a source with several subscribers; waits until all is flowing
 //!     world.quiet(seconds(2));                    // what is usual here: the measure of the rest
 //!     let attack = world.attack("tiny_batches", "");
@@ -35,10 +35,6 @@
 //!   what the machine, not the router, does to everybody. [`Bounds`] allows for it.
 //! - *The router*: memory, descriptors, processor time, every 20 ms from `/proc`; lines of its log; and how long its
 //!   threads waited for a processor that others had, which is the machine's doing as well.
-//!
-//! # Findings that are still open
-//! A case of a finding that is named in [`OPEN`] is skipped and says so. The change that closes a finding removes it there.
-//! `ZONDA_HOSTILE_OPEN=run` runs such cases all the same.
 //!
 //! # Another router
 //! `ZONDA_HOSTILE_ROUTER=PROGRAM` puts another program in the place of the router: a build of `zonda` or `zondad`, or
@@ -62,9 +58,6 @@ pub use watch::Sighting;
 
 use crate::roles::{self, Part};
 use watch::Watch;
-
-/// Findings that are not closed yet, with the cases that show them.
-pub const OPEN: &[&str] = &[];
 
 /// One world at a time: each measures times, and there are two processors.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -211,17 +204,9 @@ impl World {
         }
     }
 
-    /// The same for a case of a finding: `None` if that is not closed yet ([`OPEN`]).
-    pub fn for_finding(finding: &str, setup: Setup) -> Option<World> {
-        is_closed(finding).then(|| World::open(setup))
-    }
-
     /// Two peers without a router: a source that listens, watched as the router is elsewhere, and a subscriber that
-    /// dialled it. `None` if the finding is not closed yet.
-    pub fn of_peers(finding: &str, load: Load) -> Option<World> {
-        if !is_closed(finding) {
-            return None;
-        }
+    /// dialled it.
+    pub fn of_peers(load: Load) -> World {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let source = roles::start(&Part::Honest(load.clone(), None), "");
         let address = source.said("listening on ");
@@ -234,7 +219,7 @@ impl World {
             quiet: Report::default(),
             attacked: Report::default(),
         };
-        Some(World {
+        World {
             address,
             router: None,
             watch,
@@ -243,7 +228,7 @@ impl World {
             attacked: Sighting::default(),
             seed: 1,
             _alone: alone,
-        })
+        }
     }
 
     /// Whatever attackers choose at random comes from this.
@@ -391,14 +376,4 @@ impl World {
             log: log.unwrap_or_default(),
         }
     }
-}
-
-/// Whether the cases of a finding run.
-fn is_closed(finding: &str) -> bool {
-    let closed = !OPEN.contains(&finding);
-    if !closed && std::env::var_os("ZONDA_HOSTILE_OPEN").is_none() {
-        eprintln!("SKIPPED: {finding} is open");
-        return false;
-    }
-    true
 }

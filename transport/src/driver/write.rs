@@ -116,7 +116,8 @@ impl<R: Runtime> Writing<R> {
                 return Ended::HungUp;
             }
             if signals & signal::CLOSE != 0 {
-                return self.say_close(link).await;
+                // In a box: a link is closed once, and would have room for that all its life.
+                return Box::pin(self.say_close(link)).await;
             }
             if signals & signal::HOT != 0
                 && let Err(ended) = self.look_after_stream(link).await

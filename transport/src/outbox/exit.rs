@@ -149,7 +149,7 @@ pub(super) struct Buffers {
     free: Vec<Box<[u8]>>,
     /// Where batches may be compressed.
     packer: Option<Box<Packer>>,
-    /// The payloads of what is out; to be [taken along](let_go) by whoever has written.
+    /// The payloads of what is out; the writer [takes them along](let_go).
     spent: Spent,
 }
 

@@ -17,7 +17,7 @@ impl Outbox {
         self.note_whole_messages(&exit);
         let under_way = exit.release();
         drop(exit);
-        // Whoever locks a lane from now on finds the connection closed, and queues nothing.
+        // A sender that locks a lane from now on finds the connection closed, and queues nothing.
         let lanes = self.lanes.iter();
         let queued: Vec<_> = lanes.map(|lane| lane.lock().release()).collect();
         drop((under_way, queued));

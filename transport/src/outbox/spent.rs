@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Payloads that nobody has to send any more, on their way to where no lock is held.
 //!
-//! A payload may belong to a user, whose code runs when the last reference to it goes, and may publish. So whoever takes
-//! batches apart under a lock keeps their payloads here, and drops this after the lock is gone.
+//! A payload may belong to a user, whose code runs when the last reference to it goes, and may publish. So a function that
+//! takes batches apart under a lock keeps their payloads here, and drops this after the lock is gone.
 
 use std::{
     cell::Cell,

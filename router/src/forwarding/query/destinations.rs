@@ -30,7 +30,7 @@ pub(super) struct Destination {
     pub(super) is_gateway: bool,
 }
 
-/// Whom a question goes to, on its way to be found out.
+/// The faces that a question goes to, while they are being looked for.
 #[derive(Debug, Default)]
 pub struct QuestionSearch {
     search: Search,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The limits of what neighbours declare, ask and tell of other nodes.
+//! Rows of limits: what neighbours declare, ask and tell of other nodes.
 
 use crate::forwarding::scouting::{CandidateCounts, CandidateLimits};
 use crate::forwarding::{Limits, Most};
 
 use super::LimitStatus;
 
-fn row(
+/// A limit, how much of it is used, and how often it was reached, where that is known.
+pub(super) fn row(
     (key, counts): (&'static str, &'static str),
     value: usize,
     used: Option<usize>,

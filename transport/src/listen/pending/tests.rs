@@ -57,7 +57,7 @@ fn a_crowd_does_not_push_out_another_address() {
     assert!(crowd.iter().rev().take(99).all(|entry| !gave_way(entry)));
 }
 
-/// On the same address whoever has said something stays before those that have not.
+/// On the same address an introduction that has said something stays before those that have not.
 #[test]
 fn the_silent_give_way_before_those_that_were_heard() {
     let pending = Arc::new(Pending::new(100));

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use socket2::SockRef;
 use zenoh_buffers::{ZSlice, ZSliceBuffer};
 use zonda_codec::{
     Encode, EncodeError, Priority, Push, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
@@ -119,7 +120,12 @@ fn queued(counts: &[PriorityCounts]) -> (u64, usize) {
 #[test]
 fn an_ended_connection_holds_no_socket_and_no_payloads_and_counts_them_as_lost() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    // A peer that reads nothing takes a part of the first messages only, whatever the system's buffers are otherwise.
+    let sizes = SockRef::from(&listener).set_recv_buffer_size(PAYLOAD_BYTES);
+    sizes.expect("accepted sockets have the listener's sizes");
     let stream = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+    let sizes = SockRef::from(&stream).set_send_buffer_size(PAYLOAD_BYTES);
+    sizes.expect("a socket");
     let (mut peer, _) = listener.accept().expect("it has come");
     let direct = DirectSocket::beside(&stream).expect("a descriptor");
     if direct.is_none() {
@@ -136,7 +142,7 @@ fn an_ended_connection_holds_no_socket_and_no_payloads_and_counts_them_as_lost()
     outbox.release();
     assert!(payloads.iter().all(|payload| payload.strong_count() == 0));
     assert_eq!(outbox.last_priorities(), before, "what is lost is counted");
-    // The peer is told once the last descriptor is closed.
+    // The peer sees the end once the last descriptor is closed.
     drop(stream);
     peer.set_read_timeout(Some(Duration::from_secs(30)))
         .expect("a socket");
