@@ -6,7 +6,9 @@
 //! Messages under `Block` go into a neighbour's lane beyond its limit. The source then pauses for [`MOMENT`], in which a
 //! neighbour that keeps up makes room. One that does not has its messages parked, up to `isolation/backlog_bytes`, while the
 //! source goes on. Beyond that the source waits, and the neighbour uses up its stall budget
-//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace.
+//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace. One large message may be more than
+//! a neighbour takes in a second at the pace it has to keep: after [`PAUSE_MAX`] the source goes on with what it has next,
+//! so that its other neighbours hear of it, and waits again; up to [`BACKLOGS_MAX`] backlogs.
 
 use std::{
     future::{Future, poll_fn},
@@ -27,6 +29,12 @@ use super::{outboxes::InOrder, shared::Shared};
 
 /// How long a source pauses for a lane over its limit before it parks what it has for it.
 const MOMENT: Duration = Duration::from_millis(5);
+
+/// How long a source waits at once for neighbours that are given messages beyond their backlog.
+const PAUSE_MAX: Duration = Duration::from_millis(100);
+
+/// With so many times `isolation/backlog_bytes` waiting for a neighbour its sources wait as long as it takes.
+const BACKLOGS_MAX: usize = 4;
 
 /// How often waiting sources look at a neighbour's pace.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -64,9 +72,14 @@ impl Full {
         self.outbox.has_room(self.priority)
     }
 
-    /// Whether its source need not wait for it any longer.
-    fn lets_go_on(&self) -> bool {
-        self.has_room() || (self.load != Load::Answers && self.outbox.has_backlog_room())
+    /// Whether its source, which has waited for it for so long, need not wait any longer.
+    fn lets_go_on_after(&self, waited: Duration) -> bool {
+        let backlogs = match self.load {
+            Load::Answers => 0,
+            Load::Data if waited >= PAUSE_MAX => BACKLOGS_MAX,
+            Load::Data | Load::Declarations => 1,
+        };
+        self.has_room() || self.outbox.has_room_for_backlogs(backlogs)
     }
 }
 
@@ -152,12 +165,14 @@ impl Shared {
         let _held = own.hold_reader();
         let Congestion(mut full) = congestion;
         self.pause_for_a_moment(&full).await;
-        full.retain(|full| !full.lets_go_on());
+        let begin = Instant::now();
+        full.retain(|full| !full.lets_go_on_after(Duration::ZERO));
         let mut awaited: Vec<_> = full.iter().map(Awaited::new).collect();
         loop {
             let outboxes = awaited.iter().map(|awaited| &*awaited.full.outbox);
             let mut changes: Vec<_> = outboxes.chain([own]).map(Outbox::listen_room).collect();
-            awaited.retain(|awaited| !awaited.full.lets_go_on());
+            let waited = begin.elapsed();
+            awaited.retain(|awaited| !awaited.full.lets_go_on_after(waited));
             if awaited.is_empty() || own.is_closed() || own.is_closing() {
                 return;
             }

@@ -12,7 +12,7 @@ use super::words::{
 };
 use crate::hand::Hand;
 use crate::roles::Stage;
-use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
+use crate::world::{Bounds, Flow, Load, Setup, Verdict, World, seconds};
 
 /// A subscriber that is stuck costs the others of its source this much at most, once.
 const STUCK: Bounds = Bounds {
@@ -167,6 +167,14 @@ fn s5_a_slow_reader_of_large_messages() {
     stuck(large(), "slow", "60000");
 }
 
+/// A message of 1 MiB takes it two seconds, in which it uses up what its sources are to wait; but not at a stretch.
+#[test]
+fn s5_a_reader_at_half_the_pace() {
+    let flows = vec![Flow::block(1 << 20, 4), Flow::block(8, 1000).priority(4)];
+    let verdict = beside(Load::of("load", flows), "slow", "600000");
+    verdict.holds(&Bounds::USUAL);
+}
+
 #[test]
 fn s5_a_sleeper_that_returns() {
     stuck(fast(), "sleeper_that_returns", "");
@@ -174,13 +182,18 @@ fn s5_a_sleeper_that_returns() {
 
 #[track_caller]
 fn stuck(load: Load, attack: &str, argument: &str) {
+    beside(load, attack, argument).holds(&STUCK);
+}
+
+/// What a load sees of an attack.
+fn beside(load: Load, attack: &str, argument: &str) -> Verdict {
     let mut world = World::open(Setup::router());
     world.honest(load);
     world.quiet(seconds(2.0));
     let attack = world.attack(attack, argument);
     attack.said("attacking");
     world.attacked(seconds(4.0));
-    world.verdict().holds(&STUCK);
+    world.verdict()
 }
 
 /// With the reference's behaviour, under which a source waits for as long as it takes: the one that waits is not
@@ -236,21 +249,19 @@ fn s8_a_frozen_peer() {
     world.verdict().holds(&STUCK);
 }
 
+/// Batches of 32 bytes are refused; those of 1024 cost the others little.
 #[test]
 fn s9_tiny_batches() {
     for size in ["32", "1024"] {
         let mut world = World::open(Setup::router());
-        let flows = vec![Flow::drop(1000, 0), Flow::drop(8, 100).priority(1)];
+        // As much as an unoptimised build forwards to three subscribers on two processors, and has some time left.
+        let flows = vec![Flow::drop(1000, 10_000), Flow::drop(8, 100).priority(1)];
         world.honest(Load::of("load", flows));
         world.quiet(seconds(2.0));
         let attack = world.attack("tiny_batches", size);
         attack.said("attacking");
         world.attacked(seconds(3.0));
-        // A further subscriber that reads everything takes its share of two processors, in an unoptimised build above all.
-        world.verdict().holds(&Bounds {
-            throughput: 0.35,
-            ..Bounds::USUAL
-        });
+        world.verdict().holds(&Bounds::USUAL);
     }
 }
 

@@ -113,10 +113,12 @@ impl Outbox {
         self.isolated.policy
     }
 
-    /// True while so little waits in all lanes that sources need not pause, whatever the limit of each lane.
+    /// True while no more than so many times [`Isolation::backlog_bytes`] waits in all lanes, whatever the limit of each
+    /// lane.
     #[must_use]
-    pub fn has_backlog_room(&self) -> bool {
-        self.is_closed() || self.queued_bytes() <= self.isolated.policy.backlog_bytes
+    pub fn has_room_for_backlogs(&self, times: usize) -> bool {
+        let most = self.isolated.policy.backlog_bytes.saturating_mul(times);
+        self.is_closed() || self.queued_bytes() <= most
     }
 
     /// Begins to wait for this peer.
