@@ -193,6 +193,10 @@ impl<T> Page<T> {
             return at;
         }
         let at = u16::try_from(self.places.len()).expect("a page has fewer places");
+        if self.places.len() == self.places.capacity() {
+            // by half, not by twice: places of faces are large
+            self.places.reserve_exact((self.places.len() / 2).max(4));
+        }
         self.places.push(value);
         at
     }
