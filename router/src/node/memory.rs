@@ -35,10 +35,10 @@ use super::{
 };
 
 /// Parts of the budget from which on the largest taker gives way, of [`PARTS`].
-const GIVES_WAY: usize = 7;
+const GIVES_WAY: usize = 6;
 
 /// Parts of it that may be held afterwards.
-const IS_LEFT: usize = 6;
+const IS_LEFT: usize = 5;
 
 const PARTS: usize = 8;
 

@@ -49,11 +49,12 @@ impl Growing {
         }
         let ahead = self.filled.saturating_add(self.filled.min(AHEAD_BYTES_MAX));
         let target = needed.max(ahead).max(FIRST_BYTES);
-        self.charge.try_set(target)
-            && self
-                .bytes
-                .try_reserve_exact(target - self.bytes.len())
-                .is_ok()
+        // The allocator may have to move it, and holds both meanwhile.
+        let has_room = self.charge.try_set(self.bytes.capacity() + target);
+        let more = target - self.bytes.len();
+        let is_there = has_room && self.bytes.try_reserve_exact(more).is_ok();
+        self.charge.set(self.bytes.capacity());
+        is_there
     }
 
     /// Makes room for `more` bytes and makes them readable memory, so that a socket may write them. Memory that served
