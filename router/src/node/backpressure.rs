@@ -18,10 +18,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use event_listener::EventListener;
 use zonda_codec::Priority;
 use zonda_transport::{
-    outbox::{Outbox, Waiting, Watching},
+    outbox::{Outbox, RoomListener, Waiting, Watching},
     protocol::patience::Demand,
 };
 
@@ -300,7 +299,7 @@ impl<'a> Patience<'a> {
 }
 
 /// Waits for the first of several events.
-async fn any(events: &mut [EventListener]) {
+async fn any(events: &mut [RoomListener<'_>]) {
     poll_fn(|context| {
         let mut polled = events
             .iter_mut()

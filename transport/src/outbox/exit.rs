@@ -9,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use event_listener::Listener;
 use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
 use zonda_runtime::{LinkWrite, Runtime};
@@ -30,6 +29,10 @@ const FREE_MAX: usize = 8;
 
 /// Buffers up to this size belonged to fragments whose payload was shared; they are not worth keeping.
 const BUFFER_BYTES_MIN: usize = 512;
+
+/// Batches whose slices cost little to prepare: those of a message of 256 KiB.
+#[cfg(target_os = "linux")]
+const FEW: usize = 4;
 
 /// `MSG_DONTWAIT`: this call does not wait, whatever the descriptor's own mode.
 #[cfg(target_os = "linux")]
@@ -77,7 +80,19 @@ impl DirectSocket {
         if let Some(single) = transmit.single() {
             return socket.send_with_flags(single, SEND_FLAGS);
         }
-        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        // To prepare the slices of many costs more than to write few.
+        match transmit.len() {
+            ..=FEW => Self::send_slices::<{ 2 * FEW }>(&socket, transmit),
+            _ => Self::send_slices::<SLICES_MAX>(&socket, transmit),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn send_slices<const MOST: usize>(
+        socket: &SockRef<'_>,
+        transmit: &Transmit,
+    ) -> io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); MOST];
         let count = transmit.slices(&mut slices);
         socket.send_vectored_with_flags(&slices[..count], SEND_FLAGS)
     }
@@ -202,11 +217,11 @@ impl Exit {
     }
 }
 
-/// Unlocks the exit; what is returned is to be dropped when nothing else is locked either.
+/// Unlocks the exit; what is returned, if there is any, is to be dropped when nothing else is locked either.
 #[inline]
 #[must_use]
-pub(super) fn let_go(mut exit: MutexGuard<'_, Exit>) -> Spent {
-    std::mem::take(&mut exit.buffers.spent)
+pub(super) fn let_go(mut exit: MutexGuard<'_, Exit>) -> Option<Spent> {
+    exit.buffers.spent.take()
 }
 
 impl Buffers {
@@ -381,7 +396,7 @@ impl Outbox {
             self.isolated.note_drained();
         }
         if has_drained || self.isolated.is_watched() {
-            self.room.notify(usize::MAX);
+            self.room.tell();
         }
     }
 
@@ -458,7 +473,7 @@ impl Outbox {
     }
 
     /// The socket takes bytes again: goes on writing where it stopped.
-    fn resume(&self) -> Spent {
+    fn resume(&self) -> Option<Spent> {
         let mut exit = self.exit.lock();
         if self.busy.swap(false, Ordering::SeqCst) {
             self.demand.store(false, Ordering::SeqCst);
@@ -494,14 +509,14 @@ impl Outbox {
                         drop(spent);
                     }
                 }
-                Some(None) => drop(listener.wait_timeout(left.min(MOMENT))),
-                None => drop(listener.wait_deadline(deadline)),
+                Some(None) => listener.wait(left.min(MOMENT)),
+                None => listener.wait(left),
             }
         }
     }
 
-    /// Waits for the socket on the sender's thread and writes as soon as it takes something.
-    fn wait_writable(&self, left: Duration) -> Option<Spent> {
+    /// Waits for the socket on the sender's thread and writes as soon as it takes something; `None` if it took nothing.
+    fn wait_writable(&self, left: Duration) -> Option<Option<Spent>> {
         let socket = self.exit.lock().direct.as_ref().cloned()?;
         socket.wait_writable(left).then(|| self.resume())
     }

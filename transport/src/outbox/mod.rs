@@ -23,6 +23,7 @@ mod failover;
 mod isolation;
 mod pace;
 mod release;
+mod room;
 mod run;
 mod short;
 mod signals;
@@ -37,7 +38,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use event_listener::{Event, EventListener};
+use event_listener::Event;
 use zonda_codec::{Encode, Priority};
 
 use crate::{
@@ -63,6 +64,7 @@ use exit::Exit;
 use isolation::Isolated;
 pub use isolation::{HeldReader, Waiting, Watching};
 use pace::{Pace, Turn};
+pub use room::RoomListener;
 pub use run::{Overflow, Queue, RunQueued};
 pub use short::Offered;
 pub(crate) use signals::{Signals, signal};
@@ -138,7 +140,7 @@ pub struct Outbox {
     closing: Closing,
     discards: Discards,
     signals: Signals,
-    room: Event,
+    room: room::Room,
     over: Event,
     framing: Framing,
     /// Another link goes on when the one that is written to is lost.
@@ -227,7 +229,7 @@ impl Outbox {
             closing: Closing::default(),
             discards: Discards::default(),
             signals: Signals::default(),
-            room: Event::new(),
+            room: room::Room::default(),
             over: Event::new(),
             framing,
             fails_over: established.options.multilink().is_some(),
@@ -417,8 +419,7 @@ impl Outbox {
 
     /// Wakes when a lane has drained or the connection closed. Look at [`Outbox::has_room`] after listening and
     /// before waiting.
-    #[must_use]
-    pub fn listen_room(&self) -> EventListener {
+    pub fn listen_room(&self) -> RoomListener<'_> {
         self.room.listen()
     }
 
@@ -472,7 +473,7 @@ impl Outbox {
         // Whoever comes first knows the cause; what follows are its consequences.
         let _ = self.ended.set(ended);
         self.closed.store(true, Ordering::SeqCst);
-        self.room.notify(usize::MAX);
+        self.room.tell_all();
         self.over.notify(usize::MAX);
     }
 

@@ -46,6 +46,12 @@ impl Spent {
         self.0.push(payload);
     }
 
+    /// What is kept, if there is any.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Spent> {
+        (!self.0.is_empty()).then(|| Spent(std::mem::take(&mut self.0)))
+    }
+
     #[cold]
     fn let_all_go(&mut self) {
         let mut room = std::mem::take(&mut self.0);

@@ -117,7 +117,7 @@ impl Transmit {
     }
 
     /// The unwritten bytes as slices for one vectored write; tells how many there are.
-    pub(crate) fn slices<'a>(&'a self, into: &mut [IoSlice<'a>; SLICES_MAX]) -> usize {
+    pub(crate) fn slices<'a>(&'a self, into: &mut [IoSlice<'a>]) -> usize {
         let segments = (0..self.count()).map(|index| self.segment(index));
         let mut count = 0;
         // Most batches have no tail.

@@ -9,7 +9,6 @@ use std::{
     task::{Context, Waker},
 };
 
-use event_listener::EventListener;
 use proptest::prelude::*;
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
@@ -20,7 +19,7 @@ use zonda_runtime::Segments;
 
 use super::*;
 use crate::{
-    outbox::{Overflow, Refused},
+    outbox::{Overflow, Refused, RoomListener},
     protocol::{
         parameters::Established,
         rx::{Context as Received, Deliver, Receiver},
@@ -285,7 +284,7 @@ fn those_who_wait_for_room_hear_of_what_the_socket_took() {
         push(&outbox, DATA, &numbered(number, BATCH_BYTES - 20));
         number += 1;
     }
-    let told = |listener: &mut EventListener| {
+    let told = |listener: &mut RoomListener<'_>| {
         let mut context = Context::from_waker(Waker::noop());
         Pin::new(listener).poll(&mut context).is_ready()
     };

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Waiting for room in an outbox. To tell of room costs next to nothing while nobody waits, as each write tells of it.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::atomic::{AtomicUsize, Ordering},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use event_listener::{Event, EventListener, Listener};
+
+/// Those who wait.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    event: Event,
+    listeners: AtomicUsize,
+}
+
+impl Room {
+    pub(super) fn listen(&self) -> RoomListener<'_> {
+        self.listeners.fetch_add(1, Ordering::SeqCst);
+        RoomListener {
+            event: self.event.listen(),
+            _counted: Counted(&self.listeners),
+        }
+    }
+
+    /// Wakes all who wait. The caller has made room under a lane's lock, and who waits looks for room under that lock after
+    /// he began to listen: either he finds the room, or his listening is seen here.
+    #[inline]
+    pub(super) fn tell(&self) {
+        if self.listeners.load(Ordering::SeqCst) > 0 {
+            self.tell_all();
+        }
+    }
+
+    /// The same for what is not changed under a lane's lock.
+    #[cold]
+    pub(super) fn tell_all(&self) {
+        self.event.notify(usize::MAX);
+    }
+}
+
+/// Wakes when a lane has drained or the connection is closed. Look at
+/// [`Outbox::has_room`](super::Outbox::has_room) after listening and before waiting.
+#[derive(Debug)]
+#[must_use = "it wakes nobody unless it is waited for"]
+pub struct RoomListener<'a> {
+    event: EventListener,
+    _counted: Counted<'a>,
+}
+
+/// One of those who listen, until it is dropped.
+#[derive(Debug)]
+struct Counted<'a>(&'a AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl RoomListener<'_> {
+    /// Blocks the thread until it wakes, at most so long.
+    pub(super) fn wait(self, most: Duration) {
+        self.event.wait_timeout(most);
+    }
+}
+
+impl Future for RoomListener<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.event).poll(context)
+    }
+}
