@@ -89,6 +89,14 @@ impl Batch {
         self.bytes.len()
     }
 
+    /// Gives its buffer away for one of the size of what is in it, if that is a small part.
+    pub(super) fn tighten(&mut self) -> Option<Box<[u8]>> {
+        (self.len() <= self.capacity() / 4).then(|| {
+            let bytes = self.head().into();
+            std::mem::replace(&mut self.bytes, bytes)
+        })
+    }
+
     #[inline]
     fn len(&self) -> usize {
         self.len as usize

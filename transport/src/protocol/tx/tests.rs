@@ -301,3 +301,25 @@ fn an_open_batch_is_extended_within_its_room_and_its_frame() {
             .all(|batch| batch.wire_len() <= usize::from(BATCH_SIZE))
     );
 }
+
+/// A batch with a shared payload holds little beside it: thousands that wait for a peer take no buffer of a whole batch each.
+#[test]
+fn heads_of_shared_payloads_take_little_while_they_wait() {
+    let mut lane = lane(u16::MAX);
+    let payload = ZSlice::from(vec![7; SHARE_BYTES_MIN]);
+    for _ in 0..2000 {
+        push(&mut lane, Reliability::Reliable, Tail::Shared(&payload));
+    }
+    assert!(
+        lane.memory() < 20 * usize::from(u16::MAX),
+        "{} bytes of buffers",
+        lane.memory()
+    );
+    let batches = pop_all(&mut lane);
+    assert_eq!(batches.len(), 2000);
+    for batch in &batches {
+        let frames = frames(&wire(batch));
+        assert_eq!(frames[0].2, [vec![7; SHARE_BYTES_MIN]]);
+    }
+    assert_eq!(lane.queued_bytes(), 0);
+}
