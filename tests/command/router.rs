@@ -38,6 +38,21 @@ fn prints_what_it_bound_and_ends_on_a_signal() {
     }
 }
 
+/// What large messages took goes back to the system, under the process id that was started.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn it_fixes_what_the_c_library_keeps() {
+    let mut router = Running::start(&zonda(), &["router", "-l", "tcp/127.0.0.1:0"]);
+    router.after("listening on ");
+    let environment = std::fs::read(format!("/proc/{}/environ", router.pid()));
+    let environment = String::from_utf8_lossy(&environment.expect("it runs")).into_owned();
+    let variables: Vec<_> = environment.split('\0').collect();
+    assert!(variables.contains(&"MALLOC_MMAP_THRESHOLD_=1048576"));
+    assert!(variables.contains(&"MALLOC_TRIM_THRESHOLD_=8388608"));
+    router.signal("TERM");
+    assert_eq!(router.end().code(), Some(0));
+}
+
 /// To wait for a neighbour may take for ever, so the first signal ends that.
 #[cfg(unix)]
 #[test]

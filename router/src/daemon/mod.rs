@@ -4,6 +4,7 @@
 //! reference daemon's, so its scripts work unchanged; this module turns them into a [`Config`](crate::Config), runs a
 //! node until a signal comes and prints what it bound. No routing here.
 
+mod allocator;
 mod arguments;
 mod failure;
 mod run;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use zonda_codec::{Locator, ZenohId};
 
+use super::allocator;
 use super::arguments::DaemonArgs;
 use super::failure::DaemonError;
 use super::settings::without_session;
@@ -23,7 +24,8 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// Runs the daemon until SIGINT or SIGTERM. Errors are printed as one line; the result is the exit code.
 ///
 /// # Blocking
-/// For as long as the daemon runs. Takes over the two signals and the process's log.
+/// For as long as the daemon runs. Takes over the two signals and the process's log. On Linux with glibc it starts the program
+/// once more with its own arguments, in the same process, unless `MALLOC_MMAP_THRESHOLD_` or `GLIBC_TUNABLES` is set.
 pub fn run(args: &DaemonArgs) -> ExitCode {
     if args.check_config {
         return check(args);
@@ -38,6 +40,7 @@ pub fn run(args: &DaemonArgs) -> ExitCode {
 }
 
 fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
+    allocator::settle();
     let config = args.to_config()?;
     if args.print_config {
         for value in config.effective() {

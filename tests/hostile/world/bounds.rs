@@ -45,6 +45,9 @@ impl Bounds {
     };
 }
 
+/// Of the router's log, the last ones.
+const LINES_SHOWN: usize = 20;
+
 /// What was seen.
 pub struct Verdict {
     /// For each honest process: its name, the time without and with the attack.
@@ -218,6 +221,10 @@ impl Display for Verdict {
                 seen.processor,
                 seen.queued_ms,
             )?;
+        }
+        let last = self.log.len().saturating_sub(LINES_SHOWN);
+        for line in &self.log[last..] {
+            writeln!(f, "  log: {line}")?;
         }
         write!(f, "  verdict: {}", self.in_short())
     }

@@ -27,7 +27,7 @@ pub struct Sighting {
     /// Descriptors beyond two for each connection that stayed for a whole time, the most of all times. A connection
     /// that was reset is none any more before its descriptors are closed.
     pub descriptors_beyond: i64,
-    /// Established connections to it, the most.
+    /// Connections to it that it has a descriptor of, the most.
     pub connections: usize,
     /// Seconds of processor time.
     pub processor: f64,
@@ -95,12 +95,15 @@ impl Place {
 
     fn connections(&self) -> usize {
         let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
-        let established = table.lines().filter(|line| {
-            let mut fields = line.split_ascii_whitespace().skip(1);
-            // 01 is established, 08 waits for this side to close
-            fields.next() == Some(&self.local) && matches!(fields.nth(1), Some("01" | "08"))
+        let connected = table.lines().filter(|line| {
+            let fields: Vec<_> = line.split_ascii_whitespace().skip(1).collect();
+            // 0A listens. Without an inode nobody has a descriptor of it any more; with one it may be established, or said
+            // goodbye to, until the other side has done so.
+            fields.first() == Some(&self.local.as_str())
+                && fields.get(2) != Some(&"0A")
+                && fields.get(8).is_some_and(|inode| *inode != "0")
         });
-        established.count()
+        connected.count()
     }
 
     /// For each thread how long it has waited for a processor, in ms.
