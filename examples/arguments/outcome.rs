@@ -101,7 +101,6 @@ pub fn print(line: Arguments<'_>) {
 }
 
 /// Prints text of several lines, each as [`print`] does.
-#[allow(dead_code)] // not every program that shares this file has such text
 pub fn print_lines(text: Arguments<'_>) {
     let text = text.to_string();
     text.lines().for_each(|line| print(format_args!("{line}")));

@@ -15,7 +15,7 @@ use zonda::pubsub::Publisher;
 use super::event::{Event, RoundTrips};
 use super::round_trips::{Pace, hand_over, histogram, measure_taken};
 use super::worker::{ANSWER, CONTACT, KEY_PONG, RETRY, asking, ready};
-use crate::arguments::{Connection, Failure, pattern, print_lines};
+use crate::arguments::{Connection, Failure, pattern, print};
 
 /// Measures round trips of `size` bytes.
 pub fn ping(connection: &Connection, size: usize, pace: &Pace) -> Result<(), Failure> {
@@ -73,7 +73,7 @@ fn back_to_back(line: &Line, told: &Receiver<Told>, pace: &Pace) -> Result<(), F
     let patience = pace.warm_up + pace.seconds + ANSWER;
     loop {
         match next(told, patience)? {
-            Some(Told::Measuring) => print_lines(format_args!("{}", Event::Measuring.to_line())),
+            Some(Told::Measuring) => print(format_args!("{}", Event::Measuring.to_line())),
             Some(Told::Over(result)) => {
                 hand_over(result);
                 return Ok(());

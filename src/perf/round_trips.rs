@@ -10,7 +10,7 @@ use clap::Args;
 use hdrhistogram::Histogram;
 
 use super::event::{Event, RoundTrips};
-use crate::arguments::{print_lines, seconds};
+use crate::arguments::{print, seconds};
 
 /// The longest round trip that is told apart, in nanoseconds.
 const LONGEST: u64 = 60_000_000_000;
@@ -58,7 +58,7 @@ pub fn measure_taken<E>(
     while warm.elapsed() < pace.warm_up {
         round_trip()?;
     }
-    print_lines(format_args!("{}", Event::Measuring.to_line()));
+    print(format_args!("{}", Event::Measuring.to_line()));
     let mut recorded = histogram();
     let start = Instant::now();
     let mut due = start;
@@ -76,7 +76,7 @@ pub fn measure_taken<E>(
 /// Prints the result, and stays for a while: whoever started this worker now reads what it and the others
 /// have used, which the system forgets with the process, and then ends it.
 pub fn hand_over(result: RoundTrips) {
-    print_lines(format_args!("{}", Event::RoundTrips(result).to_line()));
+    print(format_args!("{}", Event::RoundTrips(result).to_line()));
     thread::sleep(LINGER);
 }
 

@@ -22,3 +22,4 @@ pub mod log_limit;
 pub mod outbox;
 pub mod protocol;
 pub mod sync;
+pub mod text;

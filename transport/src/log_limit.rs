@@ -9,9 +9,6 @@ use std::time::{Duration, Instant};
 /// Between two lines of the same cause.
 pub const PERIOD: Duration = Duration::from_secs(60);
 
-/// Characters of a peer's text that a line shows at most.
-pub const SHOWN_MAX: usize = 200;
-
 /// The lines of one cause.
 ///
 /// ```
@@ -72,23 +69,6 @@ impl LogLimit {
     }
 }
 
-/// A peer's text as it may stand in a line of the log: control characters escaped, and cut after [`SHOWN_MAX`] characters.
-#[must_use]
-pub fn shown(text: &str) -> String {
-    let mut shown = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == SHOWN_MAX {
-            shown.push_str("...");
-            break;
-        }
-        match character.is_control() {
-            true => shown.extend(character.escape_default()),
-            false => shown.push(character),
-        }
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,13 +80,5 @@ mod tests {
         let lines = (0..180_000).filter_map(|millis| limit.admit(at(millis)));
         let counts: Vec<u64> = lines.map(|left_out| left_out.0).collect();
         assert_eq!(counts, [0, 59_999, 59_999]);
-    }
-
-    #[test]
-    fn text_of_a_peer_is_harmless() {
-        assert_eq!(shown("plain/key"), "plain/key");
-        assert_eq!(shown("a\n\u{1b}[2J"), "a\\n\\u{1b}[2J");
-        let long = shown(&"é".repeat(SHOWN_MAX + 1));
-        assert_eq!(long.chars().count(), SHOWN_MAX + 3);
     }
 }

@@ -23,13 +23,14 @@ use zonda_codec::{
 use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
-    log_limit::{LogLimit, shown},
+    log_limit::LogLimit,
     outbox::Outbox,
     protocol::{
         options::LocalOptions,
         tx::{Outgoing, Tail},
     },
     sync::Mutex,
+    text::shown,
 };
 
 use crate::{

@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::quick::{note, warn_of_surroundings};
 use super::record::Record;
 use super::{machine, page};
-use crate::arguments::{Failure, Interrupt, print_lines};
+use crate::arguments::{Failure, Interrupt, print, print_lines};
 use cell::Part;
 
 pub use options::Curves;
@@ -25,7 +25,7 @@ impl Curves {
         let mut parts = self.parts()?;
         if self.list {
             for part in &parts {
-                print_lines(format_args!("{} ({:.1} s)", part.name(), part.seconds()));
+                print(format_args!("{} ({:.1} s)", part.name(), part.seconds()));
             }
             print_lines(format_args!("{}", self.length(&parts)));
             return Ok(());
@@ -48,7 +48,7 @@ impl Curves {
         ));
         record.write(&json)?;
         page::write(&record, &html)?;
-        print_lines(format_args!(
+        print(format_args!(
             "written: {} and {}",
             json.display(),
             html.display()

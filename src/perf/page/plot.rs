@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::of_record;
-use crate::arguments::{Failure, print_lines};
+use crate::arguments::{Failure, print};
 use crate::perf::record::Record;
 
 /// Options of `perf plot`.
@@ -33,7 +33,7 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
     let beside = || plot.record.with_extension("html");
     let output = plot.output.clone().unwrap_or_else(beside);
     write(&record, &output)?;
-    print_lines(format_args!("written: {}", output.display()));
+    print(format_args!("written: {}", output.display()));
     Ok(())
 }
 

@@ -34,7 +34,7 @@ use clap::{Args, Subcommand};
 
 use super::event::Event;
 use super::quick::warn_of_surroundings;
-use crate::arguments::{Failure, Interrupt, print_lines};
+use crate::arguments::{Failure, Interrupt, print, print_lines};
 use arguments::{Mode, Options, Transport};
 use icmp::Echo;
 use matrix::{Matrix, Plot};
@@ -135,7 +135,7 @@ fn ask(options: &Options) -> Result<(), Failure> {
     if options.csv {
         print_samples(options, &recording);
     } else if options.json {
-        print_lines(format_args!("{}", outcome.to_json(options)));
+        print(format_args!("{}", outcome.to_json(options)));
     } else {
         print_lines(format_args!(
             "{}\n{}",
@@ -218,9 +218,9 @@ fn answer(options: &Options) -> Result<(), Failure> {
     let backend = options.backend();
     if options.json {
         let listening = vec![bound.to_string()];
-        print_lines(format_args!("{}", Event::Ready { listening }.to_line()));
+        print(format_args!("{}", Event::Ready { listening }.to_line()));
     } else {
-        print_lines(format_args!(
+        print(format_args!(
             "{backend} answers on {} {bound}",
             options.protocol
         ));

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::tally::Seen;
-use crate::arguments::print_lines;
+use crate::arguments::print;
 
 /// Any time, where nothing is to be done meanwhile.
 pub const PATIENCE: Duration = Duration::from_secs(3600);
@@ -104,7 +104,7 @@ impl Word {
     pub fn tell(&self) {
         // numbers and their names always become JSON
         if let Ok(line) = serde_json::to_string(self) {
-            print_lines(format_args!("{line}"));
+            print(format_args!("{line}"));
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::arguments::print_lines;
+use crate::arguments::print;
 use crate::perf::event::{Count, Event};
 
 /// Messages of this many bytes tell themselves: there, looking at the clock is nothing.
@@ -66,7 +66,7 @@ impl Reporter {
         let nanos = self.start.elapsed().as_nanos() as u64;
         if messages > 0 {
             let count = Event::Count(Count { messages, nanos });
-            print_lines(format_args!("{}", count.to_line()));
+            print(format_args!("{}", count.to_line()));
         }
     }
 }

@@ -21,7 +21,7 @@ use super::orders::{Order, Orders, PATIENCE, Word};
 use super::reporter::Reporter;
 use super::stamper::Stamper;
 use super::tally::{PUBLISHERS_MAX, Tally, greeting};
-use crate::arguments::{Connection, Failure, print_lines};
+use crate::arguments::{Connection, Failure, print};
 use crate::node;
 use crate::perf::event::Event;
 use crate::perf::level::{self, Door, Level, put_by_node};
@@ -266,7 +266,7 @@ fn forward(args: &DaemonArgs) -> Result<(), Failure> {
     let orders = Orders::listen();
     let node = block_on(Node::open(args.to_config()?))?;
     let listening = node.locators().iter().map(ToString::to_string).collect();
-    print_lines(format_args!("{}", Event::Ready { listening }.to_line()));
+    print(format_args!("{}", Event::Ready { listening }.to_line()));
     loop {
         if let Some(Order::Report { .. }) = orders.next_within(PATIENCE) {
             let dropped = dropped(&node.links());

@@ -18,9 +18,9 @@ use super::counters::{Counters, Logs, count};
 use super::pending::{Entry, Pending, Ticket};
 use crate::framing::Exchange;
 use crate::link::{AddressGroup, Link, SocketOptions, tcp};
-use crate::log_limit::shown;
 use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
+use crate::text::shown;
 
 /// The longest batch of an introduction: own cookies are short, and other messages fit well.
 const BATCH_BYTES_MAX: usize = 4096 - 2;

@@ -23,7 +23,7 @@ pub use arguments::Matrix;
 pub use plot::{Plot, plot};
 
 use super::place;
-use crate::arguments::{Failure, Interrupt, print_lines};
+use crate::arguments::{Failure, Interrupt, print, print_lines};
 use crate::perf::machine;
 use crate::perf::progress::Progress;
 use crate::perf::quick::{note, warn_of_surroundings};
@@ -75,13 +75,13 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
         legend: legend(matrix, &setting),
         plan,
     };
-    print_lines(format_args!("{}", machine::summary()));
+    print(format_args!("{}", machine::summary()));
     print_lines(format_args!("{}", table::tables(&report)));
     let whole = record::whole(&report, matrix, &setting, &before, is_whole);
     write(&matrix.out, "rtt.csv", &record::rows(&report))?;
     write(&matrix.out, "rtt.json", &format!("{whole:#}\n"))?;
     write(&matrix.out, "rtt.html", &page::page(&report))?;
-    print_lines(format_args!(
+    print(format_args!(
         "written: rtt.csv, rtt.json and rtt.html in {}",
         matrix.out.display()
     ));

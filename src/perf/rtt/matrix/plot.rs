@@ -11,7 +11,7 @@ use super::cell::{Cell, Round};
 use super::plan::{Case, Framework, Key, Plan};
 use super::rate::Rate;
 use super::{Report, page, table, try_out, write};
-use crate::arguments::{Failure, print_lines};
+use crate::arguments::{Failure, print, print_lines};
 use crate::perf::rtt::arguments::Transport;
 use crate::perf::rtt::backend::Backend;
 use crate::perf::rtt::csv;
@@ -62,7 +62,7 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
     };
     print_lines(format_args!("{}", table::tables(&report)));
     write(&plot.out, "rtt.html", &page::page(&report))?;
-    print_lines(format_args!("written: rtt.html in {}", plot.out.display()));
+    print(format_args!("written: rtt.html in {}", plot.out.display()));
     Ok(())
 }
 

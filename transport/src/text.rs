@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Text that others wrote, as it may be shown on a terminal or in a log. They may have put characters in it that move the
+//! cursor, forge a line or turn the text around: such characters are shown as what they are called.
+
+use std::{borrow::Cow, fmt::Write as _};
+
+/// Characters of a peer's text that a line of the log shows.
+const SHOWN_MAX: usize = 200;
+
+/// Text in one line, of characters that can be seen: others, but tabs, become `\n` or the like or `\u202e`. Both are what
+/// JSON calls them too, so that text which is JSON stays so.
+///
+/// ```
+/// use zonda_transport::text::plain;
+/// assert_eq!(plain("one\ntwo \u{1b}[31mred \u{202e}neerg"), r"one\ntwo \u001b[31mred \u202eneerg");
+/// ```
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find(acts) else {
+        return Cow::Borrowed(text);
+    };
+    let (before, rest) = text.split_at(first);
+    let mut escaped = String::with_capacity(text.len() + 8);
+    escaped.push_str(before);
+    for c in rest.chars() {
+        match c {
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            c if acts(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    // a string takes everything
+                    let _ = write!(escaped, "\\u{unit:04x}");
+                }
+            }
+            c => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Whether a character does something else than being seen: those of control, of direction, and those without width.
+fn acts(c: char) -> bool {
+    match c {
+        '\t' => false,
+        '\u{20}'..='\u{7e}' => false,
+        _ => {
+            c.is_control()
+                || matches!(
+                    c,
+                    '\u{ad}'
+                        | '\u{34f}'
+                        | '\u{61c}'
+                        | '\u{115f}'
+                        | '\u{1160}'
+                        | '\u{17b4}'
+                        | '\u{17b5}'
+                        | '\u{180b}'..='\u{180f}'
+                        | '\u{200b}'..='\u{200f}'
+                        | '\u{2028}'..='\u{202e}'
+                        | '\u{2060}'..='\u{206f}'
+                        | '\u{3164}'
+                        | '\u{fe00}'..='\u{fe0f}'
+                        | '\u{feff}'
+                        | '\u{ffa0}'
+                        | '\u{fff0}'..='\u{fffb}'
+                        | '\u{e0000}'..='\u{e0fff}'
+                )
+        }
+    }
+}
+
+/// A peer's text as it may stand in a line of the log: [plain], and cut after 200 characters.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}...", plain(&text[..end])),
+        None => plain(text).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_seen_stays_as_it_is() {
+        for text in ["", "plain", "a\tb", "größer, 大きい, 👍", r"back\slash"] {
+            assert_eq!(plain(text), text);
+        }
+    }
+
+    #[test]
+    fn nothing_else_reaches_the_terminal() {
+        for (text, shown) in [
+            ("a\nPUT plant/valve: closed", r"a\nPUT plant/valve: closed"),
+            ("\u{1b}]0;title\u{7}", r"\u001b]0;title\u0007"),
+            ("\r\u{7f}\u{9b}2J", r"\r\u007f\u009b2J"),
+            ("\u{202e}evil\u{2066}", r"\u202eevil\u2066"),
+            ("zero\u{200b}width\u{feff}", r"zero\u200bwidth\ufeff"),
+            ("\u{e0041}", r"\udb40\udc41"),
+        ] {
+            assert_eq!(plain(text), shown);
+        }
+    }
+
+    #[test]
+    fn text_of_a_peer_is_cut() {
+        assert_eq!(shown("plain/key"), "plain/key");
+        assert_eq!(shown("a\n\u{1b}[2J"), r"a\n\u001b[2J");
+        let long = shown(&"é".repeat(SHOWN_MAX + 1));
+        assert_eq!(long.chars().count(), SHOWN_MAX + 3);
+    }
+}
