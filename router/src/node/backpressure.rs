@@ -269,7 +269,6 @@ impl Shared {
 
 /// How long this node's own session waits for a neighbour.
 struct Patience<'a> {
-    outbox: &'a Outbox,
     waiting: Waiting<'a>,
     deadline: Instant,
 }
@@ -277,7 +276,6 @@ struct Patience<'a> {
 impl<'a> Patience<'a> {
     fn of(shared: &Shared, outbox: &'a Outbox, deadline: Instant) -> Self {
         Patience {
-            outbox,
             waiting: outbox.begin_wait(shared.own_demand()),
             deadline,
         }
@@ -291,7 +289,7 @@ impl<'a> Patience<'a> {
     fn is_over(&self) -> bool {
         let now = Instant::now();
         if self.waiting.look(now) {
-            self.outbox.give_up();
+            self.waiting.outbox().give_up();
             return false;
         }
         now >= self.deadline

@@ -624,6 +624,10 @@ impl Handler for Inbound {
         if !self.burst.crowded.is_empty() {
             self.wait_for_callbacks().await;
         }
+        if self.shared.memory.is_short() {
+            // In a box, as it is rarely there and would make every reading task larger.
+            Box::pin(self.shared.wait_for_memory(&self.outbox)).await;
+        }
     }
 
     #[cold]

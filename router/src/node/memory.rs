@@ -8,14 +8,16 @@
 //! it is kept within `limits/memory_bytes`:
 //! 1. From [`GIVES_WAY`] on the neighbour that keeps most (what waits for it, its unfinished messages, what it declared, its
 //!    routes) gives way: its link is closed for the reason `memory`. Then the next, until enough is free.
-//! 2. Beyond the budget a link whose unfinished message needs more is closed, as the message would be lost without a word, and
+//! 2. From [`IS_SHORT`] on nothing more is read until enough is free again, or for [`RELIEF_MAX`]: what is sent on to many
+//!    grows faster than one who gives way is gone, and the next message may be that of a source which keeps nothing.
+//! 3. Beyond the budget a link whose unfinished message needs more is closed, as the message would be lost without a word, and
 //!    nothing more can be declared.
 
 use std::{
     cmp::Reverse,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -37,13 +39,19 @@ use super::{
 /// Parts of the budget from which on the largest taker gives way, of [`PARTS`].
 const GIVES_WAY: usize = 6;
 
+/// Parts of it from which on nothing more is read.
+const IS_SHORT: usize = 7;
+
+/// How long sources wait at most until others have given way. If that did not help, they do not wait again before it has.
+const RELIEF_MAX: Duration = Duration::from_millis(250);
+
 /// Parts of it that may be held afterwards.
 const IS_LEFT: usize = 5;
 
 const PARTS: usize = 8;
 
 /// Who keeps less than this part of the budget is not to blame for its end.
-const TAKER_PART: usize = 64;
+const TAKER_PART: usize = 512;
 
 /// How fast memory may grow between two looks, in bytes per second.
 const GROWTH_MAX: usize = 4 << 30;
@@ -109,6 +117,8 @@ pub(super) struct Memory {
     routes: AtomicUsize,
     peak: AtomicUsize,
     links_closed: AtomicU64,
+    /// Sources have waited for others to give way, and it did not help.
+    is_stuck: AtomicBool,
     log: LogLimit,
 }
 
@@ -122,6 +132,7 @@ impl Memory {
             routes: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             links_closed: AtomicU64::new(0),
+            is_stuck: AtomicBool::new(false),
             log: LogLimit::new(),
         }
     }
@@ -153,6 +164,12 @@ impl Memory {
     /// What all of the budget's parts are in bytes, so many of them.
     fn parts(&self, count: usize) -> usize {
         self.ledger.budget() / PARTS * count
+    }
+
+    /// Whether sources have to wait for others to give way.
+    #[inline]
+    pub(super) fn is_short(&self) -> bool {
+        self.ledger.held() > self.parts(IS_SHORT) && !self.is_stuck.load(Ordering::Relaxed)
     }
 
     /// Adds up what is held; tells how much that is.
@@ -257,7 +274,10 @@ impl Shared {
         let held = memory.look(&mut state);
         let takers = match held > memory.parts(GIVES_WAY) {
             true => memory.takers(&state, held),
-            false => Vec::new(),
+            false => {
+                memory.is_stuck.store(false, Ordering::Relaxed);
+                Vec::new()
+            }
         };
         drop(state);
         for taker in &takers {
@@ -266,6 +286,23 @@ impl Shared {
         let left = memory.parts(GIVES_WAY).saturating_sub(held);
         let wait = Duration::from_secs_f64(left as f64 / GROWTH_MAX as f64);
         now + wait.clamp(LOOK_MIN, LOOK_MAX)
+    }
+}
+
+impl Shared {
+    /// Pauses the source behind `own` while memory is short. The source is not judged silent meanwhile.
+    #[cold]
+    pub(super) async fn wait_for_memory(&self, own: &Outbox) {
+        let _held = own.hold_reader();
+        let until = Instant::now() + RELIEF_MAX;
+        while self.memory.is_short() && !own.is_closed() && !own.is_closing() {
+            let now = Instant::now();
+            if now >= until {
+                self.memory.is_stuck.store(true, Ordering::Relaxed);
+                return;
+            }
+            self.runtime.sleep_until(now + LOOK_MIN).await;
+        }
     }
 }
 
