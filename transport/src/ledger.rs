@@ -12,6 +12,15 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
+/// A charge of more than this part of the budget is large.
+const LARGE_PART: usize = 64;
+
+/// The part of the budget that large charges leave.
+const RESERVE_PART: usize = 8;
+
+/// A charge grows ahead of what it is needed for by no more than this part of the budget.
+const AHEAD_PART: usize = 16;
+
 /// What a node holds of its memory, and what it may.
 #[derive(Debug)]
 pub struct Ledger {
@@ -74,6 +83,15 @@ impl Ledger {
         self.given_up.load(Ordering::Relaxed)
     }
 
+    /// Most bytes that may be held with a charge of `bytes`: a message that takes much of the budget leaves room for those
+    /// that take little.
+    fn limit_of(&self, bytes: usize) -> usize {
+        match bytes > self.budget / LARGE_PART {
+            true => self.budget - self.budget / RESERVE_PART,
+            false => self.budget,
+        }
+    }
+
     pub(crate) fn note_given_up(&self, count: u64) {
         self.given_up.fetch_add(count, Ordering::Relaxed);
     }
@@ -121,12 +139,21 @@ impl Charge {
         self.bytes
     }
 
-    /// Counts so many bytes from now on; false, and nothing has changed, if that is more than there is room for.
+    /// The most by which it should grow ahead of what it is needed for.
+    #[must_use]
+    pub fn ahead_max(&self) -> usize {
+        self.ledger
+            .as_ref()
+            .map_or(usize::MAX, |ledger| ledger.budget / AHEAD_PART)
+    }
+
+    /// Counts so many bytes from now on; false, and nothing has changed, if that is more than there is room for. The last
+    /// eighth of the budget is for small charges.
     #[must_use]
     pub fn try_set(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         if let Some(ledger) = &self.ledger
-            && ledger.held().saturating_add(more) > ledger.budget
+            && ledger.held().saturating_add(more) > ledger.limit_of(bytes)
             && more > 0
         {
             ledger.refused.fetch_add(1, Ordering::Relaxed);
@@ -200,18 +227,31 @@ mod tests {
     fn what_is_charged_is_held_until_it_is_dropped_and_no_more_than_the_budget() {
         let ledger = Ledger::new(1000, true);
         let (mut one, mut other) = (ledger.charge(), ledger.charge());
-        assert!(one.try_set(600) && !other.try_set(500) && other.try_set(400));
-        assert_eq!((ledger.held(), ledger.refused()), (1000, 1));
-        assert!(one.try_set(500), "less is always possible");
-        ledger.set_others(200);
-        assert!(!one.try_set(501) && one.try_set(500));
+        assert!(one.try_set(500) && !other.try_set(500) && other.try_set(375));
+        assert_eq!((ledger.held(), ledger.refused()), (875, 1));
+        assert!(one.try_set(400), "less is always possible");
+        ledger.set_others(300);
+        assert!(!one.try_set(401) && one.try_set(400));
         other.set(900);
         assert_eq!(ledger.held(), 1600);
         other.hand_on();
         drop(one);
-        assert_eq!((ledger.held(), ledger.received()), (1100, 900));
+        assert_eq!((ledger.held(), ledger.received()), (1200, 900));
         drop(other);
         assert_eq!((ledger.received(), ledger.refused()), (0, 2));
+    }
+
+    #[test]
+    fn the_last_eighth_is_for_small_charges() {
+        let ledger = Ledger::new(64_000, true);
+        let (mut large, mut small) = (ledger.charge(), ledger.charge());
+        assert!(!large.try_set(56_001) && large.try_set(56_000));
+        assert!(!small.try_set(1001) && small.try_set(1000));
+        let mut more: Vec<Charge> = (0..8).map(|_| ledger.charge()).collect();
+        let taken = more
+            .iter_mut()
+            .filter_map(|charge| charge.try_set(1000).then_some(()));
+        assert_eq!((taken.count(), ledger.held()), (7, 64_000));
     }
 
     #[test]

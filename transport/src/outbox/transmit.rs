@@ -118,15 +118,22 @@ impl Transmit {
 
     /// The unwritten bytes as slices for one vectored write; tells how many there are.
     pub(crate) fn slices<'a>(&'a self, into: &mut [IoSlice<'a>]) -> usize {
-        let segments = (0..self.count()).map(|index| self.segment(index));
         let mut count = 0;
-        // Most batches have no tail.
-        for (slot, bytes) in into
-            .iter_mut()
-            .zip(segments.filter(|bytes| !bytes.is_empty()))
-        {
-            *slot = IoSlice::new(bytes);
-            count += 1;
+        let mut put = |bytes: &'a [u8]| {
+            if let (false, Some(slot)) = (bytes.is_empty(), into.get_mut(count)) {
+                *slot = IoSlice::new(bytes);
+                count += 1;
+            }
+        };
+        let mut skip = self.written;
+        for batch in &self.batches {
+            let head = batch.head();
+            put(head.get(skip..).unwrap_or(&[]));
+            if let Some(tail) = batch.tail() {
+                let skip = skip.saturating_sub(head.len());
+                put(tail.as_slice().get(skip..).unwrap_or(&[]));
+            }
+            skip = 0;
         }
         count
     }

@@ -47,7 +47,8 @@ impl Growing {
         if needed <= self.bytes.capacity() {
             return true;
         }
-        let ahead = self.filled.saturating_add(self.filled.min(AHEAD_BYTES_MAX));
+        let most = AHEAD_BYTES_MAX.min(self.charge.ahead_max());
+        let ahead = self.filled.saturating_add(self.filled.min(most));
         let target = needed.max(ahead).max(FIRST_BYTES);
         // The allocator may have to move it, and holds both meanwhile.
         let has_room = self.charge.try_set(self.bytes.capacity() + target);
