@@ -20,7 +20,7 @@ const MEMORY: Duration = Duration::from_secs(60);
 const REMEMBERED_MAX: usize = 256;
 
 /// Slow consumers that get a line in the log within [`MEMORY`].
-const NEWS_MAX: usize = 10;
+const NEWS_MAX: usize = 3;
 
 /// The stall budget is halved at most this often.
 const HALVINGS_MAX: u32 = 3;
