@@ -8,15 +8,15 @@ use std::time::Duration;
 /// Linux reports ticks to programs at this rate whatever the kernel's own timer does.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// CPU time of all threads of `pid` so far; `None` where it cannot be known.
+/// CPU time of all threads of `pid` so far; `None` where it cannot be known. Exact while its threads live: a thread that ends
+/// takes its own account with it, and from then on the process's counts, which is rounded down to clock ticks.
 pub fn cpu_time(pid: u32) -> Option<Duration> {
-    scheduled(pid).or_else(|| coarse_cpu_time(pid))
+    scheduled(pid).max(coarse_cpu_time(pid))
 }
 
 fn scheduled(pid: u32) -> Option<Duration> {
     let mut nanos = 0;
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
-        // a thread that has just ended takes its account with it
         if let Ok(text) = fs::read_to_string(task.ok()?.path().join("schedstat")) {
             nanos += schedstat_nanos(&text)?;
         }
@@ -55,6 +55,23 @@ mod tests {
         let stat = "77 (a) b (c)) S 1 77 77 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 3 0 1000";
         assert_eq!(stat_ticks(stat), Some(300));
         assert_eq!(stat_ticks("77 (x"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_work_of_threads_that_have_ended_still_counts() {
+        let pid = std::process::id();
+        let before = cpu_time(pid).expect("this is Linux");
+        std::thread::spawn(|| {
+            let begin = std::time::Instant::now();
+            while begin.elapsed() < Duration::from_secs(1) {
+                std::hint::black_box((0..10_000u64).sum::<u64>());
+            }
+        })
+        .join()
+        .expect("it works and ends");
+        let used = cpu_time(pid).expect("this is Linux") - before;
+        assert!(used >= Duration::from_millis(160), "{used:?}");
     }
 
     #[cfg(target_os = "linux")]

@@ -80,3 +80,18 @@ fn links_lead_to_files() {
     let text = "[a](b.md#c) and [d](https://github.com) and [f](#g)";
     assert_eq!(links(text), ["b.md"]);
 }
+
+#[test]
+fn pictures_are_well_formed() {
+    let entries = fs::read_dir(root().join("docs/measurements")).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let pictures: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "svg"))
+        .collect();
+    assert!(!pictures.is_empty());
+    for picture in pictures {
+        if let Err(error) = roxmltree::Document::parse(&read(&picture)) {
+            panic!("{}: {error}", picture.display());
+        }
+    }
+}

@@ -53,16 +53,16 @@ impl Concerned {
 
     /// Notes that an interest covers the key.
     fn note(&mut self, slot: u32, kept: &Kept) {
-        let turns = self.came.is_for(slot);
         let group = kept.group_key(self.kind);
-        if turns || self.kind == Kind::Queryable {
+        let matters = self.came.is_for(slot) || self.kind == Kind::Queryable;
+        if matters {
             let hears = self.slots.entry(slot).or_insert(Hears::Known);
             if group.is_none() {
                 *hears = Hears::All;
             }
         }
         if let Some(key) = group
-            && turns
+            && matters
             && slot != self.change.slot
         {
             self.groups.push((slot, key.clone()));

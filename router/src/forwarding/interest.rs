@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use zonda_codec::{
     Declaration, Interest, InterestMode, InterestOptions, KeyExpr, QueryableInfo, WhatAmI,
+    key_expr::includes,
 };
 
 use super::announce::{kinds, visible};
@@ -67,17 +68,44 @@ pub(super) struct Group {
     members: usize,
     /// The id under which the face knows that something matches.
     pub(super) told: Option<u32>,
-    /// An entity that matches and that the face may know of, while the group is declared to it.
-    seen: u32,
-    /// Another one is being looked for.
+    /// The face knows that a queryable is complete for the whole key.
+    told_complete: bool,
+    /// An entity that matches.
+    member: Example,
+    /// A queryable that is complete for the whole key.
+    complete: Example,
+}
+
+impl Group {
+    fn example(&mut self, sought: Sought) -> &mut Example {
+        match sought {
+            Sought::Member => &mut self.member,
+            Sought::Complete => &mut self.complete,
+        }
+    }
+}
+
+/// An entity that the face of a group may know of, while there is one: as long as it stays, no others are looked at.
+#[derive(Debug, Default)]
+struct Example {
+    entity: Option<u32>,
+    /// This one is gone, and another one is being looked for.
     is_looking: bool,
 }
 
-/// A face and its group, for which an entity is being looked for that the face may know of.
+/// What an entity is an example of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sought {
+    Member,
+    Complete,
+}
+
+/// The search for another example of a group.
 #[derive(Debug)]
 pub(super) struct Seeking {
     slot: u32,
     group: (Kind, Arc<str>),
+    sought: Sought,
     search: Search,
 }
 
@@ -322,17 +350,17 @@ impl ForwardingTable {
         let Some(known) = known else {
             return true;
         };
-        if known.told.is_some() {
-            self.tell_group(face.index, group, Some(interest_id), actions);
-            return true;
+        if known.told.is_none() {
+            let Some(found) = self.seek(face.index, &group, Sought::Member, (search, steps)) else {
+                return false;
+            };
+            if found.is_none() {
+                return true;
+            }
+            self.found(face.index, &group, Sought::Member, found);
+            self.seek_another(face.index, &group, Sought::Complete, steps);
         }
-        let Some(found) = self.seek(face.index, &group, search, steps) else {
-            return false;
-        };
-        if let Some(entity) = found {
-            self.see(face.index, &group, entity);
-            self.tell_group(face.index, group, Some(interest_id), actions);
-        }
+        self.tell_group(face.index, group, Some(interest_id), actions);
         true
     }
 
@@ -345,31 +373,23 @@ impl ForwardingTable {
         steps: &Steps,
         actions: &mut Vec<Action>,
     ) {
-        let Some(face) = self.faces.get(slot) else {
-            return;
-        };
-        let Some(known) = face.groups.get(&group) else {
-            return;
-        };
-        let sources = self.entities(group.0).sources(entity);
-        if visible(group.0, sources, face).is_some() {
-            let told = known.told;
-            if told.is_none() || known.is_looking {
-                self.see(slot, &group, entity);
-            }
-            if told.is_none() {
-                self.tell_group(slot, group, None, actions);
-            }
-        } else if known.told.is_some() && known.seen == entity && !known.is_looking {
-            let mut search = Search::default();
-            match self.seek(slot, &group, &mut search, steps) {
-                Some(found) => self.found_in_group(slot, group, found, actions),
-                None => self.seek_later(slot, group, search),
+        for sought in [Sought::Member, Sought::Complete] {
+            let fits = self.is_example(slot, &group, sought, entity);
+            let face = self.faces.get_mut(slot);
+            let Some(known) = face.and_then(|face| face.groups.get_mut(&group)) else {
+                return;
+            };
+            let example = known.example(sought);
+            if fits && (example.entity.is_none() || example.is_looking) {
+                self.found(slot, &group, sought, Some(entity));
+            } else if !fits && example.entity == Some(entity) && !example.is_looking {
+                self.seek_another(slot, &group, sought, steps);
             }
         }
+        self.settle_group(slot, group, actions);
     }
 
-    /// Goes on looking for what groups stand for, for a slice; true if there is more to do.
+    /// Goes on looking for examples of groups, for a slice; true if there is more to do.
     pub(super) fn seek_on(&mut self, actions: &mut Vec<Action>) -> bool {
         let steps = Steps::new(self.limits.announce_steps_max);
         while !steps.are_over()
@@ -379,87 +399,115 @@ impl ForwardingTable {
             let Seeking {
                 slot,
                 group,
+                sought,
                 search,
             } = &mut seeking;
-            let face = self.faces.get(*slot);
-            if face.is_none_or(|face| face.groups.get(group).is_none_or(|group| !group.is_looking))
-            {
+            let face = self.faces.get_mut(*slot);
+            let known = face.and_then(|face| face.groups.get_mut(group));
+            if known.is_none_or(|known| !known.example(*sought).is_looking) {
                 continue;
             }
-            match self.seek(*slot, group, search, &steps) {
-                Some(found) => self.found_in_group(seeking.slot, seeking.group, found, actions),
+            match self.seek(*slot, group, *sought, (search, &steps)) {
+                Some(found) => {
+                    self.found(*slot, group, *sought, found);
+                    self.settle_group(seeking.slot, seeking.group, actions);
+                }
                 None => self.seeking.push_front(seeking),
             }
         }
         !self.seeking.is_empty()
     }
 
-    fn seek_later(&mut self, slot: u32, group: (Kind, Arc<str>), search: Search) {
+    /// Looks for another example of a group, now as far as the steps go, and else [later](Self::seek_on).
+    fn seek_another(&mut self, slot: u32, group: &(Kind, Arc<str>), sought: Sought, steps: &Steps) {
+        let mut search = Search::default();
+        if let Some(found) = self.seek(slot, group, sought, (&mut search, steps)) {
+            return self.found(slot, group, sought, found);
+        }
         let face = self.faces.get_mut(slot);
-        if let Some(known) = face.and_then(|face| face.groups.get_mut(&group)) {
-            known.is_looking = true;
+        if let Some(known) = face.and_then(|face| face.groups.get_mut(group)) {
+            known.example(sought).is_looking = true;
+            let group = group.clone();
             self.seeking.push_back(Seeking {
                 slot,
                 group,
+                sought,
                 search,
             });
         }
     }
 
-    /// Looks for an entity that matches a group and that `slot` may know of. `None` if the steps are over.
+    /// Looks for an example of a group. `None` if the steps are over.
     fn seek(
         &self,
         slot: u32,
-        (kind, key): &(Kind, Arc<str>),
-        search: &mut Search,
-        steps: &Steps,
+        group: &(Kind, Arc<str>),
+        sought: Sought,
+        (search, steps): (&mut Search, &Steps),
     ) -> Option<Option<u32>> {
-        let entities = self.entities(*kind);
-        let Some(face) = self.faces.get(slot) else {
-            return Some(None);
-        };
-        let mut seen = None;
-        let done = entities.search(key, search, steps, &mut |entity| {
-            let sources = entities.sources(entity);
-            steps.spend(sources.len().min(2));
-            match visible(*kind, sources, face) {
-                None => ControlFlow::Continue(()),
-                Some(_) => {
-                    seen = Some(entity);
-                    ControlFlow::Break(())
-                }
+        let entities = self.entities(group.0);
+        let mut example = None;
+        let done = entities.search(&group.1, search, steps, &mut |entity| {
+            steps.spend(entities.sources(entity).len().min(2));
+            if !self.is_example(slot, group, sought, entity) {
+                return ControlFlow::Continue(());
             }
+            example = Some(entity);
+            ControlFlow::Break(())
         });
-        done.then_some(seen)
+        done.then_some(example)
     }
 
-    fn see(&mut self, slot: u32, group: &(Kind, Arc<str>), entity: u32) {
+    /// Whether an entity that matches the key of a group is an example of what is sought.
+    fn is_example(
+        &self,
+        slot: u32,
+        (kind, key): &(Kind, Arc<str>),
+        sought: Sought,
+        entity: u32,
+    ) -> bool {
+        let entities = self.entities(*kind);
+        let face = self.faces.get(slot);
+        let info = face.and_then(|face| visible(*kind, entities.sources(entity), face));
+        info.is_some_and(|info| match sought {
+            Sought::Member => true,
+            Sought::Complete => {
+                let mut text = String::new();
+                info.complete && entities.write_key(entity, &mut text) && includes(&text, key)
+            }
+        })
+    }
+
+    fn found(&mut self, slot: u32, group: &(Kind, Arc<str>), sought: Sought, entity: Option<u32>) {
         let face = self.faces.get_mut(slot);
         if let Some(known) = face.and_then(|face| face.groups.get_mut(group)) {
-            (known.seen, known.is_looking) = (entity, false);
+            *known.example(sought) = Example {
+                entity,
+                is_looking: false,
+            };
         }
     }
 
-    /// What the search for an entity came to, after the one that was seen is gone.
-    fn found_in_group(
-        &mut self,
-        slot: u32,
-        group: (Kind, Arc<str>),
-        found: Option<u32>,
-        actions: &mut Vec<Action>,
-    ) {
-        if let Some(entity) = found {
-            return self.see(slot, &group, entity);
-        }
+    /// Declares to a face what has changed of a group.
+    fn settle_group(&mut self, slot: u32, group: (Kind, Arc<str>), actions: &mut Vec<Action>) {
         let Some(face) = self.faces.get_mut(slot) else {
             return;
         };
-        if let Some(known) = face.groups.get_mut(&group) {
-            known.is_looking = false;
-            if let Some(id) = known.told.take() {
+        let Some(known) = face.groups.get_mut(&group) else {
+            return;
+        };
+        let is_complete = known.complete.entity.is_some();
+        match (known.told, known.member.entity) {
+            (Some(id), None) => {
+                known.told = None;
                 let end = message::undeclaration(group.0, id);
                 message::declare(face.id, None, end, actions);
             }
+            (None, Some(_)) => self.tell_group(slot, group, None, actions),
+            (Some(_), Some(_)) if known.told_complete != is_complete => {
+                self.tell_group(slot, group, None, actions);
+            }
+            _ => {}
         }
     }
 
@@ -476,10 +524,11 @@ impl ForwardingTable {
         };
         let told = face.groups.get(&group).and_then(|state| state.told);
         let id = told.unwrap_or_else(|| face.next_told_id());
+        let mut info = QueryableInfo::default();
         if let Some(state) = face.groups.get_mut(&group) {
-            state.told = Some(id);
+            info.complete = state.complete.entity.is_some();
+            (state.told, state.told_complete) = (Some(id), info.complete);
         }
-        let info = QueryableInfo::default();
         let body = message::declaration(group.0, id, spelling.wire_expr(&group.1), info);
         message::declare(face.id, interest_id, body, actions);
     }
@@ -489,8 +538,9 @@ fn enter_group(face: &mut Face, group: (Kind, Arc<str>)) {
     let group = face.groups.entry(group).or_insert(Group {
         members: 0,
         told: None,
-        seen: 0,
-        is_looking: false,
+        told_complete: false,
+        member: Example::default(),
+        complete: Example::default(),
     });
     group.members += 1;
 }

@@ -108,6 +108,42 @@ fn an_aggregate_interest_gets_one_declaration_on_its_own_key() {
 }
 
 #[test]
+fn an_aggregate_interest_hears_whether_a_queryable_is_complete_for_its_key() {
+    let (mut bench, c5, d7) = served();
+    bench.interest(d7, 1, CurrentFuture, "QA", Some("demo/*"));
+    // What is complete for a part of the key is not for all of it.
+    let told = ["@1 queryable 1 demo/*", "@1 final"];
+    assert_eq!(bench.lines(d7), told);
+    bench.declare(c5, None, queryable(20, "demo/**", true, 0));
+    assert_eq!(bench.lines(d7), ["queryable 1 demo/* complete"]);
+    bench.declare(c5, None, queryable(21, "**", true, 0));
+    assert_eq!(bench.lines(d7), none(), "it is complete already");
+    bench.interest(d7, 2, CurrentFuture, "QA", Some("demo/*"));
+    assert_eq!(
+        bench.lines(d7),
+        ["@2 queryable 1 demo/* complete", "@2 final"]
+    );
+    bench.declare(
+        c5,
+        None,
+        Declaration::UndeclareQueryable { id: 20, key: None },
+    );
+    assert_eq!(bench.lines(d7), none(), "there is another one");
+    bench.declare(c5, None, queryable(21, "**", false, 0));
+    assert_eq!(bench.lines(d7), ["queryable 1 demo/*"]);
+    bench.declare(c5, None, queryable(21, "**", true, 0));
+    assert_eq!(bench.lines(d7), ["queryable 1 demo/* complete"]);
+    // Its own do not count.
+    bench.declare(d7, None, queryable(9, "demo/**", true, 0));
+    bench.declare(
+        c5,
+        None,
+        Declaration::UndeclareQueryable { id: 21, key: None },
+    );
+    assert_eq!(bench.lines(d7), ["queryable 1 demo/*"]);
+}
+
+#[test]
 fn an_interest_in_everything_sees_the_admin_space() {
     let (mut bench, _, d7) = served();
     bench.interest(d7, 1, CurrentFuture, "SQT", None);

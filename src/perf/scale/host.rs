@@ -67,6 +67,11 @@ impl Host {
         self.footprint().cpu.unwrap_or_default()
     }
 
+    /// The CPU time it has used since `earlier`, which is what [`Host::cpu`] was then. It may fall by some ms when threads end.
+    pub fn cpu_since(&self, earlier: Duration) -> Duration {
+        self.cpu().saturating_sub(earlier)
+    }
+
     /// Its resident memory in bytes.
     pub fn memory(&self) -> f64 {
         self.footprint().rss_kib.unwrap_or_default() as f64 * 1024.0

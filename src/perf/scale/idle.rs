@@ -23,12 +23,12 @@ pub fn measure(plan: &Plan, system: &System, interrupt: &Interrupt) -> Result<Fi
     let before = (host.cpu(), host.memory());
     let clients = crowd.connect(host.address(), count, interrupt)?;
     host.settle(PATIENCE, interrupt)?;
-    let connecting = host.cpu() - before.0;
+    let connecting = host.cpu_since(before.0);
     let begin = (Instant::now(), host.cpu());
     if interrupt.wait_until(begin.0 + plan.seconds) {
         return Err(Trouble::Interrupted);
     }
-    let used = (begin.0.elapsed(), host.cpu() - begin.1);
+    let used = (begin.0.elapsed(), host.cpu_since(begin.1));
     let memory = host.memory() - before.1;
     host.check()?;
     let share = |used: Duration, of: Duration| used.as_secs_f64() / of.as_secs_f64();

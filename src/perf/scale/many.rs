@@ -73,7 +73,7 @@ impl Round<'_> {
         all_answered(&clients, PATIENCE, self.interrupt)?;
         let elapsed = before.0.elapsed();
         self.host.settle(PATIENCE, self.interrupt)?;
-        let used = self.host.cpu() - before.1;
+        let used = self.host.cpu_since(before.1);
         let held = self.host.memory() - before.2;
         let all = f64::from(self.plan.subscriptions);
         let figures = &mut self.figures;
@@ -114,7 +114,7 @@ impl Round<'_> {
                 Ok(client.seen.first().is_some())
             })?;
             let first = client.seen.first().unwrap_or(before.0);
-            Ok((first - before.0, host.cpu() - before.1))
+            Ok((first - before.0, host.cpu_since(before.1)))
         })?;
         let figures = &mut self.figures;
         figures.add("wildcard_time", "ms", Lower, millis(elapsed));
@@ -135,7 +135,7 @@ impl Round<'_> {
             let before = host.cpu();
             sessions.iter().for_each(Client::leave);
             host.settle(PATIENCE, interrupt)?;
-            Ok(host.cpu() - before)
+            Ok(host.cpu_since(before))
         })?;
         let held = host.memory();
         let figures = &mut self.figures;

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use zonda_codec::key_expr::intersects;
+use zonda_codec::key_expr::{includes, intersects};
 use zonda_codec::{InterestMode, Mapping};
 use zonda_router::forwarding::{FaceId, Relation, Route, Validity};
 
 use super::{History, KEYS};
 use crate::bench::key_expr;
-use crate::model::{Face, SUBSCRIBER, Thing, flows};
+use crate::model::{Face, QUERYABLE, SUBSCRIBER, Thing, flows};
 
 /// Routes that were asked for, as publishers and connections keep them.
 #[derive(Default)]
@@ -59,6 +59,16 @@ impl History {
                         views.get(&thing),
                         "{thing:?} of {id} after {now}"
                     );
+                }
+                if thing.0 == QUERYABLE
+                    && face.known_groups.contains(&thing)
+                    && !face.known.contains(&thing)
+                    && !face.maybe_known.contains(&thing)
+                {
+                    let complete = views.iter().any(|((kind, of), info)| {
+                        *kind == QUERYABLE && info.complete && includes(of, key)
+                    });
+                    assert_eq!(info.complete, complete, "{thing:?} of {id} after {now}");
                 }
                 believed.push(thing);
             }
