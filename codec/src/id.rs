@@ -372,7 +372,7 @@ pub struct SourceInfo {
 }
 
 impl SourceInfo {
-    /// The message of this number from this entity. Whoever publishes keeps the count.
+    /// The message of this number from this entity. The publisher keeps the count.
     pub const fn new(source_id: EntityGlobalId, source_sn: u32) -> Self {
         SourceInfo {
             id: source_id,

@@ -69,7 +69,7 @@ fn write_node_id(
 /// Any network message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkMessage<'a> {
-    /// A sample for whoever subscribed.
+    /// A sample for subscribers.
     Push(Push<'a>),
     /// A query.
     Request(Request<'a>),

@@ -42,7 +42,7 @@ impl fmt::Display for Ntp64 {
     }
 }
 
-/// A time and the node whose clock told it; ordered by time, then id.
+/// A time and the node whose clock gave it; ordered by time, then id.
 ///
 /// ```text
 /// vle time | u8 length of id | id
@@ -69,7 +69,7 @@ impl Timestamp {
         self.time
     }
 
-    /// The node whose clock told it.
+    /// The node whose clock gave it.
     #[inline]
     pub const fn id(&self) -> ZenohId {
         self.id

@@ -92,7 +92,7 @@ impl Hlc {
     /// Learns of a timestamp made elsewhere, so that later ones made here come after it.
     ///
     /// # Errors
-    /// When it is more than 500 ms ahead of `now`; the clock is then unchanged, and whoever routes the message
+    /// When it is more than 500 ms ahead of `now`; the clock is then unchanged, and the router of the message
     /// replaces the timestamp or drops the message.
     pub fn update(&self, now: Ntp64, timestamp: &Timestamp) -> Result<(), TooFarAhead> {
         let clock = now.0 & !COUNTER;

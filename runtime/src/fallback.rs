@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What runs in place of io_uring where the system refuses it: tried before anything depends on it, told once, or an
+//! What runs in place of io_uring where the system refuses it: tried before anything depends on it, reported once, or an
 //! error if the configuration insists.
 
 use std::io;

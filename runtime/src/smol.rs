@@ -66,7 +66,7 @@ impl SmolRuntime {
     /// Uses the application's executor; starts no thread but the reactor's, `async-io`.
     ///
     /// Tasks advance while some thread of the application runs the executor (`executor.run(..)`). If none does, nothing
-    /// that needs a task advances: nothing is accepted, received or kept alive, and whoever waits for it waits.
+    /// that needs a task advances: nothing is accepted, received or kept alive, and callers that wait for it go on waiting.
     pub fn from_executor(executor: Arc<Executor<'static>>) -> Self {
         SmolRuntime {
             executor,

@@ -71,7 +71,7 @@ impl Timers {
         Some((key, first == Some(key)))
     }
 
-    /// Changes whom the end of a sleep wakes. False when the sleep has ended.
+    /// Changes the waker that the end of a sleep calls. False when the sleep has ended.
     pub fn update(&self, key: Key, waker: &Waker) -> bool {
         let mut state = self.lock();
         let Some(waiting) = state.waiting.get_mut(&key) else {

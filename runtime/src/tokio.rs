@@ -254,7 +254,7 @@ impl Runtime for TokioRuntime {
         if self.is_current() {
             return ::tokio::time::sleep_until(deadline).await;
         }
-        // tokio's sleep panics in whoever polls it once its runtime is shut down. A task of that runtime is just
+        // tokio's sleep panics when it is polled after its runtime was shut down. A task of that runtime is just
         // dropped then, so elsewhere the sleep is such a task, and its end counts as the end of the wait.
         let sleep = self
             .handle

@@ -28,7 +28,7 @@ pub trait LinkWrite: Send + 'static {
     /// Writes all segments in order, several per system call, and hands them back.
     ///
     /// # Errors
-    /// Those of the socket; how much was taken before is not told, so the link is no longer usable.
+    /// Those of the socket; how much was taken before is not known, so the link is no longer usable.
     ///
     /// # Cancel safety
     /// None: when the future is dropped before it is ready, part of the bytes may have been sent.

@@ -176,7 +176,7 @@ impl Listening {
         &self.addresses
     }
 
-    /// The bound addresses as peers may be told them, with the endpoint's metadata.
+    /// The bound addresses as they may be announced to peers, with the endpoint's metadata.
     pub fn locators(&self) -> Vec<Locator> {
         let at = |address: &SocketAddr| self.endpoint.with_address(&address.to_string()).ok();
         self.addresses

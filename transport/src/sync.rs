@@ -22,7 +22,7 @@ impl<T> Mutex<T> {
     /// Takes the lock.
     ///
     /// # Blocking
-    /// Until whoever holds it lets go.
+    /// Until the holder lets go.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         #[cfg(debug_assertions)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! DECLARE: what a node has and wants, told to its neighbours.
+//! DECLARE: what a node has and wants, announced to its neighbours.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -121,7 +121,7 @@ pub enum Declaration<'a> {
         /// Its key.
         key: Option<WireExpr<'a>>,
     },
-    /// The current declarations of an interest are told.
+    /// All current declarations of an interest have been sent.
     Final,
 }
 

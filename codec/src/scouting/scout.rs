@@ -31,7 +31,7 @@ pub struct Scout {
     pub version: u8,
     /// The roles looked for.
     pub what: Roles,
-    /// Who asks; usually not told.
+    /// The id of the asking node; usually left out.
     pub zid: Option<ZenohId>,
 }
 

@@ -58,12 +58,12 @@ impl Config {
             .connect(connect)
     }
 
-    /// A peer: listens on a free port of every interface unless told otherwise with [`Config::listen`].
+    /// A peer: listens on a free port of every interface unless [`Config::listen`] says otherwise.
     pub fn peer() -> Config {
         Config::default().with_mode(WhatAmI::Peer)
     }
 
-    /// A router: listens on port 7447 of every interface unless told otherwise with [`Config::listen`].
+    /// A router: listens on port 7447 of every interface unless [`Config::listen`] says otherwise.
     pub fn router() -> Config {
         Config::default().with_mode(WhatAmI::Router)
     }

@@ -88,7 +88,7 @@ impl Config {
         self.flag("open/return_conditions/connect_scouted")
     }
 
-    /// Whether a peer counts as connected, while `open` waits, only once it has told what it declared. Default: yes.
+    /// Whether a peer counts as connected, while `open` waits, only once it has sent its declarations. Default: yes.
     pub fn open_awaits_declarations(&self) -> bool {
         self.flag("open/return_conditions/declares")
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a program is told, put together: defaults, then the file, then the environment, then flags, then `--cfg`; the
+//! The sources of a configuration, put together: defaults, then the file, then the environment, then flags, then `--cfg`; the
 //! later wins. Used by the daemon, the command and the examples, so that all of them agree.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use super::{Config, ConfigError, ENVIRONMENT, Origin, masked};
 /// The environment variable that holds values: `key/path:json5;key/path:json5`.
 pub const VALUES: &str = "ZONDA_CFG";
 
-/// Everything a program is told about its configuration.
+/// All sources of a program's configuration.
 ///
 /// ```
 /// use zonda_router::config::{Flag, Sources};

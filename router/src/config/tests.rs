@@ -392,7 +392,7 @@ fn malformed_endpoints_are_refused_with_their_key() {
             }
         }
     }
-    // Of a kind of link that is not here: whoever opens the node says so.
+    // Of a kind of link that is not here: opening the node says so.
     assert!(super::parse_endpoint("quic/somewhere").is_ok());
 }
 

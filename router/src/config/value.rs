@@ -221,7 +221,7 @@ fn group(value: &Value) -> Result<(bool, Vec<Endpoint>), String> {
 }
 
 /// One endpoint: of a kind of link that this node has, with an address and options that can be; of another kind, only
-/// well formed, since whoever uses it says that there is none.
+/// well formed, since its user says that there is none.
 ///
 /// # Errors
 /// What is wrong, in one line.

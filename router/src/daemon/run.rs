@@ -60,7 +60,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
         tracing::info!("{limit} files and sockets may be open (`ulimit -n -H`)");
     }
     let node = zonda_runtime::block_on(Node::open(config))?;
-    // Not before: opening may be told to wait for ever, and has nothing that would have to be drained.
+    // Not before: opening may be configured to wait for ever, and has nothing that would have to be drained.
     let shutdown = Shutdown::listen()
         .map_err(|e| DaemonError::Run(format!("cannot take over SIGINT and SIGTERM: {e}")))?;
     announce(node.zid(), &node.locators(), args.json);

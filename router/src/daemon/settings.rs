@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! From flags to a configuration: what the daemon is told, in the order in which the later wins.
+//! From flags to a configuration: the daemon's settings, in the order in which the later wins.
 
 use super::arguments::DaemonArgs;
 use super::failure::DaemonError;
 use crate::Config;
 use crate::config::{Flag, Sources};
 
-/// What the daemon does that another node does not, unless it is told otherwise.
+/// What the daemon does by default and another node does not.
 const DEFAULTS: &[(&str, &str)] = &[("mode", "'router'"), ("adminspace/enabled", "true")];
 
 impl DaemonArgs {

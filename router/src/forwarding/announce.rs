@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Telling neighbours what exists: all of it to gateways and fellow peers, and to served nodes what their interests
-//! cover. An entity is told as long as one source that may be passed on to the neighbour is left.
+//! cover. An entity stays announced as long as one source that may be passed on to the neighbour is left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) enum Hears {
     All,
     /// How one it knows changes and that it ends, but of no new one.
     Known,
-    /// Nothing; but what it was told before is forgotten when it is no longer true.
+    /// Nothing; but what was announced to it before is taken back when it is no longer true.
     Nothing,
 }
 
@@ -117,7 +117,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets an entity that has no sources, after all who knew of it were told.
+    /// Forgets an entity that has no sources, after all faces that knew of it heard of its end.
     pub(super) fn forget_entity(&mut self, kind: Kind, entity: u32) {
         for &slot in self.entities_mut(kind).remove(entity).as_slice() {
             if let Some(face) = self.faces.get_mut(slot) {
@@ -126,7 +126,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells those of the end of a token that a gateway never told of either; it says the key.
+    /// Announces the end of a token to faces that never heard of it, as a gateway does; it says the key.
     pub(super) fn end_untold_key(&mut self, key: &str, actions: &mut Vec<Action>) {
         let mut slots = BTreeSet::new();
         let mut check = |slot, kept: &Kept| {
@@ -140,7 +140,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells a face of the end of a token that it was not told of, as it asked for changes after that.
+    /// Announces the end of a token to a face that never heard of it, as it asked for changes after that.
     pub(super) fn end_untold(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
         if let Some(face) = self.faces.get(slot) {
             let spelling = face.ids.spell_declared(key);
@@ -151,7 +151,7 @@ impl ForwardingTable {
     }
 
     /// Tells the session's listeners what concerns them, after the sources of an entity changed. (That a token came is
-    /// told where it comes in.)
+    /// declared where it comes in.)
     fn tell_session(&mut self, kind: Kind, entity: u32, change: Change, actions: &mut Vec<Action>) {
         match kind {
             Kind::Token if change.after == 0 => self.token_gone(entity, actions),
@@ -236,7 +236,7 @@ impl ForwardingTable {
     }
 
     /// How to write a key to `slot` in a declaration or an interest. Declares an id for its plain beginning first
-    /// if the neighbour may be told one: always in the north, in the south where an interest asks for it.
+    /// if the neighbour may get one: always in the north, in the south where an interest asks for it.
     pub(super) fn spell(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) -> Spelling {
         let own_key_ids_max = self.limits.own_key_ids_max;
         let Some(face) = self.faces.get_mut(slot) else {

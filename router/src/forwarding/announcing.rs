@@ -18,7 +18,7 @@ use super::search::Search;
 use super::table::ForwardingTable;
 use super::{Action, FaceId};
 
-/// Changes that are being told, by the place of the face that made them: one waits for its own, not for those of others.
+/// Changes that are being announced, by the place of the face that made them: one waits for its own, not for those of others.
 #[derive(Debug, Default)]
 pub(super) struct Announcements {
     by_face: BTreeMap<u32, VecDeque<Announcement>>,
@@ -28,7 +28,7 @@ pub(super) struct Announcements {
     turn: u32,
 }
 
-/// What is known of an entity whose changes are being told.
+/// What is known of an entity whose changes are being announced.
 #[derive(Debug)]
 struct Waiting {
     came: Came,
@@ -55,7 +55,7 @@ impl Came {
     }
 }
 
-/// A change that is being told.
+/// A change that is being announced.
 #[derive(Debug)]
 pub(super) struct Announcement {
     kind: Kind,
@@ -99,7 +99,7 @@ type Concerned = (u32, Option<Arc<str>>, bool);
 const IN_ALL_MAX: usize = 1000;
 
 impl ForwardingTable {
-    /// Whether a change of an entity is being told.
+    /// Whether a change of an entity is being announced.
     pub(super) fn is_announcing(&self, kind: Kind, entity: u32) -> bool {
         self.announcing.waiting.contains_key(&(kind, entity))
     }
@@ -255,7 +255,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Whether nothing else of a face should be handled: an answer to it, or what it changed, is still being told.
+    /// Whether nothing else of a face should be handled: an answer to it, or what it changed, is still being sent.
     pub fn is_busy(&self, face: FaceId) -> bool {
         let tells = self.announcing.by_face.contains_key(&face.index);
         self.is_answering(face) || tells && self.face(face).is_some()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Answers to interests: what exists and matches, told in slices, so that no answer keeps the others waiting for long,
+//! Answers to interests: what exists and matches, sent in slices, so that no answer keeps the others waiting for long,
 //! however much there is to tell. Between two slices the table may change; what it then tells by itself and what the
 //! rest of the answer tells is together what is true at the end.
 
@@ -246,7 +246,7 @@ impl ForwardingTable {
         }
     }
 
-    /// All is told that this node knows by itself.
+    /// All that this node knows by itself has been sent.
     fn end_answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
         let id = asking.id;
         let relation = self.relation(face);

@@ -207,7 +207,7 @@ impl ForwardingTable {
         self.apply(kind, entity, change, actions);
     }
 
-    /// A U_TOKEN. A gateway writes the key of a token that it never told of, for those who asked for changes only.
+    /// A U_TOKEN. A gateway writes the key of a token that it never declared, for neighbours that asked for changes only.
     fn end_token(
         &mut self,
         face: FaceId,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Subscribers, queryables and tokens: one entity per key and kind, with the faces that declared it
-//! (its sources) and the faces that were told of it.
+//! (its sources) and the faces that know it.
 
 use zonda_codec::{InterestOptions, QueryableInfo};
 
@@ -319,7 +319,7 @@ impl Entities {
         })
     }
 
-    /// Notes that a face was told.
+    /// Notes that it was declared to a face.
     pub(super) fn add_told(&mut self, entity: u32, slot: u32) {
         if let Some(entity) = self.slots.get_mut(entity) {
             entity.told.push(slot);

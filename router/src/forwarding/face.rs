@@ -33,15 +33,15 @@ pub(super) struct Face {
     pub(super) declared: PerKind<IdMap>,
     /// Entities whose id it declared again on another key: they stay until the face goes.
     pub(super) orphans: PerKind<Vec<u32>>,
-    /// What it was told: our entity to the id it knows it by.
+    /// What was declared to it: our entity to the id it knows it by.
     pub(super) told: PerKind<HashMap<u32, Told>>,
-    /// The highest entity id it was told.
+    /// The highest entity id that was given to it.
     last_told_id: u32,
     /// Ids from the round before that were in use when this round began. Empty in the first one.
     told_before: HashSet<u32>,
     /// Its interests, by its ids.
     pub(super) interests: HashMap<u32, Kept>,
-    /// The answer to an interest of its that is not told in full yet.
+    /// The answer to an interest of its that is not sent in full yet.
     pub(super) answer: Option<Box<Answer>>,
     /// Its aggregate interests, by kind and key.
     pub(super) groups: HashMap<(Kind, Arc<str>), Group>,
@@ -49,7 +49,7 @@ pub(super) struct Face {
     pub(super) granting: KeyTree<u32>,
     /// How many of its interests permit D_KEYEXPR for every key.
     pub(super) grants_all: usize,
-    /// It has told all it had when the link came up (peers).
+    /// It has declared all it had when the link came up (peers).
     pub(super) final_zero: bool,
     /// As long as it has not: when it was asked first, and how much it had declared when that was looked at last.
     pub(super) initial: Option<(Instant, usize)>,

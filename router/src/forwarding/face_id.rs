@@ -61,7 +61,7 @@ pub struct FaceInfo {
 pub enum Action {
     /// Send a message on the face's control lane: reliable, in order, never dropped.
     Send {
-        /// To whom.
+        /// The receiving face.
         face: FaceId,
         /// One encoded network message.
         bytes: Vec<u8>,
@@ -70,13 +70,13 @@ pub enum Action {
     Tell {
         /// The session's id of the listener.
         listener: u32,
-        /// What it is told.
+        /// The message.
         notice: Notice,
     },
 }
 
 impl Action {
-    /// About how many bytes it takes, for whoever bounds how much is done in one go.
+    /// About how many bytes it takes, for callers that bound how much is done in one go.
     pub(super) fn weight(&self) -> usize {
         match self {
             Action::Send { bytes, .. } => bytes.len(),

@@ -24,7 +24,7 @@ use super::{Action, FaceId};
 const ITSELF: u64 = 0;
 
 impl ForwardingTable {
-    /// Whether a neighbour has told all that it had when the link came up. Only peers do; of others nothing is awaited.
+    /// Whether a neighbour has declared all that it had when the link came up. Only peers do; of others nothing is awaited.
     pub fn has_told_all(&self, face: FaceId) -> bool {
         self.face(face)
             .is_some_and(|face| face.relation != Relation::PeerToPeer || face.final_zero)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Entities by the ids that a neighbour gave them. Neighbours count, so most ids are found by index, in the order in which
-//! they were declared; whoever gives others costs a hash table instead, not more.
+//! they were declared; a neighbour that gives others costs a hash table instead, not more.
 
 use std::collections::{HashMap, hash_map};
 use std::vec;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Key expression ids of one face: those the neighbour declared and those this node declared to it, two
-//! separate spaces told apart by the mapping bit of each use.
+//! separate spaces, distinguished by the mapping bit of each use.
 //!
 //! Ids this node declared are never taken back while the face lives: an U_KEYEXPR travels on the control lane and could
 //! overtake data that still uses the id.

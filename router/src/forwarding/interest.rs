@@ -41,7 +41,7 @@ pub(super) struct Kept {
     pub(super) unanswered: bool,
     /// Its D_FINAL waits for the rest of this node's own answer.
     pub(super) answering: bool,
-    /// It is about changes only: what it covers may exist without having been told.
+    /// It is about changes only: what it covers may exist without having been declared.
     pub(super) future_only: bool,
     /// Its number among all that are kept.
     place: u32,
@@ -181,7 +181,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Whoever waits for the end of an answer gets it, also if the interest itself is ignored.
+    /// The neighbour gets the end of the answer that it waits for, also if the interest itself is ignored.
     fn end_refused(&mut self, face: FaceId, interest: &Interest<'_>, actions: &mut Vec<Action>) {
         if interest.mode != InterestMode::Current || Self::answers_current(interest.options) {
             message::declare(face, Some(interest.id), Declaration::Final, actions);
@@ -194,7 +194,7 @@ impl ForwardingTable {
         let Some(asker) = self.face_mut(face) else {
             return;
         };
-        // Aggregation is a service to clients; peers are told each entity.
+        // Aggregation is a service to clients; peers get each entity.
         let aggregate = asking.options.contains(InterestOptions::AGGREGATE)
             && asker.info.whatami == WhatAmI::Client;
         let kept = Kept {
@@ -292,8 +292,8 @@ impl ForwardingTable {
 
     /// Ends what an interest left behind, where it must be said.
     fn clear(&mut self, user: InterestRef, left: Left, actions: &mut Vec<Action>) {
-        // What was told under an interest alone is left to the neighbour to forget. But as long as another interest covers
-        // the key, it may take the declaration for one of that interest's, whose end it will be told.
+        // What was declared under an interest alone is left to the neighbour to forget. But as long as another interest covers
+        // the key, it may take the declaration for one of that interest's, whose end it will get.
         for (kind, told, key) in left.groups {
             let mut covered = false;
             let mut check = |other: u32, _: &Kept| covered |= other == user.slot;
@@ -545,7 +545,7 @@ fn enter_group(face: &mut Face, group: (Kind, Arc<str>)) {
     group.members += 1;
 }
 
-/// Gives back the id of the group's declaration if the group is gone and was told.
+/// Gives back the id of the group's declaration if the group is gone and was declared.
 fn leave_group(face: &mut Face, group: &(Kind, Arc<str>)) -> Option<u32> {
     let state = face.groups.get_mut(group)?;
     state.members -= 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Neighbours that are gone: from that moment on nothing is routed to them and nobody is told anything more about what
+//! Neighbours that are gone: from that moment on nothing is routed to them and nobody hears anything more of what
 //! they do. What they had declared is forgotten in slices, so that one who had declared a million things keeps nobody
-//! waiting; until then others may still be told that it exists, as if the neighbour had taken it back a little later.
+//! waiting; until then others may still hear that it exists, as if the neighbour had taken it back a little later.
 //!
-//! Questions that have to do with them end before everything else. No slice changes a route, as routes leave out whoever has no face. The place of the face is not given to another
+//! Questions that have to do with them end before everything else. No slice changes a route, as routes leave out neighbours without a face. The place of the face is not given to another
 //! before all is forgotten.
 
 use std::collections::hash_map;

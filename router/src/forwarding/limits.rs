@@ -31,7 +31,7 @@ pub struct Limits {
     pub tokens_max: usize,
     /// Interests. Default 20 000: each that covers a key costs time whenever something is declared on it.
     pub interests_max: usize,
-    /// Declarations told in one go in answer to an interest; the rest waits until others had their turn. Default 1000.
+    /// Declarations sent in one go in answer to an interest; the rest waits until others had their turn. Default 1000.
     pub answer_slice_max: usize,
     /// Declarations and interests of a neighbour that is gone that are forgotten in one go. Default 64.
     pub removal_slice_max: usize,
@@ -54,7 +54,7 @@ pub struct Limits {
     pub announce_steps_max: usize,
     /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
     pub answer_timeout: Duration,
-    /// How long a peer may tell nothing, when its link comes up, before it counts as having told all it has. It gets
+    /// How long a peer may declare nothing, when its link comes up, before it counts as having declared all it has. It gets
     /// every publication until then. Default 10 s.
     pub initial_timeout: Duration,
 }

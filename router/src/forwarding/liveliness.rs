@@ -4,11 +4,11 @@
 //! are alive.
 //!
 //! A token is alive on a key as long as this node knows anybody who declared it: the session itself, a node behind a live
-//! link, or one that a gateway told of. So a link that is lost takes what was known by it along, and a link that comes
-//! back brings it back. A listener is told when the first declaration of a key comes and when the last one goes.
+//! link, or one that a gateway declared. So a link that is lost takes what was known by it along, and a link that comes
+//! back brings it back. A listener hears of the first declaration of a key and of the end of the last one.
 //!
-//! What is alive already when somebody begins to listen or asks is told in slices, as a long list would keep everybody else
-//! waiting. Between two of them the table may change; together with what is told of changes the result is exact.
+//! What is alive already when a listener begins or a query comes is delivered in slices, as a long list would keep everybody else
+//! waiting. Between two of them the table may change; together with the changes that are delivered the result is exact.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -49,12 +49,12 @@ struct TokenListener {
     want: Option<u32>,
     /// Interests whose answers tell what was alive before, which it did not ask for.
     quiet: Vec<(FaceId, u32)>,
-    /// It still has to be told what was alive before of the tokens from this place on.
+    /// It still has to hear of the tokens from this place on that were alive before.
     rest: Option<u32>,
 }
 
 impl TokenListener {
-    /// Whether a change of this token is told by itself, rather than with the rest of what was alive before.
+    /// Whether a change of this token is delivered by itself, rather than with the rest of what was alive before.
     fn is_past(&self, entity: u32) -> bool {
         self.rest.is_none_or(|rest| entity < rest)
     }
@@ -65,13 +65,13 @@ impl TokenListener {
 struct Question {
     face: FaceId,
     key: Arc<str>,
-    /// The keys that are told already.
+    /// The keys that are delivered already.
     told: HashSet<Box<str>>,
-    /// What this node knows itself must still be told from this place on.
+    /// What this node knows itself must still be delivered from this place on.
     rest: Option<u32>,
     /// There is no gateway to ask.
     held: bool,
-    /// Peers that have not told yet all they had.
+    /// Peers that have not declared yet all they had.
     peers: Vec<FaceId>,
     /// When these are not waited for any more; the time begins with the next look at the clock.
     peers_until: Option<Instant>,
@@ -106,7 +106,7 @@ impl ForwardingTable {
         }
     }
 
-    /// The session listens to tokens on keys that intersect `key`; with `history` it is told first of those that are
+    /// The session listens to tokens on keys that intersect `key`; with `history` it hears first of those that are
     /// alive. `id` is the session's, unique among its listeners of all kinds.
     ///
     /// If there is much to tell, this only begins: [`tell_on`](Self::tell_on) goes on with it.
@@ -171,10 +171,10 @@ impl ForwardingTable {
         }
     }
 
-    /// The session asks for the tokens that are alive on keys that intersect `key`: each key is told once, then the end.
+    /// The session asks for the tokens that are alive on keys that intersect `key`: each key is delivered once, then the end.
     /// Gateways are asked; a client without any waits for one. A link that ends while its answer is under way ends the
     /// question, but that of a client, which asks again when it has another. Peers are waited for, up to a second, until
-    /// they have told what they had when they were connected.
+    /// they have declared what they had when they were connected.
     ///
     /// If there is much to tell, this only begins: [`tell_on`](Self::tell_on) goes on with it.
     pub fn local_token_question(
@@ -210,7 +210,7 @@ impl ForwardingTable {
         self.settle_question(id, actions);
     }
 
-    /// Ends a question that is still open, as its time is over or nobody wants the answer; the asker is told the end.
+    /// Ends a question that is still open, as its time is over or nobody wants the answer; the asker hears the end.
     /// What gateways still answer is ignored.
     pub fn end_token_question(&mut self, id: u32, actions: &mut Vec<Action>) {
         if self.token_listeners.questions.remove(&id).is_some() {
@@ -254,7 +254,7 @@ impl ForwardingTable {
         rest.is_some()
     }
 
-    /// Records a token. `answered` is the gateway that told of it in answer to an interest, so that it was alive before.
+    /// Records a token. `answered` is the gateway that declared it in answer to an interest, so that it was alive before.
     pub(super) fn add_token(
         &mut self,
         face: FaceId,
@@ -348,7 +348,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A peer has told what it had, or is gone: questions need not wait for it.
+    /// A peer has declared what it had, or is gone: questions need not wait for it.
     pub(super) fn stop_waiting_for(&mut self, peer: FaceId, actions: &mut Vec<Action>) {
         self.release_questions(
             |question| question.peers.retain(|other| *other != peer),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What of the node's session is for some only: subscribers and queryables of whom nobody else hears, and such that the
+//! Locality filtering: session-local subscribers and queryables, which no other node hears of, and remote-only ones, which the
 //! session itself does not reach; and where what it publishes and asks goes.
 //!
 //! Everything here is looked at when a route is made or a question is asked, never for a message on a known route.
@@ -17,7 +17,7 @@ use super::matching::Counterpart;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, FaceKind, Route};
 
-/// Between whom something passes, seen from a session.
+/// Which nodes a message passes between, seen from a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Locality {
     /// Within the session only.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether anybody is there for what the session's publishers and queriers do: the state, and listeners that are told of
+//! Whether anybody is there for what the session's publishers and queriers do: the state, and listeners that hear of
 //! each change of it.
 //!
-//! A listener begins with "nobody", is told at once if that is wrong, and then of every change, so never the same twice
+//! A listener begins with "nobody", hears at once if that is wrong, and then of every change, so never the same twice
 //! in a row. Neighbours that are gone count until what they declared is forgotten, a moment later.
 
 use std::collections::HashMap;
@@ -54,7 +54,7 @@ struct MatchingListener {
     what: Counterpart,
     /// Which of them count.
     destination: Locality,
-    /// What it was told last.
+    /// What it heard last.
     told: bool,
 }
 
@@ -77,7 +77,7 @@ impl MatchingListeners {
 
 impl ForwardingTable {
     /// Whether anybody is known, here or elsewhere, that something on `key` from `from` would reach now. Only those count
-    /// that were declared, whatever [`route`](Self::route) does while a neighbour has not told all it has.
+    /// that were declared, whatever [`route`](Self::route) does while a neighbour has not declared all it has.
     pub fn has_counterpart(&self, from: FaceId, key: &str, what: Counterpart) -> bool {
         self.has_counterpart_within(from, key, (what, Locality::Any))
     }
@@ -252,7 +252,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells a listener how it stands if it was told otherwise.
+    /// Tells a listener how it stands if it heard otherwise.
     fn look_again(&mut self, id: u32, actions: &mut Vec<Action>) {
         let Some(listener) = self.matching.by_id.get(&id) else {
             return;

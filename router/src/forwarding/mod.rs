@@ -8,7 +8,7 @@
 //! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked.
 //! - [`policy`] says what routers, peers and clients are to each other, as data.
 //! - [`key_tree`] finds declarations by intersection of key expressions.
-//! - `query` leads questions to whoever may answer, and the answers back.
+//! - `query` leads questions to the nodes that may answer, and the answers back.
 //! - [`Notice`]s are what it tells listeners of the session: who is alive, and whether anybody matches.
 //! - [`Gossip`] and [`scouting`] are how nodes find each other.
 //! - [`limits`] bounds what one neighbour may occupy.

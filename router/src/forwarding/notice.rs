@@ -4,7 +4,7 @@
 
 use zonda_codec::KeyExpr;
 
-/// Something a listener of the session is told.
+/// A notice to a listener of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -19,7 +19,7 @@ pub enum Notice {
     Matching(bool),
     /// Nothing more will come: a question is answered, or what the listener belongs to has ended.
     End {
-        /// Whether all that was asked for was told, rather than what was there by the time limit.
+        /// Whether all that was asked for was delivered, rather than what was there by the time limit.
         complete: bool,
     },
 }

@@ -41,7 +41,7 @@ pub struct Conduct {
     pub south: bool,
     /// Data and declarations cross this face at all.
     pub open: bool,
-    /// It is told of every entity of this node's own side without asking.
+    /// Every entity of this node's own side is declared to it without asking.
     pub tell_unasked: bool,
     /// Its interests are answered.
     pub answer_interests: bool,

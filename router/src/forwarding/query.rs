@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions on their way: from whoever asks to all who may answer, and the answers back.
+//! Questions on their way: from the asker to all nodes that may answer, and the answers back.
 //!
 //! A question has one branch for each face that is asked, under a number of its own there. It is open until every branch
 //! has ended (by its final, with its face, or by the timeout); then it [has ended](Ended), once, and whatever
@@ -124,7 +124,7 @@ pub struct Asker {
     pub qos: Qos,
 }
 
-/// A question that has ended. The asker is to be told, once.
+/// A question that has ended. The asker is to hear of it, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     /// Who asked.
@@ -256,7 +256,7 @@ impl ForwardingTable {
         question.is_some_and(|question| self.close_question(question).is_some())
     }
 
-    /// The questions that have ended since the last call, in that order. Whoever runs the table tells the askers.
+    /// The questions that have ended since the last call, in that order. The caller tells the askers.
     pub fn take_ended(&mut self) -> Vec<Ended> {
         std::mem::take(&mut self.questions.ended)
     }

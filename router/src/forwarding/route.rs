@@ -126,7 +126,7 @@ impl ForwardingTable {
     /// from, if it comes from a local one.
     ///
     /// Data goes to a gateway unless the gateway answered the publisher's interest and knows no subscriber
-    /// (write filtering), and to another peer unless that peer told all it has and no subscriber matched.
+    /// (write filtering), and to another peer unless that peer declared all it has and no subscriber matched.
     /// This is how it is now, at one go; [`begin_route`](Self::begin_route) is for who keeps the answer.
     pub fn route(&self, from: FaceId, key: &KeyExpr<'_>, publisher: Option<u32>) -> Route {
         let mut search = RouteSearch::new(from, key.clone().into_owned(), publisher);

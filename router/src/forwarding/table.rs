@@ -41,7 +41,7 @@ pub struct ForwardingTable {
     pub(super) leaving: VecDeque<Leaving>,
     /// How many faces there were in each place.
     generations: Vec<u32>,
-    /// The faces that are told of every entity of the own side: gateways and fellow peers. Sorted.
+    /// The faces that every entity of the own side is declared to: gateways and fellow peers. Sorted.
     pub(super) north: Vec<u32>,
     /// The gateways among them.
     pub(super) gateways: Vec<u32>,
@@ -172,7 +172,7 @@ impl ForwardingTable {
         self.limits.is_short_of_memory = is_short;
     }
 
-    /// A new neighbour. Appends what a new link must be told: to a gateway the live interests and everything this side has,
+    /// A new neighbour. Appends what is sent over a new link: to a gateway the live interests and everything this side has,
     /// to a fellow peer everything and the D_FINAL that ends it.
     pub fn add_face(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
         let relation = Relation::between(self.role, &info);
@@ -278,7 +278,7 @@ impl ForwardingTable {
         .ok()
     }
 
-    /// Lines for the log since the last call, for whoever runs this node. They are not logged in here, as a log may be
+    /// Lines for the log since the last call, for the node's operator. They are not logged in here, as a log may be
     /// user code, and the table may be locked.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)

@@ -17,7 +17,7 @@ use super::policy::Relation;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, message};
 
-/// An interest this node has, whoever its gateways are. Those who wish the same share it.
+/// An interest this node has, whatever its gateways are. Users with the same wish share it.
 #[derive(Debug)]
 pub(super) struct Want {
     key: WantKey,
@@ -43,7 +43,7 @@ pub(super) type WantKey = (InterestMode, InterestOptions, Option<Arc<str>>);
 #[derive(Debug)]
 pub(super) struct Asked {
     id: u32,
-    /// The gateway told all it had.
+    /// The gateway has declared all it had.
     finalised: bool,
 }
 
@@ -93,7 +93,7 @@ impl ForwardingTable {
         overdue.sort_unstable();
         for (face, id) in overdue {
             match id {
-                // A peer that never says that it has told all it has gets what it has asked for, and no more.
+                // A peer that never says that it has declared all it has gets what it has asked for, and no more.
                 INITIAL => self.handle_final(face, Some(INITIAL), actions),
                 _ => self.finalise(face, id, actions),
             }
@@ -434,7 +434,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets what a gateway told under an interest that ended, as far as no other covers it: it will not say when
+    /// Forgets what a gateway declared under an interest that ended, as far as no other covers it: it will not say when
     /// these end.
     fn forget_unwanted(&mut self, face: FaceId, ended: &WantKey, actions: &mut Vec<Action>) {
         for kind in super::announce::kinds(ended.1) {
@@ -543,7 +543,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A gateway has told a served node all tokens it has; the last one to do so ends the answer.
+    /// A gateway has declared to a served node all tokens it has; the last one to do so ends the answer.
     fn end_current(&mut self, question: (FaceId, u32), actions: &mut Vec<Action>) {
         let (asker, id) = question;
         let open = self.relays.values().any(|other| *other == question);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The admin space's root: who this node is and whom it is connected to, as JSON.
+//! The admin space's root: this node's id and its connections, as JSON.
 
 use std::{
     sync::Arc,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries of this node's own session: a [`Question`] goes out to whoever may answer it, what comes back is given to its
+//! Queries of this node's own session: a [`Question`] goes out to the nodes that may answer it, what comes back is given to its
 //! [`Answers`].
 
 mod answering;
@@ -37,7 +37,7 @@ use crate::forwarding::Locality;
 
 use super::{DeclareError, Node, Value, Wait};
 
-/// A question for whoever has a queryable on its keys. Borrows everything.
+/// A question to the queryables on its keys. Borrows everything.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// The keys asked for.
@@ -50,7 +50,7 @@ pub struct Question<'a> {
     pub attachment: Option<&'a [u8]>,
     /// Which queryables are asked.
     pub target: Target,
-    /// How the replies are to be merged. It is only passed on: merging is up to whoever asks.
+    /// How the replies are to be merged. It is only passed on: merging is up to the asker.
     pub consolidation: Consolidation,
     /// How long the answers are waited for; [`Node::query_timeout`] is the configured default.
     pub timeout: Duration,
@@ -120,7 +120,7 @@ pub enum QuestionEnd {
     /// [`Node::cancel`].
     Cancelled,
     /// This node's link to at least one of those asked was lost before it had finished; the others have. What is lost
-    /// further away is told by an error answer, `the link to <id> was lost`.
+    /// further away is reported by an error answer, `the link to <id> was lost`.
     LinkLost {
         /// The first such neighbour.
         peer: ZenohId,

@@ -64,7 +64,7 @@ struct Dial {
     reached: bool,
     attempts: u64,
     last: Option<Refusal>,
-    /// The failure was not told yet.
+    /// The failure was not reported yet.
     fresh: bool,
     next: Option<Instant>,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! How this node finds others and is found: what it hears by scouting and gossip becomes links, and what it knows is
-//! told on.
+//! passed on.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -28,7 +28,7 @@ use super::neighbours::Neighbours;
 use super::shared::{Shared, State};
 use super::{LinkStatus, Node};
 
-/// Where a router listens unless told otherwise: what is left to try of one that does not say where it is.
+/// Where a router listens by default: what is left to try of one that does not say where it is.
 const ROUTER_PORT: u16 = 7447;
 
 /// What a node has done to find others and to be found.
@@ -135,7 +135,7 @@ impl State {
         self.faces.is_empty()
     }
 
-    /// What is listened on now is told from now on.
+    /// What is listened on now is announced from now on.
     fn tell_own(&mut self, host: Host) {
         let listening = self.listening.iter().flat_map(Listening::locators);
         let listening = listening.collect();

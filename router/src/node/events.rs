@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What happens to connections, told to whoever listens: in order, one call at a time, with no lock held. A thread of its
+//! Events of connections, delivered to listeners: in order, one call at a time, with no lock held. A thread of its
 //! own calls the listener while there is something to tell, so that nothing of the node waits for it, and it may block and
 //! close the node.
 
@@ -121,7 +121,7 @@ pub struct Told {
     waiting: Mutex<VecDeque<ConnectionEvent>>,
     /// A thread calls the function now.
     busy: AtomicBool,
-    /// Nothing more will come: the function goes when what waits was told.
+    /// Nothing more will come: the function goes when what waits was delivered.
     last: AtomicBool,
     dropped: AtomicU64,
     tell: Mutex<Option<Arc<Tell>>>,
@@ -208,7 +208,7 @@ impl Told {
     }
 }
 
-/// Those who listen, and the links that are open by what they were told.
+/// The listeners, and the links that are open by what they heard.
 #[derive(Debug, Default)]
 pub(super) struct Events(Mutex<Known>);
 
@@ -261,12 +261,12 @@ impl Shared {
         all.iter().for_each(Told::call);
     }
 
-    /// Whether everything that is to be told of links was.
+    /// Whether all events of links were delivered.
     pub(super) fn has_told_all(&self) -> bool {
         self.events.0.lock().open.is_empty()
     }
 
-    /// Lets the listeners go once they were told what waits for them.
+    /// Lets the listeners go once they got what waits for them.
     pub(super) fn end_listeners(&self) {
         let listeners = std::mem::take(&mut self.events.0.lock().listeners);
         for listener in &listeners {
@@ -286,7 +286,7 @@ impl Node {
             listener.end();
             return listener;
         }
-        // What comes or goes meanwhile is told with this lock.
+        // What comes or goes meanwhile is delivered with this lock.
         let mut known = shared.events.0.lock();
         let links = known.open.values().filter(|_| history).cloned();
         let listener = Told::new(tell, links.map(ConnectionEvent::Connected).collect());
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// The number of the next event that was told.
+    /// The number of the next event.
     fn next(told: &Receiver<ConnectionEvent>) -> String {
         match told.recv().expect("it is told") {
             ConnectionEvent::Refused { reason, .. } => reason.text,

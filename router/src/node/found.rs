@@ -133,7 +133,7 @@ impl Shared {
 }
 
 impl State {
-    /// Whether some link can be used: its peer has told what it declared, if that is awaited.
+    /// Whether some link can be used: its peer has sent its declarations, if that is awaited.
     pub(super) fn has_usable_link(&self, awaits_declarations: bool) -> bool {
         let mut faces = self.faces.keys();
         faces.any(|face| !awaits_declarations || self.table.has_told_all(*face))

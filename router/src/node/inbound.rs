@@ -47,7 +47,7 @@ use super::{
 /// The receiving end of one face.
 pub(super) struct Inbound {
     shared: Arc<Shared>,
-    /// The end of the connection was told.
+    /// The end of the connection was reported.
     over: bool,
     /// For the others: the neighbour has declared, asked or sent something.
     spoken: Arc<AtomicBool>,

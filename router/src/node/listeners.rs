@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Listeners: what the table tells the session is queued for each of them and told by a task of the node's runtime, one
+//! Listeners: what the table tells the session is queued for each of them and delivered by a task of the node's runtime, one
 //! notice after another, with no lock held. Who changes the table never waits for a listener, and no listener for another.
 //!
 //! A listener that does not keep up loses nothing but what has been undone meanwhile: beyond [`NOTICES_MAX`] in its queue,
@@ -31,10 +31,10 @@ use super::{Node, shared::State};
 /// Notices that wait for a listener before changes cancel each other out.
 const NOTICES_MAX: usize = 16_384;
 
-/// Notices told before other tasks have their turn.
+/// Notices delivered before other tasks have their turn.
 const TURN: usize = 64;
 
-/// Something of the session that is told of changes.
+/// Something of the session that hears of changes.
 pub trait Listen: Send + Sync {
     /// Takes a notice. Calls do not overlap and keep the order of the changes; [`Notice::End`] is the last. No lock is
     /// held. A panic is logged, and costs that notice. If something is given back, the next notice waits for it.
@@ -55,14 +55,14 @@ pub(super) struct Listener {
     cancelled: AtomicU64,
     /// Told when nothing more will be queued.
     pub(super) over: Event,
-    /// Told when nothing more will be told.
+    /// Notified when nothing more will be delivered.
     ended: Event,
 }
 
-/// What a listener will be told.
+/// The notices that wait for a listener.
 #[derive(Default)]
 struct Queue {
-    /// By the order in which they are told.
+    /// By the order in which they are delivered.
     notices: BTreeMap<u64, Notice>,
     /// The number of the next one.
     next: u64,
@@ -72,7 +72,7 @@ struct Queue {
     telling: bool,
     /// Nothing is queued any more.
     over: bool,
-    /// Nothing is told any more.
+    /// Nothing is delivered any more.
     ended: bool,
 }
 
@@ -157,7 +157,7 @@ impl Listener {
         !std::mem::replace(&mut queue.telling, true)
     }
 
-    /// Nothing more is told, not even what is queued. A call that is under way may still end.
+    /// Nothing more is delivered, not even what is queued. A call that is under way may still end.
     pub(super) fn end(&self) {
         let mut queue = self.queue.lock();
         (queue.over, queue.ended) = (true, true);
@@ -198,7 +198,7 @@ impl Listener {
         true
     }
 
-    /// What is to be told next; after `None` another task has to be started for what comes.
+    /// What is to be delivered next; after `None` another task has to be started for what comes.
     fn next(&self) -> Option<Notice> {
         let mut queue = self.queue.lock();
         let notice = queue.pop();
@@ -253,7 +253,7 @@ impl Node {
         }
     }
 
-    /// How many changes a listener was not told because others took them back before it had time for them.
+    /// How many changes a listener did not get because others took them back before it had time for them.
     #[must_use]
     pub fn cancelled_notices(&self, id: ListenerId) -> u64 {
         if self.shared.is_forked() {

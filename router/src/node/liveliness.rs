@@ -17,7 +17,7 @@ use super::{DeclareError, Listen, ListenerId, Node, listeners::Listener, shared:
 pub struct TokenId(pub u32);
 
 impl Node {
-    /// Declares a liveliness token: whoever listens learns that this node lives, and that it ends when the token does,
+    /// Declares a liveliness token: listeners learn that this node lives, and that it ends when the token does,
     /// when this node closes, or when the link to it is lost.
     ///
     /// # Errors

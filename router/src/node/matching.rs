@@ -11,7 +11,7 @@ use crate::forwarding::{Counterpart, Locality};
 use super::{DeclareError, Listen, ListenerId, listeners::Listener, shared::Shared};
 
 impl Shared {
-    /// Whether anybody is known now whom something of the session on `key` would reach. Nobody in a forked process.
+    /// Whether any node is known now that something of the session on `key` would reach. Nobody in a forked process.
     pub(super) fn has_counterpart(
         &self,
         key: &KeyExpr<'_>,

@@ -4,7 +4,7 @@
 //! much of it.
 //!
 //! What counts: blocks that are read into and messages put together from fragments, from when they are allocated until they
-//! are freed, also in queues; queues' own buffers; what neighbours declared, asked for and were told; routes. In this order
+//! are freed, also in queues; queues' own buffers; what neighbours declared and asked for, and what was declared to them; routes. In this order
 //! it is kept within `limits/memory_bytes`:
 //! 1. From [`GIVES_WAY`] on the neighbour that keeps most (what waits for it, its unfinished messages, what it declared, its
 //!    routes) gives way: its link is closed for the reason `memory`. Then the next, until enough is free.
@@ -74,7 +74,7 @@ pub struct Usage {
     pub received: usize,
     /// Bytes of the queues' own buffers.
     pub queues: usize,
-    /// Bytes of what neighbours declared, asked for and were told.
+    /// Bytes of what neighbours declared and asked for, and of what was declared to them.
     pub tables: usize,
     /// Bytes of routes that are kept.
     pub routes: usize,

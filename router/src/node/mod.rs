@@ -14,7 +14,7 @@
 //! - `publish`: what a publishing thread does; `tally` counts it, `ended` what is lost with a link;
 //! - `asking`: questions and answers, of the node's session and on their way through;
 //! - `listeners`: what the table tells the session, `liveliness` and `matching`: about what;
-//! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, told and counted;
+//! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, reported and counted;
 //! - `discovery`, `found`: how it finds others and is found;
 //! - `open`, `listen`, `connect`, `admit`, `close`: the life of the node and of its connections;
 //! - `neighbours`, `places`, `limits`: who may be connected, and how many.
@@ -165,7 +165,7 @@ impl Node {
     }
 
     /// Ends a subscriber. A call of its sink that is under way on another thread may still finish. The sink is
-    /// dropped by whoever uses it last, never under a lock.
+    /// dropped by its last user, never under a lock.
     pub fn undeclare_subscriber(&self, id: SubscriberId) {
         self.shared.undeclare_subscriber(id);
     }

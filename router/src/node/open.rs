@@ -159,7 +159,7 @@ impl Node {
         }
     }
 
-    /// The same for a client without endpoints. Who is found later is connected to by whoever hears of it.
+    /// The same for a client without endpoints. A router that is found later is connected to by the task that hears of it.
     async fn find_first(&self) -> Result<Vec<Kept>, OpenError> {
         match self.find_gateway().await {
             Err(error @ OpenError::NobodyFound { .. }) if !self.shared.config.must_connect() => {

@@ -275,7 +275,7 @@ fn offer(
     Ok(())
 }
 
-/// Offers it to each neighbour up to one that refuses it, whose place is told.
+/// Offers it to each neighbour up to one that refuses it, whose place is returned.
 #[inline(never)]
 fn offer_each(
     ready: &[Ready],

@@ -402,8 +402,8 @@ impl Shared {
         }
     }
 
-    /// A node that is told to accept more than others do by default may send as much: its neighbours will have been
-    /// told the same.
+    /// A node that is configured to accept more than others do by default may send as much: its neighbours will have been
+    /// configured alike.
     #[cold]
     fn check_huge(&self, size: usize) -> Result<(), PublishError> {
         let own = self.config.max_message_size();

@@ -290,7 +290,7 @@ impl Shared {
         after
     }
 
-    /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners told,
+    /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners called,
     /// after it is gone.
     pub(super) fn carry_out(&self, state: &mut State, after: &mut After) {
         self.memory.note_tables(state);

@@ -108,7 +108,7 @@ impl Tallies {
     /// A tally for one thread: one that nobody has any more, else another.
     pub(super) fn take(&self) -> Arc<Tally> {
         let mut own = self.own.lock();
-        // Asked like this it also sees all that whoever had it before has counted.
+        // Asked like this it also sees all that its holder before has counted.
         let unused = own
             .iter_mut()
             .position(|tally| Arc::get_mut(tally).is_some());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What scouting has done so far, interface by interface, for whoever wonders why nobody is found.
+//! What scouting has done so far, interface by interface, for a user who wonders why nobody is found.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

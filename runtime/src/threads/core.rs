@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the threads of one runtime share: how they are started and named, and how all of them are told to end.
+//! What the threads of one runtime share: how they are started and named, and how all of them are stopped.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -20,7 +20,7 @@ use crate::spin::Spin;
 /// The longest name of a thread that Linux keeps, in bytes.
 const NAME_BYTES_MAX: usize = 15;
 
-/// The label of the thread that waits for whoever polls this backend's futures elsewhere, or could get no thread.
+/// The label of the thread that waits in place of tasks that poll this backend's futures elsewhere, or could get no thread.
 pub(super) const WAIT: &str = "zonda-wait";
 
 /// What all threads of a runtime share.

@@ -20,7 +20,7 @@ use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 /// No signal for a peer that is gone: an error says it.
 #[cfg(not(target_vendor = "apple"))]
 const SEND: SendFlags = SendFlags::NOSIGNAL;
-/// There the socket itself is told not to raise signals.
+/// There an option of the socket keeps it from raising signals.
 #[cfg(target_vendor = "apple")]
 const SEND: SendFlags = SendFlags::empty();
 

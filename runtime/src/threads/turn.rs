@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the task that is being polled on this thread waits for, told to whoever polls it.
+//! What the task that is being polled on this thread waits for, as a note to the thread that polls it.
 //!
 //! A future of this backend that is not ready leaves its socket or its deadline here, and the thread waits for all of
 //! that at once. A call that is the only thing the task waits for may do the waiting itself: the task is polled again
@@ -57,7 +57,7 @@ impl Turn {
         if Arc::strong_count(bell) != *holders {
             return false;
         }
-        // Whoever let go of the bell did so after ringing it.
+        // The thread that let go of the bell did so after ringing it.
         fence(Ordering::Acquire);
         true
     }

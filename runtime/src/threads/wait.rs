@@ -72,7 +72,7 @@ impl Elsewhere {
                 Poll::Pending
             })
             .await;
-            // The socket first: whoever hears of the end may want it for itself.
+            // The socket first: the waiter that sees the end may want it for itself.
             drop(goal);
             finish.send(());
         });

@@ -130,7 +130,7 @@ pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
     let ring = Ring::new().and_then(|mut ring| self_test::run(&mut ring).map(|()| ring));
     let ring = match ring {
         Ok(ring) => ring,
-        // Whoever waits for it is told.
+        // Wakes the tasks that wait for it.
         Err(error) => return drop(started.send(Err(error))),
     };
     let shard = Arc::new(Shard::new(plan.pool, ring.waker()));

@@ -39,7 +39,7 @@ pub struct Joining {
     pub direct: Option<DirectSocket>,
 }
 
-/// What delivers: taken by whoever has something to deliver.
+/// Receive state, held by one link's reader at a time while it delivers.
 pub(super) struct Seat<H> {
     pub(super) receiver: Receiver,
     pub(super) handler: H,
@@ -156,7 +156,7 @@ impl<H> Bundle<H> {
 
     /// The reading of a link has ended; its writing task does what follows from that.
     pub(super) fn reading_is_over(&self, member: &Member, ended: Ended) {
-        // whoever comes first knows the cause
+        // the first caller knows the cause
         let _ = member.ended.set(ended);
         member.is_over.store(true, Ordering::SeqCst);
         let state = self.state.lock();
@@ -170,7 +170,7 @@ impl<H> Bundle<H> {
 
     /// Takes a link out. The next one sends from now on, or the connection is over if there is none.
     pub(super) fn lose(&self, member: &Member, ended: Ended) {
-        // whoever comes first knows the cause
+        // the first caller knows the cause
         let _ = member.ended.set(ended);
         let mut state = self.state.lock();
         let was_first = state.members.first().is_some_and(|m| m.id == member.id);

@@ -23,7 +23,7 @@ use crate::{
 
 pub use bundle::{Bundle, Joining};
 
-/// Why a connection ended, as told to [`Handler::closed`].
+/// Why a connection ended, as passed to [`Handler::closed`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Ended {

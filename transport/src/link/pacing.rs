@@ -6,7 +6,7 @@
 //! So links within the machine are left to Reno, which every Linux has and permits to everyone, and which paces
 //! nothing. Where the system does not pace, nothing is changed.
 //!
-//! A socket that was paced once stays so, whatever it is told later. Therefore a connecting socket is told before it
+//! A socket that was paced once stays so, whatever is set later. Therefore a connecting socket is set up before it
 //! connects, a listening one before anybody comes, whose sockets begin as it is; those of other machines are then given
 //! the system's own.
 
@@ -36,7 +36,7 @@ pub(super) fn decide(socket: SockRef<'_>, is_same_host: bool) {
     if name(&socket).is_none_or(|name| name != UNPACED) {
         return;
     }
-    // A socket that nobody has told anything knows what the system would use.
+    // A socket without options shows what the system would use.
     let domain = socket.domain();
     let system = domain.and_then(|domain| Socket::new(domain, Type::STREAM, None));
     if let Some(own) = system.ok().and_then(|fresh| paces(&SockRef::from(&fresh))) {

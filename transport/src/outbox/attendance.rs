@@ -33,12 +33,12 @@ impl Attendance {
         self.was_present.swap(false, Ordering::SeqCst) || self.present.load(Ordering::SeqCst)
     }
 
-    /// The driver will look again soon without being told to, or (false) does not any more.
+    /// The driver will look again soon without a signal, or (false) does not any more.
     pub(super) fn driver_looks_in(&self, looks: bool) {
         self.driver_looks.store(looks, Ordering::SeqCst);
     }
 
-    /// Whether the driver looks again without being told to.
+    /// Whether the driver looks again without a signal.
     pub(super) fn driver_will_look(&self) -> bool {
         self.driver_looks.load(Ordering::SeqCst)
     }

@@ -113,7 +113,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The socket has all of `batch`. Only for whoever holds the exit.
+    /// The socket has all of `batch`. Only for the holder of the exit.
     pub(super) fn departed(&self, batch: &Batch) {
         let bytes = self.sent_bytes.load(Ordering::Relaxed) + batch.wire_len() as u64;
         self.sent_bytes.store(bytes, Ordering::Relaxed);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The one place where bytes leave: whoever holds the [`Exit`] writes, everybody else's messages go along.
+//! The socket writer, the one place where bytes leave. The holder of the [`Exit`] writes, and takes other senders' queued
+//! batches along.
 
 use std::{
     io::{self, IoSlice},

@@ -105,7 +105,7 @@ pub struct OutboxCounters {
     pub refused_full: AtomicU64,
     /// Messages that were refused with [`Refused::TooLong`].
     pub refused_too_long: AtomicU64,
-    /// Messages dropped by congestion control, counted by whoever decided it.
+    /// Messages dropped by congestion control, counted by the sender that decided it.
     pub dropped: AtomicU64,
     /// Writes that the sender's own thread made.
     pub writes_direct: AtomicU64,
@@ -470,7 +470,7 @@ impl Outbox {
 
     /// Notes how the connection ended, if nobody did before, and lets everybody who waits for it know.
     pub(crate) fn end(&self, ended: Ended) {
-        // Whoever comes first knows the cause; what follows are its consequences.
+        // The first caller knows the cause; what follows are its consequences.
         let _ = self.ended.set(ended);
         self.closed.store(true, Ordering::SeqCst);
         self.room.tell_all();

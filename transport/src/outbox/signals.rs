@@ -8,7 +8,7 @@ use std::{
 
 use atomic_waker::AtomicWaker;
 
-/// What the driver can be told. Flags, because several may be raised before it looks.
+/// Signals to the driver. Flags, because several may be raised before it looks.
 pub(crate) mod signal {
     /// Write what is queued.
     pub(crate) const FLUSH: u8 = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who a node says it is, and whom it lets in: a user name with its password, and the list that an acceptor checks them
+//! Authentication of users: the name and password of a node, and the list that an acceptor checks them
 //! against. Nothing here prints a password; the steps of the handshake that prove one are in `handshake/password.rs`.
 
 use std::collections::HashMap;

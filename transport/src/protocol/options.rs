@@ -12,7 +12,7 @@ use super::multilink::{NodeKey, PeerKey};
 pub struct LocalOptions {
     /// Shown to acceptors that ask for a user. Default: none.
     pub credentials: Option<Credentials>,
-    /// Those whom this node lets in; everybody where there is no list. Default: no list.
+    /// The users that this node lets in; everybody where there is no list. Default: no list.
     pub users: Option<Users>,
     /// Whether compressed batches are offered and agreed to. Default: no.
     pub compression: bool,

@@ -80,7 +80,7 @@ impl Timers {
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TimerEvent> {
         let expiry = self.expiry();
         if now >= expiry {
-            // Whoever reads gets as much time again as this look came late.
+            // The reader gets as much time again as this look came late.
             let late = now - expiry;
             if self.reprieve.is_some() || late <= Self::LATE {
                 return Some(TimerEvent::Expired);

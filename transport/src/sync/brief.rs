@@ -33,7 +33,7 @@ impl<T> BriefMutex<T> {
     /// Takes the lock.
     ///
     /// # Blocking
-    /// Until whoever holds it lets go.
+    /// Until the holder lets go.
     #[inline]
     pub fn lock(&self) -> BriefGuard<'_, T> {
         #[cfg(debug_assertions)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Who tells whom of whom: each node tells its neighbours where it can be reached itself and where its other neighbours
+//! Gossip dissemination: each node tells its neighbours where it can be reached itself and where its other neighbours
 //! can, so that nodes with a common neighbour find each other. To a router, which passes data between peers on, it also
-//! tells whom it is linked to.
+//! tells which nodes it is linked to.
 //!
 //! Sans-IO like the table, and beside it: nothing in here decides where data goes.
 
@@ -20,14 +20,14 @@ use crate::forwarding::{Action, FaceId};
 const ITSELF: u64 = 0;
 
 /// Messages in a second by which news of neighbours are passed on at once. More of them are put off to the next
-/// [`tick`](Gossip::tick), and told together then: when many nodes start at the same time, each hears of each other from
+/// [`tick`](Gossip::tick), and sent together then: when many nodes start at the same time, each hears of each other from
 /// all the rest.
 const RELAYS_PER_SECOND_MAX: usize = 64;
 
 /// How a node gossips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GossipOptions {
-    /// Whom it tells. Default: routers and peers. Clients are never told.
+    /// The kinds of nodes that it gossips to. Default: routers and peers. Never clients.
     pub target: Roles,
     /// Whether it passes on what it heard of nodes that are not its neighbours. Default: no.
     pub multihop: bool,
@@ -88,7 +88,7 @@ struct Node {
     from: BTreeSet<FaceId>,
 }
 
-/// What this node knows of others and has told of them.
+/// What this node knows of others and has sent of that.
 #[derive(Debug)]
 pub struct Gossip {
     zid: ZenohId,
@@ -420,7 +420,7 @@ impl Gossip {
         self.tell(face, &linked, true, actions);
     }
 
-    /// Tells those who want to know whom this node is linked to.
+    /// Tells the neighbours that ask for it which nodes this node is linked to.
     fn tell_of_links(&mut self, except: Option<FaceId>, actions: &mut Vec<Action>) {
         let interested = self.links.iter();
         let interested =
@@ -445,7 +445,7 @@ impl Gossip {
         numbers
     }
 
-    /// Those of them that the neighbour at `face` has to be introduced to, if it is told of links at all.
+    /// Those of them that the neighbour at `face` has to be introduced to, if it hears of links at all.
     fn not_told_of_links(&self, face: FaceId) -> Vec<u64> {
         match self.links.get(&face) {
             Some(link) if self.lists_links(link) => {

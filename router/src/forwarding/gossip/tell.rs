@@ -26,7 +26,7 @@ struct Entry {
 pub(super) struct Telling(Vec<Entry>);
 
 impl Telling {
-    /// Adds a node; locators that are empty are not told at all.
+    /// Adds a node; locators that are empty are left out.
     pub(super) fn add(
         &mut self,
         (psid, sn): (u64, u64),

@@ -163,7 +163,7 @@ fn a_new_link_hears_of_all_and_routers_hear_of_links() {
             ]
         )]
     );
-    // a third one: the router is told of the link, the peer of the node once it has said where it is
+    // a third one: the router hears of the link, the peer of the node once it has said where it is
     node.link(2, 0xc3, WhatAmI::Peer, "10.0.0.3");
     let router = &node.said()[0];
     assert_eq!(router.0, face(1));
@@ -216,7 +216,7 @@ fn loopback_stays_on_its_machine() {
     let texts = ["tcp/127.0.0.1:5", "tcp/10.0.0.1:5"];
     node.hear(0, &[state(0, 1, 0xb2, &texts)]);
     assert_eq!(node.found.pop().map(|f| f.locators.len()), Some(2));
-    // from another machine it means nothing, and to another machine it is not told
+    // from another machine it means nothing, and to another machine it is not sent
     node.link(1, 0xc3, WhatAmI::Peer, "10.0.0.3");
     assert_eq!(node.said()[0].1[0], "1:1:b2:peer[\"tcp/10.0.0.1:5\"]>[]");
     node.hear(
@@ -303,7 +303,7 @@ struct World {
     links: BTreeMap<(usize, usize), (FaceId, FaceId)>,
     /// The other end of each end of a link.
     ends: BTreeMap<FaceId, (usize, FaceId)>,
-    /// Messages under way: to whom, on which link of theirs.
+    /// Messages under way: the receiver, on which of its links.
     wire: VecDeque<(usize, FaceId, Vec<u8>)>,
     faces: u32,
     messages: usize,
@@ -554,7 +554,7 @@ fn fifty_nodes_that_start_together_say_little() {
         seconds += 1;
         assert!(seconds < 30, "{} links", world.links.len());
     }
-    // each link brings two introductions and two updates for the router; the rest is told in a few batches
+    // each link brings two introductions and two updates for the router; the rest comes in a few batches
     let links = world.links.len();
     assert!(
         seconds <= 12 && world.messages <= 16 * links,

@@ -8,7 +8,7 @@
 //! [`ABSENCE_MAX`] ago) do they hold a question for which nobody is known: who would answer may be that neighbour. Questions of other
 //! nodes are never held, they hold their own.
 //!
-//! A gateway that is back may have forgotten everything, and whoever would answer behind it may not be back yet. So for
+//! A gateway that is back may have forgotten everything, and the node that would answer behind it may not be back yet. So for
 //! [`SETTLING`] a question for which nobody is known waits on: the gateway is asked to tell of queryables on its key, and
 //! the question goes out when there is one.
 
@@ -82,7 +82,7 @@ impl ForwardingTable {
         self.questions.held_stale && !self.questions.held.is_empty()
     }
 
-    /// The held questions that can be asked now, by number, and whom they go to. Those that there is nothing to wait
+    /// The held questions that can be asked now, by number, and the faces they go to. Those that there is nothing to wait
     /// for any more are among the [ended](Self::take_ended).
     pub fn release_held(&mut self, now: Instant) -> Vec<(u32, Branches)> {
         self.tell_time(now);

@@ -213,7 +213,7 @@ impl Candidates {
                 _ => {}
             }
         }
-        // routers first, and among equals whoever waits longest
+        // routers first, and among equals the one that waits longest
         ready.sort_by_key(|(whatami, since, zid)| (whatami.code(), *since, *zid));
         let each = (self.limits.attempts_max / 2).max(1);
         let mut attempts = Vec::new();

@@ -72,7 +72,7 @@ impl Host {
         let mut ranked: Vec<(usize, Locator)> = Vec::new();
         for locator in listening {
             let Some(at) = socket_address(locator) else {
-                // A host name is resolved by whoever uses it; a path leads nowhere from another machine.
+                // A host name is resolved by the node that uses it; a path leads nowhere from another machine.
                 if is_here || !locator.address().starts_with('/') {
                     ranked.push((2, locator.clone()));
                 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Finding others: when to ask who is there, whom to answer and with which locators, and whom to connect to.
+//! Finding others: when to scout, which scouts to answer and with which locators, and which nodes to connect to.
 //!
 //! - [`Asking`] says when the next SCOUT is due.
 //! - [`Host`] is this machine as others see it: its interfaces, and what of the listening sockets leads there.

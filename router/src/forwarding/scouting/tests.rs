@@ -158,7 +158,7 @@ fn an_answer_leaves_by_the_interface_that_leads_there() {
 }
 
 proptest! {
-    /// Whoever asks from this machine is told something, whatever is listened on; whoever asks from elsewhere is told
+    /// A scout from this machine gets an answer, whatever is listened on; a scout from elsewhere gets
     /// nothing of loopback, and nothing only if nothing but loopback is listened on.
     #[test]
     fn no_answer_is_empty_that_need_not_be(

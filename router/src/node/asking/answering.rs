@@ -45,7 +45,7 @@ pub trait Asked: Send + Sync {
 /// A shared [`Asked`].
 pub type AskedSink = Arc<dyn Asked>;
 
-/// A query to answer. All clones, and all queryables of this node that got it, share one question; whoever asked is told
+/// A query to answer. All clones, and all queryables of this node that got it, share one question; the asker hears
 /// that there are no more answers when the last clone is dropped. Dropping never blocks.
 #[derive(Clone)]
 pub struct IncomingQuery {

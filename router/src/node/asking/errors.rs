@@ -82,7 +82,7 @@ pub enum ReplyError {
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
-    /// Whoever asked does not wait any more: the query timed out, was cancelled, or the asker is gone.
+    /// The asker does not wait any more: the query timed out, was cancelled, or the asker is gone.
     #[error("whoever asked does not wait for answers any more")]
     Over,
     /// The key of the reply is not a valid key expression.

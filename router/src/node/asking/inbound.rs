@@ -29,7 +29,7 @@ use super::{
     settle::After,
 };
 
-/// How much longer a neighbour's question is kept open than it says. Whoever asks has a clock of his own, and is to be
+/// How much longer a neighbour's question is kept open than it says. The asker has a clock of its own, and is to be
 /// the one whose clock ends it: else he would hear of one timeout twice, or not know that it was one.
 const ASKER_FIRST: Duration = Duration::from_millis(500);
 

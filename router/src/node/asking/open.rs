@@ -2,7 +2,7 @@
 
 //! An open question of this node's session: its answers and its end, one after the other, to the user's code.
 //!
-//! Whoever brings something books it in the order in which the table decided, under the node's lock; whoever finds nobody
+//! A thread that brings something books it in the order in which the table decided, under the node's lock; one that finds nobody
 //! at it delivers, with no lock held, and goes on until nothing is left. So calls never overlap, and a call may do
 //! anything, also what brings more of the same question.
 
@@ -20,7 +20,7 @@ use zonda_transport::sync::Mutex;
 
 use super::{Answer, AnswerBody, Answers, QuestionEnd, copied::Copied};
 
-/// Bytes of answers that may wait for a callback that is at work on another thread, before whoever brings more is paused.
+/// Bytes of answers that may wait for a callback that is at work on another thread, before the source of more is paused.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
 /// How many such answers.
@@ -47,13 +47,13 @@ struct Turn {
     over: bool,
 }
 
-/// Something to tell whoever asked.
+/// A notice to the asker.
 enum News {
     Answer(Box<Copied>),
     End(QuestionEnd),
 }
 
-/// What whoever brought something has to do next, when no lock is held any more.
+/// What the thread that brought something has to do next, when no lock is held any more.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub(in crate::node) enum Next {
@@ -141,13 +141,13 @@ impl OpenQuestion {
         turn.take()
     }
 
-    /// Gives an answer to the user's code, then what was booked meanwhile. For whoever has got the turn.
+    /// Gives an answer to the user's code, then what was booked meanwhile. For the thread that has got the turn.
     pub(super) fn deliver(&self, answer: &Answer<'_>) {
         self.call(|| self.answers.reply(answer));
         self.drain();
     }
 
-    /// Gives what is booked to the user's code. For whoever has got the turn.
+    /// Gives what is booked to the user's code. For the thread that has got the turn.
     pub(in crate::node) fn drain(&self) {
         loop {
             let mut turn = self.turn.lock();
@@ -200,7 +200,7 @@ impl OpenQuestion {
         }
     }
 
-    /// Whether whoever brings more had better wait. Not a call further in on the thread that delivers: it would wait for
+    /// Whether a source of more had better wait. Not a call further in on the thread that delivers: it would wait for
     /// itself.
     pub(super) fn is_crowded(&self) -> bool {
         let turn = self.turn.lock();

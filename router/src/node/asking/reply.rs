@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Replying: from a queryable of this node to whoever asked, a neighbour or this node's own session.
+//! Replying: from a queryable of this node to the asker, a neighbour or this node's own session.
 
 use std::{
     sync::Arc,

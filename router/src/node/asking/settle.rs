@@ -40,7 +40,7 @@ pub(in crate::node) struct After {
     pub(in crate::node) touched: Outboxes,
     /// What neighbours were sent because of it.
     pub(in crate::node) declared: Declared,
-    /// Listeners that have something to be told, and where that is done.
+    /// Listeners with notices to deliver, and where that is done.
     pub(in crate::node) told: Option<(AnyRuntime, Vec<Arc<Listener>>)>,
     pub(in crate::node) calls: Vec<Call>,
     pub(in crate::node) notes: Vec<Note>,
@@ -99,7 +99,7 @@ impl After {
         }
     }
 
-    /// Notes listeners that have something to be told.
+    /// Notes listeners with notices to deliver.
     pub(in crate::node) fn tell(&mut self, runtime: &AnyRuntime, listeners: Vec<Arc<Listener>>) {
         if !listeners.is_empty() {
             let told = self
@@ -231,7 +231,7 @@ impl Shared {
     }
 }
 
-/// What an asker is told that cannot see for itself that a link was lost: this node's own sessions say the same.
+/// What an asker gets that cannot see for itself that a link was lost: this node's own sessions say the same.
 fn lost_text(peer: ZenohId) -> String {
     format!("the link to {peer} was lost")
 }

@@ -64,7 +64,7 @@ fn expected<'m>(
 }
 
 proptest! {
-    /// However much room there is, as many whole copies are written as told, and the next message is as it was. What is
+    /// However much room there is, as many whole copies are written as the result says, and the next message is as it was. What is
     /// left to others is written alike.
     #[test]
     fn copies_are_what_one_by_one_would_be(

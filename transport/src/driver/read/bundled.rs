@@ -61,7 +61,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             discard(&mut link).await;
         }
         if outbox.is_closed() {
-            // whoever has said Close waits for this
+            // the side that said Close waits for this
             outbox.abort();
         }
         self.bundle.finish_task();

@@ -410,7 +410,7 @@ proptest! {
     }
 }
 
-/// The demand of one sender is taken by another one, who has not written yet: the first must not be told that all is out.
+/// The demand of one sender is taken by another one, who has not written yet: the first must not report that all is out.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_another_sender_is_about_to_write_is_not_with_the_socket() {

@@ -9,7 +9,7 @@
 //!                           0 the content is the batch as it is
 //! ```
 //! A batch is made with room for the flags and is a plain one until a [`Packer`] finds that it gets shorter. That happens
-//! just before the batch is written, by whoever writes it, with no lane locked; a payload that hangs behind a batch stays
+//! just before the batch is written, by the writer, with no lane locked; a payload that hangs behind a batch stays
 //! where it is unless the whole gets shorter. An [`Unpacker`] unpacks into blocks that messages share, as they share what
 //! was read. Neither allocates in the long run, unless messages keep the blocks.
 

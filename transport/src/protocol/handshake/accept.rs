@@ -211,12 +211,12 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Whether this node lets in only whom it knows.
+    /// Whether this node lets in known users only.
     fn asks(&self) -> bool {
         self.local.options.users.is_some()
     }
 
-    /// What the opener has to prove its user with. Whoever announces none is not heard any further.
+    /// What the opener has to prove its user with. An opener that announces none is refused.
     fn challenge(&self, syn: &InitSyn<'_>) -> Result<Option<Vec<u8>>, HandshakeError> {
         if !self.asks() {
             return Ok(None);

@@ -8,7 +8,7 @@
 //!                 OpenSyn  cookie, lease ------>  handle_batch -> Admit
 //!   handle_batch  <-------  OpenAck  lease         admit (or refuse)
 //! ```
-//! Both halves are plain functions of the batches that arrive; whoever drives them moves the bytes,
+//! Both halves are plain functions of the batches that arrive; the driver moves the bytes,
 //! keeps the time of each step ([`STEP_TIMEOUT`]) and sends what `out` holds, also after an error:
 //! it may then hold the Close that tells the peer why.
 //!

@@ -245,7 +245,7 @@ impl Opener {
         })
     }
 
-    /// What a Close says at this step: whoever keeps strangers out gives no reason.
+    /// What a Close says at this step: a node that keeps strangers out gives no reason.
     fn refused(&self, step: Step, reason: u8, agreed: Option<Established>) -> HandshakeError {
         match (step, &self.local.options.credentials, agreed) {
             (Step::InitAck, None, _) if reason == GENERIC => HandshakeError::CredentialsWanted,

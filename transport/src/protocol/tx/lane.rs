@@ -157,7 +157,7 @@ impl Lane {
         self.sealed_bytes + self.open.as_ref().map_or(0, Batch::wire_len)
     }
 
-    /// Bytes that wait to be written, without those of large messages: whoever brings such a one brings no other before it
+    /// Bytes that wait to be written, without those of large messages: the source of such a one brings no other before it
     /// is written, so they say nothing about how many wait.
     #[must_use]
     pub fn queued_bytes_small(&self) -> usize {

@@ -55,7 +55,7 @@ fn decode(batch: &[u8]) -> TransportMessage<'_> {
     TransportMessage::decode(&mut Reader::new(batch)).expect("a message")
 }
 
-/// How a handshake between the two ends: both sides' view, or the error of whoever gave up first and its last words.
+/// How a handshake between the two ends: both sides' view, or the error of the side that gave up first and its last words.
 fn run(
     mut opener: Opener,
     mut acceptor: Acceptor,
