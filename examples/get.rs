@@ -21,7 +21,7 @@ struct Cli {
     /// Keys to ask for, with parameters
     #[arg(short, long, default_value = "demo/example/**", value_parser = arguments::selector)]
     selector: Selector<'static>,
-    /// Something for whoever answers to work on
+    /// A payload for the queryables to work on
     #[arg(short, long, short_alias = 'v', alias = "value")]
     payload: Option<String>,
     /// Who is asked: BEST_MATCHING, ALL or ALL_COMPLETE

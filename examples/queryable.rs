@@ -53,7 +53,7 @@ fn answer(cli: Cli) -> Result<(), Failure> {
         .wait()?;
     arguments::print(format_args!("Press CTRL-C to quit..."));
     while !interrupt.happened() {
-        // whoever asks knows that there are no more answers once the query is dropped
+        // the asker knows that there are no more answers once the query is dropped
         if let Some(query) = queryable.recv_timeout(Duration::from_millis(50))? {
             reply(&query, &cli);
         }

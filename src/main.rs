@@ -51,7 +51,7 @@ enum Command {
     Live(tools::Live),
     /// Look for routers and peers by multicast
     Scout(tools::Scout),
-    /// Show what this program is and, with -e or -l, whom its node is connected to
+    /// Show what this program is and, with -e or -l, what its node is connected to
     Info(tools::Info),
     /// Measure this machine: throughput, latency, CPU time per message
     #[command(subcommand, arg_required_else_help = true)]

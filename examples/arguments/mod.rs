@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the example programs share: the connection flags, whom a program reaches, how it ends, and Ctrl-C.
+//! What the example programs share: the connection flags, the report of what a program reaches, how it ends, and Ctrl-C.
 //!
 //! A program is a `clap` parser and one function; [`run`] joins the two:
 //!

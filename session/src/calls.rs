@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the node calls for something that was declared: the user's callback, until the end. Whoever declares something
+//! What the node calls for something that was declared: the user's callback, until the end. A declaration
 //! with a callback makes [`Calls`], hands them to the node, and enters them in the session's [`Registry`].
 
 use std::collections::HashMap;

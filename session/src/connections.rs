@@ -339,8 +339,8 @@ impl<E: AboutConnections, H: IntoHandler<E>> Wait for BackgroundEventsListenerBu
 
 ready_at_once!([E: AboutConnections, H: IntoHandler<E>] BackgroundEventsListenerBuilder<'_, E, H>);
 
-/// Receives what happens to connections. Dropping it ends it, without blocking; the end of the session does as well, once
-/// everything was told. Dereferences to its handler.
+/// Receives events of connections. Dropping it ends it, without blocking; the end of the session does as well, once
+/// all events were delivered. Dereferences to its handler.
 pub struct EventsListener<H = FifoChannelHandler<ConnectionEvent>> {
     ends: Listening,
     handler: H,

@@ -132,7 +132,7 @@ impl Listening {
         self.listener.calls.panics()
     }
 
-    /// How many changes were not told because others took them back before the callback had time for them.
+    /// How many changes were not delivered because others took them back before the callback had time for them.
     pub(crate) fn cancelled(&self) -> u64 {
         self.listener.listeners.node.cancelled_notices(self.id)
     }

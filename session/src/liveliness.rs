@@ -2,11 +2,11 @@
 
 //! Liveliness: [`LivelinessToken`]s that say that something is alive, and ways to see who is.
 //!
-//! A token is alive on a key for as long as its session keeps it, is open and can be reached. Whoever
-//! [listens](Liveliness::declare_subscriber) is told when the first token of a key comes (a put without payload) and when
+//! A token is alive on a key for as long as its session keeps it, is open and can be reached. A
+//! [subscriber](Liveliness::declare_subscriber) hears when the first token of a key comes (a put without payload) and when
 //! the last one goes (a delete), whether it was undeclared, its session closed, its process crashed or a link on the way
 //! to it was lost. A link that is lost ends all tokens that are known by it alone; when it is back, those that still live
-//! come again, as with the reference. Whoever [asks](Liveliness::get) is told each key with a token once.
+//! come again, as with the reference. A [get](Liveliness::get) returns each key with a token once.
 //!
 //! Tokens of the same session count like others.
 //!

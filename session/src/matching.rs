@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether anybody is there for what a publisher publishes or a querier asks, and listeners that are told when that changes.
+//! Whether anybody is there for what a publisher publishes or a querier asks, and listeners that hear when that changes.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -159,7 +159,7 @@ impl Wait for BackgroundMatchingListenerBuilder<'_> {
 
 ready_at_once!([] BackgroundMatchingListenerBuilder<'_>);
 
-/// Is told when the first counterpart comes (also if it is there already) and when the last one goes. Dropping it ends it,
+/// Hears when the first counterpart comes (also if it is there already) and when the last one goes. Dropping it ends it,
 /// without blocking; so does the end of what it listens to.
 ///
 /// It begins with "nobody", and never says the same twice in a row. It dereferences to its handler:
@@ -196,7 +196,7 @@ impl<H> MatchingListener<H> {
         self.listening.panics()
     }
 
-    /// How many changes were not told because others took them back while the callback was busy with older ones. 0 as long
+    /// How many changes were not delivered because others took them back while the callback was busy with older ones. 0 as long
     /// as no more than 16384 wait for it.
     pub fn cancelled(&self) -> u64 {
         self.listening.cancelled()

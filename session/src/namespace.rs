@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The namespace of a session: a key that is put before every key on the way out and taken off on the way in. Nothing
-//! else knows of it: whoever sends a key calls [`Session::outgoing`], whoever is given one
+//! else knows of it: the sender of a key calls [`Session::outgoing`], the receiver
 //! [`Namespace::incoming`].
 
 use std::borrow::Cow;

@@ -169,7 +169,7 @@ impl<'a> Publisher<'a> {
     /// use zonda::sample::SourceInfo;
     ///
     /// let publisher = session.declare_publisher("demo/key").wait()?;
-    /// let number = 1; // counted by whoever publishes
+    /// let number = 1; // counted by the publisher
     /// publisher.put("value").source_info(SourceInfo::new(publisher.id(), number)).wait()?;
     /// # Ok::<(), zonda::Error>(())
     /// ```
@@ -208,7 +208,7 @@ impl<'a> Publisher<'a> {
         Done(Ok(MatchingStatus::new(matching)))
     }
 
-    /// Declares a listener that is told when the first subscriber comes (also if one is there already) and when the last
+    /// Declares a listener that hears when the first subscriber comes (also if one is there already) and when the last
     /// one goes.
     ///
     /// ```

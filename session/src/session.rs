@@ -213,7 +213,7 @@ impl Session {
         Liveliness { session: self }
     }
 
-    /// Asks whoever has a queryable on the keys of `selector`, such as `demo/*` or `demo/*?unit=celsius`. The replies
+    /// Asks the queryables on the keys of `selector`, such as `demo/*` or `demo/*?unit=celsius`. The replies
     /// come to the handler that this gives, by default a queue. For many gets on one key, a
     /// [declared querier](Session::declare_querier) knows whether anybody answers there.
     ///
@@ -528,7 +528,7 @@ impl<'a> SessionInfo<'a> {
         self.session.node().locators()
     }
 
-    /// What was done to find others and to be found: interfaces and datagrams, whom it heard of, what was gossiped.
+    /// What was done to find others and to be found: interfaces and datagrams, nodes that were found, what was gossiped.
     pub fn discovery(&self) -> DiscoveryStatus {
         self.session.node().discovery()
     }

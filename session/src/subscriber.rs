@@ -214,7 +214,7 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// Of a [liveliness subscriber](crate::liveliness): how many changes were not told because others took them back while
+    /// Of a [liveliness subscriber](crate::liveliness): how many changes were not delivered because others took them back while
     /// the callback was busy with older ones. 0 as long as no more than 16384 wait for it, and for all other subscribers.
     pub fn cancelled(&self) -> u64 {
         match &self.entry {

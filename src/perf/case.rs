@@ -54,7 +54,7 @@ fn topology(text: &str) -> Result<Topology, String> {
     }
 }
 
-/// How a node goes round, where that is to be told.
+/// How a node goes round, where that is to be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
     /// Round trips begun per second; `None` is back to back.

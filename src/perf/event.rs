@@ -86,7 +86,7 @@ impl Event {
             })),
             "measuring" => Some(Event::Measuring),
             "round trips" => round_trips(&value, "histogram"),
-            // the figures of `perf rtt` are told with more beside them
+            // the figures of `perf rtt` are printed with more beside them
             "outcome" => round_trips(&value, "nanos_times"),
             _ => None,
         }

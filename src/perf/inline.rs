@@ -189,7 +189,7 @@ impl Circle {
         }
     }
 
-    /// Takes one answer: what is to be told of it, and whether the next message is to be sent.
+    /// Takes one answer: what is to be reported of it, and whether the next message is to be sent.
     fn answered(&mut self, now: Instant, took: Duration) -> (Option<Told>, bool) {
         let elapsed = now.saturating_duration_since(self.begun);
         match &mut self.recorded {

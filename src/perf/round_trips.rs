@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use super::event::{Event, RoundTrips};
 use crate::arguments::{print, seconds};
 
-/// The longest round trip that is told apart, in nanoseconds.
+/// The longest round trip that is distinguished, in nanoseconds.
 const LONGEST: u64 = 60_000_000_000;
 /// Significant digits of what is recorded.
 const DIGITS: u8 = 3;
@@ -73,7 +73,7 @@ pub fn measure_taken<E>(
     Ok(())
 }
 
-/// Prints the result, and stays for a while: whoever started this worker now reads what it and the others
+/// Prints the result, and stays for a while: the process that started this worker now reads what it and the others
 /// have used, which the system forgets with the process, and then ends it.
 pub fn hand_over(result: RoundTrips) {
     print(format_args!("{}", Event::RoundTrips(result).to_line()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is known and told of connections, as JSON.
+//! Connections and their events, as JSON.
 
 use serde_json::{Value, json};
 use zonda::session::{ConnectionEvent, EndpointStatus, Link, Loss, Refusal, TurnedAway};

@@ -38,7 +38,7 @@ pub struct Get {
     /// Keys to ask for, with parameters: demo/*?unit=celsius
     #[arg(short, long, value_parser = selector)]
     selector: Selector<'static>,
-    /// Something for whoever answers to work on
+    /// A payload for the queryables to work on
     #[arg(short, long, short_alias = 'v', alias = "value")]
     payload: Option<String>,
     /// How to read the payload, such as text/plain or application/json [default: text/plain]
@@ -63,7 +63,7 @@ pub struct Get {
     connection: Connection,
 }
 
-/// What has been told of the answers.
+/// What has been printed of the answers.
 #[derive(Default)]
 struct Told {
     samples: u64,

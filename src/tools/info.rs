@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda info`: what this program is, and with connection flags, whom it reaches.
+//! `zonda info`: what this program is, and with connection flags, what it reaches.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ Examples:
 
 Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
 
-/// Show what this program is and, with -e or -l, whom its node is connected to.
+/// Show what this program is and, with -e or -l, what its node is connected to.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Info {

@@ -85,7 +85,7 @@ impl Queryable {
             .attachment(self.attach.as_deref());
         match answer.wait() {
             Ok(_) => Ok(()),
-            // Whoever asked has given up; the next one may wait.
+            // The asker has given up; the next one may wait.
             Err(error @ (AnswerError::Over | AnswerError::Timeout { .. })) => {
                 tracing::warn!("{query} is not answered: {error}");
                 Ok(())

@@ -27,7 +27,7 @@ Exit code: 0 when somebody answered; 1 when nobody did; 2 for bad usage. Which g
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Scout {
-    /// Whom to look for: router, peer, client, or several joined by | or commas
+    /// What to look for: router, peer, client, or several joined by | or commas
     #[arg(short, long, value_name = "ROLES", default_value = "router|peer", value_parser = roles)]
     what: Roles,
     /// How long to look
@@ -43,7 +43,7 @@ pub struct Scout {
     connection: Connection,
 }
 
-/// The last answer of each node, and from where it can be told again.
+/// The last answer of each node, and from where it can be repeated.
 type Seen = HashMap<ZenohId, Vec<Hello>>;
 
 impl Scout {

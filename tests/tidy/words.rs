@@ -73,6 +73,43 @@ fn strange_links(file: &File) -> Vec<String> {
     places
 }
 
+/// Words of comments that leave open who acts.
+const RIDDLES: [&str; 3] = ["whoever", "whom", "told"];
+
+/// Comments of the product with such words, but for names of the code.
+fn riddles(file: &File) -> Vec<String> {
+    let is_product = |path: &str| path.starts_with("src/") || path.contains("/src/");
+    let is_test = |path: &str| path.contains("/tests") || path.ends_with("tests.rs");
+    let others = ["benches/", "fuzz/", "peers/", "tests/"];
+    if !is_product(&file.path)
+        || is_test(&file.path)
+        || others.iter().any(|folder| file.path.starts_with(folder))
+    {
+        return Vec::new();
+    }
+    let mut places = Vec::new();
+    for (number, line) in file.text.lines().enumerate() {
+        let Some((_, comment)) = line.split_once("//") else {
+            continue;
+        };
+        let spoken: String = comment.split('`').step_by(2).collect();
+        let mut words = spoken.split(|c: char| !c.is_alphanumeric() && c != '_');
+        if words.any(|word| RIDDLES.contains(&word.to_lowercase().as_str())) {
+            places.push(format!("{}:{}", file.path, number + 1));
+        }
+    }
+    places
+}
+
+#[test]
+fn comments_name_who_acts() {
+    let places: Vec<_> = files().iter().flat_map(riddles).collect();
+    none(
+        "a comment names the actor (the writer, the driver, the peer) instead of `whoever`, `whom`, `told`",
+        &places,
+    );
+}
+
 #[test]
 fn no_path_of_somebodys_machine_is_written_down() {
     let has_reason = |file: &&File| WITH_REASON.iter().any(|(path, _)| *path == file.path);
@@ -111,6 +148,12 @@ fn the_words_are_seen() {
         path: "x".into(),
         text: text.to_owned(),
     };
+    let riddle = |text: &str| File {
+        path: "x/src/y.rs".into(),
+        text: text.to_owned(),
+    };
+    assert_eq!(riddles(&riddle("a\n/// Whoever asks")), ["x/src/y.rs:2"]);
+    assert!(riddles(&riddle("told // `told`")).is_empty());
     let path = MACHINE_PATHS[0].concat();
     assert_eq!(machine_paths(&file(&format!("a\nsee {path}b"))), ["x:2"]);
     assert!(machine_paths(&file(&format!("key net{path}b"))).is_empty());

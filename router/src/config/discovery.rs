@@ -35,7 +35,7 @@ pub struct ScoutingConfig {
     pub delay: Duration,
     /// Whether it answers those who look for it. Default: yes.
     pub listen: bool,
-    /// Whom it connects to. Default: of a router nobody, else everybody.
+    /// The nodes that it connects to. Default: of a router none, else all.
     pub autoconnect: Autoconnect,
 }
 
@@ -48,7 +48,7 @@ pub struct GossipConfig {
     pub multihop: bool,
     /// The roles it tells. Default: routers and peers.
     pub target: Roles,
-    /// Whom it connects to. Default: of a router nobody, else everybody.
+    /// The nodes that it connects to. Default: of a router none, else all.
     pub autoconnect: Autoconnect,
 }
 

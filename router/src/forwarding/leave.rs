@@ -4,8 +4,8 @@
 //! they do. What they had declared is forgotten in slices, so that one who had declared a million things keeps nobody
 //! waiting; until then others may still hear that it exists, as if the neighbour had taken it back a little later.
 //!
-//! Questions that have to do with them end before everything else. No slice changes a route, as routes leave out neighbours without a face. The place of the face is not given to another
-//! before all is forgotten.
+//! Questions that have to do with them end before everything else. No slice changes a route, as routes leave out
+//! neighbours without a face. The place of the face is not given to another before all is forgotten.
 
 use std::collections::hash_map;
 use std::vec;

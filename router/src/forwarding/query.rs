@@ -67,7 +67,7 @@ pub enum Disposal {
     Ignored,
 }
 
-/// Whom a question goes to.
+/// The destinations of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Branches {
     /// One per neighbour, ordered by face; never the asker.

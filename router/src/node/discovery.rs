@@ -54,7 +54,7 @@ pub(super) struct Discovery {
     pub(super) service: Option<Service>,
     scouts: ScoutCounts,
     pub(super) last_failure: Option<String>,
-    /// Whom gossip makes this node connect to.
+    /// The nodes that gossip makes this node connect to.
     policy: Autoconnect,
     /// The protocols that links may use; `None` for all.
     protocols: Option<Vec<String>>,

@@ -53,7 +53,7 @@ pub(super) struct Listener {
     listen: Arc<dyn Listen>,
     queue: Mutex<Queue>,
     cancelled: AtomicU64,
-    /// Told when nothing more will be queued.
+    /// Notified when nothing more will be queued.
     pub(super) over: Event,
     /// Notified when nothing more will be delivered.
     ended: Event,

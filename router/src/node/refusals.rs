@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whom this node has turned away at its door, by reason: how many, and who was the last.
+//! Connections that this node has refused, by reason: how many, and which was the last.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -140,7 +140,7 @@ pub(super) struct Shared {
     pub(super) ids: Ids,
     /// How many neighbours have gone.
     departed: AtomicU64,
-    /// Told whenever a connection comes or goes, and on close.
+    /// Notified whenever a connection comes or goes, and on close.
     pub(super) changed: Event,
     /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
     pub(super) events: Events,

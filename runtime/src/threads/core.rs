@@ -31,7 +31,7 @@ pub(super) struct Core {
     registry: Mutex<Registry>,
 }
 
-/// Whom to tell when the runtime stops, and the names given out.
+/// What to notify when the runtime stops, and the names given out.
 #[derive(Default)]
 struct Registry {
     bells: Roll<Bell>,

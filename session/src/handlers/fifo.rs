@@ -186,7 +186,7 @@ pub struct FifoChannelHandler<T> {
 }
 
 impl<T> FifoChannelHandler<T> {
-    /// Whoever fills the queue, and its lock, may be left behind in the parent of a process that was forked off.
+    /// The thread that fills the queue, and holds its lock, may be left behind in the parent of a process that was forked off.
     fn check(&self) -> Result<(), RecvError> {
         match self.origin.is_elsewhere() {
             true => Err(RecvError::Forked),

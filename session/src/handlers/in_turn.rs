@@ -2,7 +2,7 @@
 
 //! Callbacks that change what they have captured: called by one thread at a time.
 //!
-//! No lock is held while the function runs: whoever calls it takes it out, and the others wait until it is back. A value
+//! No lock is held while the function runs: the caller takes it out, and the others wait until it is back. A value
 //! that the function itself causes, as by publishing what it subscribes to, would wait for itself; it is called
 //! with once the function has returned.
 //!

@@ -9,7 +9,7 @@
 //! | [`FifoChannel`] | your thread or task | waits, so the link is not read (back-pressure); or drops the newest and counts |
 //! | [`RingChannel`] | your thread or task | drops the oldest and counts |
 //!
-//! What liveliness subscribers, questions for tokens and matching listeners are told comes from a task of the session's runtime
+//! What liveliness subscribers, questions for tokens and matching listeners get comes from a task of the session's runtime
 //! instead; a full queue makes that task wait and nobody else.
 //!
 //! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
@@ -72,7 +72,7 @@ pub trait IntoHandler<T> {
     /// Makes the two sides.
     fn into_handler(self) -> (Callback<T>, Self::Handler);
 
-    /// The same for what is told by a task of its own, such as changes of liveliness: where the other side would hold its
+    /// The same for what is delivered by a task of its own, such as changes of liveliness: where the other side would hold its
     /// thread until there is room, this one waits without.
     fn into_patient(self) -> (Patient<T>, Self::Handler)
     where

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Callbacks that wait for room without holding a thread, for what is told one after another by a task of its own.
+//! Callbacks that wait for room without holding a thread, for what is delivered one after another by a task of its own.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,7 @@ use super::Callback;
 /// Waits until a value is taken.
 pub type Taken = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A callback that may have to wait before it can take a value: of changes that are told one after another, the next one
+/// A callback that may have to wait before it can take a value: of changes that are delivered one after another, the next one
 /// comes when the last one is taken.
 pub struct Patient<T>(Arc<dyn Fn(T) -> Option<Taken> + Send + Sync>);
 

@@ -16,7 +16,7 @@ use super::{Callback, IntoHandler, RecvError, Stored};
 /// A ring of the latest values. Writing never waits: the oldest value is dropped and counted.
 ///
 /// ```
-/// // Whoever reads gets the latest value, however late he comes.
+/// // The reader gets the latest value, however late it comes.
 /// let latest = zonda::handlers::RingChannel::new(1);
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -168,7 +168,7 @@ impl<T> RingChannelHandler<T> {
     /// # Errors
     /// As [`recv`](Self::recv).
     pub fn try_recv(&self) -> Result<Option<T>, RecvError> {
-        // Whoever fills the ring, and its lock, may be left behind in the parent of a process that was forked off.
+        // The thread that fills the ring, and holds its lock, may be left behind in the parent of a process that was forked off.
         match self.origin.is_elsewhere() {
             true => Err(RecvError::Forked),
             false => self.ring.take(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Room in queues for queries and replies. A full queue makes whoever fills it wait for its reader. With queries that
-//! could be for ever: a session answers itself on the thread that asks, before anybody can read the answers. So whoever
-//! calls a handler with a query or a reply says here how the value is to be treated, and a queue obeys.
+//! Room in queues for queries and replies. A full queue makes the thread that fills it wait for its reader. With queries that
+//! could be for ever: a session answers itself on the thread that asks, before anybody can read the answers. So the
+//! caller of a handler with a query or a reply says here how the value is to be treated, and a queue obeys.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -19,8 +19,8 @@ use crate::wait::{Wait, ready_at_once};
 
 /// A question for those who are alive, under construction; made by [`Liveliness::get`](super::Liveliness::get).
 ///
-/// The answers end when all is told: among peers at once, and with a router when it has answered. A client that has lost
-/// its router waits for the next one. What is not known within the timeout is told by one error, `Timeout`, as the last
+/// The answers end when all are delivered: among peers at once, and with a router when it has answered. A client that has lost
+/// its router waits for the next one. What is not known within the timeout is reported by one error, `Timeout`, as the last
 /// reply.
 #[derive(Debug)]
 #[must_use = "nothing is asked before .await or .wait()"]

@@ -61,7 +61,7 @@ impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, DefaultHandler> {
 }
 
 impl<H> LivelinessSubscriberBuilder<'_, '_, H> {
-    /// Whether the tokens that are alive already are told too, each as a put. Default: no.
+    /// Whether the tokens that are alive already are delivered too, each as a put. Default: no.
     ///
     /// ```
     /// # use zonda::{Config, Wait};

@@ -24,7 +24,7 @@ use crate::sample::Sample;
 
 /// A query to answer: with any number of replies, or with an error.
 ///
-/// Whoever asks knows that there are no more answers when this is dropped, and every clone of it. It may be kept and
+/// The asker knows that there are no more answers when this is dropped, and every clone of it. It may be kept and
 /// answered later, from any thread; an answer that comes when nobody waits for it any more is an error that says so.
 ///
 /// ```
@@ -234,7 +234,7 @@ impl Stored for Query {
         self
     }
 
-    /// Tells whoever asks, without waiting.
+    /// Tells the asker, without waiting.
     fn turn_away(self) {
         let reason = ZBytes::from("the queue of the queryable is full");
         let encoding = Encoding::ZENOH_STRING;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a get and a querier have in common: whom they ask and how, and what they ask beside the selector.
+//! What a get and a querier have in common: the target, the manner, and what they ask beside the selector.
 
 use std::time::Duration;
 
@@ -37,14 +37,14 @@ use crate::sample::Locality;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReplyKeyExpr {
-    /// On any key; whoever answers is told so by the parameter `_anyke`.
+    /// On any key; the parameter `_anyke` says so to the queryable.
     Any,
     /// On keys that intersect the query's.
     #[default]
     MatchingQuery,
 }
 
-/// Whom is asked and how.
+/// The target of a query, and the manner.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Manner {
     pub target: Target,
@@ -88,7 +88,7 @@ impl Manner {
     }
 }
 
-/// What is asked beside the selector, and how the end is told.
+/// What is asked beside the selector, and how the end is reported.
 #[derive(Default)]
 pub(super) struct Matter {
     pub payload: Option<ZBytes>,
@@ -99,7 +99,7 @@ pub(super) struct Matter {
     pub on_end: Option<OnEnd>,
 }
 
-/// Told once how a get has ended.
+/// Called once with how a get has ended.
 pub(super) type OnEnd = Box<dyn FnOnce(&GetEnd) + Send>;
 
 impl Matter {
@@ -194,7 +194,7 @@ macro_rules! manner_setters {
 /// Writes the setters of builders with a [`Matter`] at the given place.
 macro_rules! matter_setters {
     ($($matter:tt)+) => {
-        /// Something for whoever answers to work on. Default: none.
+        /// A payload for the queryables to work on. Default: none.
         pub fn payload(mut self, payload: impl Into<$crate::bytes::ZBytes>) -> Self {
             self.$($matter)+.payload = Some(payload.into());
             self
@@ -238,12 +238,12 @@ macro_rules! matter_setters {
         /// use zonda::{Config, Wait};
         ///
         /// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
-        /// let (tell, told) = channel();
+        /// let (sender, receiver) = channel();
         /// let get = session.get("nobody/answers").on_end(move |end| {
-        ///     let _ = tell.send(*end);
+        ///     let _ = sender.send(*end);
         /// });
         /// assert_eq!(get.wait()?.iter().count(), 0);
-        /// assert_eq!(told.recv().unwrap().reason(), EndReason::Complete);
+        /// assert_eq!(receiver.recv().unwrap().reason(), EndReason::Complete);
         /// # Ok::<(), zonda::Error>(())
         /// ```
         pub fn on_end(mut self, tell: impl FnOnce(&$crate::query::GetEnd) + Send + 'static) -> Self {

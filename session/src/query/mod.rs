@@ -12,7 +12,7 @@
 //!     .callback(|query| {
 //!         let unit = query.parameters().get("unit").unwrap_or("celsius");
 //!         let reply = query.reply("room/3/temperature", format!("21.5 {unit}")).wait();
-//!         reply.expect("whoever asks waits");
+//!         reply.expect("the asker waits");
 //!     })
 //!     .wait()?;
 //!
@@ -41,7 +41,7 @@
 //! meanwhile, so a callback may ask, reply, declare, undeclare and close. What it must not do is to wait for something that
 //! comes on the very link whose task it runs on, such as the end of a get that was asked there.
 //!
-//! A queue that is full makes whoever fills it wait for its reader, but never longer than the query lives; a query
+//! A queue that is full makes the thread that fills it wait for its reader, but never longer than the query lives; a query
 //! that found no room is answered with an error. What a session answers itself while it asks does not count against the
 //! capacity of the get's [`FifoChannel`](crate::handlers::FifoChannel), so one thread may ask, answer and read. Channels
 //! of your own (flume, mpsc) know nothing of this: give them room for what comes while nobody reads.

@@ -145,7 +145,7 @@ impl<'a> Querier<'a> {
         Done(Ok(MatchingStatus::new(matching)))
     }
 
-    /// Declares a listener that is told when the first queryable comes that would answer (also if one is there already)
+    /// Declares a listener that hears when the first queryable comes that would answer (also if one is there already)
     /// and when the last one goes.
     ///
     /// ```
@@ -219,7 +219,7 @@ impl<'a, 'b> QuerierGetBuilder<'a, 'b, DefaultHandler> {
 impl<'a, H> QuerierGetBuilder<'a, '_, H> {
     matter_setters!(matter);
 
-    /// Parameters for whoever answers, such as `unit=celsius`. Default: none.
+    /// Parameters for the queryables, such as `unit=celsius`. Default: none.
     pub fn parameters<'p>(
         self,
         parameters: impl Into<Parameters<'p>>,

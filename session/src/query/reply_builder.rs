@@ -27,7 +27,7 @@ pub struct ReplyBuilderDelete;
 
 /// An answer under construction; made by [`Query::reply`] and [`Query::reply_del`].
 ///
-/// `.wait()` and `.await` tell whether the answer is on its way: whoever asked may not wait any more, or (if the query was
+/// `.wait()` and `.await` tell whether the answer is on its way: the asker may not wait any more, or (if the query was
 /// sent with congestion control `Drop`) the answer was dropped for a slow peer.
 ///
 /// ```

@@ -9,7 +9,7 @@ use zonda_codec::{KeyExpr, KeyExprError};
 
 use super::parameters::Parameters;
 
-/// What a query asks for: a key expression, and parameters for whoever answers. As text: `demo/*?unit=celsius`.
+/// What a query asks for: a key expression, and parameters for the queryables. As text: `demo/*?unit=celsius`.
 ///
 /// ```
 /// use zonda::query::Selector;

@@ -48,7 +48,7 @@ pub enum TimeBound<T> {
 pub enum TimeExpr {
     /// A time in UTC, as text `2024-02-29T12:00:00.5Z`.
     Fixed(SystemTime),
-    /// So many seconds after (or before) whoever answers looks at his clock, as text `now(-1.5h)`.
+    /// So many seconds after (or before) the queryable looks at its clock, as text `now(-1.5h)`.
     Now {
         /// Seconds; before now if negative.
         offset_secs: f64,

@@ -156,7 +156,7 @@ impl Comparison {
         notes
     }
 
-    /// Says so if no difference of any size could have been told from chance.
+    /// Says so if no difference of any size could be distinguished from chance.
     fn too_few(&self) -> Option<String> {
         let rounds = self.own.iter().map(|d| d.rounds).min()?;
         let questions = self.own.len() as f64;

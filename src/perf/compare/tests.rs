@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What differs is told from what does not, and what cannot be compared is not.
+//! What differs is distinguished from what does not, and what cannot be compared is not.
 
 use serde_json::{Map, json};
 

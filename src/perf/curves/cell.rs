@@ -48,7 +48,7 @@ impl Part {
         }
     }
 
-    /// The figures so far. The kinds of measurement are told apart by the names of their cases.
+    /// The figures so far. The kinds of measurement are distinguished by the names of their cases.
     pub fn cell(&self) -> Cell {
         let (kind, cell) = match self {
             Part::Throughput(entry, _) => ("throughput", &entry.cell),

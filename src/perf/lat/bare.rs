@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The yardstick: the asking worker of bare blocking sockets. On the wire a message is its payload, whose size both sides
-//! know. Back to back it writes and reads in turns; on a schedule a second thread reads. Whoever is late writes what has
+//! know. Back to back it writes and reads in turns; on a schedule a second thread reads. A late writer sends what has
 //! become due in one go, as any sender would.
 
 use std::io::{self, Read, Write};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the asking side writes down of the answers: how late each was, and whether one is missing, came twice or out of
-//! order. Pure: it is told the time.
+//! order. Pure: it gets the time as an argument.
 
 use std::time::{Duration, Instant};
 

@@ -27,7 +27,7 @@ impl Players<'_> {
         &self.contender.system
     }
 
-    /// What all nodes of ours are told beside the rest.
+    /// Settings of all nodes of ours beside the rest.
     fn settings(&self) -> Vec<String> {
         match (self.system(), self.contender.spin_us) {
             (System::Zonda { .. }, Some(spin)) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The open loop: each message leaves when it is due, whether or not earlier ones have been answered. Whoever is late
+//! The open loop: each message leaves when it is due, whether or not earlier ones have been answered. A late sender
 //! sends what has become due meanwhile at once.
 
 use std::ops::Range;

@@ -54,7 +54,7 @@ impl Told {
         Some(told)
     }
 
-    /// Prints the line, and stays for a while: whoever started this worker now reads what it and the others have used,
+    /// Prints the line, and stays for a while: the process that started this worker now reads what it and the others have used,
     /// which the system forgets with the process, and then ends it.
     pub fn hand_over(&self) {
         print_lines(format_args!("{}", self.to_line()));

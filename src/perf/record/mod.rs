@@ -40,7 +40,7 @@ pub struct Record {
     pub taken_at: String,
     /// Processor, memory, kernel and load before the first measurement.
     pub machine: Value,
-    /// Version, profile, compiler, and the commit if the build was told it.
+    /// Version, profile, compiler, and the commit if the build knew it.
     pub build: Value,
     /// The flags that change what the figures mean.
     pub settings: Map<String, Value>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Records survive their files, and other files are told apart from them.
+//! Records survive their files, and other files are distinguished from them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -121,7 +121,7 @@ fn is_pause(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
-    /// Gives what it was told to, one at a time.
+    /// Gives what it was given, one at a time.
     struct Scripted(Vec<io::Result<usize>>);
 
     impl Receiver for Scripted {

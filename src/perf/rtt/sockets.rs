@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Opens the sockets of both sides, alike for every backend: no Nagle's delay, the congestion control
-//! that was asked for. What the user got wrong is told in one line.
+//! that was asked for. What the user got wrong is reported in one line.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which runtime to take for what, and whether it is told apart from the others. In each round a runtime
+//! Which runtime to take for what, and whether it can be distinguished from the others. In each round a runtime
 //! has one score: the geometric mean of its figures over the cases of the question. The best median wins;
 //! the others are compared with it round against round.
 
@@ -9,7 +9,7 @@ use crate::perf::result::{Round, Spread};
 
 use super::plan::{Contender, Entry};
 
-/// A difference is told from chance below this probability.
+/// A difference is no chance below this probability.
 pub const LEVEL: f64 = 0.05;
 
 /// What one may want.
@@ -108,7 +108,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Whether the difference to the best one is told from chance.
+    /// Whether the difference to the best one is no chance.
     pub fn is_behind(&self) -> bool {
         self.p < LEVEL
     }

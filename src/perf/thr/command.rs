@@ -14,9 +14,9 @@ use crate::perf::system::{Side, System, listening};
 const COUNTS_PER_SECOND: f64 = 200.0;
 /// No system known moves payload faster, in bytes per second.
 const FASTEST_BYTES: f64 = 4e9;
-/// From this size on, nodes are told to be patient: see [`patience`].
+/// From this size on, nodes are configured to be patient: see [`patience`].
 const HUGE: usize = 16 << 20;
-/// The largest message a node accepts unless told otherwise: a payload has to be smaller.
+/// The largest message a node accepts by default: a payload has to be smaller.
 const MESSAGE_MAX: usize = 1 << 30;
 
 /// One system in one flow.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a worker is told on its standard input and what it tells on its output beside the
+//! What a worker reads on its standard input and prints on its output beside the
 //! [`Event`](crate::perf::event::Event)s of all workers, one line each. The end of its input ends a
 //! worker: then the process that started it has gone.
 

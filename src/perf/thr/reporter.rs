@@ -28,7 +28,7 @@ pub struct Reporter {
 pub type Arrived = Option<Arc<Reporter>>;
 
 impl Reporter {
-    /// Starts reporting `count`. For large messages it hands out what has to be told of each.
+    /// Starts reporting `count`. For large messages it hands out what has to be reported of each.
     pub fn start(
         size: usize,
         period: Duration,

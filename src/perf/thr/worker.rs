@@ -180,7 +180,7 @@ fn publish(options: &Publish) -> Result<(), Failure> {
     }
 }
 
-/// Where messages go. A trait and not a closure, since only a function can be told to be expanded in
+/// Where messages go. A trait and not a closure, since only a function can be marked to be expanded in
 /// place: a payload that is made in registers and handed over in memory holds the processor up.
 trait Outlet {
     fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError>;

@@ -130,7 +130,7 @@ impl Gossip {
         }
     }
 
-    /// Where this node listens now, and on which machine. Told if it is news.
+    /// Where this node listens now, and on which machine. Sent if it is news.
     pub fn set_own(&mut self, listening: Vec<Locator>, host: Host, actions: &mut Vec<Action>) {
         if self.listening == listening && self.host == host {
             return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whom a question goes to.
+//! The destinations of a question.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -14,7 +14,7 @@ pub enum Strategy {
     GreaterZid,
 }
 
-/// Whom a node connects to by itself. The default is nobody.
+/// The nodes that a node connects to by itself. The default is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Autoconnect {
     /// The roles it connects to.

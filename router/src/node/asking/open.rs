@@ -33,7 +33,7 @@ pub(in crate::node) struct OpenQuestion {
     qos: Qos,
     answers: Arc<dyn Answers>,
     turn: Mutex<Turn>,
-    /// Told when what waited is delivered.
+    /// Notified when what waited is delivered.
     room: Event,
 }
 
