@@ -11,7 +11,7 @@ use zonda_codec::{Payload, PushBody, Qos, Reliability};
 use zonda_router::node::{LinkStatus, Node, Value};
 
 use super::event::Event;
-use crate::arguments::{Connection, Failure, print_lines};
+use crate::arguments::{Connection, Failure, print};
 use crate::node;
 
 /// The level of a measured node.
@@ -84,7 +84,7 @@ impl Door {
             Door::Node(node) => node.locators(),
         };
         let listening = locators.iter().map(ToString::to_string).collect();
-        print_lines(format_args!("{}", Event::Ready { listening }.to_line()));
+        print(format_args!("{}", Event::Ready { listening }.to_line()));
     }
 
     /// Every live link.

@@ -12,7 +12,7 @@ use zonda::{Session, Wait};
 use super::event::Event;
 use super::meter::Meter;
 use super::round_trips::{Pace, measure};
-use crate::arguments::{Connection, Failure, Interrupt, pattern, print_lines};
+use crate::arguments::{Connection, Failure, Interrupt, pattern, print};
 
 const KEY_THROUGHPUT: &str = "test/thr";
 /// Where messages go that are to be answered.
@@ -137,5 +137,5 @@ pub fn ready(session: &Session) {
         .iter()
         .map(ToString::to_string)
         .collect();
-    print_lines(format_args!("{}", Event::Ready { listening }.to_line()));
+    print(format_args!("{}", Event::Ready { listening }.to_line()));
 }

@@ -74,7 +74,8 @@ fn strange_links(file: &File) -> Vec<String> {
 }
 
 /// Words of comments that leave open who acts.
-const RIDDLES: [&str; 3] = ["whoever", "whom", "told"];
+/// In halves, as this file is read as well.
+const RIDDLES: [[&str; 2]; 3] = [["who", "ever"], ["who", "m"], ["to", "ld"]];
 
 /// Comments of the product with such words, but for names of the code.
 fn riddles(file: &File) -> Vec<String> {
@@ -94,7 +95,8 @@ fn riddles(file: &File) -> Vec<String> {
         };
         let spoken: String = comment.split('`').step_by(2).collect();
         let mut words = spoken.split(|c: char| !c.is_alphanumeric() && c != '_');
-        if words.any(|word| RIDDLES.contains(&word.to_lowercase().as_str())) {
+        let riddles = RIDDLES.map(|halves| halves.concat());
+        if words.any(|word| riddles.contains(&word.to_lowercase())) {
             places.push(format!("{}:{}", file.path, number + 1));
         }
     }
@@ -105,7 +107,7 @@ fn riddles(file: &File) -> Vec<String> {
 fn comments_name_who_acts() {
     let places: Vec<_> = files().iter().flat_map(riddles).collect();
     none(
-        "a comment names the actor (the writer, the driver, the peer) instead of `whoever`, `whom`, `told`",
+        "a comment names the actor: the writer, the driver, the peer",
         &places,
     );
 }
@@ -152,8 +154,13 @@ fn the_words_are_seen() {
         path: "x/src/y.rs".into(),
         text: text.to_owned(),
     };
-    assert_eq!(riddles(&riddle("a\n/// Whoever asks")), ["x/src/y.rs:2"]);
-    assert!(riddles(&riddle("told // `told`")).is_empty());
+    for word in RIDDLES.map(|halves| halves.concat()) {
+        assert_eq!(
+            riddles(&riddle(&format!("a\n/// {word} asks"))),
+            ["x/src/y.rs:2"]
+        );
+        assert!(riddles(&riddle(&format!("{word} // `{word}`"))).is_empty());
+    }
     let path = MACHINE_PATHS[0].concat();
     assert_eq!(machine_paths(&file(&format!("a\nsee {path}b"))), ["x:2"]);
     assert!(machine_paths(&file(&format!("key net{path}b"))).is_empty());

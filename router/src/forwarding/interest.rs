@@ -358,7 +358,9 @@ impl ForwardingTable {
                 return true;
             }
             self.found(face.index, &group, Sought::Member, found);
-            self.seek_another(face.index, &group, Sought::Complete, steps);
+            if group.0 == Kind::Queryable {
+                self.seek_another(face.index, &group, Sought::Complete, steps);
+            }
         }
         self.tell_group(face.index, group, Some(interest_id), actions);
         true
@@ -374,7 +376,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         for sought in [Sought::Member, Sought::Complete] {
-            let fits = self.is_example(slot, &group, sought, entity);
+            let fits = self.is_example(slot, &group, sought, entity, steps);
             let face = self.faces.get_mut(slot);
             let Some(known) = face.and_then(|face| face.groups.get_mut(&group)) else {
                 return;
@@ -449,7 +451,7 @@ impl ForwardingTable {
         let mut example = None;
         let done = entities.search(&group.1, search, steps, &mut |entity| {
             steps.spend(entities.sources(entity).len().min(2));
-            if !self.is_example(slot, group, sought, entity) {
+            if !self.is_example(slot, group, sought, entity, steps) {
                 return ControlFlow::Continue(());
             }
             example = Some(entity);
@@ -465,6 +467,7 @@ impl ForwardingTable {
         (kind, key): &(Kind, Arc<str>),
         sought: Sought,
         entity: u32,
+        steps: &Steps,
     ) -> bool {
         let entities = self.entities(*kind);
         let face = self.faces.get(slot);
@@ -473,7 +476,10 @@ impl ForwardingTable {
             Sought::Member => true,
             Sought::Complete => {
                 let mut text = String::new();
-                info.complete && entities.write_key(entity, &mut text) && includes(&text, key)
+                info.complete && entities.write_key(entity, &mut text) && {
+                    steps.spend_comparing(&text, key);
+                    includes(&text, key)
+                }
             }
         })
     }

@@ -4,12 +4,12 @@
 //! much of it.
 //!
 //! What counts: blocks that are read into and messages put together from fragments, from when they are allocated until they
-//! are freed, also in queues; queues' own buffers; what neighbours declared and asked for, and what was declared to them; routes. In this order
-//! it is kept within `limits/memory_bytes`:
+//! are freed, also in queues; queues' own buffers; what neighbours declared and asked for, and what was declared to them;
+//! routes. In this order it is kept within `limits/memory_bytes`:
 //! 1. From [`GIVES_WAY`] on the neighbour that keeps most (what waits for it, its unfinished messages, what it declared, its
 //!    routes) gives way: its link is closed for the reason `memory`. Then the next, until enough is free.
 //! 2. From [`IS_SHORT`] on nothing more is read until enough is free again, or for [`RELIEF_MAX`]: what is sent on to many
-//!    grows faster than one who gives way is gone, and the next message may be that of a source which keeps nothing.
+//!    grows faster than a link that gives way is gone, and the next message may be that of a source which keeps nothing.
 //! 3. Beyond the budget a link whose unfinished message needs more is closed, as the message would be lost without a word, and
 //!    nothing more can be declared.
 
@@ -172,6 +172,11 @@ impl Memory {
         self.ledger.held() > self.parts(IS_SHORT) && !self.is_stuck.load(Ordering::Relaxed)
     }
 
+    /// Notes whether others have given way.
+    fn note_relief(&self, came: bool) {
+        self.is_stuck.store(!came, Ordering::Relaxed);
+    }
+
     /// Adds up what is held; tells how much that is.
     fn look(&self, state: &mut State) -> usize {
         let (mut queues, mut routes) = (0, state.undeclared.iter().map(|c| c.memory()).sum());
@@ -275,7 +280,7 @@ impl Shared {
         let takers = match held > memory.parts(GIVES_WAY) {
             true => memory.takers(&state, held),
             false => {
-                memory.is_stuck.store(false, Ordering::Relaxed);
+                memory.note_relief(true);
                 Vec::new()
             }
         };
@@ -298,7 +303,7 @@ impl Shared {
         while self.memory.is_short() && !own.is_closed() && !own.is_closing() {
             let now = Instant::now();
             if now >= until {
-                self.memory.is_stuck.store(true, Ordering::Relaxed);
+                self.memory.note_relief(false);
                 return;
             }
             self.runtime.sleep_until(now + LOOK_MIN).await;
@@ -366,6 +371,24 @@ fn machine_memory() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Sources wait from seven eighths on, unless that did not help; then not before others have given way.
+    #[test]
+    fn sources_wait_while_memory_is_short() {
+        let mut config = Config::router();
+        config
+            .insert_json5("limits/memory_bytes", "8000")
+            .expect("a known key");
+        let memory = Memory::new(&config);
+        for (held, is_short) in [(7000, false), (7001, true), (9000, true)] {
+            memory.ledger.set_others(held);
+            assert_eq!(memory.is_short(), is_short, "{held}");
+        }
+        memory.note_relief(false);
+        assert!(!memory.is_short());
+        memory.note_relief(true);
+        assert!(memory.is_short());
+    }
 
     #[test]
     fn the_budget_follows_what_is_configured() {

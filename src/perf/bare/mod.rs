@@ -18,7 +18,7 @@ pub use round_trip::{ping, pong};
 pub use throughput::{publish, subscribe};
 
 use super::event::Event;
-use crate::arguments::print_lines;
+use crate::arguments::print;
 
 /// Where a yardstick worker finds its other side.
 #[derive(Args, Clone, Debug)]
@@ -58,7 +58,7 @@ fn announce(listeners: &[&TcpListener]) -> io::Result<()> {
     let ready = Event::Ready {
         listening: listening.collect::<io::Result<_>>()?,
     };
-    print_lines(format_args!("{}", ready.to_line()));
+    print(format_args!("{}", ready.to_line()));
     Ok(())
 }
 

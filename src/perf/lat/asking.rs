@@ -16,7 +16,7 @@ use super::drive::{RealTime, Run, lead, settle};
 use super::load::{Load, Mark};
 use super::told::Told;
 use super::worker::{Asking, Pace};
-use crate::arguments::{Failure, print_lines};
+use crate::arguments::{Failure, print};
 use crate::perf::event::Event;
 use crate::perf::level::{Door, Level, Publisher};
 use crate::perf::schedule::Timetable;
@@ -75,7 +75,7 @@ struct Outcome {
 
 /// Says that recording begins.
 fn measuring(load: Option<&Load>) -> Option<Mark> {
-    print_lines(format_args!("{}", Event::Measuring.to_line()));
+    print(format_args!("{}", Event::Measuring.to_line()));
     load.map(Load::mark)
 }
 

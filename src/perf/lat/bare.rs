@@ -14,7 +14,7 @@ use super::book::{Answer, Book, COUNTED, WARM};
 use super::drive::{RealTime, Run, lead, settle};
 use super::told::Told;
 use super::worker::{BareAsking, Pace};
-use crate::arguments::{Failure, pattern, print_lines};
+use crate::arguments::{Failure, pattern, print};
 use crate::perf::event::Event;
 use crate::perf::schedule::Timetable;
 use crate::perf::thr::tally::stamp;
@@ -39,7 +39,7 @@ pub fn ask(asking: &BareAsking) -> Result<(), Failure> {
 }
 
 fn measuring() {
-    print_lines(format_args!("{}", Event::Measuring.to_line()));
+    print(format_args!("{}", Event::Measuring.to_line()));
 }
 
 struct Sides {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::print_lines;
+use crate::arguments::print;
 use crate::perf::round_trips::histogram;
 
 /// How long a worker stays after its result, so that what it has used can be read.
@@ -57,7 +57,7 @@ impl Told {
     /// Prints the line, and stays for a while: the process that started this worker now reads what it and the others have used,
     /// which the system forgets with the process, and then ends it.
     pub fn hand_over(&self) {
-        print_lines(format_args!("{}", self.to_line()));
+        print(format_args!("{}", self.to_line()));
         thread::sleep(LINGER);
     }
 

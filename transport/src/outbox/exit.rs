@@ -501,10 +501,11 @@ impl Outbox {
             };
             match self.has_direct.then(|| self.attendance.enter()) {
                 Some(Some(first)) => {
-                    let spent = self.wait_writable(left);
+                    let is_writable = self.wait_writable(left);
+                    let spent = is_writable.then(|| self.resume());
                     // What follows may run anybody's code, and that may wait for this socket in turn.
                     drop(first);
-                    if let Some(spent) = spent {
+                    if is_writable {
                         // The driver may have found the exit locked by us and left its demand to us.
                         self.flush();
                         drop(spent);
@@ -516,10 +517,10 @@ impl Outbox {
         }
     }
 
-    /// Waits for the socket on the sender's thread and writes as soon as it takes something; `None` if it took nothing.
-    fn wait_writable(&self, left: Duration) -> Option<Option<Spent>> {
-        let socket = self.exit.lock().direct.as_ref().cloned()?;
-        socket.wait_writable(left).then(|| self.resume())
+    /// Waits for the socket on the sender's thread; whether it takes something.
+    fn wait_writable(&self, left: Duration) -> bool {
+        let socket = self.exit.lock().direct();
+        socket.is_some_and(|socket| socket.wait_writable(left))
     }
 
     async fn drain_owned<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::{
 
 use event_listener::{Event, EventListener, Listener};
 
-/// Those who wait.
+/// The waiters.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     event: Event,
@@ -27,8 +27,8 @@ impl Room {
         }
     }
 
-    /// Wakes all who wait. The caller has made room under a lane's lock, and who waits looks for room under that lock after
-    /// he began to listen: either he finds the room, or his listening is seen here.
+    /// Wakes all waiters. The caller has made room under a lane's lock, and a waiter looks for room under that lock after it
+    /// began to listen: either it finds the room, or the caller sees that it listens.
     #[inline]
     pub(super) fn tell(&self) {
         if self.listeners.load(Ordering::SeqCst) > 0 {
@@ -52,7 +52,7 @@ pub struct RoomListener<'a> {
     _counted: Counted<'a>,
 }
 
-/// One of those who listen, until it is dropped.
+/// Counts a waiter until it is dropped.
 #[derive(Debug)]
 struct Counted<'a>(&'a AtomicUsize);
 

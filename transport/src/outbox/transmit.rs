@@ -166,3 +166,60 @@ impl Segments for Transmit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use zenoh_buffers::ZSlice;
+    use zonda_codec::{Encode, EncodeError, Priority, Reliability, Writer};
+
+    use super::*;
+    use crate::protocol::{
+        options::Framing,
+        tx::{Lane, LaneConfig, Outgoing, Tail},
+    };
+
+    struct Head;
+
+    impl Encode for Head {
+        fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+            writer.bytes(&[7; 9])
+        }
+    }
+
+    /// Wherever a write has stopped, the slices are the segments.
+    #[test]
+    fn slices_are_the_segments() {
+        let mut lane = Lane::new(LaneConfig {
+            priority: Priority::Data,
+            batch_size: 5000,
+            sn_mask: 0x7f,
+            initial_sn: 0,
+            queue_bytes_max: 1 << 20,
+            framing: Framing::Plain,
+        });
+        let payload = ZSlice::from((0..=255).cycle().take(10_000).collect::<Vec<u8>>());
+        for tail in [Tail::NONE, Tail::Shared(&payload), Tail::NONE] {
+            let message = Outgoing {
+                reliability: Reliability::Reliable,
+                head: &Head,
+                payload: tail,
+            };
+            lane.push(&message).expect("it has a wire form");
+        }
+        let mut transmit = Transmit::default();
+        while let Some(batch) = lane.pop(&mut Vec::new()) {
+            transmit.push(batch);
+        }
+        assert!(transmit.batches() > 3);
+        let first = transmit.segment(0).len() + transmit.segment(1).len();
+        for written in 0..first {
+            transmit.written = written;
+            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+            let count = transmit.slices(&mut slices);
+            let segments = (0..transmit.count()).map(|index| transmit.segment(index));
+            let segments: Vec<&[u8]> = segments.filter(|bytes| !bytes.is_empty()).collect();
+            let slices: Vec<&[u8]> = slices[..count].iter().map(|slice| &**slice).collect();
+            assert_eq!(slices, segments, "after {written} bytes");
+        }
+    }
+}

@@ -4,6 +4,9 @@
 
 use std::cell::Cell;
 
+/// Products of the lengths of two keys that count for a step.
+const COMPARED_BYTES: usize = 1024;
+
 /// A budget of steps. A step is a node of a tree or an entity that is looked at; each 64 positions of the searched key, and
 /// each 16 bytes of a chunk with `$*`, count for one more. A step takes some 20 to 60 ns.
 #[derive(Debug)]
@@ -30,6 +33,11 @@ impl Steps {
     pub(in crate::forwarding) fn spend(&self, steps: usize) {
         self.left.set(self.left.get().saturating_sub(steps));
         self.spent.set(self.spent.get().saturating_add(steps));
+    }
+
+    /// Counts the comparison of two keys, whose time the product of their lengths bounds.
+    pub(in crate::forwarding) fn spend_comparing(&self, one: &str, other: &str) {
+        self.spend(one.len() * other.len() / COMPARED_BYTES);
     }
 
     /// Whether none is left. What was begun may be ended nevertheless.

@@ -174,7 +174,10 @@ impl ForwardingTable {
                 let is_complete = info.complete && target != Target::All && {
                     *is_included.get_or_insert_with(|| {
                         text.clear();
-                        entities.write_key(entity, &mut text) && includes(&text, key)
+                        entities.write_key(entity, &mut text) && {
+                            steps.spend_comparing(&text, key);
+                            includes(&text, key)
+                        }
                     })
                 };
                 let complete_at = is_complete.then(|| distance(face.relation, info.distance));

@@ -50,12 +50,11 @@ impl Growing {
         let most = AHEAD_BYTES_MAX.min(self.charge.ahead_max());
         let ahead = self.filled.saturating_add(self.filled.min(most));
         let target = needed.max(ahead).max(FIRST_BYTES);
-        // The allocator may have to move it, and holds both meanwhile.
-        let has_room = self.charge.try_set(self.bytes.capacity() + target);
-        let more = target - self.bytes.len();
-        let is_there = has_room && self.bytes.try_reserve_exact(more).is_ok();
-        self.charge.set(self.bytes.capacity());
-        is_there
+        self.charge.try_set(target)
+            && self
+                .bytes
+                .try_reserve_exact(target - self.bytes.len())
+                .is_ok()
     }
 
     /// Makes room for `more` bytes and makes them readable memory, so that a socket may write them. Memory that served

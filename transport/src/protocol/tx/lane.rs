@@ -80,8 +80,6 @@ pub struct Lane {
     fragment_bytes: usize,
     /// Bytes of their buffers, used or not; without payloads that are shared.
     own_bytes: usize,
-    /// With so many, buffers that are hardly used are replaced.
-    own_bytes_max: usize,
     /// What the payloads that wait keep of other memory.
     pub(super) pins: Pins,
     spares: Vec<Box<[u8]>>,
@@ -115,7 +113,6 @@ impl Lane {
             sealed_bytes: 0,
             fragment_bytes: 0,
             own_bytes: 0,
-            own_bytes_max: 2 * config.queue_bytes_max,
             pins: Pins::default(),
             spares: Vec::new(),
             next_sn: [first; 2],
@@ -516,7 +513,7 @@ impl Lane {
         if batch.is_fragment() {
             self.fragment_bytes += batch.wire_len();
         }
-        if self.own_bytes > self.own_bytes_max {
+        if self.own_bytes > 2 * self.config.queue_bytes_max {
             self.tighten(&mut batch);
         }
         self.own_bytes += batch.capacity();
@@ -526,7 +523,7 @@ impl Lane {
         self.sealed.push_back(batch);
     }
 
-    /// Gives the batch a buffer of its size: one that holds only the head of a shared payload takes up to 64 KiB, and
+    /// Where the buffers take more than two queues, gives the batch one of its size: one that holds only the head of a shared payload takes up to 64 KiB, and
     /// thousands of them wait for a peer that does not keep up.
     #[cold]
     fn tighten(&mut self, batch: &mut Batch) {
