@@ -165,7 +165,9 @@ impl Shared {
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
         let limit = |priority| shared.queue_bytes_max(priority);
         let outbox = Outbox::with_limits(&established, &limit, direct.clone());
-        let outbox = Arc::new(outbox.with_isolation(shared.terms(&status)));
+        let owed = shared.owed(&status);
+        let outbox = outbox.with_isolation(shared.terms(&status));
+        let outbox = Arc::new(outbox.with_stall_debt(owed));
         let holding = shared.memory.holding();
         let drive = Drive {
             stream,
@@ -258,9 +260,13 @@ impl Shared {
                 ..full
             };
         }
+        full
+    }
+
+    /// What a neighbour that has just connected owes, as it was too slow before.
+    fn owed(&self, status: &LinkStatus) -> Duration {
         let who = (status.zid, &status.remote);
-        let slow = &mut self.state.lock().slow;
-        slow.terms(Instant::now(), who, full)
+        self.state.lock().slow.owed(Instant::now(), who)
     }
 
     /// Lease and keep-alive of a new connection.
@@ -297,7 +303,8 @@ impl Shared {
                 && *ended == Ended::TooSlow
             {
                 let who = (face.status.zid, &face.status.remote);
-                is_news = state.slow.note(Instant::now(), who);
+                let debt = face.outbox.stall_debt();
+                is_news = state.slow.note(Instant::now(), who, debt);
             }
             if let Some(face) = &face
                 && state.neighbours.face(&face.status.zid) == Some(id)

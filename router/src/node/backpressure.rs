@@ -193,8 +193,9 @@ impl Shared {
                 full.outbox.note_congested(now);
                 continue;
             }
+            let moment = MOMENT.min(full.outbox.stall_left());
             if !self
-                .room_until(&full.outbox, full.priority, now + MOMENT)
+                .room_until(&full.outbox, full.priority, now + moment)
                 .await
             {
                 full.outbox.begin_parking();

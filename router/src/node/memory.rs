@@ -36,6 +36,8 @@ use super::{
     shared::{Face, Shared, State},
 };
 
+pub(super) mod leaving;
+
 /// Parts of the budget from which on the largest taker gives way, of [`PARTS`].
 const GIVES_WAY: usize = 6;
 
@@ -192,31 +194,41 @@ impl Memory {
 
     /// Who has to give way, most of all first, when so much is held.
     #[cold]
-    fn takers(&self, state: &State, held: usize) -> Vec<Taker> {
+    fn takers(&self, state: &mut State, held: usize) -> Vec<Taker> {
         let mut excess = held.saturating_sub(self.parts(IS_LEFT));
         // What those who are gone had declared is being forgotten.
         let declared = state.faces.keys().map(|id| state.table.memory_of(*id));
         let tables = self.tables.load(Ordering::Relaxed);
         excess = excess.saturating_sub(tables.saturating_sub(declared.sum()));
+        // What those who gave way kept is being freed.
+        excess = excess.saturating_sub(state.leavers.received(Instant::now()));
         let mut takers = Vec::new();
         for (&id, face) in &state.faces {
-            let taker = Taker {
-                bytes: keeps(state, id, face),
-                outbox: Arc::clone(&face.outbox),
-                who: format!("{} {}", face.status.whatami, face.status.zid),
-            };
-            match face.outbox.is_closed() {
-                // It is giving way already.
-                true => excess = excess.saturating_sub(taker.bytes),
-                false => takers.push(taker),
+            let keeps = Keeps::of(state, id, face);
+            if state.leavers.has(&face.outbox) {
+                excess = excess.saturating_sub(keeps.own);
+            } else if face.outbox.is_closed() {
+                excess = excess.saturating_sub(keeps.bytes());
+            } else {
+                takers.push(Taker {
+                    keeps,
+                    outbox: Arc::clone(&face.outbox),
+                    share: Arc::clone(&face.holding.share),
+                    who: format!("{} {}", face.status.whatami, face.status.zid),
+                });
             }
         }
-        takers.sort_unstable_by_key(|taker| Reverse(taker.bytes));
+        takers.sort_unstable_by_key(|taker| Reverse(taker.keeps.bytes()));
         takers.retain(|taker| {
-            let gives_way = excess > 0 && taker.bytes >= self.ledger.budget() / TAKER_PART;
-            excess = excess.saturating_sub(taker.bytes);
+            let bytes = taker.keeps.bytes();
+            let gives_way = excess > 0 && bytes >= self.ledger.budget() / TAKER_PART;
+            excess = excess.saturating_sub(bytes);
             gives_way
         });
+        for taker in &takers {
+            let received = taker.keeps.received;
+            state.leavers.add(&taker.outbox, &taker.share, received);
+        }
         takers
     }
 
@@ -229,7 +241,7 @@ impl Memory {
                 "the link to {} is closed for the reason memory: it keeps {} MiB, more than any other, and the node holds {} of \
                  {} MiB (limits/memory_bytes){left_out}",
                 taker.who,
-                mib(taker.bytes),
+                mib(taker.keeps.bytes()),
                 mib(self.ledger.held()),
                 mib(self.ledger.budget())
             );
@@ -257,17 +269,34 @@ impl Memory {
 
 /// A neighbour that keeps memory.
 struct Taker {
-    bytes: usize,
+    keeps: Keeps,
     outbox: Arc<Outbox>,
+    share: Arc<Share>,
     who: String,
 }
 
 /// Bytes that would be free without a neighbour, about.
-fn keeps(state: &State, id: FaceId, face: &Face) -> usize {
-    let queues = face.outbox.memory();
-    let routes = face.holding.routes.load(Ordering::Relaxed);
-    let declared = state.table.memory_of(id);
-    queues.own + queues.kept + routes + declared + face.holding.share.unfinished()
+#[derive(Debug, Clone, Copy)]
+struct Keeps {
+    /// Of received messages: unfinished ones of its own, and what waits for it.
+    received: usize,
+    /// Its queues' buffers, what it declared, its routes.
+    own: usize,
+}
+
+impl Keeps {
+    fn of(state: &State, id: FaceId, face: &Face) -> Self {
+        let queues = face.outbox.memory();
+        let routes = face.holding.routes.load(Ordering::Relaxed);
+        Keeps {
+            received: queues.kept + face.holding.share.unfinished(),
+            own: queues.own + routes + state.table.memory_of(id),
+        }
+    }
+
+    fn bytes(self) -> usize {
+        self.received + self.own
+    }
 }
 
 impl Shared {
@@ -278,7 +307,7 @@ impl Shared {
         let mut state = self.state.lock();
         let held = memory.look(&mut state);
         let takers = match held > memory.parts(GIVES_WAY) {
-            true => memory.takers(&state, held),
+            true => memory.takers(&mut state, held),
             false => {
                 memory.note_relief(true);
                 Vec::new()

@@ -291,4 +291,4 @@ fn write_text(text: &mut String, expr: &WireExpr<'_>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

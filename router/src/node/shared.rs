@@ -53,7 +53,7 @@ use super::{
     links::Links,
     listeners::Listener,
     looking::Looking,
-    memory::{Holding, Memory},
+    memory::{Holding, Memory, leaving::Leavers},
     neighbours::Neighbours,
     refusals::Refusals,
     route::Route,
@@ -115,6 +115,8 @@ pub(super) struct State {
     pub(super) lost_by_closing: Vec<Lost>,
     /// The neighbours that were too slow.
     pub(super) slow: SlowConsumers,
+    /// Those that have given way as they kept too much, until it is free.
+    pub(super) leavers: Leavers,
     pub(super) discovery: Discovery,
 }
 
@@ -198,6 +200,7 @@ impl Shared {
             ended: EndedLinks::default(),
             lost_by_closing: Vec::new(),
             slow: SlowConsumers::default(),
+            leavers: Leavers::default(),
             discovery: Discovery::new((zid, role), &config),
         };
         let limits = limits::Limits::new(&config, crate::descriptors::limit());

@@ -3,85 +3,102 @@
 //! Slow consumers: neighbours whose links were closed because their sources waited for them too long.
 
 use std::{
-    collections::VecDeque,
-    net::SocketAddr,
+    collections::{HashMap, VecDeque},
+    net::{IpAddr, SocketAddr},
     time::{Duration, Instant},
 };
 
 use zonda_codec::{Locator, ZenohId};
-use zonda_transport::protocol::patience::Isolation;
+use zonda_transport::protocol::patience::STALL_WINDOW;
 
 use super::Node;
 
-/// How long it is remembered that a neighbour was a slow consumer.
+/// How long it is remembered that a slow consumer had a line in the log.
 const MEMORY: Duration = Duration::from_secs(60);
-
-/// Slow consumers that are remembered.
-const REMEMBERED_MAX: usize = 256;
 
 /// Slow consumers that get a line in the log within [`MEMORY`].
 const NEWS_MAX: usize = 3;
 
-/// The stall budget is halved at most this often.
-const HALVINGS_MAX: u32 = 3;
+/// Ids and hosts whose debts are remembered.
+const DEBTORS_MAX: usize = 256;
 
-/// The slow consumers of the last minute, and how many there have been.
+/// Who owes its sources time, and goes on to owe it when it connects again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Debtor {
+    Id(ZenohId),
+    Host(IpAddr),
+}
+
+impl Debtor {
+    /// A neighbour, and its host if it has one.
+    fn all((zid, remote): (ZenohId, &Locator)) -> impl Iterator<Item = Debtor> {
+        let address = remote.address().parse::<SocketAddr>();
+        let host = address.ok().map(|address| Debtor::Host(address.ip()));
+        [Debtor::Id(zid)].into_iter().chain(host)
+    }
+}
+
+/// Waiting that was not made good at some time.
+#[derive(Debug, Clone, Copy)]
+struct Debt {
+    at: Instant,
+    owed: Duration,
+}
+
+impl Debt {
+    /// What of it is not forgiven yet: within [`STALL_WINDOW`] all of it is.
+    fn left(&self, now: Instant) -> Duration {
+        let passed = now.saturating_duration_since(self.at);
+        let part = 1.0 - passed.as_secs_f64() / STALL_WINDOW.as_secs_f64();
+        self.owed.mul_f64(part.max(0.0))
+    }
+}
+
+/// The slow consumers of late, and how many there have been.
 #[derive(Debug, Default)]
 pub(super) struct SlowConsumers {
-    recent: VecDeque<(Instant, ZenohId, Locator)>,
+    debts: HashMap<Debtor, Debt>,
+    news: VecDeque<(Instant, ZenohId)>,
     total: u64,
 }
 
 impl SlowConsumers {
-    /// Notes that the link to a neighbour was closed because it was too slow. True if that is worth a line in the log: the
-    /// first time within a minute for one id, and for [`NEWS_MAX`] ids at most.
-    pub(super) fn note(&mut self, now: Instant, (zid, remote): (ZenohId, &Locator)) -> bool {
-        self.forget(now);
-        let mut recent = self.recent.iter();
-        let is_news = self.recent.len() < NEWS_MAX && !recent.any(|(_, id, _)| *id == zid);
+    /// Notes that the link to a neighbour was closed because it was too slow, with what it owes. True if that is worth a line
+    /// in the log: the first time within a minute for one id, and for [`NEWS_MAX`] ids at most.
+    pub(super) fn note(&mut self, now: Instant, who: (ZenohId, &Locator), owed: Duration) -> bool {
         self.total += 1;
-        if self.recent.len() >= REMEMBERED_MAX {
-            self.recent.pop_front();
+        for debtor in Debtor::all(who) {
+            self.make_room(now);
+            self.debts.insert(debtor, Debt { at: now, owed });
         }
-        self.recent.push_back((now, zid, remote.clone()));
+        let recent = |at: &Instant| now.saturating_duration_since(*at) <= MEMORY;
+        self.news.retain(|(at, _)| recent(at));
+        let (zid, _) = who;
+        let is_news = self.news.len() < NEWS_MAX && !self.news.iter().any(|(_, id)| *id == zid);
+        if is_news {
+            self.news.push_back((now, zid));
+        }
         is_news
     }
 
-    /// The terms for a neighbour that has just connected: each time within the last minute that its id, or its host, was
-    /// too slow halves its stall budget.
-    pub(super) fn terms(
-        &mut self,
-        now: Instant,
-        (zid, remote): (ZenohId, &Locator),
-        full: Isolation,
-    ) -> Isolation {
-        let halvings = self.known(now, zid, remote).min(HALVINGS_MAX);
-        Isolation {
-            stall: full.stall / (1 << halvings),
-            ..full
+    /// What a neighbour that has just connected owes: its id, or another one of its host.
+    pub(super) fn owed(&self, now: Instant, who: (ZenohId, &Locator)) -> Duration {
+        let debts = Debtor::all(who).filter_map(|debtor| self.debts.get(&debtor));
+        debts.map(|debt| debt.left(now)).max().unwrap_or_default()
+    }
+
+    /// Forgets what is forgiven, and the oldest debt if there are as many as are remembered.
+    fn make_room(&mut self, now: Instant) {
+        if self.debts.len() < DEBTORS_MAX {
+            return;
+        }
+        self.debts.retain(|_, debt| !debt.left(now).is_zero());
+        if self.debts.len() >= DEBTORS_MAX
+            && let Some((&oldest, _)) = self.debts.iter().min_by_key(|(_, debt)| debt.at)
+        {
+            self.debts.remove(&oldest);
         }
     }
-
-    fn forget(&mut self, now: Instant) {
-        self.recent
-            .retain(|(at, ..)| now.saturating_duration_since(*at) <= MEMORY);
-    }
-
-    fn known(&mut self, now: Instant, zid: ZenohId, remote: &Locator) -> u32 {
-        self.forget(now);
-        let host = host(remote);
-        let known = self
-            .recent
-            .iter()
-            .filter(|(_, id, place)| *id == zid || (host.is_some() && self::host(place) == host));
-        u32::try_from(known.count()).unwrap_or(u32::MAX)
-    }
-}
-
-/// The host of a locator, without the port.
-fn host(locator: &Locator) -> Option<std::net::IpAddr> {
-    let address: SocketAddr = locator.address().parse().ok()?;
-    Some(address.ip())
 }
 
 impl Node {
@@ -100,28 +117,50 @@ impl Node {
 mod tests {
     use super::*;
 
+    const FULL: Duration = Duration::from_millis(500);
+
+    fn place(text: &str) -> Locator {
+        text.parse().expect("a locator")
+    }
+
     #[test]
-    fn each_return_within_a_minute_halves_the_budget() {
+    fn what_is_owed_stays_owed_by_id_and_host_and_is_forgiven_in_time() {
         let mut slow = SlowConsumers::default();
-        let full = Isolation::default();
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
-        let place = |text: &str| -> Locator { text.parse().expect("a locator") };
         let (one, other) = (ZenohId::random_from(1), ZenohId::random_from(2));
         let (here, there) = (place("tcp/10.0.0.1:1000"), place("tcp/10.0.0.2:1000"));
-        let stall = |slow: &mut SlowConsumers, at, who| slow.terms(at, who, full).stall;
-        assert_eq!(stall(&mut slow, begin, (one, &here)), full.stall);
-        assert!(slow.note(begin, (one, &here)));
-        assert_eq!(stall(&mut slow, at(1), (one, &there)), full.stall / 2);
-        assert_eq!(stall(&mut slow, at(1), (other, &here)), full.stall / 2);
-        assert_eq!(stall(&mut slow, at(1), (other, &there)), full.stall);
-        assert!(!slow.note(at(2), (one, &here)));
-        assert!(slow.note(at(2), (other, &here)));
-        for _ in 0..1000 {
-            assert!(!slow.note(at(3), (one, &here)));
+        assert_eq!(slow.owed(begin, (one, &here)), Duration::ZERO);
+        assert!(slow.note(begin, (one, &here), FULL));
+        assert_eq!(slow.owed(begin, (one, &there)), FULL);
+        assert_eq!(slow.owed(begin, (other, &place("tcp/10.0.0.1:7"))), FULL);
+        assert_eq!(slow.owed(begin, (other, &there)), Duration::ZERO);
+        assert_eq!(slow.owed(at(5), (one, &here)), FULL / 2);
+        assert_eq!(slow.owed(at(10), (one, &here)), Duration::ZERO);
+        slow.note(at(11), (one, &place("unixsock-stream/a")), FULL);
+        assert_eq!(
+            slow.owed(at(11), (one, &place("unixsock-stream/b"))),
+            FULL,
+            "without a host"
+        );
+    }
+
+    #[test]
+    fn new_ids_do_not_make_a_host_forgotten() {
+        let mut slow = SlowConsumers::default();
+        let begin = Instant::now();
+        let here = place("tcp/10.0.0.1:1000");
+        let mut news = 0;
+        for number in 1..1000_u32 {
+            let now = begin + Duration::from_millis(number.into());
+            let zid = ZenohId::random_from(number.into());
+            assert_eq!(slow.owed(now, (zid, &here)).is_zero(), number == 1);
+            news += usize::from(slow.note(now, (zid, &here), FULL));
+            assert!(slow.debts.len() <= DEBTORS_MAX);
         }
-        assert_eq!(stall(&mut slow, at(4), (one, &here)), full.stall / 8);
-        assert_eq!(stall(&mut slow, at(70), (one, &here)), full.stall);
-        assert_eq!(slow.total, 1003);
+        assert_eq!((news, slow.total), (NEWS_MAX, 999));
+        let later = begin + Duration::from_secs(62);
+        assert!(slow.note(later, (ZenohId::random_from(5), &here), FULL));
+        assert!(!slow.note(later, (ZenohId::random_from(5), &here), FULL));
     }
 }

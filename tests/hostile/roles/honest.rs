@@ -395,6 +395,7 @@ impl Honest {
             token_ms: take(&self.notes.token_ms),
             oversleep_ms: take(&self.notes.oversleep_ms),
             blocks: self.load.flows.iter().map(|flow| flow.block).collect(),
+            rates: self.load.flows.iter().map(|flow| flow.rate).collect(),
             ..Report::default()
         };
         self.published = published;

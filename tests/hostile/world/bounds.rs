@@ -86,8 +86,14 @@ impl Verdict {
         for (_, quiet, attacked) in &self.honest {
             let before = quiet.seen.iter().flatten();
             let after = attacked.seen.iter().flatten();
-            for (before, after) in before.zip(after).filter(|(b, _)| b.received > 0) {
+            let seen = before.zip(after).zip(quiet.rates.iter().cycle());
+            for ((before, after), rate) in seen.filter(|((b, _), _)| b.received > 0) {
                 let before = before.received as f64 / quiet.seconds;
+                // of a few messages in a short time there may be one more than the rate says
+                let before = match *rate {
+                    0 => before,
+                    rate => before.min(rate.into()),
+                };
                 worst = worst.min(after.received as f64 / attacked.seconds / before);
             }
         }

@@ -143,6 +143,8 @@ pub struct Report {
     pub machine_ms: u64,
     /// Under which congestion control each flow is.
     pub blocks: Vec<bool>,
+    /// What each flow's rate is; 0 for as many as the source gets rid of.
+    pub rates: Vec<u32>,
 }
 
 impl Report {
@@ -150,6 +152,7 @@ impl Report {
     pub fn add(&mut self, later: &Report) {
         self.seconds += later.seconds;
         self.blocks.clone_from(&later.blocks);
+        self.rates.clone_from(&later.rates);
         self.published.resize(later.published.len(), 0);
         for (sum, more) in self.published.iter_mut().zip(&later.published) {
             *sum += more;

@@ -177,7 +177,7 @@ impl Outbox {
             own: size_of::<Self>() + exit,
             kept: 0,
         };
-        let is_over = self.is_closed();
+        let is_over = self.is_released();
         for lane in &self.lanes {
             let lane = lane.lock();
             memory.own += lane.memory();

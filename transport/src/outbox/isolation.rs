@@ -3,7 +3,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -111,6 +111,29 @@ impl Outbox {
     pub fn with_isolation(mut self, policy: Isolation) -> Self {
         self.isolated.policy = policy;
         self
+    }
+
+    /// The same outbox, for a peer that was too slow on a connection before, with the waiting that it has not made good.
+    #[must_use]
+    pub fn with_stall_debt(self, debt: Duration) -> Self {
+        let owing = StallClock::owing(Instant::now(), debt);
+        self.isolated.clocks.lock()[Demand::Pace as usize] = owing;
+        self
+    }
+
+    /// The waiting of its sources that the peer has not made good, up to [`Isolation::stall`].
+    #[must_use]
+    pub fn stall_debt(&self) -> Duration {
+        let clocks = self.isolated.clocks.lock();
+        clocks[Demand::Pace as usize]
+            .debt()
+            .min(self.isolated.policy.stall)
+    }
+
+    /// How long sources would wait for the peer now.
+    #[must_use]
+    pub fn stall_left(&self) -> Duration {
+        self.isolated.policy.stall - self.stall_debt()
     }
 
     /// The terms for this peer.

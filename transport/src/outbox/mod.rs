@@ -136,6 +136,8 @@ pub struct Outbox {
     last_received_ns: AtomicU64,
     wrote: AtomicBool,
     closed: AtomicBool,
+    /// It has let go of the socket and of what was queued.
+    released: AtomicBool,
     ended: OnceLock<Ended>,
     closing: Closing,
     discards: Discards,
@@ -225,6 +227,7 @@ impl Outbox {
             last_received_ns: AtomicU64::new(0),
             wrote: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            released: AtomicBool::new(false),
             ended: OnceLock::new(),
             closing: Closing::default(),
             discards: Discards::default(),

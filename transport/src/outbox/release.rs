@@ -2,6 +2,8 @@
 //! What an outbox lets go of when its connection has ended. Routes that nobody has used since may refer to it for long:
 //! they must hold no socket and nothing that was queued.
 
+use std::sync::atomic::Ordering;
+
 use super::Outbox;
 
 impl Outbox {
@@ -21,6 +23,13 @@ impl Outbox {
         let lanes = self.lanes.iter();
         let queued: Vec<_> = lanes.map(|lane| lane.lock().release()).collect();
         drop((under_way, queued));
+        self.released.store(true, Ordering::Release);
+    }
+
+    /// True once [`Outbox::release`] has freed what the connection that ended held.
+    #[must_use]
+    pub fn is_released(&self) -> bool {
+        self.released.load(Ordering::Acquire)
     }
 }
 

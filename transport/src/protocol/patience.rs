@@ -65,18 +65,35 @@ pub struct StallClock {
     waiting: usize,
     /// Waiting that the peer has not made good, in seconds.
     debt: f64,
-    /// When `debt` was brought up to date, and what had been taken by then.
-    looked: Option<(Instant, u64)>,
+    /// When `debt` was brought up to date, and what had been taken by then. Of a debt from before this connection nothing
+    /// is made good by what the socket takes before a source waits.
+    looked: Option<(Instant, Option<u64>)>,
     offered: OfferedRate,
 }
 
 impl StallClock {
+    /// The clock of a peer that has just connected and was too slow on a connection before: it has not made good so much.
+    #[must_use]
+    pub fn owing(now: Instant, debt: Duration) -> Self {
+        StallClock {
+            debt: debt.as_secs_f64(),
+            looked: Some((now, None)),
+            ..StallClock::default()
+        }
+    }
+
+    /// Waiting that the peer has not made good.
+    #[must_use]
+    pub fn debt(&self) -> Duration {
+        Duration::try_from_secs_f64(self.debt).unwrap_or(Duration::MAX)
+    }
+
     /// A source begins to wait.
     pub fn begin(&mut self, now: Instant, flow: Flow) {
         if self.waiting == 0 {
             self.forgive(now);
             // What it has taken since the last look is to its credit.
-            let taken = self.looked.map_or(flow.taken, |(_, taken)| taken);
+            let taken = self.looked.map_or(Some(flow.taken), |(_, taken)| taken);
             self.looked = Some((now, taken));
         }
         self.waiting += 1;
@@ -96,11 +113,11 @@ impl StallClock {
     /// Looks at what the peer has done since the last look; true once the peer has used up the patience of its sources.
     pub fn look(&mut self, now: Instant, flow: Flow, (min_rate, limit): (u64, Duration)) -> bool {
         self.offered.note(now, flow.offered);
-        let (since, taken) = self.looked.unwrap_or((now, flow.taken));
+        let (since, taken) = self.looked.unwrap_or((now, None));
         let elapsed = now.saturating_duration_since(since).min(LOOK_MAX);
         let elapsed = elapsed.as_secs_f64();
-        let progress = flow.taken.saturating_sub(taken) as f64;
-        self.looked = Some((now, flow.taken));
+        let progress = taken.map_or(0, |taken| flow.taken.saturating_sub(taken)) as f64;
+        self.looked = Some((now, Some(flow.taken)));
         if min_rate == 0 {
             self.debt = if progress > 0.0 {
                 0.0
@@ -286,6 +303,28 @@ mod tests {
             assert!(!clock.look(now, flow, (MIN_RATE, LIMIT)), "{ms}");
             assert!(!clock.look(now, flow, (MIN_RATE, LIMIT)), "{ms}");
         }
+    }
+
+    /// What its socket takes at once does not pay the debt of an earlier connection; time does.
+    #[test]
+    fn a_peer_that_returns_owes_what_it_owed() {
+        let begin = Instant::now();
+        let at = |ms| begin + Duration::from_millis(ms);
+        let flow = |taken| Flow {
+            taken,
+            offered: taken + (4 << 20),
+        };
+        let first_wait = |returns: u64| {
+            let mut clock = StallClock::owing(begin, LIMIT);
+            clock.begin(at(returns), flow(3 << 20));
+            let looks = (0..60).map(|look| returns + 10 * look);
+            let spent = looks.map(|ms| (ms, clock.look(at(ms), flow(3 << 20), (MIN_RATE, LIMIT))));
+            spent.filter(|(_, spent)| *spent).map(|(ms, _)| ms).next()
+        };
+        assert_eq!(first_wait(0), Some(0));
+        assert!(first_wait(1000).is_some_and(|ms| (1050..1080).contains(&ms)));
+        assert!(first_wait(10_000).is_some_and(|ms| ms >= 10_500));
+        assert_eq!(StallClock::owing(begin, LIMIT).debt(), LIMIT);
     }
 
     #[test]

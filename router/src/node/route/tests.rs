@@ -9,7 +9,7 @@ use zonda_transport::protocol::parameters::Established;
 use super::*;
 use crate::forwarding::{FaceInfo, FaceKind, ForwardingTable};
 
-fn outbox() -> Arc<Outbox> {
+pub(in crate::node) fn outbox() -> Arc<Outbox> {
     let established = Established {
         zid: "a1".parse().expect("a valid id"),
         whatami: WhatAmI::Client,

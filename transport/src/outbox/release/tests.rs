@@ -139,7 +139,9 @@ fn an_ended_connection_holds_no_socket_and_no_payloads_and_counts_them_as_lost()
     outbox.end(Ended::HungUp);
     let before = outbox.last_priorities();
     assert!(queued(&before).0 > 2 && queued(&before).1 > PAYLOAD_BYTES);
+    assert!(!outbox.is_released() && outbox.memory().kept > PAYLOAD_BYTES);
     outbox.release();
+    assert!(outbox.is_released() && outbox.memory().kept == 0);
     assert!(payloads.iter().all(|payload| payload.strong_count() == 0));
     assert_eq!(outbox.last_priorities(), before, "what is lost is counted");
     // The peer sees the end once the last descriptor is closed.

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Neighbours that have given way. Their tasks free what they kept, which takes a moment, and until then it is held: nobody
+//! else has to give way for it.
+
+use std::{
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
+
+use zonda_transport::{ledger::Share, outbox::Outbox};
+
+/// How long it is trusted that what a neighbour kept is free soon.
+const TRUSTED: Duration = Duration::from_millis(250);
+
+/// A connection that was closed because its neighbour kept much.
+#[derive(Debug)]
+struct Leaver {
+    outbox: Weak<Outbox>,
+    share: Weak<Share>,
+    /// What it kept of received messages.
+    received: usize,
+    until: Instant,
+}
+
+impl Leaver {
+    /// Whether its tasks have freed all of it, or should have.
+    fn is_gone(&self, now: Instant) -> bool {
+        let has_queues = (self.outbox.upgrade()).is_some_and(|outbox| !outbox.is_released());
+        let is_holding = has_queues || self.share.strong_count() > 0;
+        !is_holding || now >= self.until
+    }
+}
+
+/// All of a node that are not gone yet.
+#[derive(Debug, Default)]
+pub(in crate::node) struct Leavers(Vec<Leaver>);
+
+impl Leavers {
+    /// Notes a connection that is being closed, with how many bytes of received messages it keeps.
+    pub(super) fn add(&mut self, outbox: &Arc<Outbox>, share: &Arc<Share>, received: usize) {
+        self.0.push(Leaver {
+            outbox: Arc::downgrade(outbox),
+            share: Arc::downgrade(share),
+            received,
+            until: Instant::now() + TRUSTED,
+        });
+    }
+
+    /// Bytes of received messages that will be free in a moment.
+    pub(super) fn received(&mut self, now: Instant) -> usize {
+        self.0.retain(|leaver| !leaver.is_gone(now));
+        self.0.iter().map(|leaver| leaver.received).sum()
+    }
+
+    /// Whether a connection is one of them.
+    pub(super) fn has(&self, outbox: &Arc<Outbox>) -> bool {
+        let outbox = Arc::as_ptr(outbox);
+        self.0.iter().any(|leaver| leaver.outbox.as_ptr() == outbox)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zonda_transport::ledger::Ledger;
+
+    use super::*;
+    use crate::node::route::tests::outbox;
+
+    #[test]
+    fn it_is_trusted_until_all_is_free_and_not_for_ever() {
+        let mut leavers = Leavers::default();
+        let (outbox, share) = (outbox(), Share::of(&Ledger::new(1000, true)));
+        let now = Instant::now();
+        leavers.add(&outbox, &share, 700);
+        outbox.give_way();
+        assert!(leavers.has(&outbox) && leavers.received(now) == 700);
+        outbox.release();
+        assert_eq!(leavers.received(now), 700, "an unfinished message");
+        drop(share);
+        assert_eq!(leavers.received(now), 0);
+        assert!(!leavers.has(&outbox));
+        let share = Share::of(&Ledger::new(1000, true));
+        leavers.add(&outbox, &share, 700);
+        assert_eq!(leavers.received(now), 700);
+        assert_eq!(leavers.received(now + 2 * TRUSTED), 0, "it does not go");
+    }
+}
