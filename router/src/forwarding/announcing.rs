@@ -3,6 +3,10 @@
 //! Changes that concern so many interests that announcing them at once would keep everybody else waiting: they are announced
 //! in slices. Each slice brings those up to date whose interests it comes to, by what is true then, so further changes in
 //! between cost nothing but one more round. An entity without sources is forgotten when its last change has been announced.
+//!
+//! A round begins with the faces that have few interests, and each change begins there anew: what a face is interested in
+//! delays itself, not the others. The face that made the changes waits until those have heard of them; for the rest only if
+//! many of its changes are still being announced.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -10,7 +14,7 @@ use std::sync::Arc;
 
 use super::announce::{FOUND_STEPS, Hears};
 use super::entity::Kind;
-use super::interest::InterestRef;
+use super::interest::{InterestRef, Kept};
 use super::key_tree::pattern::Pattern;
 use super::key_tree::steps::Steps;
 use super::key_tree::walk::Reached;
@@ -21,6 +25,8 @@ use super::{Action, FaceId};
 /// Changes that are being announced, by the place of the face that made them: one waits for its own, not for those of others.
 #[derive(Debug, Default)]
 pub(super) struct Announcements {
+    /// Those that faces with few interests are to hear of.
+    to_few: BTreeMap<u32, VecDeque<(Kind, u32)>>,
     by_face: BTreeMap<u32, VecDeque<Announcement>>,
     /// The entities that they are about.
     waiting: HashMap<(Kind, u32), Waiting>,
@@ -34,7 +40,18 @@ struct Waiting {
     came: Came,
     /// There was a change since the round began.
     again: bool,
+    key: Arc<str>,
+    /// The face that made the change.
+    slot: u32,
+    /// The place of the next face that is looked at as one of few interests; `None` after the last of them.
+    few_at: Option<u32>,
 }
+
+/// A face with more interests than this does not hear of changes among the first.
+const FEW: usize = 32;
+
+/// Changes that are still being announced to faces with many interests when the face that made them goes on.
+const OWN_MAX: usize = 16;
 
 /// The faces for which an entity is new, among those that asked for changes only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,15 +83,50 @@ pub(super) struct Announcement {
 
 impl Announcements {
     pub(super) fn is_empty(&self) -> bool {
-        self.by_face.is_empty()
+        self.by_face.is_empty() && self.to_few.is_empty()
     }
 
     /// The face whose turn it is.
     fn next_face(&mut self) -> Option<u32> {
-        let mut later = self.by_face.range(self.turn.saturating_add(1)..);
-        let next = later.next().or_else(|| self.by_face.first_key_value());
-        self.turn = *next?.0;
-        Some(self.turn)
+        let next = match self.to_few.is_empty() {
+            true => next_in(&self.by_face, self.turn),
+            false => next_in(&self.to_few, self.turn),
+        };
+        self.turn = next?;
+        next
+    }
+
+    /// Whether what a face changed keeps it from going on.
+    fn holds(&self, slot: u32) -> bool {
+        let rest = self.by_face.get(&slot).map_or(0, VecDeque::len);
+        self.to_few.contains_key(&slot) || rest > OWN_MAX
+    }
+
+    /// Has the faces with few interests hear of an entity's change, from the first one on.
+    fn begin_few(&mut self, what: (Kind, u32)) {
+        if let Some(waiting) = self.waiting.get_mut(&what)
+            && waiting.few_at.replace(0).is_none()
+        {
+            let queue = self.to_few.entry(waiting.slot).or_default();
+            queue.push_back(what);
+        }
+    }
+
+    /// The entity of a face whose turn it is.
+    fn first_for_few(&self, slot: u32) -> Option<(Kind, u32)> {
+        self.to_few.get(&slot)?.front().copied()
+    }
+
+    /// The faces with few interests have heard of it.
+    fn end_few(&mut self, slot: u32) {
+        let queue = self.to_few.get_mut(&slot);
+        let first = queue.and_then(VecDeque::pop_front);
+        if let Some(waiting) = first.and_then(|what| self.waiting.get_mut(&what)) {
+            waiting.few_at = None;
+        }
+        if self.to_few.get(&slot).is_some_and(VecDeque::is_empty) {
+            self.to_few.remove(&slot);
+        }
     }
 
     fn take(&mut self, slot: u32) -> Option<Announcement> {
@@ -92,11 +144,25 @@ impl Announcements {
     }
 }
 
+/// The face behind `turn`, or the first one.
+fn next_in<T>(by_face: &BTreeMap<u32, T>, turn: u32) -> Option<u32> {
+    let mut later = by_face.range(turn.saturating_add(1)..);
+    let next = later.next().or_else(|| by_face.first_key_value());
+    next.map(|(slot, _)| *slot)
+}
+
 /// An interest that a slice came to: its face, the key of its group, and whether it is about changes only.
 type Concerned = (u32, Option<Arc<str>>, bool);
 
 /// With more interests in all keys than this, all interests are looked at by their numbers.
 const IN_ALL_MAX: usize = 1000;
+
+/// Whether an interest is about entities of a kind and covers the key of a pattern.
+fn is_concerned(kept: &Kept, kind: Kind, pattern: &Pattern<'_>, steps: &Steps) -> bool {
+    let key = kept.key.as_deref();
+    steps.spend(key.map_or(0, str::len) / 8);
+    kept.options.contains(kind.option()) && key.is_none_or(|key| pattern.meets(key))
+}
 
 impl ForwardingTable {
     /// Whether a change of an entity is being announced.
@@ -113,6 +179,7 @@ impl ForwardingTable {
         if waiting.came != came {
             waiting.came = Came::All;
         }
+        self.announcing.begin_few(what);
         true
     }
 
@@ -123,13 +190,20 @@ impl ForwardingTable {
         (kind, entity): (Kind, u32),
         (key, came): (String, Came),
     ) {
-        let again = false;
-        let waiting = Waiting { came, again };
+        let key: Arc<str> = key.into();
+        let waiting = Waiting {
+            came,
+            again: false,
+            key: Arc::clone(&key),
+            slot,
+            few_at: None,
+        };
         self.announcing.waiting.insert((kind, entity), waiting);
+        self.announcing.begin_few((kind, entity));
         let one = Announcement {
             kind,
             entity,
-            key: key.into(),
+            key,
             search: self.search_in_interests(),
         };
         let queue = self.announcing.by_face.entry(slot).or_default();
@@ -146,6 +220,12 @@ impl ForwardingTable {
     /// Goes on for a slice with what one face changed, or the next one; true if there is more to tell.
     pub(super) fn announce_on(&mut self, slot: Option<u32>, actions: &mut Vec<Action>) -> bool {
         let slot = slot.or_else(|| self.announcing.next_face());
+        if let Some(slot) = slot
+            && let Some(what) = self.announcing.first_for_few(slot)
+        {
+            self.announce_to_few(slot, what, actions);
+            return !self.announcing.is_empty();
+        }
         let one = slot.and_then(|slot| Some((slot, self.announcing.take(slot)?)));
         let Some((slot, mut one)) = one else {
             return false;
@@ -154,7 +234,7 @@ impl ForwardingTable {
         let (concerned, done) = self.next_concerned(&mut one, &steps);
         let (kind, entity) = (one.kind, one.entity);
         for (slot, group, is_late) in concerned {
-            self.announce_to(slot, &one, (group, is_late), (&steps, actions));
+            self.announce_to(slot, (kind, entity), (group, is_late), (&steps, actions));
         }
         let waiting = self.announcing.waiting.get_mut(&(kind, entity));
         if !done {
@@ -169,19 +249,55 @@ impl ForwardingTable {
         !self.announcing.is_empty()
     }
 
+    /// A slice of the faces that have few interests; the change was made by the face at `slot`.
+    fn announce_to_few(&mut self, slot: u32, what: (Kind, u32), actions: &mut Vec<Action>) {
+        let waiting = self.announcing.waiting.get(&what);
+        let Some((mut at, key)) =
+            waiting.and_then(|waiting| waiting.few_at.zip(Some(waiting.key.clone())))
+        else {
+            return self.announcing.end_few(slot);
+        };
+        let steps = Steps::new(self.limits.announce_steps_max.max(1));
+        let (pattern, mut concerned) = (Pattern::new(&key), Vec::new());
+        let end = self.faces.places();
+        while at < end && !steps.are_over() {
+            if let Some(face) = self.faces.get(at)
+                && face.interests.len() <= FEW
+            {
+                for kept in face.interests.values() {
+                    if is_concerned(kept, what.0, &pattern, &steps) {
+                        concerned.push((at, kept.group_key(what.0).cloned(), kept.future_only));
+                    }
+                }
+            }
+            at += 1;
+            steps.spend(1 + pattern.take_work());
+        }
+        for (slot, group, is_late) in concerned {
+            self.announce_to(slot, what, (group, is_late), (&steps, actions));
+        }
+        match self.announcing.waiting.get_mut(&what) {
+            Some(waiting) if at < end => waiting.few_at = Some(at),
+            _ => self.announcing.end_few(slot),
+        }
+    }
+
     /// Brings one face up to date because of one of its interests.
     fn announce_to(
         &mut self,
         slot: u32,
-        one: &Announcement,
+        (kind, entity): (Kind, u32),
         (group, is_late): (Option<Arc<str>>, bool),
         (steps, actions): (&Steps, &mut Vec<Action>),
     ) {
-        let (kind, entity) = (one.kind, one.entity);
         let is_gone = self.entities(kind).sources(entity).is_empty();
         let is_told = self.is_told(slot, kind, entity);
         if kind == Kind::Token && is_gone && is_late && !is_told {
-            return self.end_untold(slot, &one.key, actions);
+            let waiting = self.announcing.waiting.get(&(kind, entity));
+            let key = waiting.map(|waiting| Arc::clone(&waiting.key));
+            return key
+                .into_iter()
+                .for_each(|key| self.end_untold(slot, &key, actions));
         }
         let waiting = self.announcing.waiting.get(&(kind, entity));
         let is_new = waiting.is_some_and(|waiting| waiting.came.is_for(slot));
@@ -205,11 +321,7 @@ impl ForwardingTable {
             let Some(kept) = kept.filter(|kept| kept.options.contains(one.kind.option())) else {
                 return;
             };
-            let covers = |pattern: &Pattern<'_>| {
-                let key = kept.key.as_deref();
-                steps.spend(key.map_or(0, str::len) / 8);
-                key.is_none_or(|key| pattern.meets(key))
-            };
+            let covers = |pattern| is_concerned(kept, one.kind, pattern, steps);
             if meets.is_none_or(covers) {
                 steps.spend(FOUND_STEPS);
                 let group = kept.group_key(one.kind).cloned();
@@ -257,8 +369,8 @@ impl ForwardingTable {
 
     /// Whether nothing else of a face should be handled: an answer to it, or what it changed, is still being sent.
     pub fn is_busy(&self, face: FaceId) -> bool {
-        let tells = self.announcing.by_face.contains_key(&face.index);
-        self.is_answering(face) || tells && self.face(face).is_some()
+        let holds = self.announcing.holds(face.index);
+        self.is_answering(face) || holds && self.face(face).is_some()
     }
 
     /// Goes on with that; true if there is more.

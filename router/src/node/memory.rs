@@ -154,6 +154,14 @@ impl Memory {
         state.table.set_short_of_memory(is_short);
     }
 
+    /// Notes bytes that were queued for neighbours that do not keep up, before the next look finds them there.
+    pub(super) fn note_behind(&self, bytes: usize) {
+        if bytes > 0 {
+            self.queues.fetch_add(bytes, Ordering::Relaxed);
+            self.add_up();
+        }
+    }
+
     fn add_up(&self) -> usize {
         let parts = [&self.queues, &self.tables, &self.routes];
         let others = parts.iter().map(|part| part.load(Ordering::Relaxed)).sum();

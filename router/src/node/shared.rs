@@ -298,6 +298,7 @@ impl Shared {
     pub(super) fn carry_out(&self, state: &mut State, after: &mut After) {
         self.memory.note_tables(state);
         let mut listeners = Vec::new();
+        let mut behind = 0;
         for action in std::mem::take(&mut state.actions) {
             let (face, bytes) = match action {
                 Action::Send { face, bytes } => (face, bytes),
@@ -318,8 +319,10 @@ impl Shared {
             if let Ok((_, has_room)) = face.outbox.push_over(Priority::Control, &message) {
                 after.touched.add(&face.outbox);
                 after.declared.note(&face.outbox, bytes.len(), has_room);
+                behind += if has_room { 0 } else { bytes.len() };
             }
         }
+        self.memory.note_behind(behind);
         after.tell(&self.runtime, listeners);
     }
 

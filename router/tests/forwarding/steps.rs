@@ -214,6 +214,52 @@ fn what_is_told_in_slices_is_true_at_the_end() {
     assert!(!bench.table.is_sweeping());
 }
 
+/// Faces with few interests hear of a change before those with many, and the face that made it goes on then.
+#[test]
+fn few_interests_are_served_before_many() {
+    let limits = Limits {
+        announce_steps_max: 1000,
+        ..Limits::default()
+    };
+    let mut bench = Bench::with_limits(Router, limits);
+    let many = face_with(&mut bench, 1, 20, 5000);
+    let few = bench.connect(2, Client);
+    bench.interest(few, 1, CurrentFuture, "S", Some("attack/**"));
+    bench.bytes(few);
+    let source = bench.connect(3, Client);
+    let slices = |bench: &mut Bench| {
+        let mut slices = 0;
+        while bench.act(|table, actions| table.work_on(source, actions)) {
+            slices += 1;
+        }
+        slices
+    };
+    for round in 0..3 {
+        bench.subscribe(source, 1, "attack/**");
+        assert!(slices(&mut bench) < 10, "round {round}");
+        assert!(bench.lines(few)[0].starts_with("sub "), "round {round}");
+        bench.unsubscribe(source, 1);
+        assert!(slices(&mut bench) < 10, "round {round}");
+        assert!(bench.lines(few)[0].starts_with("unsub "), "round {round}");
+        assert!(bench.table.is_sweeping(), "the rest comes later");
+    }
+    assert!(bench.lines(many).len() < 5000);
+    bench.subscribe(source, 1, "attack/**");
+    bench.act(|table, actions| while table.sweep(actions) {});
+    let lines = bench.lines(many);
+    let ends = lines.iter().filter(|line| line.starts_with("unsub"));
+    let ends = ends.count();
+    assert!(lines.len() - 2 * ends >= 1, "it is there at the end");
+    // Many changes at once wait for their turn.
+    for id in 2..100 {
+        bench.subscribe(source, id, &format!("attack/{id}/**"));
+    }
+    assert!(
+        slices(&mut bench) > 80,
+        "only some may be left to the sweep"
+    );
+}
+
 /// Questions go the same way as routes.
 #[test]
 fn a_question_is_looked_for_in_slices() {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A little that is sent and much that is kept: by the ones who are there, and of those who are gone.
 
-use zonda_codec::{Fragment, Mapping, Priority, Push, PushBody, Put, Reliability, WireExpr};
+use zonda_codec::{
+    Fragment, Interest, InterestMode, InterestOptions, Mapping, Priority, Push, PushBody, Put, Qos,
+    Reliability, WireExpr,
+};
 
-use super::words::{drop_put, keep_alive, key_id, narrow, read_beside, subscriber};
+use super::words::{drop_put, keep_alive, key_id, narrow, no_subscriber, read_beside, subscriber};
 use crate::hand::{Hand, bytes};
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
@@ -93,6 +96,44 @@ pub fn bushy_keys(stage: &Stage) {
     stage.say("attacking");
     read_beside(stage, &guest);
     stage.wait();
+}
+
+/// Many that are interested in all declarations and read none, and one that fills their queues by declaring. The argument
+/// is how many.
+pub fn listeners_that_do_not_read(stage: &Stage) {
+    let everything = bytes(&Interest {
+        id: 1,
+        mode: InterestMode::CurrentFuture,
+        options: InterestOptions::TOKENS | InterestOptions::SUBSCRIBERS | InterestOptions::KEYEXPRS,
+        wire_expr: None,
+        qos: Qos::DECLARE,
+        timestamp: None,
+        node_id: 0,
+    });
+    let guests: Vec<Hand> = (0..stage.number(100))
+        .map(|_| {
+            let mut guest = stage.guest();
+            narrow(&guest);
+            guest.frame(&everything);
+            keep_alive(stage, &guest);
+            guest
+        })
+        .collect();
+    let mut churner = stage.guest();
+    read_beside(stage, &churner);
+    keep_alive(stage, &churner);
+    let key = format!("attack/{}", "k".repeat(4000));
+    stage.say("attacking");
+    let mut passes = 0;
+    stage.while_on(|| {
+        passes += 1;
+        // keys of their own each time: of a key that is known only the number is sent
+        let declared =
+            (0..20).map(|id| subscriber(passes * 20 + id, &format!("{key}/{passes}/{id}")));
+        churner.messages(declared.chain((0..20).map(|id| no_subscriber((passes - 1) * 20 + id))))
+    });
+    stage.wait();
+    drop(guests);
 }
 
 /// Guests that each begin a long message and never end it. The argument is how many there are.
@@ -231,6 +272,12 @@ fn s11_long_keys() {
 #[test]
 fn s11_bushy_keys() {
     frugally("bushy_keys", "20000");
+}
+
+/// An honest client that declares little is not paused for those that hear of it and do not read, however many.
+#[test]
+fn s10_listeners_that_do_not_read() {
+    frugally("listeners_that_do_not_read", "40");
 }
 
 #[test]

@@ -4,13 +4,15 @@
 
 use std::time::Duration;
 
-use zonda_codec::{Declaration, NetworkMessage};
+use zonda_codec::{
+    Declaration, Interest, InterestMode, InterestOptions, NetworkMessage, Qos, WireExpr,
+};
 
 use super::words::{
     crowd, interest, keep_alive, key_id, narrow, no_subscriber, put, queryable, read_beside,
     request, subscriber, token,
 };
-use crate::hand::Hand;
+use crate::hand::{Hand, bytes};
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
@@ -140,6 +142,53 @@ pub fn many_who_listen_to_churn(stage: &Stage) {
     stage.wait();
 }
 
+/// Patterns that a word matches, each another one.
+fn patterns(word: &str) -> Vec<String> {
+    let mut all = vec!["*".to_owned(), word.to_owned()];
+    for from in 0..=word.len() {
+        for to in 0..from {
+            all.push(format!("{}$*{}", &word[..to], &word[from..]));
+        }
+    }
+    all
+}
+
+/// Neighbours as many as the argument says, each interested in tokens on ten thousand patterns that one key matches.
+pub fn many_interests_in_one_key(stage: &Stage) {
+    let (firsts, seconds) = (patterns("honest"), patterns("usual"));
+    let guests: Vec<Hand> = (0..stage.number(3))
+        .map(|_| {
+            let mut guest = stage.guest();
+            read_beside(stage, &guest);
+            keep_alive(stage, &guest);
+            let thirds = patterns("alive");
+            let keys = firsts.iter().flat_map(|first| {
+                let both = seconds
+                    .iter()
+                    .map(move |second| format!("{first}/{second}"));
+                let thirds = &thirds;
+                both.flat_map(move |both| thirds.iter().map(move |third| format!("{both}/{third}")))
+            });
+            let asked = keys.take(10_000).enumerate().map(|(id, key)| {
+                bytes(&Interest {
+                    id: id as u32,
+                    mode: InterestMode::CurrentFuture,
+                    options: InterestOptions::TOKENS | InterestOptions::KEYEXPRS,
+                    wire_expr: Some(WireExpr::full(&key)),
+                    qos: Qos::DECLARE,
+                    timestamp: None,
+                    node_id: 0,
+                })
+            });
+            guest.messages(asked);
+            guest
+        })
+        .collect();
+    stage.say("attacking");
+    stage.wait();
+    drop(guests);
+}
+
 /// Sessions as many as the argument says, and one that asks for the admin space again and again.
 pub fn admin_space(stage: &Stage) {
     crowd(
@@ -226,6 +275,19 @@ fn s16_wild_puts() {
 #[test]
 fn s16_wild_questions() {
     harmless("wild_questions", "");
+}
+
+/// A neighbour that is interested in a few keys hears of a change before those with thousands of interests in it, and the
+/// client that made the change does not wait for them.
+#[test]
+fn s16_many_interests_in_one_key() {
+    let mut world = World::open(Setup::router());
+    world.honest(Load::usual());
+    world.quiet(seconds(1.0));
+    let attack = world.attack("many_interests_in_one_key", "20");
+    attack.said("attacking");
+    world.attacked(seconds(4.0));
+    world.verdict().holds(&Bounds::USUAL);
 }
 
 #[test]

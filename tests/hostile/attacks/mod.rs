@@ -32,6 +32,10 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("wild_puts", labour::wild_puts),
     ("wild_questions", labour::wild_questions),
     ("many_who_listen_to_churn", labour::many_who_listen_to_churn),
+    (
+        "many_interests_in_one_key",
+        labour::many_interests_in_one_key,
+    ),
     ("admin_space", labour::admin_space),
     ("churn_with_a_table", labour::churn_with_a_table),
     ("visitors", amplification::visitors),
@@ -41,6 +45,10 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ),
     ("long_keys", amplification::long_keys),
     ("bushy_keys", amplification::bushy_keys),
+    (
+        "listeners_that_do_not_read",
+        amplification::listeners_that_do_not_read,
+    ),
     ("unfinished_messages", amplification::unfinished_messages),
     ("pinned_blocks", amplification::pinned_blocks),
     ("routes_of_long_keys", amplification::routes_of_long_keys),

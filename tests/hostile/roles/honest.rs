@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use zonda::config::WhatAmI;
 use zonda::qos::{CongestionControl, Priority};
+use zonda::session::ConnectionEvent;
 use zonda::{Config, Session, Wait};
 
 use super::ledger::{GREETING, Ledger, number_of, payload};
@@ -36,6 +38,7 @@ struct Notes {
     refused: AtomicU64,
     put_ms: AtomicU64,
     forged: AtomicU64,
+    links_lost: AtomicU64,
     questions: AtomicU64,
     unanswered: AtomicU64,
     question_ms: AtomicU64,
@@ -255,8 +258,23 @@ struct Honest {
     since: Instant,
 }
 
-fn open(config: Config) -> Session {
-    zonda::open(config).wait().expect("the router is there")
+/// A session whose lost links are noted.
+fn open(config: Config, notes: &Arc<Notes>) -> Session {
+    let session = zonda::open(config).wait().expect("the router is there");
+    let notes = Arc::clone(notes);
+    let note = move |event| {
+        // a source without a router is connected to the attackers themselves
+        if let ConnectionEvent::Lost { link, reason } = event
+            && link.whatami == WhatAmI::Router
+            && !notes.is_over()
+        {
+            notes.links_lost.fetch_add(1, Ordering::Relaxed);
+            eprintln!("lost the link to {}: {reason}", link.remote);
+        }
+    };
+    let listener = session.info().events_listener().callback(note);
+    listener.background().wait().expect("open");
+    session
 }
 
 pub fn run(load: Load, router: Option<SocketAddr>) {
@@ -266,7 +284,11 @@ pub fn run(load: Load, router: Option<SocketAddr>) {
     };
     let configuration = load.configuration.iter();
     let source = configuration.fold(source, |config, (key, value)| config.with(key, value));
-    let source = open(source);
+    let notes = Arc::new(Notes {
+        published: load.flows.iter().map(|_| AtomicU64::new(0)).collect(),
+        ..Notes::default()
+    });
+    let source = open(source, &notes);
     say(&format!("ids {}", source.zid()));
     let place = match router {
         Some(address) => format!("tcp/{address}"),
@@ -279,15 +301,12 @@ pub fn run(load: Load, router: Option<SocketAddr>) {
         ));
     }
     let join = || {
-        open(match router {
+        let config = match router {
             Some(_) => Config::client([&place]),
             None => Config::peer().with("connect/endpoints", &format!("[{place:?}]")),
-        })
+        };
+        open(config, &notes)
     };
-    let notes = Arc::new(Notes {
-        published: load.flows.iter().map(|_| AtomicU64::new(0)).collect(),
-        ..Notes::default()
-    });
     let own = format!("honest/{}/*", load.name);
     let mut keys = vec![own.as_str(); load.subscribers];
     keys.extend(load.everything.then_some("**"));
@@ -298,7 +317,7 @@ pub fn run(load: Load, router: Option<SocketAddr>) {
     let mut honest = Honest {
         published: vec![0; load.flows.len()],
         load,
-        notes,
+        notes: Arc::clone(&notes),
         subscribers,
         working: Vec::new(),
         since: Instant::now(),
@@ -388,6 +407,7 @@ impl Honest {
             put_ms: take(&self.notes.put_ms),
             seen: self.subscribers.iter().map(ledgers).collect(),
             forged: take(&self.notes.forged),
+            links_lost: take(&self.notes.links_lost),
             questions: take(&self.notes.questions),
             unanswered: take(&self.notes.unanswered),
             question_ms: take(&self.notes.question_ms),

@@ -115,6 +115,7 @@ impl Verdict {
             };
             for report in [quiet, report] {
                 wrong(report.forged, "forged");
+                wrong(report.links_lost, "links lost");
                 wrong(report.refused, "puts refused");
                 wrong(report.unanswered, "questions without their answer");
                 for (subscriber, flows) in report.seen.iter().enumerate() {

@@ -128,6 +128,8 @@ pub struct Report {
     pub seen: Vec<Vec<FlowReport>>,
     /// Messages that nobody honest has sent.
     pub forged: u64,
+    /// Links of honest clients that were lost.
+    pub links_lost: u64,
     /// Questions asked, those without their one right answer, and the longest wait for one.
     pub questions: u64,
     pub unanswered: u64,
@@ -183,6 +185,7 @@ impl Report {
     pub fn add_ends(&mut self, later: &Report) {
         self.refused += later.refused;
         self.forged += later.forged;
+        self.links_lost += later.links_lost;
         self.unanswered += later.unanswered;
         for (sums, reports) in self.seen.iter_mut().zip(&later.seen) {
             for (sum, more) in sums.iter_mut().zip(reports) {
