@@ -4,8 +4,10 @@
 
 use std::future::{Future, pending};
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+
+use socket2::Socket;
 
 use crate::{
     LinkRead, LinkWrite, PreciseTimer, Runtime, RuntimeKind, RuntimeOptions, RxBuf, Segments,
@@ -87,22 +89,19 @@ impl Runtime for Absent {
     fn block_on<F: Future>(&self, _future: F) -> F::Output {
         match *self {}
     }
-    fn adopt_tcp(&self, _stream: TcpStream) -> io::Result<(Absent, Absent)> {
+    fn adopt(&self, _stream: Socket) -> io::Result<(Absent, Absent)> {
         match *self {}
     }
-    fn release_tcp(&self, _read: Absent, _write: Absent) -> io::Result<TcpStream> {
+    fn release(&self, _read: Absent, _write: Absent) -> io::Result<Socket> {
         match *self {}
     }
-    async fn connect_tcp(&self, _to: SocketAddr) -> io::Result<TcpStream> {
+    async fn connect(&self, _socket: Socket, _to: SocketAddr) -> io::Result<Socket> {
         pending().await
     }
-    async fn connect_socket(&self, _socket: TcpStream, _to: SocketAddr) -> io::Result<TcpStream> {
-        pending().await
-    }
-    fn listen_tcp(&self, _listener: TcpListener) -> io::Result<Absent> {
+    fn listen(&self, _listener: Socket) -> io::Result<Absent> {
         match *self {}
     }
-    async fn accept(&self, _listener: &mut Absent) -> io::Result<(TcpStream, SocketAddr)> {
+    async fn accept(&self, _listener: &mut Absent) -> io::Result<(Socket, Option<SocketAddr>)> {
         pending().await
     }
     async fn resolve(&self, _host: String, _port: u16) -> io::Result<Vec<SocketAddr>> {

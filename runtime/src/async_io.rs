@@ -9,12 +9,12 @@ mod stream;
 mod turn;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use ::async_io::{Async, Timer};
-use socket2::SockRef;
+use socket2::Socket;
 
 pub use self::stream::{ReactorRead, ReactorWrite};
 pub use self::stream::{join, split};
@@ -48,9 +48,9 @@ macro_rules! sockets_and_timers {
             $crate::park::block_on(future)
         }
 
-        fn adopt_tcp(
+        fn adopt(
             &self,
-            stream: std::net::TcpStream,
+            stream: socket2::Socket,
         ) -> std::io::Result<(
             $crate::async_io::ReactorRead,
             $crate::async_io::ReactorWrite,
@@ -58,32 +58,25 @@ macro_rules! sockets_and_timers {
             $crate::async_io::adopt(stream)
         }
 
-        fn release_tcp(
+        fn release(
             &self,
             read: $crate::async_io::ReactorRead,
             write: $crate::async_io::ReactorWrite,
-        ) -> std::io::Result<std::net::TcpStream> {
-            $crate::async_io::join(read, write)
+        ) -> std::io::Result<socket2::Socket> {
+            $crate::async_io::join(read, write).map(socket2::Socket::from)
         }
 
-        async fn connect_tcp(
+        async fn connect(
             &self,
+            socket: socket2::Socket,
             to: std::net::SocketAddr,
-        ) -> std::io::Result<std::net::TcpStream> {
-            $crate::async_io::connect(to).await
+        ) -> std::io::Result<socket2::Socket> {
+            $crate::async_io::connect(socket, to).await
         }
 
-        async fn connect_socket(
+        fn listen(
             &self,
-            socket: std::net::TcpStream,
-            to: std::net::SocketAddr,
-        ) -> std::io::Result<std::net::TcpStream> {
-            $crate::async_io::connect_socket(socket, to).await
-        }
-
-        fn listen_tcp(
-            &self,
-            listener: std::net::TcpListener,
+            listener: socket2::Socket,
         ) -> std::io::Result<$crate::async_io::ReactorListener> {
             $crate::async_io::listen(listener)
         }
@@ -91,7 +84,7 @@ macro_rules! sockets_and_timers {
         async fn accept(
             &self,
             listener: &mut $crate::async_io::ReactorListener,
-        ) -> std::io::Result<(std::net::TcpStream, std::net::SocketAddr)> {
+        ) -> std::io::Result<(socket2::Socket, Option<std::net::SocketAddr>)> {
             $crate::async_io::accept(listener).await
         }
 
@@ -121,7 +114,7 @@ pub(crate) use sockets_and_timers;
 
 /// A listening socket on the reactor of async-io.
 #[derive(Debug)]
-pub struct ReactorListener(Async<TcpListener>);
+pub struct ReactorListener(Async<Socket>);
 
 /// A timer for short waits, late by some 15 us on Linux. It holds nothing between waits.
 #[derive(Debug)]
@@ -152,18 +145,14 @@ pub async fn sleep_until(deadline: Instant) {
     Timer::at(deadline).await;
 }
 
-pub fn adopt(stream: TcpStream) -> io::Result<(ReactorRead, ReactorWrite)> {
-    Ok(split(Async::new(stream)?))
-}
-
-pub async fn connect(to: SocketAddr) -> io::Result<TcpStream> {
-    Async::<TcpStream>::connect(to).await?.into_inner()
+pub fn adopt(stream: Socket) -> io::Result<(ReactorRead, ReactorWrite)> {
+    Ok(split(Async::new(TcpStream::from(stream))?))
 }
 
 /// Connects a socket that exists already.
-pub async fn connect_socket(socket: TcpStream, to: SocketAddr) -> io::Result<TcpStream> {
+pub async fn connect(socket: Socket, to: SocketAddr) -> io::Result<Socket> {
     socket.set_nonblocking(true)?;
-    match SockRef::from(&socket).connect(&to.into()) {
+    match socket.connect(&to.into()) {
         Err(error) if !is_under_way(&error) => return Err(error),
         _ => {}
     }
@@ -187,13 +176,13 @@ fn is_under_way(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(IN_PROGRESS)
 }
 
-pub fn listen(listener: TcpListener) -> io::Result<ReactorListener> {
+pub fn listen(listener: Socket) -> io::Result<ReactorListener> {
     Async::new(listener).map(ReactorListener)
 }
 
 /// Takes a connection off the queue only when it hands it out, so giving up the wait loses none.
-pub async fn accept(listener: &mut ReactorListener) -> io::Result<(TcpStream, SocketAddr)> {
-    let (stream, from) = listener.0.read_with(TcpListener::accept).await?;
+pub async fn accept(listener: &mut ReactorListener) -> io::Result<(Socket, Option<SocketAddr>)> {
+    let (stream, from) = listener.0.read_with(Socket::accept).await?;
     stream.set_nonblocking(true)?;
-    Ok((stream, from))
+    Ok((stream, from.as_socket()))
 }

@@ -3,7 +3,7 @@
 //!
 //! A runtime is chosen by value ([`AnyRuntime`], [`RuntimeKind`]); cargo features only add choices. Sockets are used
 //! with owned buffers ([`RxBuf`], [`Segments`]): that shape fits readiness, completion and blocking threads alike.
-//! Sockets pass between threads only as those of `std`, and are adopted by the task that drives them.
+//! Sockets pass between threads as [`Socket`]s, of whatever family, and are adopted by the task that drives them.
 //!
 //! # Features and threads
 //! | feature | kind | threads, and why |
@@ -115,6 +115,8 @@ pub use options::{InvalidScheduling, RuntimeOptions, Scheduling};
 pub use origin::Origin;
 pub use park::{block_on, block_on_until};
 pub use segments::{Cursor, SLICES_PER_WRITE, Segments};
+/// A socket that no runtime drives.
+pub use socket2::Socket;
 pub use traits::{LinkRead, LinkWrite, PreciseTimer, Runtime};
 
 // Each backend's type exists for every set of features: what is not compiled in has no values.
@@ -122,7 +124,7 @@ pub use traits::{LinkRead, LinkWrite, PreciseTimer, Runtime};
 #[cfg(not(feature = "tokio"))]
 pub use Absent as TokioRuntime;
 #[cfg(feature = "tokio")]
-pub use tokio::{TokioRead, TokioRuntime, TokioTimer, TokioWrite};
+pub use tokio::{TokioListener, TokioRead, TokioRuntime, TokioTimer, TokioWrite};
 
 #[cfg(any(feature = "smol", feature = "async-std"))]
 pub use async_io::{ReactorListener, ReactorRead, ReactorTimer, ReactorWrite};

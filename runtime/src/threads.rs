@@ -27,12 +27,12 @@ mod wait;
 
 use std::future::Future;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
-use socket2::{Domain, Socket, Type};
+use socket2::Socket;
 
 use self::core::Core;
 pub use self::stream::{ThreadsRead, ThreadsWrite};
@@ -130,41 +130,36 @@ impl Runtime for ThreadsRuntime {
         }
     }
 
-    fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(ThreadsRead, ThreadsWrite)> {
+    fn adopt(&self, stream: Socket) -> io::Result<(ThreadsRead, ThreadsWrite)> {
         stream::split(&self.core, stream)
     }
 
-    fn release_tcp(&self, read: ThreadsRead, write: ThreadsWrite) -> io::Result<TcpStream> {
+    fn release(&self, read: ThreadsRead, write: ThreadsWrite) -> io::Result<Socket> {
         stream::join(read, write)
     }
 
-    async fn connect_tcp(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
-        self.connect_socket(socket.into(), to).await
-    }
-
-    async fn connect_socket(&self, socket: TcpStream, to: SocketAddr) -> io::Result<TcpStream> {
-        let socket = wait::connect(&self.core, Arc::new(socket.into()), to).await?;
+    async fn connect(&self, socket: Socket, to: SocketAddr) -> io::Result<Socket> {
+        let socket = wait::connect(&self.core, Arc::new(socket), to).await?;
         // Nobody else holds it by now, except for a wait that is just being let go of.
-        let socket = Arc::try_unwrap(socket).or_else(|shared| shared.try_clone())?;
-        Ok(socket.into())
+        Arc::try_unwrap(socket).or_else(|shared| shared.try_clone())
     }
 
-    fn listen_tcp(&self, listener: TcpListener) -> io::Result<ThreadsListener> {
+    fn listen(&self, listener: Socket) -> io::Result<ThreadsListener> {
         listener.set_nonblocking(true)?;
-        Ok(ThreadsListener {
-            socket: Arc::new(listener.into()),
-        })
+        let socket = Arc::new(listener);
+        Ok(ThreadsListener { socket })
     }
 
-    async fn accept(&self, listener: &mut ThreadsListener) -> io::Result<(TcpStream, SocketAddr)> {
+    async fn accept(
+        &self,
+        listener: &mut ThreadsListener,
+    ) -> io::Result<(Socket, Option<SocketAddr>)> {
         let socket = &listener.socket;
         let accepted = wait::call(&self.core, (socket, PollFlags::IN), true, |_| {
             socket.accept()
         });
         let (stream, from) = accepted.await?;
-        let from = from.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
-        Ok((stream.into(), from))
+        Ok((stream, from.as_socket()))
     }
 
     async fn resolve(&self, host: String, port: u16) -> io::Result<Vec<SocketAddr>> {

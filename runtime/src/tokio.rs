@@ -4,6 +4,7 @@
 //! Threads: `zonda-net-N` (one per worker) for the first, one `zonda-net` for the second, none for the third. Dropping
 //! the last clone signals the own runtime to stop and waits for nothing, so it is legal anywhere, also in its own tasks.
 
+mod listener;
 mod stream;
 #[cfg(not(target_os = "linux"))]
 #[path = "tokio/timer_coarse.rs"]
@@ -14,7 +15,7 @@ mod timer;
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,7 +24,9 @@ use std::thread;
 use std::time::Instant;
 
 use ::tokio::runtime::{Builder, Handle};
+use socket2::Socket;
 
+pub use self::listener::TokioListener;
 pub use self::stream::{TokioRead, TokioWrite};
 pub use self::timer::TokioTimer;
 use crate::placement::Placement;
@@ -169,7 +172,7 @@ impl Drop for PanicReport {
 impl Runtime for TokioRuntime {
     type Read = TokioRead;
     type Write = TokioWrite;
-    type Listener = ::tokio::net::TcpListener;
+    type Listener = TokioListener;
     type Timer = TokioTimer;
 
     fn name(&self) -> &'static str {
@@ -211,38 +214,35 @@ impl Runtime for TokioRuntime {
         park::block_on(::tokio::task::coop::unconstrained(future))
     }
 
-    fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(TokioRead, TokioWrite)> {
+    fn adopt(&self, stream: Socket) -> io::Result<(TokioRead, TokioWrite)> {
         stream.set_nonblocking(true)?;
         let _context = self.handle.enter();
-        let stream = ::tokio::net::TcpStream::from_std(stream)?;
+        let stream = ::tokio::net::TcpStream::from_std(stream.into())?;
         Ok(stream::split(stream, self.spin))
     }
 
-    fn release_tcp(&self, read: TokioRead, write: TokioWrite) -> io::Result<TcpStream> {
-        stream::join(read, write)?.into_std()
+    fn release(&self, read: TokioRead, write: TokioWrite) -> io::Result<Socket> {
+        stream::join(read, write)?.into_std().map(Socket::from)
     }
 
-    async fn connect_tcp(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        within(&self.handle, ::tokio::net::TcpStream::connect(to))
-            .await?
-            .into_std()
-    }
-
-    async fn connect_socket(&self, socket: TcpStream, to: SocketAddr) -> io::Result<TcpStream> {
+    async fn connect(&self, socket: Socket, to: SocketAddr) -> io::Result<Socket> {
         socket.set_nonblocking(true)?;
-        let socket = ::tokio::net::TcpSocket::from_std_stream(socket);
-        within(&self.handle, socket.connect(to)).await?.into_std()
+        let socket = ::tokio::net::TcpSocket::from_std_stream(socket.into());
+        let stream = within(&self.handle, socket.connect(to)).await?;
+        stream.into_std().map(Socket::from)
     }
 
-    fn listen_tcp(&self, listener: TcpListener) -> io::Result<Self::Listener> {
+    fn listen(&self, listener: Socket) -> io::Result<TokioListener> {
         listener.set_nonblocking(true)?;
         let _context = self.handle.enter();
-        ::tokio::net::TcpListener::from_std(listener)
+        TokioListener::register(listener)
     }
 
-    async fn accept(&self, listener: &mut Self::Listener) -> io::Result<(TcpStream, SocketAddr)> {
-        let (stream, from) = within(&self.handle, listener.accept()).await?;
-        Ok((stream.into_std()?, from))
+    async fn accept(
+        &self,
+        listener: &mut TokioListener,
+    ) -> io::Result<(Socket, Option<SocketAddr>)> {
+        within(&self.handle, listener.accept()).await
     }
 
     async fn resolve(&self, host: String, port: u16) -> io::Result<Vec<SocketAddr>> {

@@ -3,10 +3,12 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
+
+use socket2::Socket;
 
 use crate::{RxBuf, Segments};
 
@@ -111,39 +113,36 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// of that thread advances meanwhile, and a future that needs it never ends: meant for plain threads.
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
-    /// Makes a connected stream usable by tasks of this runtime; call it inside the task (in `make` of
-    /// [`Runtime::spawn`]). Whether the socket blocks is the backend's until it is released: who writes past the runtime
-    /// says each time that the call must not wait.
-    fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(Self::Read, Self::Write)>;
+    /// Makes a connected stream socket usable by tasks of this runtime, whatever its family; call it inside the task (in
+    /// `make` of [`Runtime::spawn`]). Whether the socket blocks is the backend's until it is released: a caller that writes
+    /// past the runtime says each time that the call must not wait.
+    fn adopt(&self, stream: Socket) -> io::Result<(Self::Read, Self::Write)>;
 
-    /// Takes a stream back from the runtime, from the two halves of one [`Runtime::adopt_tcp`], to hand it to a task of
-    /// its own. It is non-blocking then. No read or write may be under way.
+    /// Takes a stream back from the runtime, from the two halves of one [`Runtime::adopt`], to hand it to a task of its own.
+    /// It is non-blocking then. No read or write may be under way.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] when the halves do not belong together, or those of the runtime.
-    fn release_tcp(&self, read: Self::Read, write: Self::Write) -> io::Result<TcpStream>;
+    fn release(&self, read: Self::Read, write: Self::Write) -> io::Result<Socket>;
 
-    /// Connects to one address with default socket options.
-    fn connect_tcp(&self, to: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> + Send;
-
-    /// Connects a socket that was created, and given its options, by the caller, but is not connected yet.
-    fn connect_socket(
+    /// Connects a socket of an internet family that was created, and given its options, by the caller.
+    fn connect(
         &self,
-        socket: TcpStream,
+        socket: Socket,
         to: SocketAddr,
-    ) -> impl Future<Output = io::Result<TcpStream>> + Send;
+    ) -> impl Future<Output = io::Result<Socket>> + Send;
 
-    /// Registers a listening socket. It becomes non-blocking.
-    fn listen_tcp(&self, listener: TcpListener) -> io::Result<Self::Listener>;
+    /// Registers a listening stream socket, whatever its family. It becomes non-blocking.
+    fn listen(&self, listener: Socket) -> io::Result<Self::Listener>;
 
-    /// Waits for one incoming connection.
+    /// Waits for one incoming connection, which comes with its address where the family has one.
     ///
     /// # Cancel safety
     /// Full: no connection is lost when the future is dropped.
     fn accept(
         &self,
         listener: &mut Self::Listener,
-    ) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
+    ) -> impl Future<Output = io::Result<(Socket, Option<SocketAddr>)>> + Send;
 
     /// Finds the addresses of a host name or an address in text form (IPv6 without brackets); at least one on success.
     /// Names are looked up on a thread of their own, named `zonda-resolve`, that ends with the look-up.

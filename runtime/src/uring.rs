@@ -25,14 +25,14 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::mem;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use compio::driver::op::Connect;
-use socket2::{Domain, Socket, Type};
+use socket2::Socket;
 
 pub use self::listener::UringListener;
 use self::operation::Operation;
@@ -139,20 +139,15 @@ impl Runtime for UringRuntime {
         park::block_on(future)
     }
 
-    fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(UringRead, UringWrite)> {
+    fn adopt(&self, stream: Socket) -> io::Result<(UringRead, UringWrite)> {
         stream::split(stream, &self.nearest())
     }
 
-    fn release_tcp(&self, read: UringRead, write: UringWrite) -> io::Result<TcpStream> {
+    fn release(&self, read: UringRead, write: UringWrite) -> io::Result<Socket> {
         stream::join(read, write)
     }
 
-    async fn connect_tcp(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
-        self.connect_socket(socket.into(), to).await
-    }
-
-    async fn connect_socket(&self, socket: TcpStream, to: SocketAddr) -> io::Result<TcpStream> {
+    async fn connect(&self, socket: Socket, to: SocketAddr) -> io::Result<Socket> {
         // In the ring only a blocking socket waits for the answer.
         socket.set_nonblocking(false)?;
         let socket = Arc::new(socket);
@@ -163,11 +158,14 @@ impl Runtime for UringRuntime {
         Ok(socket)
     }
 
-    fn listen_tcp(&self, listener: TcpListener) -> io::Result<UringListener> {
+    fn listen(&self, listener: Socket) -> io::Result<UringListener> {
         UringListener::new(listener, self.nearest())
     }
 
-    async fn accept(&self, listener: &mut UringListener) -> io::Result<(TcpStream, SocketAddr)> {
+    async fn accept(
+        &self,
+        listener: &mut UringListener,
+    ) -> io::Result<(Socket, Option<SocketAddr>)> {
         listener.accept().await
     }
 

@@ -145,7 +145,7 @@ fn an_application_that_drops_its_tokio_runtime_first_meets_no_panic() {
     let application = builder.enable_all().build().expect("a runtime");
     let runtime = TokioRuntime::from_handle(application.handle().clone());
     let (near, _far) = pair();
-    let (mut read, mut write) = runtime.adopt_tcp(near).expect("adopted");
+    let (mut read, mut write) = runtime.adopt(near.into()).expect("adopted");
     let mut timer = runtime.precise_timer();
     let sleep = runtime.sleep_until(Instant::now() + Duration::from_secs(3600));
     assert!(!runtime.is_shut_down());
@@ -164,7 +164,7 @@ fn an_application_that_drops_its_tokio_runtime_first_meets_no_panic() {
     assert!(result.is_err());
     drop(within(write.write_all(vec![pattern(10)])));
     let nowhere = "127.0.0.1:1".parse().expect("an address");
-    assert!(within(runtime.connect_tcp(nowhere)).is_err());
+    assert!(within(runtime.connect(suite::internet_socket(), nowhere)).is_err());
 }
 
 #[cfg(feature = "tokio")]

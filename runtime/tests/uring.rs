@@ -12,6 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use socket2::{Domain, Socket, Type};
 use zonda_runtime::{
     LinkRead, LinkWrite, Runtime, RuntimeOptions, RxBuf, UringRuntime, block_on_until, oneshot,
 };
@@ -24,6 +25,10 @@ fn start(threads: usize) -> UringRuntime {
         ..RuntimeOptions::default()
     };
     UringRuntime::start(&options).expect("this system has io_uring")
+}
+
+fn internet_socket() -> Socket {
+    Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket")
 }
 
 fn within<F: Future>(future: F) -> F::Output {
@@ -41,7 +46,7 @@ type Reading = Pin<Box<dyn Future<Output = (std::io::Result<usize>, RxBuf)> + Se
 
 /// A read of one message, and the halves with it.
 fn reading(runtime: &UringRuntime, stream: TcpStream) -> Reading {
-    let (mut read, write) = runtime.adopt_tcp(stream).expect("adopted");
+    let (mut read, write) = runtime.adopt(stream.into()).expect("adopted");
     Box::pin(async move {
         let _write = write;
         read.read(RxBuf::new(100)).await
@@ -138,7 +143,7 @@ fn a_read_outlives_its_runtime_as_an_error() {
 fn calls_on_what_is_left_of_a_runtime_end() {
     let runtime = start(1);
     let (near, _far) = pair();
-    let (mut read, mut write) = runtime.adopt_tcp(near).expect("adopted");
+    let (mut read, mut write) = runtime.adopt(near.into()).expect("adopted");
     drop(runtime);
     // Its thread ends soon; until then the calls may still work.
     let deadline = Instant::now() + LONG;
@@ -159,7 +164,7 @@ fn a_port_is_free_as_soon_as_its_listener_is_dropped() {
     let runtime = start(2);
     let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = socket.local_addr().expect("bound");
-    let mut listener = Some(runtime.listen_tcp(socket).expect("registered"));
+    let mut listener = Some(runtime.listen(socket.into()).expect("registered"));
     for _ in 0..50 {
         let mut given_up = listener.take().expect("one at a time");
         // The wait is under way in the kernel when it is given up.
@@ -170,12 +175,12 @@ fn a_port_is_free_as_soon_as_its_listener_is_dropped() {
         assert!(within(wait).is_none());
         drop(given_up);
         let socket = TcpListener::bind(at).expect("free at once");
-        listener = Some(runtime.listen_tcp(socket).expect("registered"));
+        listener = Some(runtime.listen(socket.into()).expect("registered"));
     }
     let mut listener = listener.expect("the last");
-    let near = within(runtime.connect_tcp(at)).expect("it listens");
+    let near = within(runtime.connect(internet_socket(), at)).expect("it listens");
     let (_far, from) = within(runtime.accept(&mut listener)).expect("a connection");
-    assert_eq!(from, near.local_addr().expect("connected"));
+    assert_eq!(from, near.local_addr().expect("connected").as_socket());
 }
 
 #[test]
@@ -271,8 +276,11 @@ fn what_a_blocked_thread_waits_for_is_done_by_the_others() {
     let (sender, outcome) = oneshot::channel();
     runtime.spawn("blocks", move || async move {
         let answer = block_on_until(Instant::now() + LONG, async {
-            let stream = inside.connect_tcp(at).await.expect("it listens");
-            let (mut read, mut write) = inside.adopt_tcp(stream).expect("adopted");
+            let stream = inside
+                .connect(internet_socket(), at)
+                .await
+                .expect("it listens");
+            let (mut read, mut write) = inside.adopt(stream).expect("adopted");
             let (result, _) = write.write_all(vec![b"hello".to_vec()]).await;
             result.expect("writable");
             read.read(RxBuf::new(5)).await.1.filled().to_vec()
@@ -301,7 +309,7 @@ fn whoever_yields_goes_behind_what_the_ring_has_completed() {
     let (tell, hears) = (Arc::clone(&heard), heard);
     let reader = runtime.clone();
     runtime.spawn("zonda-test", move || async move {
-        let (mut read, _write) = reader.adopt_tcp(far).expect("adopted");
+        let (mut read, _write) = reader.adopt(far.into()).expect("adopted");
         started.send(());
         read.read(RxBuf::new(9)).await.0.expect("readable");
         tell.store(true, Ordering::SeqCst);

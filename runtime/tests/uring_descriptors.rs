@@ -31,7 +31,7 @@ fn keep_busy(runtime: &UringRuntime, peers: &mut Vec<TcpStream>) {
         peers.push(listener.accept().expect("loopback").0);
         let (inside, begun) = (runtime.clone(), begun.clone());
         runtime.spawn("link", move || async move {
-            let (mut read, mut write) = inside.adopt_tcp(near).expect("adopted");
+            let (mut read, mut write) = inside.adopt(near.into()).expect("adopted");
             drop((inside, begun));
             let mut reading = pin!(read.read(RxBuf::new(100_000)));
             let mut writing = pin!(write.write_all(vec![vec![0u8; 50_000_000]]));

@@ -37,7 +37,8 @@ pub use crate::connections::{
 pub use crate::query::SessionGetBuilder;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
 pub use zonda_router::node::{
-    DiscoveryStatus, EndedLinks, FaceCounters, LinkOptions, OutboxCounts, PriorityCounts, Unreached,
+    DiscoveryStatus, EndedLinks, FaceCounters, LinkAddress, LinkOptions, OutboxCounts,
+    PriorityCounts, Protocol, Unreached,
 };
 
 /// The reference's name of the number of a publisher, a subscriber and the like in its session.

@@ -34,7 +34,7 @@ pub fn turned_away(known: &TurnedAway) -> Value {
     json!({
         "reason": refusal(&known.reason),
         "count": known.count,
-        "last": known.last.map(|remote| remote.to_string()),
+        "last": known.last.as_ref().map(|remote| remote.to_string()),
     })
 }
 
@@ -62,7 +62,7 @@ pub fn event(event: &ConnectionEvent) -> Value {
             reason,
         } => json!({
             "listener": listener.to_string(),
-            "remote": remote.map(|remote| remote.to_string()),
+            "remote": remote.as_ref().map(|remote| remote.to_string()),
             "reason": refusal(reason),
         }),
         _ => json!({ "text": event.to_string() }),

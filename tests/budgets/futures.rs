@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::future::{Future, IntoFuture};
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,10 @@ use zonda::{Config, Wait};
 use zonda_codec::{Encoding, KeyExpr, NetworkMessage, Push, Qos};
 use zonda_router::forwarding::Locality;
 use zonda_router::node::{Node, Publication, SampleKind, Value};
-use zonda_runtime::{Runtime, TokioRuntime, block_on};
+use zonda_runtime::{Runtime, Socket, TokioRuntime, block_on};
 use zonda_transport::dial::open_link;
 use zonda_transport::driver::{self, Drive, Ended, Handler};
-use zonda_transport::link::Link;
+use zonda_transport::link::{Link, LinkAddress};
 use zonda_transport::listen::{Admission, listen};
 use zonda_transport::outbox::{DirectSocket, Outbox};
 use zonda_transport::protocol::parameters::{Established, LocalParameters};
@@ -100,34 +100,30 @@ impl Runtime for Watched {
         self.inner.block_on(future)
     }
 
-    fn adopt_tcp(&self, stream: TcpStream) -> io::Result<(Self::Read, Self::Write)> {
-        self.inner.adopt_tcp(stream)
+    fn adopt(&self, stream: Socket) -> io::Result<(Self::Read, Self::Write)> {
+        self.inner.adopt(stream)
     }
 
-    fn release_tcp(&self, read: Self::Read, write: Self::Write) -> io::Result<TcpStream> {
-        self.inner.release_tcp(read, write)
+    fn release(&self, read: Self::Read, write: Self::Write) -> io::Result<Socket> {
+        self.inner.release(read, write)
     }
 
-    fn connect_tcp(&self, to: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> + Send {
-        self.inner.connect_tcp(to)
-    }
-
-    fn connect_socket(
+    fn connect(
         &self,
-        socket: TcpStream,
+        socket: Socket,
         to: SocketAddr,
-    ) -> impl Future<Output = io::Result<TcpStream>> + Send {
-        self.inner.connect_socket(socket, to)
+    ) -> impl Future<Output = io::Result<Socket>> + Send {
+        self.inner.connect(socket, to)
     }
 
-    fn listen_tcp(&self, listener: TcpListener) -> io::Result<Self::Listener> {
-        self.inner.listen_tcp(listener)
+    fn listen(&self, listener: Socket) -> io::Result<Self::Listener> {
+        self.inner.listen(listener)
     }
 
     fn accept(
         &self,
         listener: &mut Self::Listener,
-    ) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send {
+    ) -> impl Future<Output = io::Result<(Socket, Option<SocketAddr>)>> + Send {
         self.inner.accept(listener)
     }
 
@@ -171,7 +167,7 @@ impl Handler for Idle {
 struct Door(Watched);
 
 impl Admission for Door {
-    fn admit(&self, _established: &Established, _remote: std::net::SocketAddr) -> Result<(), u8> {
+    fn admit(&self, _established: &Established, _remote: &LinkAddress) -> Result<(), u8> {
         Ok(())
     }
 

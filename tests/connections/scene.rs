@@ -104,7 +104,9 @@ pub fn next_failure(events: &Events) -> Refusal {
 /// Whom this session turns away next, and why.
 pub fn next_refusal(events: &Events) -> (Option<SocketAddr>, Refusal) {
     match next(events, "refused") {
-        ConnectionEvent::Refused { remote, reason, .. } => (remote, reason),
+        ConnectionEvent::Refused { remote, reason, .. } => {
+            (remote.and_then(|remote| remote.socket_address()), reason)
+        }
         other => panic!("{other:?}"),
     }
 }

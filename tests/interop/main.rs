@@ -50,6 +50,7 @@ mod scouting;
 mod stamping;
 mod tokens;
 mod transport;
+mod unixsock;
 mod wait;
 
 /// Every case in every scene against every release, as a test of its own: `release::scene::case`.

@@ -5,26 +5,22 @@
 
 mod backoff;
 
-use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use zonda_codec::{Endpoint, ZenohId};
-use zonda_runtime::Runtime;
+use zonda_runtime::{Runtime, Socket};
 
 pub use backoff::{Backoff, RetryPolicy};
 
 use crate::framing::Exchange;
 use crate::link::{
-    EndpointProblem, HostPort, IoFailure, Link, Protocol, SocketBuffers, SocketOptions, tcp,
+    self, EndpointProblem, IoFailure, Link, LinkAddress, LinkFailure, SocketBuffers, Terms,
 };
 use crate::protocol::handshake::{HandshakeError, OpenStep, Opener};
 use crate::protocol::parameters::{Established, LocalParameters};
 
 /// The longest batch an acceptor may answer with: its cookie is opaque and may be as long as a batch holds.
 const BATCH_BYTES_MAX: usize = 65_535;
-
-/// However many addresses a host has, each gets at least this much of the time that is left.
-const ATTEMPT_MIN: Duration = Duration::from_millis(500);
 
 /// Why a link could not be opened. Each text is one line that names the endpoint and what to try.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +55,7 @@ pub enum DialError {
         /// The endpoint given.
         endpoint: Endpoint,
         /// Each address tried, and why it failed.
-        failures: Vec<(SocketAddr, IoFailure)>,
+        failures: Vec<(LinkAddress, IoFailure)>,
     },
     /// The time was over before a connection stood.
     #[error(
@@ -79,7 +75,7 @@ pub enum DialError {
         /// The endpoint given.
         endpoint: Endpoint,
         /// The address connected to.
-        address: SocketAddr,
+        address: LinkAddress,
         /// The protocol recognised.
         speaks: &'static str,
     },
@@ -89,13 +85,29 @@ pub enum DialError {
         /// The endpoint given.
         endpoint: Endpoint,
         /// The address connected to.
-        address: SocketAddr,
+        address: LinkAddress,
         /// What went wrong.
         source: HandshakeError,
     },
 }
 
-fn list(failures: &[(SocketAddr, IoFailure)]) -> String {
+impl DialError {
+    fn of(failure: LinkFailure, endpoint: &Endpoint, after: Duration) -> Self {
+        let endpoint = endpoint.clone();
+        match failure {
+            LinkFailure::Endpoint(problem) => DialError::Endpoint { endpoint, problem },
+            LinkFailure::Resolve { host, failure } => DialError::Resolve {
+                endpoint,
+                host,
+                failure,
+            },
+            LinkFailure::Refused(failures) => DialError::Connect { endpoint, failures },
+            LinkFailure::Expired => DialError::Timeout { endpoint, after },
+        }
+    }
+}
+
+fn list(failures: &[(LinkAddress, IoFailure)]) -> String {
     match failures {
         [(_, failure)] => failure.to_string(),
         _ => failures
@@ -163,15 +175,14 @@ pub async fn open_link_with<R: Runtime>(
     options: &DialOptions,
 ) -> Result<Link, DialError> {
     let deadline = zonda_runtime::after(options.timeout);
-    let connected = match Protocol::of(endpoint) {
-        Ok(Protocol::Tcp) => connect_tcp(runtime, endpoint, deadline, options).await?,
-        Err(problem) => {
-            return Err(DialError::Endpoint {
-                endpoint: endpoint.clone(),
-                problem,
-            });
-        }
+    let terms = Terms {
+        endpoint,
+        deadline,
+        buffers: options.buffers,
     };
+    let connected = link::connect(runtime, &terms).await;
+    let connected =
+        connected.map_err(|failure| DialError::of(failure, endpoint, options.timeout))?;
     let mut opening = Opening {
         opener: Opener::new(local.clone(), options.expected),
         speaks: None,
@@ -205,102 +216,6 @@ pub async fn open_link_with<R: Runtime>(
     }
 }
 
-/// A socket that is connected, and to what.
-struct Connected {
-    stream: TcpStream,
-    local: SocketAddr,
-    remote: SocketAddr,
-}
-
-async fn connect_tcp<R: Runtime>(
-    runtime: &R,
-    endpoint: &Endpoint,
-    deadline: Instant,
-    dial: &DialOptions,
-) -> Result<Connected, DialError> {
-    let invalid = |problem| DialError::Endpoint {
-        endpoint: endpoint.clone(),
-        problem,
-    };
-    let expired = || DialError::Timeout {
-        endpoint: endpoint.clone(),
-        after: dial.timeout,
-    };
-    let options = SocketOptions::of(endpoint)
-        .map_err(invalid)?
-        .or(dial.buffers);
-    let HostPort { host, port } = HostPort::of(endpoint).map_err(invalid)?;
-    let found = runtime
-        .timeout_at(deadline, runtime.resolve(host.clone(), port))
-        .await;
-    let addresses = found
-        .ok_or_else(expired)?
-        .map_err(|error| DialError::Resolve {
-            endpoint: endpoint.clone(),
-            host,
-            failure: error.into(),
-        })?;
-    let addresses = alternate(addresses);
-    let mut failures = Vec::new();
-    for (index, &address) in addresses.iter().enumerate() {
-        let bound = share(Instant::now(), deadline, addresses.len() - index);
-        match runtime
-            .timeout_at(bound, connect_one(runtime, address, &options))
-            .await
-        {
-            Some(Ok(connected)) => return Ok(connected),
-            Some(Err(error)) => failures.push((address, error.into())),
-            None if Instant::now() >= deadline => return Err(expired()),
-            None => failures.push((
-                address,
-                std::io::Error::from(std::io::ErrorKind::TimedOut).into(),
-            )),
-        }
-    }
-    Err(DialError::Connect {
-        endpoint: endpoint.clone(),
-        failures,
-    })
-}
-
-async fn connect_one<R: Runtime>(
-    runtime: &R,
-    address: SocketAddr,
-    options: &SocketOptions,
-) -> std::io::Result<Connected> {
-    let stream = tcp::connect(runtime, address, options).await?;
-    Ok(Connected {
-        local: stream.local_addr()?,
-        remote: stream.peer_addr()?,
-        stream,
-    })
-}
-
-/// Takes the families in turn, beginning with the resolver's favourite: when one of them leads nowhere, as IPv6 may,
-/// the next attempt is on the other.
-fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
-    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
-    let (first, second): (Vec<_>, Vec<_>) = addresses
-        .into_iter()
-        .partition(|address| address.is_ipv6() == first_is_v6);
-    let (mut first, mut second) = (first.into_iter(), second.into_iter());
-    let mut mixed = Vec::new();
-    loop {
-        let pair = [first.next(), second.next()];
-        if pair == [None, None] {
-            return mixed;
-        }
-        mixed.extend(pair.into_iter().flatten());
-    }
-}
-
-/// Until when one of the `left` remaining addresses may take: its share of the time, all of it for the last.
-fn share(now: Instant, deadline: Instant, left: usize) -> Instant {
-    let total = deadline.saturating_duration_since(now);
-    let parts = u32::try_from(left.max(1)).unwrap_or(u32::MAX);
-    now + (total / parts).max(ATTEMPT_MIN).min(total)
-}
-
 /// One handshake from the opener's side.
 struct Opening {
     opener: Opener,
@@ -312,8 +227,8 @@ impl Opening {
     async fn introduce<R: Runtime>(
         &mut self,
         runtime: &R,
-        stream: TcpStream,
-    ) -> Result<(TcpStream, Established, Vec<u8>), HandshakeError> {
+        stream: Socket,
+    ) -> Result<(Socket, Established, Vec<u8>), HandshakeError> {
         let mut exchange = Exchange::new(runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
         let mut out = Vec::new();
         self.opener.start(&mut out);

@@ -6,10 +6,9 @@
 //! that strangers cost a listener next to nothing.
 
 use std::io;
-use std::net::TcpStream;
 
 use crate::protocol::handshake::{HandshakeError, Step};
-use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
+use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
 /// Bytes of the length in front of a batch.
 pub const PREFIX_BYTES: usize = 2;
@@ -101,8 +100,8 @@ impl<R: Runtime> Exchange<R> {
     ///
     /// # Errors
     /// Those of the runtime.
-    pub fn new(runtime: &R, stream: TcpStream, batch_bytes_max: usize) -> io::Result<Self> {
-        let (read, write) = runtime.adopt_tcp(stream)?;
+    pub fn new(runtime: &R, stream: Socket, batch_bytes_max: usize) -> io::Result<Self> {
+        let (read, write) = runtime.adopt(stream)?;
         Ok(Exchange {
             read,
             write,
@@ -207,9 +206,9 @@ impl<R: Runtime> Exchange<R> {
     ///
     /// # Errors
     /// Those of the runtime.
-    pub fn finish(mut self, runtime: &R) -> io::Result<(TcpStream, Vec<u8>)> {
+    pub fn finish(mut self, runtime: &R) -> io::Result<(Socket, Vec<u8>)> {
         self.received.discard_front(self.consumed);
         let unread = self.received.filled().to_vec();
-        Ok((runtime.release_tcp(self.read, self.write)?, unread))
+        Ok((runtime.release(self.read, self.write)?, unread))
     }
 }

@@ -10,20 +10,20 @@ mod counters;
 mod pending;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use zonda_codec::{Endpoint, Locator};
-use zonda_runtime::{Runtime, block_on_until, oneshot};
+use zonda_runtime::{Runtime, oneshot};
 
 pub use counters::ListenCounts;
 
-use self::accept::Reception;
+use self::accept::{Door, Reception};
 use self::counters::{Counters, Logs};
 use self::pending::Pending;
 use crate::link::{
-    EndpointProblem, HostPort, IoFailure, Link, Protocol, SocketBuffers, SocketOptions, tcp,
+    self, Bound, EndpointProblem, HostPort, IoFailure, Link, LinkAddress, LinkFailure,
+    SocketBuffers, Terms,
 };
 use crate::protocol::handshake::{CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
@@ -38,7 +38,7 @@ pub trait Admission: Send + Sync + 'static {
     fn before_admit(
         &self,
         established: &Established,
-        remote: SocketAddr,
+        remote: &LinkAddress,
     ) -> impl Future<Output = ()> + Send {
         let _ = (established, remote);
         async {}
@@ -47,7 +47,7 @@ pub trait Admission: Send + Sync + 'static {
     /// A peer at `remote` has introduced itself. `Err` turns it away with that close reason.
     ///
     /// After `Ok`, exactly one of [`accepted`](Self::accepted) and [`withdrawn`](Self::withdrawn) follows.
-    fn admit(&self, established: &Established, remote: SocketAddr) -> Result<(), u8>;
+    fn admit(&self, established: &Established, remote: &LinkAddress) -> Result<(), u8>;
 
     /// The link is open on both sides. `listener` is the endpoint it came in by, as it was given to [`listen`].
     fn accepted(&self, link: Link, listener: &Endpoint);
@@ -58,12 +58,12 @@ pub trait Admission: Send + Sync + 'static {
     }
 
     /// An introduction failed; it is counted and logged already.
-    fn failed(&self, remote: Option<SocketAddr>, error: HandshakeError) {
+    fn failed(&self, remote: Option<&LinkAddress>, error: HandshakeError) {
         let _ = (remote, error);
     }
 
     /// The same with the endpoint it came in by, as it was given to [`listen`]; what the listener calls.
-    fn failed_at(&self, listener: &Endpoint, remote: Option<SocketAddr>, error: HandshakeError) {
+    fn failed_at(&self, listener: &Endpoint, remote: Option<&LinkAddress>, error: HandshakeError) {
         let _ = listener;
         self.failed(remote, error);
     }
@@ -99,7 +99,7 @@ pub enum ListenError {
         /// The endpoint given.
         endpoint: Endpoint,
         /// The address tried.
-        address: SocketAddr,
+        address: LinkAddress,
         /// The system's reason.
         failure: IoFailure,
     },
@@ -111,8 +111,50 @@ pub enum ListenError {
     },
 }
 
+impl ListenError {
+    fn of(failure: LinkFailure, endpoint: &Endpoint) -> Self {
+        let endpoint = endpoint.clone();
+        match failure {
+            LinkFailure::Endpoint(problem) => ListenError::Endpoint { endpoint, problem },
+            LinkFailure::Resolve { host, failure } => ListenError::Resolve {
+                endpoint,
+                host,
+                failure,
+            },
+            LinkFailure::Refused(failures) => match failures.into_iter().next() {
+                Some((address, failure)) => ListenError::Bind {
+                    endpoint,
+                    address,
+                    failure,
+                },
+                None => ListenError::timed_out(endpoint),
+            },
+            LinkFailure::Expired => ListenError::timed_out(endpoint),
+        }
+    }
+
+    /// Nothing but a host name is waited for.
+    fn timed_out(endpoint: Endpoint) -> Self {
+        let host = endpoint.address().to_owned();
+        ListenError::Resolve {
+            endpoint,
+            host,
+            failure: io::Error::from(io::ErrorKind::TimedOut).into(),
+        }
+    }
+}
+
 fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
     match failure.kind() {
+        io::ErrorKind::AlreadyExists => {
+            "; what is there is no socket: take another path, or remove it".to_owned()
+        }
+        io::ErrorKind::AddrInUse if HostPort::of(endpoint).is_err() => {
+            "; is another router running? take another path".to_owned()
+        }
+        io::ErrorKind::PermissionDenied if HostPort::of(endpoint).is_err() => {
+            "; take a path in a directory that you may write to".to_owned()
+        }
         io::ErrorKind::AddrInUse => {
             let host = endpoint
                 .address()
@@ -156,7 +198,7 @@ impl Default for ListenOptions {
 #[derive(Debug)]
 pub struct Listening {
     endpoint: Endpoint,
-    addresses: Vec<SocketAddr>,
+    addresses: Vec<LinkAddress>,
     pending: Arc<Pending>,
     counters: Arc<Counters>,
     /// Dropping one ends its accept loop.
@@ -172,13 +214,13 @@ impl Listening {
     }
 
     /// The bound addresses; port 0 is replaced by the system's choice.
-    pub fn addresses(&self) -> &[SocketAddr] {
+    pub fn addresses(&self) -> &[LinkAddress] {
         &self.addresses
     }
 
     /// The bound addresses as they may be announced to peers, with the endpoint's metadata.
     pub fn locators(&self) -> Vec<Locator> {
-        let at = |address: &SocketAddr| self.endpoint.with_address(&address.to_string()).ok();
+        let at = |address: &LinkAddress| self.endpoint.with_address(&address.to_string()).ok();
         self.addresses
             .iter()
             .filter_map(at)
@@ -260,15 +302,13 @@ pub fn listen_with<R: Runtime, A: Admission>(
     admission: Arc<A>,
     options: ListenOptions,
 ) -> Result<Listening, ListenError> {
-    let sockets = match Protocol::of(endpoint) {
-        Ok(Protocol::Tcp) => bind_tcp(runtime, endpoint, options.buffers)?,
-        Err(problem) => {
-            return Err(ListenError::Endpoint {
-                endpoint: endpoint.clone(),
-                problem,
-            });
-        }
+    let terms = Terms {
+        endpoint,
+        deadline: Instant::now() + RESOLVE_TIMEOUT,
+        buffers: options.buffers,
     };
+    let bound = link::bind(runtime, &terms);
+    let sockets = bound.map_err(|failure| ListenError::of(failure, endpoint))?;
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(|_| ListenError::Random {
         endpoint: endpoint.clone(),
@@ -291,31 +331,32 @@ pub fn listen_with<R: Runtime, A: Admission>(
 /// Starts one accept loop per socket.
 fn start<R: Runtime, A: Admission>(
     reception: Arc<Reception<R, A>>,
-    sockets: Vec<(SocketAddr, TcpListener)>,
+    sockets: Vec<Bound>,
 ) -> Result<Listening, ListenError> {
     let endpoint = &reception.endpoint;
-    let failed = |address, error: io::Error| ListenError::Bind {
-        endpoint: endpoint.clone(),
-        address,
-        failure: error.into(),
-    };
     let mut addresses = Vec::new();
-    let mut listeners = Vec::new();
-    for (address, socket) in sockets {
-        addresses.push(
-            socket
-                .local_addr()
-                .map_err(|error| failed(address, error))?,
-        );
-        listeners.push(
-            reception
-                .runtime
-                .listen_tcp(socket)
-                .map_err(|error| failed(address, error))?,
-        );
+    let mut doors = Vec::new();
+    for Bound {
+        socket,
+        address,
+        belongings,
+    } in sockets
+    {
+        let listener = reception.runtime.listen(socket);
+        let listener = listener.map_err(|error| ListenError::Bind {
+            endpoint: endpoint.clone(),
+            address: address.clone(),
+            failure: error.into(),
+        })?;
+        addresses.push(address.clone());
+        doors.push(Box::new(Door {
+            listener,
+            address,
+            belongings,
+        }));
     }
     let (mut stops, mut ended) = (Vec::new(), Vec::new());
-    for listener in listeners {
+    for door in doors {
         let (stop, stopped) = oneshot::channel();
         let (end, has_ended) = oneshot::channel();
         stops.push(stop);
@@ -323,7 +364,7 @@ fn start<R: Runtime, A: Admission>(
         let reception = Arc::clone(&reception);
         let runtime = reception.runtime.clone();
         runtime.spawn("zonda-accept", move || async move {
-            reception.accept_all(listener, stopped).await;
+            reception.accept_all(door, stopped).await;
             end.send(());
         });
     }
@@ -335,61 +376,4 @@ fn start<R: Runtime, A: Admission>(
         stops: Mutex::new(stops),
         ended,
     })
-}
-
-/// Binds every address of the endpoint's host. Of a name's addresses those that this machine lacks are left out, if
-/// any remains.
-fn bind_tcp<R: Runtime>(
-    runtime: &R,
-    endpoint: &Endpoint,
-    buffers: SocketBuffers,
-) -> Result<Vec<(SocketAddr, TcpListener)>, ListenError> {
-    let invalid = |problem| ListenError::Endpoint {
-        endpoint: endpoint.clone(),
-        problem,
-    };
-    let options = SocketOptions::of(endpoint).map_err(invalid)?.or(buffers);
-    let host = HostPort::of(endpoint).map_err(invalid)?;
-    let addresses = match host.socket_address() {
-        Some(address) => vec![address],
-        None => look_up(runtime, endpoint, host)?,
-    };
-    let (mut bound, mut absent) = (Vec::new(), None);
-    for address in addresses {
-        match tcp::bind(address, &options) {
-            Ok(socket) => bound.push((address, socket)),
-            Err(error) => {
-                let lacking = tcp::lacks_address(&error);
-                let error = ListenError::Bind {
-                    endpoint: endpoint.clone(),
-                    address,
-                    failure: error.into(),
-                };
-                if !lacking {
-                    return Err(error);
-                }
-                absent = absent.or(Some(error));
-            }
-        }
-    }
-    match absent {
-        Some(error) if bound.is_empty() => Err(error),
-        _ => Ok(bound),
-    }
-}
-
-fn look_up<R: Runtime>(
-    runtime: &R,
-    endpoint: &Endpoint,
-    host: HostPort,
-) -> Result<Vec<SocketAddr>, ListenError> {
-    let search = runtime.resolve(host.host.clone(), host.port);
-    let found = block_on_until(Instant::now() + RESOLVE_TIMEOUT, search);
-    found
-        .unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
-        .map_err(|error| ListenError::Resolve {
-            endpoint: endpoint.clone(),
-            host: host.host,
-            failure: error.into(),
-        })
 }

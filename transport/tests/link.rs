@@ -10,8 +10,9 @@ mod peers;
 
 /// Makes a test of each case.
 macro_rules! on_each_runtime {
-    ($($case:ident,)+) => {
+    ($($(#[$only:meta])? $case:ident,)+) => {
         $(
+            $(#[$only])?
             #[test]
             fn $case() {
                 each_runtime!(runtime => cases::$case(runtime));
@@ -22,6 +23,8 @@ macro_rules! on_each_runtime {
 
 on_each_runtime! {
     links_open_over_addresses_and_names,
+    #[cfg(unix)]
+    links_open_over_a_path,
     locators_name_the_bound_port_and_keep_metadata,
     socket_options_are_honoured,
     bytes_behind_the_handshake_are_kept,

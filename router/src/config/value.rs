@@ -5,7 +5,7 @@
 use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId};
 use zonda_runtime::{RuntimeKind, Scheduling};
 use zonda_transport::dial::RetryPolicy;
-use zonda_transport::link::{EndpointProblem, HostPort, Protocol, SocketOptions};
+use zonda_transport::link::{EndpointProblem, Protocol};
 
 use super::json5::Value;
 
@@ -227,8 +227,8 @@ fn group(value: &Value) -> Result<(bool, Vec<Endpoint>), String> {
 /// What is wrong, in one line.
 pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
     let endpoint = text.parse::<Endpoint>().map_err(|e| e.to_string())?;
-    if Protocol::of(&endpoint).is_ok() {
-        check_parts(&endpoint).map_err(|e| e.to_string())?;
+    if let Ok(protocol) = Protocol::of(&endpoint) {
+        check_parts(protocol, &endpoint).map_err(|e| e.to_string())?;
     }
     if endpoint.config(MUST_SUCCEED).is_some() && option_flag(&endpoint).is_none() {
         return Err(format!("option {MUST_SUCCEED} is neither true nor false"));
@@ -236,9 +236,8 @@ pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
     Ok(endpoint)
 }
 
-fn check_parts(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
-    HostPort::of(endpoint)?;
-    SocketOptions::of(endpoint)?;
+fn check_parts(protocol: Protocol, endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    protocol.check(endpoint)?;
     RetryPolicy::default().with_endpoint(endpoint).map(|_| ())
 }
 

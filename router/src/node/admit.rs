@@ -3,7 +3,6 @@
 //! How connections become faces, and what is left when they end.
 
 use std::{
-    net::SocketAddr,
     sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
@@ -12,7 +11,7 @@ use zonda_codec::{Endpoint, Locator, Priority, WhatAmI, ZenohId, transport::reas
 use zonda_runtime::with_runtime;
 use zonda_transport::{
     driver::{self, Bundle, Drive, Ended, Joining},
-    link::{AddressGroup, Link},
+    link::{Link, LinkAddress},
     listen::Admission,
     outbox::{CLOSE_GRACE, DirectSocket, Outbox},
     protocol::{
@@ -45,7 +44,7 @@ impl Admission for Door {
     fn before_admit(
         &self,
         established: &Established,
-        _remote: SocketAddr,
+        _remote: &LinkAddress,
     ) -> impl Future<Output = ()> + Send {
         let (shared, established) = (Arc::clone(&self.0), established.clone());
         let is_single = established.options.multilink().is_none();
@@ -57,12 +56,12 @@ impl Admission for Door {
         }
     }
 
-    fn admit(&self, established: &Established, remote: SocketAddr) -> Result<(), u8> {
+    fn admit(&self, established: &Established, remote: &LinkAddress) -> Result<(), u8> {
         let is_single = established.options.multilink().is_none();
         if is_single && self.0.prefers_own_link(&established.zid) {
             return Err(reason::MAX_LINKS);
         }
-        let group = Some(AddressGroup::of(remote.ip()));
+        let group = Some(remote.group());
         self.0.reserve(Newcomer { established, group })
     }
 
@@ -74,7 +73,7 @@ impl Admission for Door {
         self.0.release(established.zid);
     }
 
-    fn failed_at(&self, listener: &Endpoint, remote: Option<SocketAddr>, error: HandshakeError) {
+    fn failed_at(&self, listener: &Endpoint, remote: Option<&LinkAddress>, error: HandshakeError) {
         self.0.note_refused(listener, remote, &error);
     }
 }
@@ -148,7 +147,7 @@ impl Shared {
             unread,
         } = link;
         let zid = established.zid;
-        let (Some(local), Some(remote)) = (locator(local), locator(remote)) else {
+        let (Some(local), Some(remote)) = (local.locator(), remote.locator()) else {
             shared.release(zid);
             return None;
         };
@@ -424,8 +423,4 @@ fn status_of(
         discarded: Default::default(),
         options: established.options.clone(),
     }
-}
-
-pub(super) fn locator(address: SocketAddr) -> Option<Locator> {
-    format!("tcp/{address}").parse().ok()
 }

@@ -6,14 +6,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use zonda_codec::Endpoint;
-use zonda_transport::sync::Mutex;
+use zonda_transport::{link::LinkAddress, sync::Mutex};
 
 use crate::forwarding::FaceId;
 
@@ -53,7 +52,7 @@ pub enum ConnectionEvent {
         /// Where it listens.
         listener: Endpoint,
         /// Where the other side is, if it is known.
-        remote: Option<SocketAddr>,
+        remote: Option<LinkAddress>,
         /// Why.
         reason: Refusal,
     },
@@ -106,7 +105,9 @@ impl fmt::Display for ConnectionEvent {
                 remote,
                 reason,
             } => {
-                let remote = remote.map_or("somebody".to_owned(), |remote| remote.to_string());
+                let remote = remote
+                    .as_ref()
+                    .map_or("somebody".to_owned(), ToString::to_string);
                 write!(f, "turned {remote} away at {listener}: {reason}")
             }
         }

@@ -191,7 +191,7 @@ impl Shared {
                 return Joined::Standing(None);
             }
         };
-        let places = super::admit::locator(link.local).zip(super::admit::locator(link.remote));
+        let places = link.local.locator().zip(link.remote.locator());
         let Some((local, remote)) = places else {
             return Joined::Standing(None);
         };

@@ -89,6 +89,7 @@ pub use receiving::{Deliveries, Delivery, Opened, Receive, Sink, Take};
 pub use refusals::TurnedAway;
 pub use tally::PublisherCounts;
 pub use types::*;
+pub use zonda_transport::link::{LinkAddress, Protocol};
 
 use crate::forwarding::Locality;
 

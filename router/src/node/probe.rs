@@ -6,7 +6,7 @@
 
 use std::{
     io,
-    net::TcpStream,
+    net::{SocketAddr, TcpStream},
     sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
@@ -14,6 +14,7 @@ use std::{
 use zonda_codec::{Locator, WhatAmI, ZSlice, ZenohId};
 use zonda_transport::{
     driver::Handler,
+    link::{LinkAddress, Protocol},
     outbox::{DirectSocket, Outbox},
     protocol::{
         parameters::Established,
@@ -57,8 +58,9 @@ impl Node {
             initial_sn_rx: 0,
             options: Default::default(),
         };
-        let place = |address: std::net::SocketAddr| -> io::Result<Locator> {
-            format!("tcp/{address}").parse().map_err(io::Error::other)
+        let place = |address: SocketAddr| -> io::Result<Locator> {
+            let address = LinkAddress::internet(Protocol::Tcp, address);
+            address.locator().ok_or(io::ErrorKind::InvalidInput.into())
         };
         let status = LinkStatus {
             zid,

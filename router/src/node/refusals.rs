@@ -3,10 +3,10 @@
 //! Connections that this node has refused, by reason: how many, and which was the last.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use serde_json::json;
 use zonda_codec::Endpoint;
+use zonda_transport::link::LinkAddress;
 use zonda_transport::protocol::handshake::HandshakeError;
 use zonda_transport::sync::Mutex;
 
@@ -23,7 +23,7 @@ pub struct TurnedAway {
     /// How many.
     pub count: u64,
     /// Where the last of them is, if that is known.
-    pub last: Option<SocketAddr>,
+    pub last: Option<LinkAddress>,
     /// Why the last of them was turned away.
     pub reason: Refusal,
 }
@@ -37,7 +37,7 @@ impl Shared {
     pub(super) fn note_refused(
         &self,
         listener: &Endpoint,
-        remote: Option<SocketAddr>,
+        remote: Option<&LinkAddress>,
         error: &HandshakeError,
     ) {
         let reason = Refusal::from(error);
@@ -45,14 +45,14 @@ impl Shared {
         let count = refusals.get(&reason.kind).map_or(0, |known| known.count);
         let known = TurnedAway {
             count: count + 1,
-            last: remote,
+            last: remote.cloned(),
             reason: reason.clone(),
         };
         refusals.insert(reason.kind, known);
         drop(refusals);
         self.tell(|| ConnectionEvent::Refused {
             listener: listener.clone(),
-            remote,
+            remote: remote.cloned(),
             reason,
         });
     }

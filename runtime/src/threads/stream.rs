@@ -6,7 +6,7 @@
 //! sendmsg(2) that takes what it can, and waits in a second one only for what the socket did not take.
 
 use std::io::{self, IoSlice};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::sync::Arc;
 
 use rustix::event::PollFlags;
@@ -37,12 +37,9 @@ pub struct ThreadsWrite {
 }
 
 /// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
-pub(super) fn split(
-    core: &Arc<Core>,
-    stream: TcpStream,
-) -> io::Result<(ThreadsRead, ThreadsWrite)> {
+pub(super) fn split(core: &Arc<Core>, stream: Socket) -> io::Result<(ThreadsRead, ThreadsWrite)> {
     stream.set_nonblocking(false)?;
-    let socket = Arc::new(Socket::from(stream));
+    let socket = Arc::new(stream);
     core.enrol_socket(&socket)?;
     let read = ThreadsRead {
         core: Arc::clone(core),
@@ -53,7 +50,7 @@ pub(super) fn split(
 }
 
 /// Undoes [`split`]. The stream is non-blocking then.
-pub(super) fn join(read: ThreadsRead, write: ThreadsWrite) -> io::Result<TcpStream> {
+pub(super) fn join(read: ThreadsRead, write: ThreadsWrite) -> io::Result<Socket> {
     if !Arc::ptr_eq(&read.socket, &write.socket) {
         let apart = "halves of different streams";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, apart));
@@ -62,7 +59,7 @@ pub(super) fn join(read: ThreadsRead, write: ThreadsWrite) -> io::Result<TcpStre
     // A wait that was given up just now may still hold it: then it is left the old descriptor.
     let socket = Arc::try_unwrap(read.socket).or_else(|shared| shared.try_clone())?;
     socket.set_nonblocking(true)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 impl LinkRead for ThreadsRead {

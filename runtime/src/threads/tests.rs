@@ -188,7 +188,7 @@ fn a_dropped_runtime_ends_a_busy_poll() {
     };
     let runtime = ThreadsRuntime::start(&options).expect("a runtime");
     let (_near, far) = pair();
-    let (mut read, write) = runtime.adopt_tcp(far).expect("adopted");
+    let (mut read, write) = runtime.adopt(far.into()).expect("adopted");
     let outcome = outcome_of(&runtime, move || async move {
         let _write = write;
         read.read(RxBuf::new(10)).await.0.expect_err("it is over");
@@ -204,7 +204,7 @@ fn a_waker_ends_the_wait_for_a_socket() {
     let (wake, mut woken) = oneshot::channel();
     let tasks = runtime.clone();
     let outcome = outcome_of(&runtime, move || async move {
-        let (mut read, _write) = tasks.adopt_tcp(far).expect("adopted");
+        let (mut read, _write) = tasks.adopt(far.into()).expect("adopted");
         let mut reading = pin!(read.read(RxBuf::new(10)));
         poll_fn(|context| match reading.as_mut().poll(context) {
             Poll::Ready(_) => Poll::Ready("nothing was sent"),
@@ -223,7 +223,7 @@ fn a_shut_down_socket_ends_a_read_that_waits_in_its_call() {
     let second = far.try_clone().expect("a descriptor");
     let tasks = runtime.clone();
     let outcome = outcome_of(&runtime, move || async move {
-        let (mut read, _write) = tasks.adopt_tcp(far).expect("adopted");
+        let (mut read, _write) = tasks.adopt(far.into()).expect("adopted");
         read.read(RxBuf::new(10)).await.0
     });
     second.shutdown(Shutdown::Both).expect("connected");
@@ -234,7 +234,7 @@ fn a_shut_down_socket_ends_a_read_that_waits_in_its_call() {
 fn a_dropped_runtime_ends_a_task_that_waits_in_a_call() {
     let runtime = runtime();
     let (_near, far) = pair();
-    let (mut read, write) = runtime.adopt_tcp(far).expect("adopted");
+    let (mut read, write) = runtime.adopt(far.into()).expect("adopted");
     let outcome = outcome_of(&runtime, move || async move {
         let _write = write;
         let (result, buf) = read.read(RxBuf::new(10)).await;
@@ -250,7 +250,7 @@ fn a_dropped_runtime_ends_a_task_that_waits_in_a_call() {
 fn waits_of_strangers_share_one_thread() {
     let runtime = runtime();
     let (mut near, far) = pair();
-    let (mut read, mut write) = runtime.adopt_tcp(far).expect("adopted");
+    let (mut read, mut write) = runtime.adopt(far.into()).expect("adopted");
     // Polled by nobody's executor: this thread only parks.
     let never: Vec<_> = (0..100)
         .map(|_| {
@@ -276,8 +276,9 @@ fn waits_of_strangers_share_one_thread() {
     // A wait that was given up does not keep the stream from being taken back.
     let soon = Instant::now() + Duration::from_millis(1);
     assert!(within(runtime.timeout_at(soon, read.read(RxBuf::new(1)))).is_none());
-    let back = runtime.release_tcp(read, write).expect("both halves");
-    assert_eq!(back.peer_addr().ok(), near.local_addr().ok());
+    let back = runtime.release(read, write).expect("both halves");
+    let back = back.peer_addr().ok().and_then(|at| at.as_socket());
+    assert_eq!(back, near.local_addr().ok());
 }
 
 /// How many threads of this process have that name.
@@ -337,8 +338,8 @@ fn a_nested_wait_inside_of_a_task_is_not_mistaken_for_the_tasks_own() {
     inner_near.write_all(b"b").expect("writable");
     let tasks = runtime.clone();
     let outcome = outcome_of(&runtime, move || async move {
-        let (mut read, _write) = tasks.adopt_tcp(far).expect("adopted");
-        let (mut inner, _inner_write) = tasks.adopt_tcp(inner_far).expect("adopted");
+        let (mut read, _write) = tasks.adopt(far.into()).expect("adopted");
+        let (mut inner, _inner_write) = tasks.adopt(inner_far.into()).expect("adopted");
         let mut bytes = Vec::new();
         let (_, buf) = read.read(RxBuf::new(1)).await;
         bytes.extend_from_slice(buf.filled());

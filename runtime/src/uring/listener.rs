@@ -3,23 +3,23 @@
 //! is given up could take a connection along; a wait cannot.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
 use compio::driver::op::{Interest, PollOnce};
-use socket2::SockRef;
+use socket2::Socket;
 
 use super::operation::Operation;
 use super::shard::Shard;
 
 /// A listening socket of an io_uring runtime.
 pub struct UringListener {
-    socket: Arc<TcpListener>,
+    socket: Arc<Socket>,
     home: Arc<Shard>,
 }
 
 impl UringListener {
-    pub(super) fn new(listener: TcpListener, home: Arc<Shard>) -> io::Result<Self> {
+    pub(super) fn new(listener: Socket, home: Arc<Shard>) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(UringListener {
             socket: Arc::new(listener),
@@ -27,7 +27,7 @@ impl UringListener {
         })
     }
 
-    pub(super) async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
+    pub(super) async fn accept(&mut self) -> io::Result<(Socket, Option<SocketAddr>)> {
         loop {
             match self.socket.accept() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -35,7 +35,7 @@ impl UringListener {
                     Operation::new(&self.home, wait).await.0?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result,
+                result => return result.map(|(stream, from)| (stream, from.as_socket())),
             }
         }
     }
@@ -45,6 +45,6 @@ impl Drop for UringListener {
     fn drop(&mut self) {
         // A wait that was just given up holds the socket until the kernel has confirmed it. Nobody shall connect
         // meanwhile, and another socket may listen on the port at once.
-        let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Both);
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 }

@@ -6,12 +6,13 @@
 //! writes past the ring says `MSG_DONTWAIT` each time.
 
 use std::io;
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::sync::Arc;
 
 use compio::buf::{IntoInner, IoBuf, IoVectoredBuf};
 use compio::driver::op::{Interest, PollOnce, Recv, SendVectored};
 use rustix::net::{RecvFlags, SendFlags};
+use socket2::Socket;
 
 use super::operation::Operation;
 use super::shard::Shard;
@@ -20,18 +21,18 @@ use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
 /// Receiving half of a TCP stream on io_uring.
 pub struct UringRead {
-    socket: Arc<TcpStream>,
+    socket: Arc<Socket>,
     home: Arc<Shard>,
 }
 
 /// Sending half of a TCP stream on io_uring.
 pub struct UringWrite {
-    socket: Arc<TcpStream>,
+    socket: Arc<Socket>,
     home: Arc<Shard>,
 }
 
 /// Splits a stream. `home` works for halves that are used on foreign threads.
-pub(super) fn split(stream: TcpStream, home: &Arc<Shard>) -> io::Result<(UringRead, UringWrite)> {
+pub(super) fn split(stream: Socket, home: &Arc<Shard>) -> io::Result<(UringRead, UringWrite)> {
     stream.set_nonblocking(false)?;
     let socket = Arc::new(stream);
     let read = UringRead {
@@ -43,7 +44,7 @@ pub(super) fn split(stream: TcpStream, home: &Arc<Shard>) -> io::Result<(UringRe
 }
 
 /// Undoes [`split`].
-pub(super) fn join(read: UringRead, write: UringWrite) -> io::Result<TcpStream> {
+pub(super) fn join(read: UringRead, write: UringWrite) -> io::Result<Socket> {
     if !Arc::ptr_eq(&read.socket, &write.socket) {
         let text = "halves of different streams";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));

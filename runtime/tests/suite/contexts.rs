@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use zonda_runtime::{PreciseTimer, Runtime, block_on_until};
 
-use super::{Backend, LONG, outcome_of};
+use super::{Backend, LONG, internet_socket, outcome_of};
 
 /// Who polls.
 #[derive(Debug, Clone, Copy)]
@@ -71,8 +71,14 @@ async fn waits<R: Runtime>(runtime: R) {
     assert_eq!(outcome.await, Some(5));
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("bound");
-    let connected = runtime.connect_tcp(at).await.expect("the queue takes it");
-    assert_eq!(connected.peer_addr().expect("connected"), at);
+    let connected = runtime
+        .connect(internet_socket(), at)
+        .await
+        .expect("the queue takes it");
+    assert_eq!(
+        connected.peer_addr().expect("connected").as_socket(),
+        Some(at)
+    );
     drop(listener);
     let addresses = runtime.resolve("127.0.0.1".into(), 1).await;
     assert_eq!(addresses.expect("a literal").len(), 1);

@@ -13,6 +13,7 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use socket2::{Domain, Socket, Type};
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RuntimeOptions, RxBuf, block_on_until, oneshot};
 
 /// Longer than anything here takes on a busy machine.
@@ -79,6 +80,11 @@ where
     outcome
 }
 
+/// A socket that is not connected yet.
+pub fn internet_socket() -> Socket {
+    Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket")
+}
+
 /// The two ends of a connection.
 pub fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -97,7 +103,7 @@ pub fn pattern(length: usize) -> Vec<u8> {
 
 /// Sends everything back that arrives, until the peer ends; then ends too.
 pub async fn echo<R: Runtime>(runtime: R, stream: TcpStream) {
-    let (mut read, mut write) = runtime.adopt_tcp(stream).expect("adopted");
+    let (mut read, mut write) = runtime.adopt(stream.into()).expect("adopted");
     let mut buf = RxBuf::new(1000);
     loop {
         let (result, received) = read.read(buf).await;
@@ -149,7 +155,7 @@ macro_rules! suite {
                     a_streaming_peer_is_read_completely, a_full_buffer_is_not_the_end,
                     one_direction_ends_and_the_other_goes_on, a_reset_is_an_error,
                     writable_waits_for_room, a_stream_is_handed_from_task_to_task,
-                    connects_and_accepts, giving_up_an_accept_loses_no_connection,
+                    connects_and_accepts, unix_sockets_are_streams_as_well, giving_up_an_accept_loses_no_connection,
                     names_are_resolved;
                 tasks: many_tasks_end, a_panicking_task_takes_nobody_along,
                     a_busy_peer_does_not_starve_other_tasks,

@@ -6,17 +6,20 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Instant;
 
-use socket2::{Domain, SockRef, Socket, Type};
+use socket2::{SockRef, Socket};
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf};
 
-use super::{Backend, echo, in_task, outcome_of, pair, pattern, read_exactly, read_to_end, within};
+use super::{
+    Backend, echo, in_task, internet_socket, outcome_of, pair, pattern, read_exactly, read_to_end,
+    within,
+};
 
 pub fn echo_with_owned_buffers<R: Runtime>(backend: &Backend<R>) {
     let (runtime, _running) = backend.running();
     let (near, far) = pair();
     let echoed = outcome_of(&runtime, |runtime| echo(runtime, far));
     in_task(&runtime, |runtime| async move {
-        let (mut read, mut write) = runtime.adopt_tcp(near).expect("adopted");
+        let (mut read, mut write) = runtime.adopt(near.into()).expect("adopted");
         for size in [1, 2, 999, 1000, 1001, 5000] {
             let (result, sent) = write.write_all(vec![pattern(size)]).await;
             result.expect("writable");
@@ -39,7 +42,7 @@ pub fn a_slow_reader_gets_every_byte<R: Runtime>(backend: &Backend<R>) {
     let expected = segments.concat();
     let (near, mut far) = pair();
     let flood = outcome_of(&runtime, |runtime| async move {
-        let (_read, mut write) = runtime.adopt_tcp(near).expect("adopted");
+        let (_read, mut write) = runtime.adopt(near.into()).expect("adopted");
         let mut segments = segments;
         for _ in 0..ROUNDS {
             let (result, sent) = write.write_all(segments).await;
@@ -68,7 +71,7 @@ pub fn a_streaming_peer_is_read_completely<R: Runtime>(backend: &Backend<R>) {
     let total = 8 << 20;
     let writer = thread::spawn(move || near.write_all(&pattern(total)).expect("writable"));
     let all = in_task(&runtime, |runtime| async move {
-        let (mut read, _write) = runtime.adopt_tcp(far).expect("adopted");
+        let (mut read, _write) = runtime.adopt(far.into()).expect("adopted");
         read_to_end(&mut read).await
     });
     assert!(all == pattern(total));
@@ -79,7 +82,7 @@ pub fn a_full_buffer_is_not_the_end<R: Runtime>(backend: &Backend<R>) {
     let (runtime, _running) = backend.running();
     let (_near, far) = pair();
     let result = in_task(&runtime, |runtime| async move {
-        let (mut read, _write) = runtime.adopt_tcp(far).expect("adopted");
+        let (mut read, _write) = runtime.adopt(far.into()).expect("adopted");
         read.read(RxBuf::default()).await.0
     });
     assert_eq!(result.expect_err("refused").kind(), ErrorKind::InvalidInput);
@@ -89,7 +92,7 @@ pub fn one_direction_ends_and_the_other_goes_on<R: Runtime>(backend: &Backend<R>
     let (runtime, _running) = backend.running();
     let (near, mut far) = pair();
     let received = outcome_of(&runtime, |runtime| async move {
-        let (mut read, mut write) = runtime.adopt_tcp(near).expect("adopted");
+        let (mut read, mut write) = runtime.adopt(near.into()).expect("adopted");
         write.write_all(&b"last words"[..]).await.0.expect("open");
         write.shutdown().await.expect("open");
         // Without its writing half the reading half goes on.
@@ -108,7 +111,7 @@ pub fn a_reset_is_an_error<R: Runtime>(backend: &Backend<R>) {
     let (runtime, _running) = backend.running();
     let (near, far) = pair();
     let ended = outcome_of(&runtime, |runtime| async move {
-        let (mut read, mut write) = runtime.adopt_tcp(near).expect("adopted");
+        let (mut read, mut write) = runtime.adopt(near.into()).expect("adopted");
         let (result, _) = read.read(RxBuf::new(10)).await;
         let error = result.expect_err("reset").kind();
         let broken = write.write_all(&b"nobody hears it"[..]).await.0;
@@ -127,7 +130,7 @@ pub fn writable_waits_for_room<R: Runtime>(backend: &Backend<R>) {
     let past_the_runtime = near.try_clone().expect("a descriptor");
     let (told, full) = std::sync::mpsc::channel();
     let writable = outcome_of(&runtime, |runtime| async move {
-        let (_read, mut write) = runtime.adopt_tcp(near).expect("adopted");
+        let (_read, mut write) = runtime.adopt(near.into()).expect("adopted");
         write.writable().await.expect("room at first");
         past_the_runtime
             .set_nonblocking(true)
@@ -151,17 +154,14 @@ pub fn a_stream_is_handed_from_task_to_task<R: Runtime>(backend: &Backend<R>) {
     let (second, _also_running) = backend.running();
     let (mut near, far) = pair();
     near.write_all(b"onetwo").expect("writable");
-    let take_three = |stream| {
+    let take_three = |stream: Socket| {
         move |runtime: R| async move {
-            let (mut read, write) = runtime.adopt_tcp(stream).expect("adopted");
+            let (mut read, write) = runtime.adopt(stream).expect("adopted");
             let heard = read_exactly(&mut read, 3).await;
-            (
-                heard,
-                runtime.release_tcp(read, write).expect("both halves"),
-            )
+            (heard, runtime.release(read, write).expect("both halves"))
         }
     };
-    let (heard, stream) = in_task(&first, take_three(far));
+    let (heard, stream) = in_task(&first, take_three(far.into()));
     assert_eq!(heard, b"one");
     let (heard, stream) = in_task(&first, take_three(stream));
     assert_eq!(heard, b"two");
@@ -171,12 +171,39 @@ pub fn a_stream_is_handed_from_task_to_task<R: Runtime>(backend: &Backend<R>) {
     assert_eq!(heard, b"six");
     // Halves of different streams are refused.
     let mismatch = in_task(&second, |runtime| async move {
-        let (read, _write) = runtime.adopt_tcp(stream).expect("adopted");
-        let (_read, write) = runtime.adopt_tcp(near).expect("adopted");
-        runtime.release_tcp(read, write).map(drop)
+        let (read, _write) = runtime.adopt(stream).expect("adopted");
+        let (_read, write) = runtime.adopt(near.into()).expect("adopted");
+        runtime.release(read, write).map(drop)
     });
     let refused = mismatch.expect_err("refused");
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+}
+
+/// A socket of the Unix family is listened on, accepted from and driven as any other.
+#[cfg(unix)]
+pub fn unix_sockets_are_streams_as_well<R: Runtime>(backend: &Backend<R>) {
+    let (runtime, _running) = backend.running();
+    let name = format!("zonda-runtime-{}-{}", std::process::id(), runtime.name());
+    let path = std::env::temp_dir().join(name);
+    let listener = std::os::unix::net::UnixListener::bind(&path).expect("a name of its own");
+    let near = std::os::unix::net::UnixStream::connect(&path).expect("the queue takes it");
+    std::fs::remove_file(&path).expect("it was bound");
+    in_task(&runtime, move |runtime| async move {
+        let mut listener = runtime.listen(listener.into()).expect("registered");
+        let (far, from) = runtime.accept(&mut listener).await.expect("a connection");
+        assert_eq!(from, None);
+        let (mut near_read, mut near_write) = runtime.adopt(near.into()).expect("adopted");
+        let (mut far_read, mut far_write) = runtime.adopt(far).expect("adopted");
+        let there = near_write.write_all(vec![pattern(9), pattern(7)]).await;
+        there.0.expect("open");
+        let both = [pattern(9), pattern(7)].concat();
+        assert_eq!(read_exactly(&mut far_read, 16).await, both);
+        far_write.write_all(vec![pattern(5)]).await.0.expect("open");
+        assert_eq!(read_exactly(&mut near_read, 5).await, pattern(5));
+        far_write.shutdown().await.expect("open");
+        let (end, _) = near_read.read(RxBuf::new(10)).await;
+        assert_eq!(end.expect("no error"), 0);
+    });
 }
 
 pub fn connects_and_accepts<R: Runtime>(backend: &Backend<R>) {
@@ -184,32 +211,27 @@ pub fn connects_and_accepts<R: Runtime>(backend: &Backend<R>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("bound");
     in_task(&runtime, move |runtime| async move {
-        let mut listener = runtime.listen_tcp(listener).expect("registered");
+        let mut listener = runtime.listen(listener.into()).expect("registered");
         for prepared in [false, true] {
-            let near = if prepared {
-                let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-                socket.set_tcp_nodelay(true).expect("an option of TCP");
-                let near = runtime.connect_socket(socket.into(), at).await;
-                let near = near.expect("accepted");
-                assert!(near.nodelay().expect("an option of TCP"));
-                near
-            } else {
-                runtime.connect_tcp(at).await.expect("accepted")
-            };
+            let socket = internet_socket();
+            socket.set_tcp_nodelay(prepared).expect("an option of TCP");
+            let near = runtime.connect(socket, at).await.expect("accepted");
+            assert_eq!(near.tcp_nodelay().expect("an option of TCP"), prepared);
             let (far, from) = runtime.accept(&mut listener).await.expect("a connection");
-            assert_eq!(from, near.local_addr().expect("connected"));
-            assert_eq!(far.local_addr().expect("connected"), at);
-            let (mut read, _write) = runtime.adopt_tcp(near).expect("adopted");
-            let (_read, mut write) = runtime.adopt_tcp(far).expect("adopted");
+            let own = near.local_addr().expect("connected");
+            assert_eq!(from, own.as_socket());
+            let there = far.local_addr().expect("connected");
+            assert_eq!(there.as_socket(), Some(at));
+            let (mut read, _write) = runtime.adopt(near).expect("adopted");
+            let (_read, mut write) = runtime.adopt(far).expect("adopted");
             write.write_all(vec![pattern(9)]).await.0.expect("open");
             assert_eq!(read_exactly(&mut read, 9).await, pattern(9));
         }
         drop(listener);
-        let refused = runtime.connect_tcp(at).await.expect_err("nobody listens");
-        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-        let refused = runtime.connect_socket(socket.into(), at).await;
-        let refused = refused.expect_err("nobody listens");
+        let refused = runtime
+            .connect(internet_socket(), at)
+            .await
+            .expect_err("nobody listens");
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
     });
 }
@@ -220,7 +242,7 @@ pub fn giving_up_an_accept_loses_no_connection<R: Runtime>(backend: &Backend<R>)
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("bound");
     let accepted = outcome_of(&runtime, |runtime| async move {
-        let mut listener = runtime.listen_tcp(listener).expect("registered");
+        let mut listener = runtime.listen(listener.into()).expect("registered");
         let (mut accepted, mut given_up) = (Vec::new(), 0);
         while accepted.len() < CONNECTIONS {
             let wait = std::time::Duration::from_micros(given_up % 300);
@@ -234,7 +256,7 @@ pub fn giving_up_an_accept_loses_no_connection<R: Runtime>(backend: &Backend<R>)
     });
     let near: Vec<_> = (0..CONNECTIONS)
         .map(|_| {
-            let near = within(runtime.connect_tcp(at)).expect("accepted");
+            let near = within(runtime.connect(internet_socket(), at)).expect("accepted");
             thread::yield_now();
             near
         })
@@ -242,7 +264,7 @@ pub fn giving_up_an_accept_loses_no_connection<R: Runtime>(backend: &Backend<R>)
     let (accepted, _given_up) = within(accepted).expect("no panic");
     let expected: Vec<_> = near
         .iter()
-        .map(|near| near.local_addr().expect("connected"))
+        .map(|near| near.local_addr().expect("connected").as_socket())
         .collect();
     assert_eq!(accepted, expected);
 }

@@ -62,7 +62,7 @@ pub fn a_busy_peer_does_not_starve_other_tasks<R: Runtime>(backend: &Backend<R>)
     let (stop, stopped) = oneshot::channel::<()>();
     // A writer and a reader that are ready all the time, on the one thread.
     let sink = outcome_of(&runtime, |runtime| async move {
-        let (mut read, _write) = runtime.adopt_tcp(read_end).expect("adopted");
+        let (mut read, _write) = runtime.adopt(read_end.into()).expect("adopted");
         let mut buf = RxBuf::new(65536);
         loop {
             let (result, received) = read.read(buf).await;
@@ -87,7 +87,7 @@ pub fn a_busy_peer_does_not_starve_other_tasks<R: Runtime>(backend: &Backend<R>)
     let (near, far) = pair();
     let _echoed = outcome_of(&runtime, |runtime| echo(runtime, far));
     in_task(&runtime, |runtime| async move {
-        let (mut read, mut write) = runtime.adopt_tcp(near).expect("adopted");
+        let (mut read, mut write) = runtime.adopt(near.into()).expect("adopted");
         for _ in 0..100 {
             write.write_all(&b"ping"[..]).await.0.expect("writable");
             super::read_exactly(&mut read, 4).await;
@@ -106,7 +106,7 @@ pub fn whoever_yields_lets_the_sockets_be_looked_at<R: Runtime>(backend: &Backen
     let tell = heard.clone();
     let (started, start) = oneshot::channel();
     let reader = outcome_of(&runtime, |runtime| async move {
-        let (mut read, _write) = runtime.adopt_tcp(far).expect("adopted");
+        let (mut read, _write) = runtime.adopt(far.into()).expect("adopted");
         started.send(());
         read.read(RxBuf::new(9)).await.0.expect("readable");
         tell.store(true, Ordering::SeqCst);

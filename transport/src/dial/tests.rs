@@ -2,51 +2,21 @@
 //! In which order addresses are tried, for how long each, and what is said when none answers.
 
 use std::io::{Error, ErrorKind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::*;
-
-fn addresses(texts: &[&str]) -> Vec<SocketAddr> {
-    texts
-        .iter()
-        .map(|text| text.parse().expect("an address"))
-        .collect()
-}
-
-#[test]
-fn families_take_turns_and_the_favourite_begins() {
-    let found = addresses(&["[::1]:1", "[::2]:1", "[::3]:1", "1.1.1.1:1", "2.2.2.2:1"]);
-    let mixed = addresses(&["[::1]:1", "1.1.1.1:1", "[::2]:1", "2.2.2.2:1", "[::3]:1"]);
-    assert_eq!(alternate(found), mixed);
-    let found = addresses(&["1.1.1.1:1", "[::1]:1", "[::2]:1"]);
-    assert_eq!(alternate(found.clone()), found);
-    assert_eq!(alternate(vec![]), vec![]);
-}
-
-#[test]
-fn each_address_has_its_share_and_the_last_has_the_rest() {
-    let now = Instant::now();
-    let seconds = |seconds| now + Duration::from_secs(seconds);
-    assert_eq!(share(now, seconds(10), 2), seconds(5));
-    assert_eq!(share(now, seconds(10), 1), seconds(10));
-    assert_eq!(share(now, seconds(10), 1000), now + ATTEMPT_MIN);
-    assert_eq!(
-        share(now, now + Duration::from_millis(100), 3),
-        now + Duration::from_millis(100)
-    );
-    assert_eq!(share(seconds(1), now, 3), seconds(1));
-}
+use crate::link::Protocol;
 
 #[test]
 fn several_failures_are_told_with_their_addresses() {
     let failure = |kind| IoFailure::from(Error::from(kind));
     let failures = [
         (
-            addresses(&["[::1]:7447"])[0],
+            LinkAddress::internet(Protocol::Tcp, ([0, 0, 0, 0, 0, 0, 0, 1], 7447).into()),
             failure(ErrorKind::ConnectionRefused),
         ),
         (
-            addresses(&["127.0.0.1:7447"])[0],
+            LinkAddress::internet(Protocol::Tcp, ([127, 0, 0, 1], 7447).into()),
             failure(ErrorKind::TimedOut),
         ),
     ];

@@ -30,7 +30,7 @@ use super::{Ended, Handler, read::bundled, write::standing};
 #[derive(Debug)]
 pub struct Joining {
     /// The connected socket.
-    pub stream: std::net::TcpStream,
+    pub stream: zonda_runtime::Socket,
     /// Bytes that were read behind the handshake.
     pub unread: Vec<u8>,
     /// Lease and keep-alive of this link.
@@ -241,7 +241,7 @@ impl<H: Handler> Bundle<H> {
         let (id, bundle, tasks) = (member.id, Arc::clone(self), runtime.clone());
         let timers = timers.steady(false);
         runtime.spawn("zonda-rx", move || async move {
-            let (read, write) = match tasks.adopt_tcp(stream) {
+            let (read, write) = match tasks.adopt(stream) {
                 Ok(halves) => halves,
                 Err(error) => {
                     bundle.lose(&member, Ended::Io(error.kind()));

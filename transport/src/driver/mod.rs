@@ -88,7 +88,7 @@ pub trait Handler: Deliver + Send + 'static {
 #[derive(Debug)]
 pub struct Drive {
     /// The connected socket; adopted by the runtime on the task's own thread.
-    pub stream: std::net::TcpStream,
+    pub stream: zonda_runtime::Socket,
     /// Bytes that were read behind the handshake.
     pub unread: Vec<u8>,
     /// The receiving half of the protocol.
@@ -111,7 +111,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             outbox,
         } = drive;
         outbox.note_received(Instant::now());
-        let halves = tasks.adopt_tcp(stream);
+        let halves = tasks.adopt(stream);
         let (read, write) = match halves {
             Ok(halves) => halves,
             Err(error) => {

@@ -4,7 +4,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// One IPv4 address, or one IPv6 network of 64 bits: who has one address of such a network has them all.
+/// One IPv4 address, or one IPv6 network of 64 bits, as a node with one address of such a network has them all; or all of
+/// this machine that have no internet address.
 ///
 /// ```
 /// use zonda_transport::link::AddressGroup;
@@ -16,24 +17,28 @@ use std::net::{IpAddr, Ipv6Addr};
 /// assert_eq!(group("2001:db8:1:2::1").to_string(), "2001:db8:1:2::/64");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AddressGroup(IpAddr);
+pub struct AddressGroup(Option<IpAddr>);
 
 impl AddressGroup {
+    /// All that are connected without an internet address.
+    pub const THIS_MACHINE: AddressGroup = AddressGroup(None);
+
     /// The group that an address is in.
     #[must_use]
     pub fn of(ip: IpAddr) -> Self {
-        AddressGroup(match ip.to_canonical() {
+        AddressGroup(Some(match ip.to_canonical() {
             IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
             v4 => v4,
-        })
+        }))
     }
 }
 
 impl fmt::Display for AddressGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            IpAddr::V4(ip) => ip.fmt(f),
-            IpAddr::V6(ip) => write!(f, "{ip}/64"),
+            Some(IpAddr::V4(ip)) => ip.fmt(f),
+            Some(IpAddr::V6(ip)) => write!(f, "{ip}/64"),
+            None => f.write_str("this machine"),
         }
     }
 }

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Links: the kinds of connection between two nodes, each in a file of its own, and what an endpoint asks of them.
 //!
-//! An endpoint's protocol name chooses the file, by one `match` in the dialer and one in the listener. Host names,
-//! ports and socket options mean the same for every kind that has them, so they are parsed here.
+//! A kind of link is a file with four functions, and a line in each `match` below: [`Protocol::check`] reads an endpoint,
+//! `connect` and `bind` make sockets for it, `accept` says what an accepted socket is. Above them nothing names a protocol.
 
 mod address;
 mod failure;
 mod group;
 mod options;
 mod pacing;
+mod place;
 pub mod tcp;
+#[cfg(unix)]
+pub mod unix;
 
-use std::fmt;
-use std::net::{SocketAddr, TcpStream};
+use std::{any::Any, fmt, io, net::SocketAddr, time::Instant};
 
 use zonda_codec::Endpoint;
+use zonda_runtime::{Runtime, Socket};
 
 pub use address::HostPort;
 pub use failure::IoFailure;
 pub use group::AddressGroup;
 pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
+pub use place::LinkAddress;
 
 use crate::protocol::parameters::Established;
 
@@ -28,15 +32,71 @@ use crate::protocol::parameters::Established;
 #[derive(Debug)]
 pub struct Link {
     /// The connected, non-blocking socket, registered with no runtime: the driver's task adopts it.
-    pub stream: TcpStream,
+    pub stream: Socket,
     /// The outcome of the handshake.
     pub established: Established,
     /// The address of this end.
-    pub local: SocketAddr,
+    pub local: LinkAddress,
     /// The address of the peer's end.
-    pub remote: SocketAddr,
+    pub remote: LinkAddress,
     /// Bytes that were read behind the handshake's last message; they come before anything read from `stream`.
     pub unread: Vec<u8>,
+}
+
+/// A connected socket, before the two ends have introduced themselves.
+#[derive(Debug)]
+pub struct Connected {
+    /// The socket, non-blocking.
+    pub stream: Socket,
+    /// The address of this end.
+    pub local: LinkAddress,
+    /// The address of the peer's end.
+    pub remote: LinkAddress,
+}
+
+/// A listening socket.
+pub struct Bound {
+    /// The socket.
+    pub socket: Socket,
+    /// Its address; port 0 is replaced by the system's choice.
+    pub address: LinkAddress,
+    /// What is dropped when the socket is closed, such as the files of a path.
+    pub belongings: Option<Box<dyn Any + Send>>,
+}
+
+/// What an endpoint is connected or listened on with.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// The endpoint.
+    pub endpoint: &'a Endpoint,
+    /// Until when this may take.
+    pub deadline: Instant,
+    /// Sizes of socket buffers where the endpoint says none.
+    pub buffers: SocketBuffers,
+}
+
+/// Why there is no socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkFailure {
+    /// The endpoint is wrong, whatever the system does.
+    Endpoint(EndpointProblem),
+    /// The host name has no address.
+    Resolve {
+        /// The name.
+        host: String,
+        /// The resolver's reason.
+        failure: IoFailure,
+    },
+    /// No address would do: each that was tried, and why.
+    Refused(Vec<(LinkAddress, IoFailure)>),
+    /// The time was over.
+    Expired,
+}
+
+impl From<EndpointProblem> for LinkFailure {
+    fn from(problem: EndpointProblem) -> Self {
+        LinkFailure::Endpoint(problem)
+    }
 }
 
 /// The kinds of link this build has.
@@ -45,16 +105,25 @@ pub struct Link {
 pub enum Protocol {
     /// `tcp/HOST:PORT`
     Tcp,
+    /// `unixsock-stream/PATH`
+    #[cfg(unix)]
+    UnixsockStream,
 }
 
 impl Protocol {
     /// Every kind.
-    pub const ALL: [Protocol; 1] = [Protocol::Tcp];
+    pub const ALL: &[Protocol] = &[
+        Protocol::Tcp,
+        #[cfg(unix)]
+        Protocol::UnixsockStream,
+    ];
 
     /// The name in front of an endpoint's address.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Tcp => "tcp",
+            #[cfg(unix)]
+            Protocol::UnixsockStream => "unixsock-stream",
         }
     }
 
@@ -64,12 +133,71 @@ impl Protocol {
     /// [`EndpointProblem::Protocol`] when this build has no such kind.
     pub fn of(endpoint: &Endpoint) -> Result<Protocol, EndpointProblem> {
         let name = endpoint.proto();
-        Protocol::ALL
-            .into_iter()
-            .find(|protocol| protocol.name() == name)
+        let mut all = Protocol::ALL.iter().copied();
+        all.find(|protocol| protocol.name() == name)
             .ok_or_else(|| EndpointProblem::Protocol {
                 name: name.to_owned(),
             })
+    }
+
+    /// Whether an endpoint of this kind has an address and options that can be.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(self, endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+        match self {
+            Protocol::Tcp => tcp::check(endpoint),
+            #[cfg(unix)]
+            Protocol::UnixsockStream => unix::check(endpoint),
+        }
+    }
+
+    /// The addresses of an accepted socket that came from `from`, by one bound at `listener`.
+    pub(crate) fn remote(self, from: Option<SocketAddr>) -> LinkAddress {
+        match (self, from) {
+            (_, Some(from)) => LinkAddress::internet(self, from),
+            #[cfg(unix)]
+            (Protocol::UnixsockStream, None) => unix::nameless(),
+            (Protocol::Tcp, None) => LinkAddress::named(self, "unknown"),
+        }
+    }
+
+    /// Prepares an accepted socket whose peer has introduced itself; tells this end's address.
+    pub(crate) fn accept(
+        self,
+        stream: &Socket,
+        endpoint: &Endpoint,
+        listener: &LinkAddress,
+    ) -> io::Result<LinkAddress> {
+        match self {
+            Protocol::Tcp => tcp::accept(stream, endpoint),
+            #[cfg(unix)]
+            Protocol::UnixsockStream => Ok(listener.clone()),
+        }
+    }
+}
+
+/// Connects to an endpoint: one attempt.
+pub(crate) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    match Protocol::of(terms.endpoint)? {
+        Protocol::Tcp => tcp::connect(runtime, terms).await,
+        #[cfg(unix)]
+        Protocol::UnixsockStream => unix::connect(runtime, terms).await,
+    }
+}
+
+/// Binds every address of an endpoint.
+///
+/// # Blocking
+/// Only for the addresses of a host name, until the deadline.
+pub(crate) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    match Protocol::of(terms.endpoint)? {
+        Protocol::Tcp => tcp::bind(runtime, terms),
+        #[cfg(unix)]
+        Protocol::UnixsockStream => unix::bind(terms),
     }
 }
 
@@ -97,6 +225,16 @@ pub enum EndpointProblem {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// The address is no path that a socket can have.
+    #[error(
+        "path \"{path}\" {what}; write unixsock-stream/PATH, such as unixsock-stream//run/zonda.sock"
+    )]
+    Path {
+        /// The path in the endpoint.
+        path: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// An option behind `#` has a value that it cannot have.
     #[error("option {key}={value} is invalid; write {expected}")]
     Option {
@@ -110,7 +248,8 @@ pub enum EndpointProblem {
 }
 
 fn supported() -> String {
-    Protocol::ALL.map(Protocol::name).join(", ")
+    let names: Vec<_> = Protocol::ALL.iter().map(|kind| kind.name()).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]

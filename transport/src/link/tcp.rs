@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! TCP sockets: made, given their options, connected and bound.
+//! TCP: `tcp/HOST:PORT`. Host names are looked up, the addresses of both families tried in turn.
 //!
 //! The reference sets SO_LINGER to 10 s. Here it is left off: on Linux `close` of a lingering socket blocks the calling
 //! thread until the peer has acknowledged everything, also when the socket is non-blocking (3 s measured against a peer
@@ -7,26 +7,76 @@
 //! delivers what is queued in the background, and a peer cannot tell the difference.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, SockRef, Socket, Type};
-use zonda_runtime::Runtime;
+use zonda_codec::Endpoint;
+use zonda_runtime::{Runtime, block_on_until};
 
-use super::{SocketOptions, pacing};
+use super::{
+    Bound, Connected, EndpointProblem, HostPort, IoFailure, LinkAddress, LinkFailure, Protocol,
+    SocketOptions, Terms, pacing,
+};
 
 /// How many connections may wait to be accepted, as far as the system allows (Linux: `net.core.somaxconn`). Large, so
 /// that a burst of strangers does not make the kernel drop an honest peer's SYN, which would cost it a second.
 const BACKLOG: i32 = 4096;
 
-/// Connects to one address.
-///
-/// # Errors
-/// Those of the system, also for an option that it refuses.
-pub async fn connect<R: Runtime>(
+/// However many addresses a host has, each gets at least this much of the time that is left.
+const ATTEMPT_MIN: Duration = Duration::from_millis(500);
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    HostPort::of(endpoint)?;
+    SocketOptions::of(endpoint).map(drop)
+}
+
+fn internet(at: SocketAddr) -> LinkAddress {
+    LinkAddress::internet(Protocol::Tcp, at)
+}
+
+/// Connects to the first address of the endpoint's host that takes the connection.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    let deadline = terms.deadline;
+    let options = SocketOptions::of(terms.endpoint)?.or(terms.buffers);
+    let HostPort { host, port } = HostPort::of(terms.endpoint)?;
+    let found = runtime
+        .timeout_at(deadline, runtime.resolve(host.clone(), port))
+        .await;
+    let addresses = found
+        .ok_or(LinkFailure::Expired)?
+        .map_err(|error| LinkFailure::Resolve {
+            host,
+            failure: error.into(),
+        })?;
+    let addresses = alternate(addresses);
+    let mut failures = Vec::new();
+    for (index, &address) in addresses.iter().enumerate() {
+        let bound = share(Instant::now(), deadline, addresses.len() - index);
+        match runtime
+            .timeout_at(bound, connect_to(runtime, address, &options))
+            .await
+        {
+            Some(Ok(connected)) => return Ok(connected),
+            Some(Err(error)) => failures.push((internet(address), error.into())),
+            None if Instant::now() >= deadline => return Err(LinkFailure::Expired),
+            None => {
+                let error = io::Error::from(io::ErrorKind::TimedOut);
+                failures.push((internet(address), error.into()));
+            }
+        }
+    }
+    Err(LinkFailure::Refused(failures))
+}
+
+async fn connect_to<R: Runtime>(
     runtime: &R,
     to: SocketAddr,
     options: &SocketOptions,
-) -> io::Result<TcpStream> {
+) -> io::Result<Connected> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
     options.apply(&socket)?;
     if to.ip().is_loopback() {
@@ -35,9 +85,54 @@ pub async fn connect<R: Runtime>(
     if let Some(from) = options.bind {
         socket.bind(&from.into())?;
     }
-    let stream = runtime.connect_socket(socket.into(), to).await?;
+    let stream = runtime.connect(socket, to).await?;
     prepare(&stream, options)?;
-    Ok(stream)
+    let ends = Ends::of(&stream)?;
+    Ok(Connected {
+        stream,
+        local: internet(ends.local),
+        remote: internet(ends.peer),
+    })
+}
+
+/// The addresses of a connected socket.
+struct Ends {
+    local: SocketAddr,
+    peer: SocketAddr,
+}
+
+impl Ends {
+    fn of(socket: &Socket) -> io::Result<Ends> {
+        let (local, peer) = (socket.local_addr()?, socket.peer_addr()?);
+        let ends = local.as_socket().zip(peer.as_socket());
+        let (local, peer) = ends.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Ends { local, peer })
+    }
+}
+
+/// Takes the families in turn, beginning with the resolver's favourite: when one of them leads nowhere, as IPv6 may,
+/// the next attempt is on the other.
+fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (first, second): (Vec<_>, Vec<_>) = addresses
+        .into_iter()
+        .partition(|address| address.is_ipv6() == first_is_v6);
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    let mut mixed = Vec::new();
+    loop {
+        let pair = [first.next(), second.next()];
+        if pair == [None, None] {
+            return mixed;
+        }
+        mixed.extend(pair.into_iter().flatten());
+    }
+}
+
+/// Until when one of the `left` remaining addresses may take: its share of the time, all of it for the last.
+fn share(now: Instant, deadline: Instant, left: usize) -> Instant {
+    let total = deadline.saturating_duration_since(now);
+    let parts = u32::try_from(left.max(1)).unwrap_or(u32::MAX);
+    now + (total / parts).max(ATTEMPT_MIN).min(total)
 }
 
 /// How much the system may hold that it has not sent: what is urgent has to wait for it. The window of what is sent and not
@@ -55,49 +150,98 @@ const SAME_HOST_RECEIVE_BYTES: usize = 256 * 1024;
 ///
 /// # Errors
 /// Those of the system, as when the peer is gone already.
-pub fn prepare(stream: &TcpStream, options: &SocketOptions) -> io::Result<()> {
-    let socket = SockRef::from(stream);
+fn prepare(socket: &Socket, options: &SocketOptions) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if let Err(error) = socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX) {
         // Urgent messages wait longer then, and nothing else changes.
         tracing::debug!("this system does not limit what waits to be sent: {error}");
     }
-    let is_same_host = is_same_host(stream);
+    let is_same_host = is_same_host(socket);
     if options.receive_buffer_bytes.is_none() && is_same_host {
         socket.set_recv_buffer_size(SAME_HOST_RECEIVE_BYTES)?;
     }
-    pacing::decide(SockRef::from(stream), is_same_host);
+    pacing::decide(SockRef::from(socket), is_same_host);
     socket.set_tcp_nodelay(true)
 }
 
-fn is_same_host(stream: &TcpStream) -> bool {
-    match (stream.local_addr(), stream.peer_addr()) {
-        (Ok(local), Ok(peer)) => peer.ip().is_loopback() || peer.ip() == local.ip(),
+fn is_same_host(socket: &Socket) -> bool {
+    match Ends::of(socket) {
+        Ok(Ends { local, peer }) => peer.ip().is_loopback() || peer.ip() == local.ip(),
         // It is gone already.
-        _ => false,
+        Err(_) => false,
     }
 }
 
+pub(super) fn accept(stream: &Socket, endpoint: &Endpoint) -> io::Result<LinkAddress> {
+    // They were understood when the socket was bound.
+    let options = SocketOptions::of(endpoint).unwrap_or_default();
+    prepare(stream, &options)?;
+    Ends::of(stream).map(|ends| internet(ends.local))
+}
+
+/// Binds every address of the endpoint's host. Of a name's addresses those that this machine lacks are left out, if
+/// any remains.
+pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let options = SocketOptions::of(terms.endpoint)?.or(terms.buffers);
+    let host = HostPort::of(terms.endpoint)?;
+    let addresses = match host.socket_address() {
+        Some(address) => vec![address],
+        None => look_up(runtime, host, terms.deadline)?,
+    };
+    let (mut bound, mut absent) = (Vec::new(), None);
+    for address in addresses {
+        match bind_to(address, &options) {
+            Ok(found) => bound.push(found),
+            Err(error) => {
+                let is_absent = lacks_address(&error);
+                let failure = LinkFailure::Refused(vec![(internet(address), error.into())]);
+                if !is_absent {
+                    return Err(failure);
+                }
+                absent = absent.or(Some(failure));
+            }
+        }
+    }
+    match absent {
+        Some(failure) if bound.is_empty() => Err(failure),
+        _ => Ok(bound),
+    }
+}
+
+fn look_up<R: Runtime>(
+    runtime: &R,
+    host: HostPort,
+    deadline: Instant,
+) -> Result<Vec<SocketAddr>, LinkFailure> {
+    let search = runtime.resolve(host.host.clone(), host.port);
+    let found = block_on_until(deadline, search);
+    found
+        .unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
+        .map_err(|error| LinkFailure::Resolve {
+            host: host.host,
+            failure: IoFailure::from(error),
+        })
+}
+
 /// Binds and listens. `[::]` accepts IPv4 as well, and becomes `0.0.0.0` on a system without IPv6.
-///
-/// # Errors
-/// Those of the system, also for an option that it refuses.
-pub fn bind(at: SocketAddr, options: &SocketOptions) -> io::Result<TcpListener> {
+fn bind_to(at: SocketAddr, options: &SocketOptions) -> io::Result<Bound> {
     let everywhere = at.is_ipv6() && at.ip().is_unspecified();
-    match bind_socket(at, everywhere, options) {
+    let socket = match bind_socket(at, everywhere, options) {
         Err(error) if everywhere && lacks_address(&error) => {
             tracing::debug!("no IPv6 here ({error}): listening on 0.0.0.0 instead of [::]");
             bind_socket((Ipv4Addr::UNSPECIFIED, at.port()).into(), false, options)
         }
         result => result,
-    }
+    }?;
+    let address = socket.local_addr()?.as_socket();
+    Ok(Bound {
+        address: LinkAddress::listening(Protocol::Tcp, address.ok_or(io::ErrorKind::InvalidInput)?),
+        socket,
+        belongings: None,
+    })
 }
 
-fn bind_socket(
-    at: SocketAddr,
-    dual_stack: bool,
-    options: &SocketOptions,
-) -> io::Result<TcpListener> {
+fn bind_socket(at: SocketAddr, dual_stack: bool, options: &SocketOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(at), Type::STREAM, None)?;
     // On Unix this permits binding while old connections of the port linger; elsewhere it would permit stealing it.
     #[cfg(unix)]
@@ -109,11 +253,11 @@ fn bind_socket(
     pacing::begin_unpaced(SockRef::from(&socket));
     socket.bind(&at.into())?;
     socket.listen(BACKLOG)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 /// Whether this machine has no such address, or no addresses of that family at all.
-pub fn lacks_address(error: &io::Error) -> bool {
+pub(super) fn lacks_address(error: &io::Error) -> bool {
     // EAFNOSUPPORT has no kind of its own in the standard library.
     let unsupported = cfg!(target_os = "linux") && error.raw_os_error() == Some(97);
     unsupported
@@ -122,3 +266,6 @@ pub fn lacks_address(error: &io::Error) -> bool {
             io::ErrorKind::Unsupported | io::ErrorKind::AddrNotAvailable
         )
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,10 @@
 //! Options and addresses of links.
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
 
-use socket2::SockRef;
 use zonda_codec::Endpoint;
 
-use super::{EndpointProblem, HostPort, IoFailure, Protocol, SocketOptions, pacing, tcp};
+use super::{EndpointProblem, HostPort, IoFailure, Protocol, SocketOptions};
 
 fn endpoint(text: &str) -> Endpoint {
     text.parse().expect("an endpoint")
@@ -68,7 +66,7 @@ fn protocols() {
     let problem = Protocol::of(&endpoint("serial/dev")).expect_err("not there");
     assert_eq!(
         problem.to_string(),
-        "protocol \"serial\" is not supported; use one of: tcp"
+        "protocol \"serial\" is not supported; use one of: tcp, unixsock-stream"
     );
 }
 
@@ -109,55 +107,6 @@ fn options() {
             "{error}"
         );
     }
-}
-
-/// On this machine itself the receive buffer is small, unless the endpoint asks for another.
-#[test]
-fn receive_buffers_on_one_host() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("bound");
-    let buffer = |text: &str| {
-        let stream = TcpStream::connect(address).expect("loopback");
-        let options = SocketOptions::of(&endpoint(text)).expect("valid");
-        let socket = SockRef::from(&stream);
-        if let Some(bytes) = options.receive_buffer_bytes {
-            socket.set_recv_buffer_size(bytes).expect("its size");
-        }
-        tcp::prepare(&stream, &options).expect("it is connected");
-        assert!(stream.nodelay().expect("an option"));
-        socket.recv_buffer_size().expect("its size")
-    };
-    let (usual, asked) = (buffer("tcp/a:1"), buffer("tcp/a:1#so_rcvbuf=50000"));
-    // Linux books twice of what it is asked for.
-    assert!(usual <= 2 * 256 * 1024, "{usual}");
-    assert!((50_000..=100_000).contains(&asked), "{asked}");
-}
-
-/// Whatever the system does, sockets between two programs of one machine are not paced; others are as the system has it.
-#[test]
-#[cfg(target_os = "linux")]
-fn pacing_on_one_host() {
-    let name = |socket: SockRef<'_>| {
-        let mut name = socket.tcp_congestion().expect("a name");
-        name.retain(|&byte| byte != 0);
-        String::from_utf8(name).expect("its name")
-    };
-    let options = SocketOptions::default();
-    let listener = tcp::bind("127.0.0.1:0".parse().expect("valid"), &options).expect("a port");
-    let connected = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
-    let system = name(SockRef::from(&connected));
-    let (accepted, _) = listener.accept().expect("it comes");
-    assert_eq!(
-        name(SockRef::from(&accepted)),
-        name(SockRef::from(&listener)),
-        "it begins as its listener"
-    );
-    for stream in [&accepted, &connected] {
-        tcp::prepare(stream, &options).expect("it is connected");
-        assert!(!name(SockRef::from(stream)).starts_with("bbr"));
-    }
-    pacing::decide(SockRef::from(&accepted), false);
-    assert_eq!(name(SockRef::from(&accepted)), system);
 }
 
 #[test]

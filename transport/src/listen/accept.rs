@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The accept loop, and the task that hears one stranger out.
 
+use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::{SocketAddr, TcpStream};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::Endpoint;
 use zonda_codec::transport::reason::MAX_LINKS;
-use zonda_runtime::{Runtime, oneshot};
+use zonda_runtime::{Runtime, Socket, oneshot};
 
 use super::Admission;
 use super::counters::{Counters, Logs, count};
 use super::pending::{Entry, Pending, Ticket};
 use crate::framing::Exchange;
-use crate::link::{AddressGroup, Link, SocketOptions, tcp};
+use crate::link::{Link, LinkAddress};
 use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
 use crate::text::shown;
@@ -33,6 +33,21 @@ const TURN: u32 = 16;
 
 /// Cookies are sealed with the number of the period in which they were given out.
 const EPOCH: Duration = Duration::from_secs(10);
+
+/// One listening socket. The socket is closed before its belongings go, as it comes first.
+pub(super) struct Door<R: Runtime> {
+    pub(super) listener: R::Listener,
+    pub(super) address: LinkAddress,
+    pub(super) belongings: Option<Box<dyn Any + Send>>,
+}
+
+/// A connection that was accepted, and not heard yet.
+struct Stranger {
+    stream: Socket,
+    remote: LinkAddress,
+    /// What it connected to.
+    listener: LinkAddress,
+}
 
 /// What the tasks of one listener share.
 pub(super) struct Reception<R, A> {
@@ -67,14 +82,19 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     /// Accepts until the listener is stopped, then closes the socket.
     pub(super) async fn accept_all(
         self: Arc<Self>,
-        mut listener: R::Listener,
+        mut door: Box<Door<R>>,
         mut stopped: oneshot::Receiver<()>,
     ) {
         let mut in_a_row = 0;
-        while let Ok(incoming) = unless(&mut stopped, self.runtime.accept(&mut listener)).await {
+        let runtime = &self.runtime;
+        while let Ok(incoming) = unless(&mut stopped, runtime.accept(&mut door.listener)).await {
             match incoming {
-                Ok((stream, remote)) => {
-                    self.receive(stream, canonical(remote));
+                Ok((stream, from)) => {
+                    self.receive(Stranger {
+                        stream,
+                        remote: door.address.protocol().remote(from),
+                        listener: door.address.clone(),
+                    });
                     in_a_row += 1;
                     if in_a_row >= TURN {
                         in_a_row = 0;
@@ -116,28 +136,29 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     }
 
     /// Starts the task that hears a stranger out.
-    fn receive(self: &Arc<Self>, stream: TcpStream, remote: SocketAddr) {
+    fn receive(self: &Arc<Self>, stranger: Stranger) {
         let Some(Entry {
             ticket,
             mut ended,
             evicted,
-        }) = self.pending.enter(AddressGroup::of(remote.ip()))
+        }) = self.pending.enter(stranger.remote.group())
         else {
             return;
         };
         if evicted {
-            self.note_evicted(remote);
+            self.note_evicted(&stranger.remote);
         }
         let reception = Arc::clone(self);
         let task = "zonda-handshake";
         self.runtime.spawn_brief(task, move || async move {
             let mut acceptor = Acceptor::new(reception.local.clone(), Arc::clone(&reception.key));
             acceptor.set_epoch(reception.epoch());
+            let remote = stranger.remote.clone();
             let Some(nonce) = reception.nonce() else {
-                return reception.failed(remote, HandshakeError::Io(io::ErrorKind::Other));
+                return reception.failed(&remote, HandshakeError::Io(io::ErrorKind::Other));
             };
             acceptor.set_nonce(nonce);
-            let hearing = reception.hear((&mut acceptor, &ticket), stream, remote);
+            let hearing = reception.hear((&mut acceptor, &ticket), stranger);
             let bounded = reception
                 .runtime
                 .timeout_at(zonda_runtime::after(reception.accept_timeout), hearing);
@@ -145,9 +166,9 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             drop(ticket);
             match outcome {
                 Ok(Some(Ok(admitted))) => reception.accepted(admitted),
-                Ok(Some(Err(error))) => reception.failed(remote, error),
+                Ok(Some(Err(error))) => reception.failed(&remote, error),
                 Ok(None) => reception.failed(
-                    remote,
+                    &remote,
                     HandshakeError::Timeout {
                         step: acceptor.step(),
                     },
@@ -163,7 +184,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         });
     }
 
-    fn note_evicted(&self, newcomer: SocketAddr) {
+    fn note_evicted(&self, newcomer: &LinkAddress) {
         count(&self.counters.evicted);
         if let Some(left_out) = self.logs.evicted.admit(Instant::now()) {
             let (endpoint, max) = (&self.endpoint, self.pending.max());
@@ -191,10 +212,13 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     async fn hear(
         &self,
         (acceptor, ticket): (&mut Acceptor, &Ticket),
-        stream: TcpStream,
-        remote: SocketAddr,
+        stranger: Stranger,
     ) -> Result<Admitted<A>, HandshakeError> {
-        let local = stream.local_addr().map_err(io_error)?;
+        let Stranger {
+            stream,
+            remote,
+            listener,
+        } = stranger;
         let mut exchange =
             Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
         let mut out = Vec::new();
@@ -216,8 +240,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 }
             }
         };
-        self.admission.before_admit(&established, remote).await;
-        if let Err(reason) = self.admission.admit(&established, remote) {
+        self.admission.before_admit(&established, &remote).await;
+        if let Err(reason) = self.admission.admit(&established, &remote) {
             acceptor.refuse(reason, &mut out);
             exchange.say_goodbye(&out).await;
             return Err(turned_away(&established, reason));
@@ -230,23 +254,19 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         exchange.send(&out).await.map_err(io_error)?;
         let (stream, unread) = exchange.finish(&self.runtime).map_err(io_error)?;
         // Not before: strangers that say nothing cost no more than they must.
-        self.prepare(&stream).map_err(io_error)?;
+        let protocol = listener.protocol();
+        let local = protocol.accept(&stream, &self.endpoint, &listener);
+        let local = local.map_err(io_error)?;
         Ok(Admitted {
             link: Link {
                 stream,
                 established,
-                local: canonical(local),
+                local,
                 remote,
                 unread,
             },
             reserved,
         })
-    }
-
-    fn prepare(&self, stream: &TcpStream) -> io::Result<()> {
-        // It was understood when the socket was bound.
-        let options = SocketOptions::of(&self.endpoint).unwrap_or_default();
-        tcp::prepare(stream, &options)
     }
 
     fn accepted(&self, admitted: Admitted<A>) {
@@ -256,7 +276,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         self.admission.accepted(link, &self.endpoint);
     }
 
-    fn failed(&self, remote: SocketAddr, error: HandshakeError) {
+    fn failed(&self, remote: &LinkAddress, error: HandshakeError) {
         self.counters.failure(&error);
         let limit = match error {
             HandshakeError::Unauthenticated { .. } => Some(&self.logs.unauthenticated),
@@ -310,9 +330,4 @@ fn turned_away(established: &Established, reason: u8) -> HandshakeError {
 
 fn io_error(error: io::Error) -> HandshakeError {
     HandshakeError::Io(error.kind())
-}
-
-/// An IPv4 peer of a socket that listens on `[::]` by its own address.
-fn canonical(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
 }

@@ -10,9 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use socket2::SockRef;
 use zonda_codec::{Close, Priority, TransportMessage};
-use zonda_runtime::{LinkWrite, Runtime};
+use zonda_runtime::{LinkWrite, Runtime, Socket};
 
 use crate::{
     driver::Ended,
@@ -41,7 +40,7 @@ const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
 
 /// A second handle to a link's socket, for writing from the sender's own thread without waiting. Clones share it.
 #[derive(Debug, Clone)]
-pub struct DirectSocket(Arc<std::net::TcpStream>);
+pub struct DirectSocket(Arc<Socket>);
 
 impl DirectSocket {
     /// Duplicates the descriptor of `stream`. `None` where the platform has no way to write without waiting
@@ -50,8 +49,9 @@ impl DirectSocket {
     /// # Errors
     /// The operating system's, if it has no descriptor left.
     #[cfg(target_os = "linux")]
-    pub fn beside(stream: &std::net::TcpStream) -> io::Result<Option<Self>> {
-        stream.try_clone().map(|clone| Some(Self(Arc::new(clone))))
+    pub fn beside(stream: &impl std::os::fd::AsFd) -> io::Result<Option<Self>> {
+        let clone = stream.as_fd().try_clone_to_owned()?;
+        Ok(Some(Self(Arc::new(clone.into()))))
     }
 
     /// See the Linux version; here there is no such way.
@@ -59,7 +59,7 @@ impl DirectSocket {
     /// # Errors
     /// Never.
     #[cfg(not(target_os = "linux"))]
-    pub fn beside(_stream: &std::net::TcpStream) -> io::Result<Option<Self>> {
+    pub fn beside<T>(_stream: &T) -> io::Result<Option<Self>> {
         Ok(None)
     }
 
@@ -67,7 +67,7 @@ impl DirectSocket {
     /// own costs the peer a wake-up more.
     #[cfg(target_os = "linux")]
     pub(super) fn batch_size(&self, max: u16) -> u16 {
-        let segment = SockRef::from(&*self.0).tcp_mss().unwrap_or(1);
+        let segment = self.0.tcp_mss().unwrap_or(1);
         let segments = u32::from(max) / segment.max(1);
         u16::try_from(segments * segment)
             .ok()
@@ -77,22 +77,19 @@ impl DirectSocket {
 
     #[cfg(target_os = "linux")]
     fn send(&self, transmit: &Transmit) -> io::Result<usize> {
-        let socket = SockRef::from(&*self.0);
+        let socket = &*self.0;
         if let Some(single) = transmit.single() {
             return socket.send_with_flags(single, SEND_FLAGS);
         }
         // To prepare the slices of many costs more than to write few.
         match transmit.len() {
-            ..=FEW => Self::send_slices::<{ 2 * FEW }>(&socket, transmit),
-            _ => Self::send_slices::<SLICES_MAX>(&socket, transmit),
+            ..=FEW => Self::send_slices::<{ 2 * FEW }>(socket, transmit),
+            _ => Self::send_slices::<SLICES_MAX>(socket, transmit),
         }
     }
 
     #[cfg(target_os = "linux")]
-    fn send_slices<const MOST: usize>(
-        socket: &SockRef<'_>,
-        transmit: &Transmit,
-    ) -> io::Result<usize> {
+    fn send_slices<const MOST: usize>(socket: &Socket, transmit: &Transmit) -> io::Result<usize> {
         let mut slices = [IoSlice::new(&[]); MOST];
         let count = transmit.slices(&mut slices);
         socket.send_vectored_with_flags(&slices[..count], SEND_FLAGS)
@@ -126,7 +123,7 @@ impl DirectSocket {
     #[cfg(target_os = "linux")]
     pub(super) fn is_confirmed(&self) -> Option<bool> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        SockRef::from(&*self.0).set_send_buffer_size(1).ok()?;
+        self.0.set_send_buffer_size(1).ok()?;
         let mut fds = [PollFd::new(&*self.0, PollFlags::OUT)];
         poll(&mut fds, Some(&Timespec::default())).ok()?;
         let found = fds[0].revents();

@@ -2,18 +2,18 @@
 //! What works between a dialer and a listener, and each way it can fail, on one runtime.
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener};
-use std::sync::Mutex;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use super::peers::{
-    DEADLINE, Event, Hand, House, acceptor, endpoint, eventually, node, opener, tcp, within,
+    DEADLINE, Door, Event, Hand, House, acceptor, endpoint, eventually, node, opener, tcp, within,
 };
 use socket2::SockRef;
 use zonda_runtime::Runtime;
 use zonda_transport::dial::{DialError, DialOptions, open_link, open_link_with};
-use zonda_transport::link::{EndpointProblem, Link};
+use zonda_transport::link::{EndpointProblem, Link, Protocol};
 use zonda_transport::listen::{ListenError, ListenOptions, listen};
 use zonda_transport::protocol::handshake::{AcceptStep, HandshakeError, OpenStep, Step};
 
@@ -52,16 +52,62 @@ fn check_link(near: Link, far: Link) {
         (a.initial_sn_tx, a.initial_sn_rx),
         (b.initial_sn_rx, b.initial_sn_tx)
     );
-    assert_eq!((near.local, near.remote), (far.remote, far.local));
     assert!(near.unread.is_empty() && far.unread.is_empty());
+    if near.remote.protocol() == Protocol::Tcp {
+        let (local, remote) = (near.local, near.remote);
+        assert_eq!((local, remote), (far.remote, far.local));
+        let mut ends = [&near.stream, &far.stream].into_iter();
+        assert!(ends.all(|end| end.tcp_nodelay().expect("a socket")));
+    }
     for (mut from, mut to) in [(&near.stream, &far.stream), (&far.stream, &near.stream)] {
-        assert!(from.nodelay().expect("a socket"));
         to.set_nonblocking(false).expect("a socket");
         from.write_all(b"hello").expect("writable");
         let mut received = [0; 5];
         to.read_exact(&mut received).expect("readable");
         assert_eq!(&received, b"hello");
     }
+}
+
+#[cfg(unix)]
+pub fn links_open_over_a_path<R: Runtime>(runtime: &R) {
+    let name = format!("zonda-link-{}-{}", std::process::id(), runtime.name());
+    let path = std::env::temp_dir().join(name);
+    let at = format!("unixsock-stream/{}", path.display());
+    let house = House::at(runtime, &at, ListenOptions::default());
+    assert_eq!(house.listening.locators()[0].to_string(), at);
+    let lock = path.with_extension("lock");
+    assert!(path.exists() && lock.exists());
+    let second = listen(
+        runtime,
+        &endpoint(&at),
+        node(3),
+        Arc::new(Door::new(channel().0)),
+    );
+    let text = second.expect_err("it is taken").to_string();
+    let expected = format!(
+        "cannot listen on {at}: address in use; is another router running? take another path"
+    );
+    assert_eq!(text, expected);
+    for _ in 0..3 {
+        let near = dial(runtime, &at).expect("a link");
+        let Event::Accepted(far) = house.next() else {
+            panic!("a link was expected");
+        };
+        for link in [&near, &far] {
+            let (local, remote) = (link.local.locator(), link.remote.locator());
+            assert!(local.is_some() && remote.is_some() && local != remote);
+        }
+        assert_eq!(near.remote, far.local);
+        check_link(near, *far);
+    }
+    within(house.listening.close());
+    assert!(
+        !path.exists() && !lock.exists(),
+        "the listener's files go with it"
+    );
+    let error = dial(runtime, &at).expect_err("nobody listens").to_string();
+    let expected = "check that a router or peer listens there";
+    assert!(error.contains(&at) && error.ends_with(expected), "{error}");
 }
 
 pub fn links_open_over_addresses_and_names<R: Runtime>(runtime: &R) {
@@ -114,7 +160,8 @@ pub fn socket_options_are_honoured<R: Runtime>(runtime: &R) {
     );
     let near = dial(runtime, &to).expect("a link");
     let far = house.link();
-    assert_eq!(far.remote.ip().to_string(), "127.0.0.2");
+    let from = far.remote.socket_address().expect("of the internet");
+    assert_eq!(from.ip().to_string(), "127.0.0.2");
     // Linux doubles the sizes, for its own bookkeeping.
     let near_size = SockRef::from(&near.stream)
         .send_buffer_size()
@@ -468,7 +515,7 @@ pub fn what_cannot_be_reached_is_said_in_one_line<R: Runtime>(runtime: &R) {
     assert!(text.starts_with(start) && !text.contains('\n'), "{text}");
 
     let error = dial(runtime, "carrier-pigeon/roof:1").expect_err("no such protocol");
-    let text = "cannot connect to carrier-pigeon/roof:1: protocol \"carrier-pigeon\" is not supported; use one of: tcp";
+    let text = "cannot connect to carrier-pigeon/roof:1: protocol \"carrier-pigeon\" is not supported; use one of: tcp, unixsock-stream";
     assert_eq!(error.to_string(), text);
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
 use zonda_runtime::{AnyRuntime, Runtime, RuntimeKind, RuntimeOptions, block_on_until};
-use zonda_transport::link::Link;
+use zonda_transport::link::{Link, LinkAddress};
 use zonda_transport::listen::{Admission, ListenOptions, Listening, listen_with};
 use zonda_transport::protocol::handshake::{Acceptor, CookieKey, HandshakeError, Opener};
 use zonda_transport::protocol::parameters::{Established, LocalParameters};
@@ -95,7 +95,7 @@ impl Door {
 }
 
 impl Admission for Door {
-    fn admit(&self, established: &Established, _remote: std::net::SocketAddr) -> Result<(), u8> {
+    fn admit(&self, established: &Established, _remote: &LinkAddress) -> Result<(), u8> {
         (self.decide)(established)
     }
     fn accepted(&self, link: Link, _listener: &Endpoint) {
@@ -104,7 +104,7 @@ impl Admission for Door {
     fn withdrawn(&self, established: &Established) {
         self.tell(Event::Withdrawn(established.zid));
     }
-    fn failed(&self, _remote: Option<SocketAddr>, error: HandshakeError) {
+    fn failed(&self, _remote: Option<&LinkAddress>, error: HandshakeError) {
         self.tell(Event::Failed(error));
     }
 }
@@ -143,7 +143,8 @@ impl House {
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.listening.addresses()[0]
+        let address = self.listening.addresses()[0].socket_address();
+        address.expect("of the internet")
     }
 
     pub fn next(&self) -> Event {

@@ -220,7 +220,7 @@ fn a_close_waits_for_the_system_of_the_peer() {
         let (writing, sent) = (Arc::clone(&outbox), runtime.clone());
         let (done, ended) = zonda_runtime::oneshot::channel();
         runtime.spawn("closing", move || async move {
-            let (_read, mut write) = sent.adopt_tcp(stream).expect("a socket");
+            let (_read, mut write) = sent.adopt(stream.into()).expect("a socket");
             let mut writing = Writing::new(sent, writing, timers);
             let ended = writing.serve(&mut write).await;
             write.shutdown().await.expect("a socket");

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A listening socket on tokio, which has a type of its own for each family.
+
+use std::io;
+use std::net::SocketAddr;
+
+use ::tokio::net::TcpListener;
+#[cfg(unix)]
+use ::tokio::net::UnixListener;
+use socket2::Socket;
+
+/// A listening socket on tokio.
+#[derive(Debug)]
+pub enum TokioListener {
+    /// Of an internet family.
+    Internet(TcpListener),
+    /// Of the Unix family.
+    #[cfg(unix)]
+    Unix(UnixListener),
+}
+
+impl TokioListener {
+    /// Registers a non-blocking socket with the current runtime.
+    pub(super) fn register(socket: Socket) -> io::Result<Self> {
+        #[cfg(unix)]
+        if socket.local_addr()?.is_unix() {
+            return UnixListener::from_std(socket.into()).map(TokioListener::Unix);
+        }
+        TcpListener::from_std(socket.into()).map(TokioListener::Internet)
+    }
+
+    pub(super) async fn accept(&mut self) -> io::Result<(Socket, Option<SocketAddr>)> {
+        match self {
+            TokioListener::Internet(listener) => {
+                let (stream, from) = listener.accept().await?;
+                Ok((stream.into_std()?.into(), Some(from)))
+            }
+            #[cfg(unix)]
+            TokioListener::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                Ok((stream.into_std()?.into(), None))
+            }
+        }
+    }
+}

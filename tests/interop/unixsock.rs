@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Links over sockets in the file system between the two implementations, in every position.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zonda::config::WhatAmI;
+
+use crate::agreed::exchange;
+use crate::environment;
+use crate::party::{Party, Setup};
+use crate::router::Router;
+use crate::wait::until;
+
+/// Larger than any payload here.
+const LARGEST: usize = 10_000_000;
+
+/// A path that nobody else has; what is left there goes with it.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Place {
+        static TAKEN: AtomicUsize = AtomicUsize::new(0);
+        let number = TAKEN.fetch_add(1, Ordering::Relaxed);
+        let name = format!("zonda-interop-{}-{number}", std::process::id());
+        Place(std::env::temp_dir().join(name))
+    }
+
+    fn endpoint(&self) -> String {
+        format!("unixsock-stream/{}", self.0.display())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // the reference leaves them where it is killed
+        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(self.0.with_extension("lock"));
+    }
+}
+
+fn linked(ours: &Party, theirs: &Party) {
+    until("both see the link", || {
+        ours.linked().contains(&theirs.zid()) && theirs.linked().contains(&ours.zid())
+    });
+}
+
+#[test]
+fn paths_to_our_router() {
+    if environment::python().is_some() {
+        let place = Place::new();
+        let router = Router::process_at(&place.endpoint());
+        assert_eq!(router.endpoint, place.endpoint());
+        let setup = Setup::client(&router.endpoint);
+        let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
+        exchange(&ours, &theirs, LARGEST);
+        assert_eq!(router.complaints(), [""; 0]);
+    }
+}
+
+#[test]
+fn paths_to_their_router() {
+    if environment::python().is_some() {
+        let place = Place::new();
+        let router = Router::theirs_at(&place.endpoint());
+        let setup = Setup::client(&router.endpoint);
+        let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
+        exchange(&ours, &theirs, LARGEST);
+        assert_eq!(router.complaints(), [""; 0]);
+    }
+}
+
+#[test]
+fn paths_between_peers() {
+    if environment::python().is_some() {
+        for ours_listens in [true, false] {
+            let place = Place::new();
+            let listening = Setup::listening(WhatAmI::Peer, &place.endpoint());
+            let dialling = Setup::peer_at(&place.endpoint());
+            let (ours, theirs) = if ours_listens {
+                let ours = listening.ours();
+                (ours, dialling.theirs())
+            } else {
+                let theirs = listening.theirs();
+                (dialling.ours(), theirs)
+            };
+            let (ours, theirs) = (Party::Ours(ours), Party::Theirs(theirs));
+            linked(&ours, &theirs);
+            exchange(&ours, &theirs, LARGEST);
+        }
+    }
+}
+
+/// The lock on the path is one for both: of two that want it the first has it, and the next when that has ended.
+#[test]
+fn a_path_has_one_listener() {
+    if environment::python().is_some() {
+        let place = Place::new();
+        let setup = Setup::listening(WhatAmI::Peer, &place.endpoint());
+        let theirs = setup.theirs();
+        let refused = setup.try_ours().expect_err("theirs has it").to_string();
+        assert!(refused.contains(&place.endpoint()), "{refused}");
+        assert!(refused.contains("in use"), "{refused}");
+        Party::Theirs(theirs).close();
+        let ours = setup.ours();
+        let listening = ours.info().locators();
+        assert_eq!(listening[0].to_string(), place.endpoint());
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One end of a link: the protocol, and where that end is.
+
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use zonda_codec::Locator;
+
+use super::{AddressGroup, Protocol};
+
+/// One end of a link. `Display` is the address alone, as it stands behind the protocol in a locator.
+///
+/// ```
+/// use zonda_transport::link::{LinkAddress, Protocol};
+///
+/// let here = LinkAddress::internet(Protocol::Tcp, ([127, 0, 0, 1], 7447).into());
+/// assert_eq!(here.to_string(), "127.0.0.1:7447");
+/// assert_eq!(here.locator().expect("valid").to_string(), "tcp/127.0.0.1:7447");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LinkAddress {
+    protocol: Protocol,
+    place: Place,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Place {
+    Internet(SocketAddr),
+    /// A path, or a name that was made up for an end that has none.
+    Named(Arc<str>),
+}
+
+impl LinkAddress {
+    /// An end with an internet address. An IPv4 address that is written as an IPv6 one becomes what it is.
+    #[must_use]
+    pub fn internet(protocol: Protocol, at: SocketAddr) -> Self {
+        let at = SocketAddr::new(at.ip().to_canonical(), at.port());
+        LinkAddress {
+            protocol,
+            place: Place::Internet(at),
+        }
+    }
+
+    /// The address of a listening socket, as it is.
+    #[must_use]
+    pub(super) fn listening(protocol: Protocol, at: SocketAddr) -> Self {
+        LinkAddress {
+            protocol,
+            place: Place::Internet(at),
+        }
+    }
+
+    /// An end on this machine that has a name instead.
+    #[must_use]
+    pub fn named(protocol: Protocol, name: &str) -> Self {
+        LinkAddress {
+            protocol,
+            place: Place::Named(name.into()),
+        }
+    }
+
+    /// The kind of link.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// The internet address, if it has one.
+    #[must_use]
+    pub fn socket_address(&self) -> Option<SocketAddr> {
+        match self.place {
+            Place::Internet(at) => Some(at),
+            Place::Named(_) => None,
+        }
+    }
+
+    /// What it shares with others where something is shared out by address.
+    #[must_use]
+    pub fn group(&self) -> AddressGroup {
+        let ip = self.socket_address().map(|at| at.ip());
+        ip.map_or(AddressGroup::THIS_MACHINE, AddressGroup::of)
+    }
+
+    /// Whether the other end of a link to it is on the same machine, as far as the address says.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        let ip = self.socket_address().map(|at| at.ip());
+        ip.is_none_or(|ip: IpAddr| ip.is_loopback())
+    }
+
+    /// The same as a locator; `None` if its text cannot be one.
+    #[must_use]
+    pub fn locator(&self) -> Option<Locator> {
+        Locator::new(self.protocol.name(), &self.to_string()).ok()
+    }
+}
+
+impl fmt::Display for LinkAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Internet(at) => at.fmt(f),
+            Place::Named(name) => f.write_str(name),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sockets in the file system: `unixsock-stream/PATH`, a byte stream within one machine.
+//!
+//! A listener owns its path by an exclusive lock on `PATH.lock`, as the reference's does, and removes both files when it ends.
+//! After a crash both files stay, but not the lock: the next listener takes the path over. Something at the path that is no
+//! socket is left alone.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use socket2::{Domain, SockAddr, Socket, Type};
+use zonda_codec::Endpoint;
+use zonda_runtime::Runtime;
+
+use super::{
+    Bound, Connected, EndpointProblem, LinkAddress, LinkFailure, Protocol, SocketBuffers, Terms,
+};
+
+/// How many connections may wait to be accepted, as far as the system allows.
+const BACKLOG: i32 = 4096;
+
+/// How long to leave a listener alone whose queue is full: the system does not say when there is room.
+const RETRY: Duration = Duration::from_millis(5);
+
+/// The path of an endpoint.
+fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
+    let path = endpoint.address();
+    let problem = |what| {
+        Err(EndpointProblem::Path {
+            path: path.to_owned(),
+            what,
+        })
+    };
+    if path.is_empty() {
+        return problem("is empty");
+    }
+    if path.ends_with('/') {
+        return problem("is a directory");
+    }
+    match SockAddr::unix(path) {
+        Ok(_) => Ok(Path::new(path)),
+        Err(_) => problem("is longer than the system allows, or has a zero byte"),
+    }
+}
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    path_of(endpoint).map(drop)
+}
+
+/// A name for an end that has no path.
+pub(super) fn nameless() -> LinkAddress {
+    let number = getrandom::u64().unwrap_or_default();
+    let name = format!("{:x}-{number:016x}", std::process::id());
+    LinkAddress::named(Protocol::UnixsockStream, &name)
+}
+
+fn at(path: &Path) -> LinkAddress {
+    LinkAddress::named(Protocol::UnixsockStream, &path.to_string_lossy())
+}
+
+fn refused(path: &Path, error: io::Error) -> LinkFailure {
+    LinkFailure::Refused(vec![(at(path), error.into())])
+}
+
+/// A socket with the configured sizes of buffers.
+fn socket(buffers: SocketBuffers) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    if let Some(bytes) = buffers.send_bytes {
+        socket.set_send_buffer_size(bytes)?;
+    }
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// Connects to the path. A full queue of the listener is waited for until the deadline.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    let path = path_of(terms.endpoint)?;
+    let refused = |error| refused(path, error);
+    let address = SockAddr::unix(path).map_err(refused)?;
+    let stream = socket(terms.buffers).map_err(refused)?;
+    loop {
+        match stream.connect(&address) {
+            Ok(()) => break,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(refused(error)),
+        }
+        let now = Instant::now();
+        if now >= terms.deadline {
+            return Err(LinkFailure::Expired);
+        }
+        runtime.sleep_until(terms.deadline.min(now + RETRY)).await;
+    }
+    Ok(Connected {
+        stream,
+        local: nameless(),
+        remote: at(path),
+    })
+}
+
+/// Takes the path and listens.
+pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let path = path_of(terms.endpoint)?;
+    let bound = Claim::on(path).and_then(|claim| {
+        let socket = socket(terms.buffers)?;
+        socket.bind(&SockAddr::unix(path)?)?;
+        socket.listen(BACKLOG)?;
+        Ok(Bound {
+            socket,
+            address: at(path),
+            belongings: Some(Box::new(claim)),
+        })
+    });
+    Ok(vec![bound.map_err(|error| refused(path, error))?])
+}
+
+/// The right to listen at a path. Dropping it removes the files.
+#[derive(Debug)]
+struct Claim {
+    path: PathBuf,
+    lock_path: PathBuf,
+    _lock: File,
+}
+
+impl Claim {
+    /// Takes the lock of a path, and removes the socket of a listener that has crashed.
+    fn on(path: &Path) -> io::Result<Claim> {
+        let mut lock_path = path.as_os_str().to_owned();
+        lock_path.push(".lock");
+        let lock_path = PathBuf::from(lock_path);
+        let lock = loop {
+            let flags = OFlags::CREATE | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+            let lock: File = rustix::fs::open(&lock_path, flags, Mode::RUSR | Mode::WUSR)?.into();
+            flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error
+                .kind()
+            {
+                io::ErrorKind::WouldBlock => io::ErrorKind::AddrInUse.into(),
+                _ => io::Error::from(error),
+            })?;
+            // The one before may have removed the file between the two calls; then this lock keeps nobody out.
+            let inode = |found: fs::Metadata| (found.dev(), found.ino());
+            let is_there = fs::symlink_metadata(&lock_path).ok().map(inode);
+            if is_there == lock.metadata().ok().map(inode) {
+                break lock;
+            }
+        };
+        match fs::symlink_metadata(path) {
+            Ok(found) if found.file_type().is_socket() => fs::remove_file(path)?,
+            Ok(_) => return Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Claim {
+            path: path.to_owned(),
+            lock_path,
+            _lock: lock,
+        })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Somebody may have removed them already.
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+#[cfg(test)]
+mod tests;
