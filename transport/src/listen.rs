@@ -352,7 +352,7 @@ fn start<R: Runtime, A: Admission>(
         doors.push(Box::new(Door {
             listener,
             address,
-            belongings,
+            _belongings: belongings,
         }));
     }
     let (mut stops, mut ended) = (Vec::new(), Vec::new());

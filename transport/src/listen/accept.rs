@@ -38,7 +38,7 @@ const EPOCH: Duration = Duration::from_secs(10);
 pub(super) struct Door<R: Runtime> {
     pub(super) listener: R::Listener,
     pub(super) address: LinkAddress,
-    pub(super) belongings: Option<Box<dyn Any + Send>>,
+    pub(super) _belongings: Option<Box<dyn Any + Send>>,
 }
 
 /// A connection that was accepted, and not heard yet.
