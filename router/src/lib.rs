@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod descriptors;
 pub mod forwarding;
 pub mod hlc;
+pub mod metrics;
 pub mod node;
 pub mod scouting;
 

@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use zonda_codec::{WhatAmI, ZenohId};
+use zonda_router::metrics::Sample;
 use zonda_router::node::{DeclareError, EVENTS_MAX, LinkStatus, Node, SampleKind, Tell, Told};
 
 use crate::handlers::{
@@ -189,6 +190,26 @@ impl<'a> SessionInfo<'a> {
     /// ```
     pub fn limits(&self) -> Vec<LimitStatus> {
         self.session().node().limits()
+    }
+
+    /// Everything that the session's node counts, as it is now: links and their queues, what was lost, refused or ignored,
+    /// limits, memory, discovery. [`openmetrics`](crate::session::openmetrics) writes it as text.
+    ///
+    /// # Blocking
+    /// For the node's lock, several times.
+    ///
+    /// ```
+    /// use zonda::{Config, Wait};
+    ///
+    /// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let metrics = session.info().metrics();
+    /// let links = metrics.iter().filter(|sample| sample.metric().name == "zonda_links");
+    /// assert_eq!(links.map(|sample| sample.value()).sum::<u64>(), 0);
+    /// # session.close().wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn metrics(&self) -> Vec<Sample> {
+        self.session().node().metrics()
     }
 
     /// Those who connected to this session and were turned away: how many for each kind of reason, and who was the last.

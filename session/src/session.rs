@@ -36,6 +36,7 @@ pub use crate::connections::{
 };
 pub use crate::query::SessionGetBuilder;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
+pub use zonda_router::metrics::{Kind, Metric, Sample, text as openmetrics};
 pub use zonda_router::node::{
     DiscoveryStatus, EndedLinks, FaceCounters, LinkAddress, LinkOptions, OutboxCounts,
     PriorityCounts, Protocol, Unreached,

@@ -8,7 +8,7 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 use zonda::config::RuntimeKind;
-use zonda::session::LimitStatus;
+use zonda::session::{LimitStatus, openmetrics};
 use zonda::{Session, Wait};
 
 use super::events;
@@ -18,6 +18,7 @@ const HELP: &str = "\
 Examples:
   zonda info                                   version and runtimes
   zonda info --limits                          the limits of a node with this configuration
+  zonda info -e tcp/127.0.0.1:7447 --metrics   all that a node with these connections counts
   zonda info -e tcp/127.0.0.1:7447 --watch     who is there, and each connection that comes, fails or goes, and why
 
 Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
@@ -32,6 +33,9 @@ pub struct Info {
     /// Print a table of the node's limits: key, value, what is used now, how often each was reached
     #[arg(long)]
     limits: bool,
+    /// Print everything that the node counts as OpenMetrics text, which Prometheus reads
+    #[arg(long, conflicts_with = "limits")]
+    metrics: bool,
     #[command(flatten)]
     connection: Connection,
 }
@@ -83,7 +87,7 @@ impl Info {
             "runtime": self.runtime()?,
         });
         let opens = !self.connection.connect.is_empty() || !self.connection.listen.is_empty();
-        let session = match opens || self.watch || self.limits {
+        let session = match opens || self.watch || self.limits || self.metrics {
             true => Some(self.connection.open()?),
             false => None,
         };
@@ -93,6 +97,10 @@ impl Info {
         match (self.connection.json, &session) {
             (false, Some(session)) if self.limits => {
                 print_lines(format_args!("{}", table_of(session)))
+            }
+            (_, Some(session)) if self.metrics => {
+                let text = openmetrics(&session.info().metrics());
+                print_lines(format_args!("{}", text.trim_end()))
             }
             (true, _) => print(format_args!("{facts}")),
             (false, _) => print_lines(format_args!("{facts:#}")),

@@ -106,6 +106,35 @@ fn lines_of_the_input_go_through_a_router() {
     }
 }
 
+/// Each line is what the format allows, and what is known is counted.
+#[test]
+fn info_prints_metrics() {
+    let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);
+    let line: Value = serde_json::from_str(&router.line()).expect("a JSON line");
+    let address = line["listening"][0].as_str().expect("an address");
+    let told = run(
+        &zonda(),
+        &["info", "--metrics", "-m", "client", "-e", address],
+    )
+    .out;
+    assert!(told.trim_end().ends_with("# EOF"), "{told}");
+    let mut family = String::new();
+    for line in told.lines().filter(|line| *line != "# EOF") {
+        if let Some(about) = line.strip_prefix("# TYPE ") {
+            family = about.split(' ').next().unwrap_or_default().to_owned();
+        } else if !line.starts_with("# HELP ") {
+            assert!(line.starts_with(&family), "{line:?} in {family}");
+            let (_, value) = line.rsplit_once(' ').expect("a value");
+            assert!(value.parse::<u64>().is_ok(), "{line:?}");
+        }
+    }
+    assert!(told.contains("zonda_links{role=\"router\"} 1\n"), "{told}");
+    assert!(
+        told.contains("zonda_limit_used{key=\"transport/unicast/max_sessions\"} 1\n"),
+        "{told}"
+    );
+}
+
 #[test]
 fn info_names_version_runtimes_and_links() {
     let alone = run(&zonda(), &["info", "--json"]);

@@ -46,6 +46,7 @@ mod liveliness;
 mod looking;
 mod matching;
 mod memory;
+mod metrics;
 mod neighbours;
 mod open;
 mod outboxes;
@@ -80,6 +81,7 @@ pub use limits::LimitStatus;
 pub use listeners::{Listen, ListenerId, Taken};
 pub use liveliness::TokenId;
 pub use memory::{Largest, Usage};
+pub use metrics::METRICS;
 pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
 pub use probe::End;
