@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Deletes the values of a key and leaves.
 
-mod arguments;
-
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure, Reach};
 use clap::Parser;
 use zonda::Wait;
 use zonda::key_expr::KeyExpr;
+use zonda_program::{self as program, Connection, Failure, Reach};
 
 /// Tells the subscribers of a key that it has no value any more.
 #[derive(Parser)]
-#[command(after_help = arguments::REACH_HELP)]
+#[command(after_help = program::REACH_HELP)]
 struct Cli {
     /// Key, or key expression, to delete
-    #[arg(short, long, default_value = "demo/example/zonda-put", value_parser = arguments::key_expr)]
+    #[arg(short, long, default_value = "demo/example/zonda-put", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
     /// Bytes to send along
     #[arg(short, long)]
@@ -25,13 +23,13 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(delete)
+    program::run(delete)
 }
 
 fn delete(cli: Cli) -> Result<(), Failure> {
     let session = cli.connection.open()?;
     let mut reach = Reach::insist(&session)?;
-    arguments::print(format_args!("Deleting resources matching '{}'...", cli.key));
+    program::print(format_args!("Deleting resources matching '{}'...", cli.key));
     session.delete(&cli.key).attachment(cli.attach).wait()?;
     reach.tell(&session);
     let reached = reach.finish(&session);

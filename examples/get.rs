@@ -5,27 +5,25 @@
 //! cargo run --example get -- -m client -e tcp/127.0.0.1:7447 -s 'demo/example/**?unit=celsius'
 //! ```
 
-mod arguments;
-
 use std::process::ExitCode;
 use std::time::Duration;
 
-use arguments::{Connection, Failure, Reach};
 use clap::Parser;
 use zonda::Wait;
 use zonda::query::{QueryTarget, Selector};
+use zonda_program::{self as program, Connection, Failure, Reach};
 
 /// Asks once and prints the replies.
 #[derive(Parser)]
 struct Cli {
     /// Keys to ask for, with parameters
-    #[arg(short, long, default_value = "demo/example/**", value_parser = arguments::selector)]
+    #[arg(short, long, default_value = "demo/example/**", value_parser = program::selector)]
     selector: Selector<'static>,
     /// A payload for the queryables to work on
     #[arg(short, long, short_alias = 'v', alias = "value")]
     payload: Option<String>,
     /// Who is asked: BEST_MATCHING, ALL or ALL_COMPLETE
-    #[arg(short, long, default_value = "BEST_MATCHING", value_parser = arguments::target)]
+    #[arg(short, long, default_value = "BEST_MATCHING", value_parser = program::target)]
     target: QueryTarget,
     /// How long replies are waited for, in milliseconds
     #[arg(short = 'o', long, value_name = "TIMEOUT_MS", default_value = "10000")]
@@ -35,13 +33,13 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(get)
+    program::run(get)
 }
 
 fn get(cli: Cli) -> Result<(), Failure> {
     let session = cli.connection.open()?;
     Reach::insist(&session)?.tell(&session);
-    arguments::print(format_args!("Sending Query '{}'...", cli.selector));
+    program::print(format_args!("Sending Query '{}'...", cli.selector));
     let mut get = session
         .get(&cli.selector)
         .target(cli.target)
@@ -51,7 +49,7 @@ fn get(cli: Cli) -> Result<(), Failure> {
     }
     // without a handler of its own, a get has a bounded queue to receive from; it ends after the last reply
     for reply in &get.wait()? {
-        arguments::print(format_args!("{}", arguments::received(&reply)));
+        program::print(format_args!("{}", program::received(&reply)));
     }
     session.close().wait()?;
     Ok(())

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Prints which liveliness tokens are alive.
 
-mod arguments;
-
 use std::process::ExitCode;
 use std::time::Duration;
 
-use arguments::{Connection, Failure};
 use clap::Parser;
 use zonda::Wait;
 use zonda::key_expr::KeyExpr;
+use zonda_program::{self as program, Connection, Failure};
 
 /// Prints which liveliness tokens are alive, and leaves.
 #[derive(Parser)]
 struct Cli {
     /// Key expression of the tokens
-    #[arg(short, long, default_value = "group1/**", value_parser = arguments::key_expr)]
+    #[arg(short, long, default_value = "group1/**", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
     /// How long the answers may take
     #[arg(
@@ -30,12 +28,12 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(get)
+    program::run(get)
 }
 
 fn get(cli: Cli) -> Result<(), Failure> {
     let session = cli.connection.open()?;
-    arguments::print(format_args!("Sending Liveliness Query '{}'...", cli.key));
+    program::print(format_args!("Sending Liveliness Query '{}'...", cli.key));
     let replies = session
         .liveliness()
         .get(&cli.key)
@@ -45,9 +43,9 @@ fn get(cli: Cli) -> Result<(), Failure> {
     while let Ok(reply) = replies.recv() {
         match reply.result() {
             Ok(sample) => {
-                arguments::print(format_args!(">> Alive token ('{}')", sample.key_expr()));
+                program::print(format_args!(">> Alive token ('{}')", sample.key_expr()));
             }
-            Err(error) => arguments::print(format_args!(">> Received (ERROR: '{error}')")),
+            Err(error) => program::print(format_args!(">> Received (ERROR: '{error}')")),
         }
     }
     session.close().wait()?;

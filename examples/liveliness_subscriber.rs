@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Prints which liveliness tokens come and go.
 
-mod arguments;
-
 use std::process::ExitCode;
 use std::time::Duration;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use zonda::Wait;
 use zonda::key_expr::KeyExpr;
 use zonda::sample::SampleKind;
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Prints which liveliness tokens come and go until Ctrl-C.
 #[derive(Parser)]
 struct Cli {
     /// Key expression of the tokens
-    #[arg(short, long, default_value = "group1/**", value_parser = arguments::key_expr)]
+    #[arg(short, long, default_value = "group1/**", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
     /// Print those that are alive already, too
     #[arg(long)]
@@ -26,14 +24,14 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(subscribe)
+    program::run(subscribe)
 }
 
 fn subscribe(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let session = cli.connection.open()?;
 
-    arguments::print(format_args!(
+    program::print(format_args!(
         "Declaring Liveliness Subscriber on '{}'...",
         cli.key
     ));
@@ -42,7 +40,7 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
         .declare_subscriber(&cli.key)
         .history(cli.history)
         .wait()?;
-    arguments::print(format_args!("Press CTRL-C to quit..."));
+    program::print(format_args!("Press CTRL-C to quit..."));
     while !interrupt.happened() {
         let Some(sample) = subscriber.recv_timeout(Duration::from_millis(50))? else {
             continue;
@@ -52,7 +50,7 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
             SampleKind::Delete => "Dropped token",
         };
         let key = sample.key_expr();
-        arguments::print(format_args!(">> [LivelinessSubscriber] {what} ('{key}')"));
+        program::print(format_args!(">> [LivelinessSubscriber] {what} ('{key}')"));
     }
     subscriber.undeclare().wait()?;
     session.close().wait()?;

@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Is alive on a key until Ctrl-C.
 
-mod arguments;
-
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use zonda::Wait;
 use zonda::key_expr::KeyExpr;
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Declares a liveliness token and keeps it until Ctrl-C.
 #[derive(Parser)]
 struct Cli {
     /// Key of the token
-    #[arg(short, long, default_value = "group1/zonda", value_parser = arguments::key_expr)]
+    #[arg(short, long, default_value = "group1/zonda", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
     #[command(flatten)]
     connection: Connection,
 }
 
 fn main() -> ExitCode {
-    arguments::run(live)
+    program::run(live)
 }
 
 fn live(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let session = cli.connection.open()?;
 
-    arguments::print(format_args!(
+    program::print(format_args!(
         "Declaring LivelinessToken on '{}'...",
         cli.key
     ));
     let token = session.liveliness().declare_token(&cli.key).wait()?;
-    arguments::print(format_args!(
+    program::print(format_args!(
         "Press CTRL-C to undeclare LivelinessToken and quit..."
     ));
     while !interrupt.wait_until(Instant::now() + Duration::from_secs(1)) {}

@@ -7,18 +7,16 @@
 //! cargo run --release --example net_ping -- 64 -e tcp/127.0.0.1:7450
 //! ```
 
-mod arguments;
 mod measure;
-mod node;
 
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use measure::{RoundTrip, Trips};
 use zonda_codec::{Payload, Priority};
+use zonda_program::{self as program, Connection, Failure, Interrupt, node};
 
 /// Sends messages of SIZE bytes one after the other and prints each round trip; by the node alone.
 #[derive(Parser)]
@@ -30,7 +28,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(ping)
+    program::run(ping)
 }
 
 fn ping(cli: Cli) -> Result<(), Failure> {
@@ -45,7 +43,7 @@ fn ping(cli: Cli) -> Result<(), Failure> {
     let ping = Ping {
         answers,
         publisher: node::Publisher::declare(&node, "test/ping", service)?,
-        message: Payload::from(arguments::pattern(cli.trips.size)),
+        message: Payload::from(program::pattern(cli.trips.size)),
     };
     let as_json = cli.connection.json;
     cli.trips.measure(&ping, "net_pong", &interrupt, as_json)?;

@@ -2,14 +2,11 @@
 //! `pong` without a session: the node below it sends every message on `test/ping` back on `test/pong`. The other side
 //! is `net_ping`, or `ping`.
 
-mod arguments;
-mod node;
-
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use zonda_codec::Priority;
+use zonda_program::{self as program, Connection, Failure, Interrupt, node};
 
 /// Answers `net_ping` until Ctrl-C; by the node alone.
 #[derive(Parser)]
@@ -22,7 +19,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(answer)
+    program::run(answer)
 }
 
 fn answer(cli: Cli) -> Result<(), Failure> {

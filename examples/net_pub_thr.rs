@@ -7,16 +7,14 @@
 //! cargo run --release --example net_pub_thr -- 8 -e tcp/127.0.0.1:7450
 //! ```
 
-mod arguments;
 mod measure;
-mod node;
 
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use measure::Sending;
 use zonda_codec::Payload;
+use zonda_program::{self as program, Connection, Failure, Interrupt, node};
 
 /// Publishes messages of SIZE bytes without a pause, waiting while the link is full, until Ctrl-C; by the node alone.
 #[derive(Parser)]
@@ -28,7 +26,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(publish)
+    program::run(publish)
 }
 
 fn publish(cli: Cli) -> Result<(), Failure> {
@@ -39,7 +37,7 @@ fn publish(cli: Cli) -> Result<(), Failure> {
         "test/thr",
         (cli.sending.priority, cli.sending.express),
     )?;
-    let payload = Payload::from(arguments::pattern(cli.sending.size));
+    let payload = Payload::from(program::pattern(cli.sending.size));
 
     let as_json = cli.connection.json;
     cli.sending.until(&interrupt, as_json, || {

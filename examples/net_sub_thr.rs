@@ -2,15 +2,13 @@
 //! `sub_thr` without a session: the node below it counts the messages on `test/thr`, which `net_pub_thr` or `pub_thr`
 //! publishes, and prints the rate of each round.
 
-mod arguments;
 mod measure;
-mod node;
 
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use measure::{Counting, Rounds};
+use zonda_program::{self as program, Connection, Failure, Interrupt, node};
 
 /// Counts messages and prints `<number> msg/s` once per round; by the node alone.
 #[derive(Parser)]
@@ -22,7 +20,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(subscribe)
+    program::run(subscribe)
 }
 
 fn subscribe(cli: Cli) -> Result<(), Failure> {

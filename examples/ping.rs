@@ -6,13 +6,11 @@
 //! cargo run --release --example ping -- 64 -e tcp/127.0.0.1:7450
 //! ```
 
-mod arguments;
 mod measure;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use measure::{RoundTrip, Trips};
 use zonda::Wait;
@@ -21,6 +19,7 @@ use zonda::handlers::FifoChannelHandler;
 use zonda::pubsub::{Publisher, Subscriber};
 use zonda::qos::CongestionControl;
 use zonda::sample::Sample;
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Sends messages of SIZE bytes one after the other and prints each round trip.
 #[derive(Parser)]
@@ -32,7 +31,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(ping)
+    program::run(ping)
 }
 
 fn ping(cli: Cli) -> Result<(), Failure> {
@@ -45,7 +44,7 @@ fn ping(cli: Cli) -> Result<(), Failure> {
             .congestion_control(CongestionControl::Block)
             .express(!cli.trips.no_express)
             .wait()?,
-        message: ZBytes::from(arguments::pattern(cli.trips.size)),
+        message: ZBytes::from(program::pattern(cli.trips.size)),
     };
     let as_json = cli.connection.json;
     cli.trips.measure(&ping, "pong", &interrupt, as_json)?;

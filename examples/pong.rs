@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sends every message on `test/ping` back on `test/pong`. The other side is `ping`.
 
-mod arguments;
-
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use zonda::Wait;
 use zonda::qos::CongestionControl;
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Answers `ping` until Ctrl-C.
 #[derive(Parser)]
@@ -21,7 +19,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(answer)
+    program::run(answer)
 }
 
 fn answer(cli: Cli) -> Result<(), Failure> {

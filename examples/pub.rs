@@ -6,23 +6,21 @@
 //! cargo run --example pub -- -e tcp/127.0.0.1:7450
 //! ```
 
-mod arguments;
-
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use arguments::{Connection, Failure, Interrupt, Reach};
 use clap::Parser;
 use zonda::Wait;
 use zonda::bytes::Encoding;
 use zonda::key_expr::KeyExpr;
+use zonda_program::{self as program, Connection, Failure, Interrupt, Reach};
 
 /// Publishes until Ctrl-C.
 #[derive(Parser)]
-#[command(after_help = arguments::REACH_HELP)]
+#[command(after_help = program::REACH_HELP)]
 struct Cli {
     /// Key to publish on
-    #[arg(short, long, default_value = "demo/example/zonda-pub", value_parser = arguments::key_expr)]
+    #[arg(short, long, default_value = "demo/example/zonda-pub", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
     /// The value; a number is put in front of it
     #[arg(
@@ -37,7 +35,7 @@ struct Cli {
     #[arg(short, long)]
     attach: Option<String>,
     /// Time between two values
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = arguments::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = program::seconds)]
     interval: Duration,
     /// Leave after so many values [default: never]
     #[arg(short, long, value_name = "VALUES")]
@@ -47,24 +45,24 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(publish)
+    program::run(publish)
 }
 
 fn publish(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let session = cli.connection.open()?;
 
-    arguments::print(format_args!("Declaring Publisher on '{}'...", cli.key));
+    program::print(format_args!("Declaring Publisher on '{}'...", cli.key));
     let publisher = session.declare_publisher(&cli.key).wait()?;
     let mut reach = Reach::default();
 
-    arguments::print(format_args!("Press CTRL-C to quit..."));
+    program::print(format_args!("Press CTRL-C to quit..."));
     for index in 0..cli.number.unwrap_or(u64::MAX) {
         if interrupt.wait_until(Instant::now() + cli.interval) {
             break;
         }
         let value = format!("[{index:4}] {}", cli.payload);
-        arguments::print(format_args!("Putting Data ('{}': '{value}')...", cli.key));
+        program::print(format_args!("Putting Data ('{}': '{value}')...", cli.key));
         publisher
             .put(value)
             .encoding(Encoding::TEXT_PLAIN)

@@ -6,17 +6,16 @@
 //! cargo run --release --example pub_thr -- 8 -e tcp/127.0.0.1:7450
 //! ```
 
-mod arguments;
 mod measure;
 
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use measure::Sending;
 use zonda::Wait;
 use zonda::bytes::ZBytes;
 use zonda::qos::CongestionControl;
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Publishes messages of SIZE bytes without a pause, waiting while the link is full, until Ctrl-C.
 #[derive(Parser)]
@@ -28,7 +27,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(publish)
+    program::run(publish)
 }
 
 fn publish(cli: Cli) -> Result<(), Failure> {
@@ -44,7 +43,7 @@ fn publish(cli: Cli) -> Result<(), Failure> {
         .wait()?;
 
     // cloning shares the bytes, it does not copy them
-    let payload = ZBytes::from(arguments::pattern(cli.sending.size));
+    let payload = ZBytes::from(program::pattern(cli.sending.size));
 
     let as_json = cli.connection.json;
     cli.sending.until(&interrupt, as_json, || {

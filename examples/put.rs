@@ -5,21 +5,19 @@
 //! cargo run --example put -- -m client -e tcp/127.0.0.1:7447 -k demo/greeting -p hello
 //! ```
 
-mod arguments;
-
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure, Reach};
 use clap::Parser;
 use zonda::Wait;
 use zonda::key_expr::KeyExpr;
+use zonda_program::{self as program, Connection, Failure, Reach};
 
 /// Puts one value.
 #[derive(Parser)]
-#[command(after_help = arguments::REACH_HELP)]
+#[command(after_help = program::REACH_HELP)]
 struct Cli {
     /// Key to put to
-    #[arg(short, long, default_value = "demo/example/zonda-put", value_parser = arguments::key_expr)]
+    #[arg(short, long, default_value = "demo/example/zonda-put", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
     /// The value
     #[arg(
@@ -38,13 +36,13 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(put)
+    program::run(put)
 }
 
 fn put(cli: Cli) -> Result<(), Failure> {
     let session = cli.connection.open()?;
     let mut reach = Reach::insist(&session)?;
-    arguments::print(format_args!(
+    program::print(format_args!(
         "Putting Data ('{}': '{}')...",
         cli.key, cli.payload
     ));

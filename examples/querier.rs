@@ -5,27 +5,25 @@
 //! cargo run --example querier -- -m client -e tcp/127.0.0.1:7447 -s 'demo/example/**' -n 3
 //! ```
 
-mod arguments;
-
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use zonda::Wait;
 use zonda::query::{QueryTarget, Selector};
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Asks the same again and again until Ctrl-C.
 #[derive(Parser)]
 struct Cli {
     /// Keys to ask for, with parameters
-    #[arg(short, long, default_value = "demo/example/**", value_parser = arguments::selector)]
+    #[arg(short, long, default_value = "demo/example/**", value_parser = program::selector)]
     selector: Selector<'static>,
     /// A payload for the queryables to work on
     #[arg(short, long, short_alias = 'v', alias = "value")]
     payload: Option<String>,
     /// Who is asked: BEST_MATCHING, ALL or ALL_COMPLETE
-    #[arg(short, long, default_value = "BEST_MATCHING", value_parser = arguments::target)]
+    #[arg(short, long, default_value = "BEST_MATCHING", value_parser = program::target)]
     target: QueryTarget,
     /// How long replies are waited for, in milliseconds
     #[arg(short = 'o', long, value_name = "TIMEOUT_MS", default_value = "10000")]
@@ -34,34 +32,34 @@ struct Cli {
     #[arg(short, long, value_name = "QUERIES")]
     number: Option<u64>,
     /// Time between two queries
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = arguments::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = program::seconds)]
     interval: Duration,
     #[command(flatten)]
     connection: Connection,
 }
 
 fn main() -> ExitCode {
-    arguments::run(ask)
+    program::run(ask)
 }
 
 fn ask(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let session = cli.connection.open()?;
     let key = cli.selector.key_expr();
-    arguments::print(format_args!("Declaring Querier on '{key}'..."));
+    program::print(format_args!("Declaring Querier on '{key}'..."));
     let querier = session
         .declare_querier(key)
         .target(cli.target)
         .timeout(Duration::from_millis(cli.timeout))
         .wait()?;
-    arguments::print(format_args!("Press CTRL-C to quit..."));
+    program::print(format_args!("Press CTRL-C to quit..."));
     for n in 0..cli.number.unwrap_or(u64::MAX) {
         if interrupt.wait_until(Instant::now() + cli.interval) {
             break;
         }
         let payload = format!("[{n:4}] {}", cli.payload.as_deref().unwrap_or_default());
         let selector = &cli.selector;
-        arguments::print(format_args!(
+        program::print(format_args!(
             "Querying '{selector}' with payload: '{payload}'..."
         ));
         let replies = querier
@@ -70,7 +68,7 @@ fn ask(cli: Cli) -> Result<(), Failure> {
             .payload(payload)
             .wait()?;
         for reply in &replies {
-            arguments::print(format_args!("{}", arguments::received(&reply)));
+            program::print(format_args!("{}", program::received(&reply)));
         }
     }
     querier.undeclare().wait()?;

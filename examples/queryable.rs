@@ -5,23 +5,21 @@
 //! cargo run --example queryable -- -m client -e tcp/127.0.0.1:7447 -k demo/greeting -p hello
 //! ```
 
-mod arguments;
-
 use std::process::ExitCode;
 use std::time::Duration;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use zonda::Wait;
 use zonda::bytes::ZBytes;
 use zonda::key_expr::KeyExpr;
 use zonda::query::Query;
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Answers queries with a value until Ctrl-C.
 #[derive(Parser)]
 struct Cli {
     /// Key to answer on
-    #[arg(short, long, default_value = "demo/example/zonda-queryable", value_parser = arguments::key_expr)]
+    #[arg(short, long, default_value = "demo/example/zonda-queryable", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
     /// The answer
     #[arg(
@@ -40,18 +38,18 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(answer)
+    program::run(answer)
 }
 
 fn answer(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let session = cli.connection.open()?;
-    arguments::print(format_args!("Declaring Queryable on '{}'...", cli.key));
+    program::print(format_args!("Declaring Queryable on '{}'...", cli.key));
     let queryable = session
         .declare_queryable(&cli.key)
         .complete(cli.complete)
         .wait()?;
-    arguments::print(format_args!("Press CTRL-C to quit..."));
+    program::print(format_args!("Press CTRL-C to quit..."));
     while !interrupt.happened() {
         // the asker knows that there are no more answers once the query is dropped
         if let Some(query) = queryable.recv_timeout(Duration::from_millis(50))? {
@@ -65,15 +63,15 @@ fn answer(cli: Cli) -> Result<(), Failure> {
 
 fn reply(query: &Query, cli: &Cli) {
     let with = |p: &ZBytes| format!(" with payload '{}'", String::from_utf8_lossy(p.as_slice()));
-    arguments::print(format_args!(
+    program::print(format_args!(
         ">> [Queryable ] Received Query '{query}'{}",
         query.payload().map_or(String::new(), with)
     ));
     let (key, payload) = (&cli.key, &cli.payload);
-    arguments::print(format_args!(
+    program::print(format_args!(
         ">> [Queryable ] Responding ('{key}': '{payload}')"
     ));
     if let Err(error) = query.reply(key, payload).wait() {
-        arguments::print(format_args!(">> [Queryable ] Error sending reply: {error}"));
+        program::print(format_args!(">> [Queryable ] Error sending reply: {error}"));
     }
 }

@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Prints every sample on a key expression.
 
-mod arguments;
-
 use std::process::ExitCode;
 use std::time::Duration;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use serde_json::json;
 use zonda::Wait;
 use zonda::bytes::ZBytes;
 use zonda::key_expr::KeyExpr;
 use zonda::sample::Sample;
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Prints what is published on a key expression until Ctrl-C.
 #[derive(Parser)]
 struct Cli {
     /// Key expression to subscribe to
-    #[arg(short, long, default_value = "demo/example/**", value_parser = arguments::key_expr)]
+    #[arg(short, long, default_value = "demo/example/**", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
     #[command(flatten)]
     connection: Connection,
 }
 
 fn main() -> ExitCode {
-    arguments::run(subscribe)
+    program::run(subscribe)
 }
 
 fn subscribe(cli: Cli) -> Result<(), Failure> {
@@ -35,8 +33,8 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
     // without a handler of its own, a subscriber has a bounded queue to receive from
     let subscriber = session.declare_subscriber(&cli.key).wait()?;
     if !cli.connection.json {
-        arguments::print(format_args!("Declaring Subscriber on '{}'...", cli.key));
-        arguments::print(format_args!("Press CTRL-C to quit..."));
+        program::print(format_args!("Declaring Subscriber on '{}'...", cli.key));
+        program::print(format_args!("Press CTRL-C to quit..."));
     }
     while !interrupt.happened() {
         if let Some(sample) = subscriber.recv_timeout(Duration::from_millis(50))? {
@@ -58,12 +56,12 @@ fn show(sample: &Sample, as_json: bool) {
             "attachment": sample.attachment().map(text),
             "timestamp": sample.timestamp().map(ToString::to_string),
         });
-        return arguments::print(format_args!("{line}"));
+        return program::print(format_args!("{line}"));
     }
     let attachment = sample
         .attachment()
         .map_or(String::new(), |a| format!(" ({})", text(a)));
-    arguments::print(format_args!(
+    program::print(format_args!(
         ">> [Subscriber] Received {} ('{}': '{}'){attachment}",
         sample.kind(),
         sample.key_expr(),

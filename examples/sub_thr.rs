@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Counts the messages on `test/thr`, which `pub_thr` publishes, and prints the rate of each round.
 
-mod arguments;
 mod measure;
 
 use std::process::ExitCode;
 
-use arguments::{Connection, Failure, Interrupt};
 use clap::Parser;
 use measure::{Counting, Rounds};
 use zonda::Wait;
+use zonda_program::{self as program, Connection, Failure, Interrupt};
 
 /// Counts messages and prints `<number> msg/s` once per round.
 #[derive(Parser)]
@@ -21,7 +20,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    arguments::run(subscribe)
+    program::run(subscribe)
 }
 
 fn subscribe(cli: Cli) -> Result<(), Failure> {

@@ -2,16 +2,13 @@
 //! The `zonda` command: the router, tools to publish, subscribe, ask and answer, and measurements.
 #![forbid(unsafe_code)]
 
-#[path = "../examples/arguments/mod.rs"]
-mod arguments;
-#[path = "../examples/node/mod.rs"]
-mod node;
-mod perf;
 mod tools;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use zonda_perf::Perf;
+use zonda_program as program;
 use zonda_router::daemon::{self, DaemonArgs};
 
 /// What a newcomer tries first, below every overview of the commands.
@@ -55,11 +52,11 @@ enum Command {
     Info(tools::Info),
     /// Measure this machine: throughput, latency, CPU time per message
     #[command(subcommand, arg_required_else_help = true)]
-    Perf(Box<perf::Perf>),
+    Perf(Box<Perf>),
 }
 
 fn main() -> ExitCode {
-    let cli: Cli = arguments::parse();
+    let cli: Cli = program::parse();
     zonda_router::descriptors::raise();
     let result = match cli.command {
         Command::Router(args) => return daemon::run(&args),
@@ -74,5 +71,5 @@ fn main() -> ExitCode {
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
     };
-    arguments::finish(result)
+    program::finish(result)
 }

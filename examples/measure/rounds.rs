@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-
-use crate::arguments;
+use zonda_program as program;
 
 /// The flags that say what is counted.
 #[derive(Args)]
@@ -70,8 +69,8 @@ pub fn print_rate(messages: u64, seconds: f64, as_json: bool) {
     let rate = messages as f64 / seconds;
     if as_json {
         let line = json!({"messages": messages, "seconds": seconds, "msg_per_s": rate});
-        arguments::print(format_args!("{line}"));
+        program::print(format_args!("{line}"));
     } else {
-        arguments::print(format_args!("{rate:.0} msg/s"));
+        program::print(format_args!("{rate:.0} msg/s"));
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use zonda::qos::Priority;
 
 use super::print_rate;
-use crate::arguments::{self, Failure, Interrupt};
+use zonda_program::{self as program, Failure, Interrupt};
 
 /// The flags that say what is sent.
 #[derive(Args)]
@@ -15,7 +15,7 @@ pub struct Sending {
     /// Payload of a message in bytes
     pub size: usize,
     /// Priority, 1 (most urgent) to 7 (least)
-    #[arg(short, long, default_value = "5", value_parser = arguments::priority)]
+    #[arg(short, long, default_value = "5", value_parser = program::priority)]
     pub priority: Priority,
     /// Send each message at once instead of batching
     #[arg(long)]

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
-
-use crate::arguments::{self, Failure, Interrupt};
+use zonda_program::{self as program, Failure, Interrupt};
 
 /// A sleep may last about this much longer than asked; the rest of a pause is spun away.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
@@ -28,10 +27,10 @@ pub struct Trips {
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     samples: u64,
     /// Go round for this long before measuring
-    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = arguments::seconds)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = program::seconds)]
     warmup: Duration,
     /// Time between the starts of two round trips [default: none, back to back]
-    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = program::seconds)]
     interval: Option<Duration>,
     /// Let messages wait for a batch instead of sending each at once
     #[arg(long)]
@@ -161,9 +160,9 @@ fn print_samples(size: usize, samples: &[Duration], as_json: bool) {
         let (rtt, lat) = (micros(*rtt), micros(*rtt) / 2.0);
         if as_json {
             let line = json!({"size": size, "seq": seq, "rtt_us": rtt, "lat_us": lat});
-            arguments::print(format_args!("{line}"));
+            program::print(format_args!("{line}"));
         } else {
-            arguments::print(format_args!(
+            program::print(format_args!(
                 "{size} bytes: seq={seq} rtt={rtt:.1}µs lat={lat:.1}µs"
             ));
         }
@@ -186,14 +185,14 @@ fn print_summary(
             "size": size, "samples": samples.len(), "per_s": rate,
             "p50_us": p50, "p90_us": p90, "p99_us": p99, "p99.9_us": p999, "max_us": max,
         });
-        return arguments::print(format_args!("{line}"));
+        return program::print(format_args!("{line}"));
     }
-    arguments::print(format_args!(
+    program::print(format_args!(
         "{size} bytes: p50={p50:.1}µs p90={p90:.1}µs p99={p99:.1}µs p99.9={p999:.1}µs max={max:.1}µs"
     ));
     if let Some(interval) = schedule.interval.filter(|i| !i.is_zero()) {
         let wanted = 1.0 / interval.as_secs_f64();
-        arguments::print(format_args!(
+        program::print(format_args!(
             "wanted {wanted:.1} round trips/s, achieved {rate:.1}"
         ));
     }

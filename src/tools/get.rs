@@ -13,12 +13,12 @@ use zonda::query::{
     ConsolidationMode, EndReason, GetEnd, QueryTarget, Reply, ReplyKeyExpr, Selector,
 };
 use zonda::{RecvError, Session, Wait};
-
-use super::show::{behind, text};
-use crate::arguments::{
+use zonda_program::{
     Connection, Failure, Interrupt, Reach, complain, consolidation, print, seconds, selector,
     target,
 };
+
+use super::show::{behind, text};
 
 /// How soon Ctrl-C is noticed.
 const NOTICE: Duration = Duration::from_millis(50);

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use zonda::config::RuntimeKind;
 use zonda::session::{LimitStatus, openmetrics};
 use zonda::{Session, Wait};
+use zonda_program::{Connection, Failure, Interrupt, build, print, print_lines};
 
 use super::events;
-use crate::arguments::{Connection, Failure, Interrupt, print, print_lines};
 
 const HELP: &str = "\
 Examples:
@@ -79,10 +79,10 @@ impl Info {
     pub fn run(self) -> Result<(), Failure> {
         let runtimes: Vec<String> = RuntimeKind::available().map(|r| r.to_string()).collect();
         let mut facts = json!({
-            "version": env!("CARGO_PKG_VERSION"),
+            "version": build::VERSION,
             "protocol": format!("zenoh 0x{:02x}", zonda_codec::PROTOCOL_VERSION),
-            "rustc": env!("ZONDA_RUSTC"),
-            "profile": env!("ZONDA_PROFILE"),
+            "rustc": build::RUSTC,
+            "profile": build::PROFILE,
             "runtimes": runtimes,
             "runtime": self.runtime()?,
         });

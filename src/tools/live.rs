@@ -10,8 +10,7 @@ use zonda::liveliness::LivelinessToken;
 use zonda::query::Reply;
 use zonda::sample::{Sample, SampleKind};
 use zonda::{Session, Wait};
-
-use crate::arguments::{Connection, Failure, Interrupt, Reach, key_expr, print, seconds};
+use zonda_program::{Connection, Failure, Interrupt, Reach, key_expr, print, seconds};
 
 /// How soon Ctrl-C is noticed.
 const NOTICE: Duration = Duration::from_millis(50);

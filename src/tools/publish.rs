@@ -12,8 +12,7 @@ use zonda::Wait;
 use zonda::key_expr::KeyExpr;
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
-
-use crate::arguments::{
+use zonda_program::{
     Connection, Failure, Interrupt, REACH_HELP, Reach, key_expr, print, priority, seconds,
 };
 

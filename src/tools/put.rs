@@ -6,8 +6,7 @@ use serde_json::json;
 use zonda::Wait;
 use zonda::key_expr::KeyExpr;
 use zonda::qos::{CongestionControl, Priority};
-
-use crate::arguments::{Connection, Failure, REACH_HELP, Reach, key_expr, print, priority};
+use zonda_program::{Connection, Failure, REACH_HELP, Reach, key_expr, print, priority};
 
 const PUT: &str = "\
 Example:

@@ -8,9 +8,9 @@ use serde_json::json;
 use zonda::key_expr::KeyExpr;
 use zonda::query::{Query, ReplyKeyExpr};
 use zonda::{AnswerError, Wait};
+use zonda_program::{Connection, Failure, Interrupt, key_expr, print};
 
 use super::show::{behind, ready, text};
-use crate::arguments::{Connection, Failure, Interrupt, key_expr, print};
 
 /// How soon Ctrl-C is noticed.
 const NOTICE: Duration = Duration::from_millis(50);

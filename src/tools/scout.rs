@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use zonda::Wait;
 use zonda::config::{Roles, WhatAmI, ZenohId};
 use zonda::scouting::{Hello, InterfaceReport, Scout as Search, ScoutReport, Use};
-
-use crate::arguments::{Connection, Failure, Interrupt, print, seconds};
+use zonda_program::{Connection, Failure, Interrupt, print, seconds};
 
 /// How soon Ctrl-C is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -51,7 +50,7 @@ impl Scout {
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
         let config = self.connection.to_config()?;
-        crate::arguments::log();
+        zonda_program::log();
         let until = zonda_runtime::after(self.timeout);
         let scout = zonda::scout(self.what, config)
             .wait()

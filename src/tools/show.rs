@@ -4,8 +4,7 @@
 use serde_json::json;
 use zonda::Session;
 use zonda::bytes::ZBytes;
-
-use crate::arguments::print;
+use zonda_program::print;
 
 /// Says where the node listens, now that everything is declared.
 pub fn ready(session: &Session) {

@@ -11,7 +11,7 @@ use super::none;
 use super::source::{Source, files, find, sources};
 
 /// Each crate, its folder, and the crates of the project it may depend on, tests and examples included.
-const ARROWS: [(&str, &str, &[&str]); 9] = [
+const ARROWS: [(&str, &str, &[&str]); 11] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-runtime", "runtime", &[]),
     (
@@ -30,11 +30,30 @@ const ARROWS: [(&str, &str, &[&str]); 9] = [
         &["zonda-codec", "zonda-runtime", "zonda-router"],
     ),
     (
+        "zonda-program",
+        "program",
+        &["zonda", "zonda-codec", "zonda-router", "zonda-runtime"],
+    ),
+    (
+        "zonda-perf",
+        "perf",
+        &[
+            "zonda",
+            "zonda-codec",
+            "zonda-program",
+            "zonda-router",
+            "zonda-runtime",
+            "zonda-transport",
+        ],
+    ),
+    (
         "zonda-command",
         "",
         &[
             "zonda",
             "zonda-codec",
+            "zonda-perf",
+            "zonda-program",
             "zonda-router",
             "zonda-runtime",
             "zonda-transport",
@@ -186,7 +205,7 @@ fn libraries_and_programs_forbid_unsafe_code() {
         .chain(targets("bin"))
         .filter(is_ours)
         .collect();
-    assert!(roots.len() >= 8, "only {} crate roots", roots.len());
+    assert!(roots.len() >= 10, "only {} crate roots", roots.len());
     let unsafe_ones = roots
         .iter()
         .filter(|s| !s.code.contains("#![forbid(unsafe_code)]"));

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether two records measure the same thing in the same place. That the version differs is what one
+//! compares for; that the machine, the way of building or the settings differ is not.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::record::Record;
+
+/// What has to be the same of the machine.
+const MACHINE: [&str; 4] = ["cpu", "cores", "kernel", "arch"];
+/// What has to be the same of the build.
+const BUILD: [&str; 2] = ["profile", "debug_assertions"];
+
+/// Everything that makes the two incomparable, with both values.
+pub fn differences(before: &Record, after: &Record) -> Vec<String> {
+    let mut all = Vec::new();
+    if before.schema != after.schema {
+        all.push(told("schema", before.schema, after.schema));
+    }
+    if before.tool != after.tool {
+        all.push(told("tool", &before.tool, &after.tool));
+    }
+    for (what, fields, before, after) in [
+        ("machine", &MACHINE[..], &before.machine, &after.machine),
+        ("build", &BUILD, &before.build, &after.build),
+    ] {
+        let fields = fields.iter().copied();
+        all.extend(fields.filter_map(|name| field(what, name, before.get(name), after.get(name))));
+    }
+    let (before, after) = (&before.settings, &after.settings);
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let settings = names.into_iter();
+    all.extend(settings.filter_map(|n| field("setting", n, before.get(n), after.get(n))));
+    all
+}
+
+fn field(what: &str, name: &str, before: Option<&Value>, after: Option<&Value>) -> Option<String> {
+    let (before, after) = (
+        before.unwrap_or(&Value::Null),
+        after.unwrap_or(&Value::Null),
+    );
+    (before != after).then(|| told(&format!("{what} {name}"), before, after))
+}
+
+fn told(what: &str, before: impl std::fmt::Display, after: impl std::fmt::Display) -> String {
+    format!("{what} is {before} and {after}")
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The figures of two records, cell by cell and metric by metric, and which of them differ by more than
+//! chance.
+
+use crate::rank;
+use crate::record::{Better, Cell, Metric, Record, X};
+use crate::result::Spread;
+
+/// Systems that nobody here has changed: if they differ, the machine does.
+const YARDSTICKS: [&str; 3] = ["bare sockets", "bare", "zenoh"];
+
+/// Rounds that are looked at: the exact test of more takes long, and a difference that this many do not
+/// show is of no use.
+const ROUNDS_MAX: usize = 50;
+
+/// What is compared.
+pub struct Choice<'a> {
+    /// Names of metrics; all if none is named.
+    pub metrics: &'a [String],
+    /// Words that a cell's name has; all cells if there are none.
+    pub only: &'a [String],
+    /// How improbable chance has to be.
+    pub level: f64,
+}
+
+/// One metric of one cell in both records.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The system.
+    pub system: String,
+    /// The case.
+    pub case: String,
+    /// The place on the x axis.
+    pub x: Option<X>,
+    /// The metric's name.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// Middle and ends in the first record.
+    pub before: Spread,
+    /// Middle and ends in the second.
+    pub after: Spread,
+    /// The probability of chance, after Holm's correction.
+    pub p: f64,
+    /// What follows.
+    pub change: Change,
+    rounds: usize,
+}
+
+/// What has become of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It may well be chance.
+    None,
+    /// It is better.
+    Better,
+    /// It is worse.
+    Worse,
+}
+
+/// Everything that two records have in common, and what they have not.
+#[derive(Debug)]
+pub struct Comparison {
+    /// Figures of this project's own systems.
+    pub own: Vec<Difference>,
+    /// Figures of the yardsticks.
+    pub yardsticks: Vec<Difference>,
+    /// Cells that could be measured before and cannot be any more.
+    pub broken: Vec<String>,
+    /// Cells that are in one record only.
+    pub alone: Vec<String>,
+    level: f64,
+}
+
+impl Comparison {
+    /// Compares what `choice` chooses. The yardsticks are a family of questions of their own.
+    pub fn of(before: &Record, after: &Record, choice: &Choice<'_>) -> Self {
+        let mut comparison = Comparison {
+            own: Vec::new(),
+            yardsticks: Vec::new(),
+            broken: Vec::new(),
+            alone: Vec::new(),
+            level: choice.level,
+        };
+        let chosen = |record: &'_ Record| -> Vec<Cell> {
+            let cells = record.cells.iter();
+            cells.filter(|c| choice.has(c)).cloned().collect()
+        };
+        let (cells, others) = (chosen(before), chosen(after));
+        for cell in &cells {
+            let Some(other) = others.iter().find(|o| is_same(o, cell)) else {
+                comparison
+                    .alone
+                    .push(format!("{cell} is in the first only"));
+                continue;
+            };
+            comparison.add(cell, other, choice);
+        }
+        let is_new = |other: &&Cell| !cells.iter().any(|cell| is_same(cell, other));
+        let new = others.iter().filter(is_new);
+        comparison
+            .alone
+            .extend(new.map(|cell| format!("{cell} is in the second only")));
+        for family in [&mut comparison.own, &mut comparison.yardsticks] {
+            judge(family, choice.level);
+        }
+        comparison
+    }
+
+    fn add(&mut self, before: &Cell, after: &Cell, choice: &Choice<'_>) {
+        let is_yardstick = YARDSTICKS.contains(&before.system.as_str());
+        if !before.metrics.is_empty() && after.metrics.is_empty() && !is_yardstick {
+            let why = after.note.as_deref().unwrap_or("it has no figures");
+            self.broken.push(format!("{before}: {why}"));
+        }
+        let family = match is_yardstick {
+            true => &mut self.yardsticks,
+            false => &mut self.own,
+        };
+        for (name, metric) in &before.metrics {
+            let is_asked = choice.metrics.is_empty() || choice.metrics.contains(name);
+            let Some(other) = after.metrics.get(name).filter(|_| is_asked) else {
+                continue;
+            };
+            family.extend(difference(before, name, metric, other));
+        }
+    }
+
+    /// Whether there was nothing to compare.
+    pub fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.yardsticks.is_empty() && self.broken.is_empty()
+    }
+
+    /// How many of this project's own figures are worse, or gone.
+    pub fn worse(&self) -> usize {
+        self.broken.len() + count(&self.own, Change::Worse)
+    }
+
+    /// What a reader should know beside the table.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self
+            .broken
+            .iter()
+            .map(|b| format!("not measured any more: {b}"))
+            .collect();
+        notes.extend(self.alone.iter().cloned());
+        let moved = self.yardsticks.iter().filter(|d| d.change != Change::None);
+        let moved: Vec<&str> = moved.map(|d| d.system.as_str()).collect();
+        if let Some(first) = moved.first() {
+            notes.push(format!(
+                "{} figures of yardsticks have changed (such as {first}): the machine was not the same",
+                moved.len()
+            ));
+        }
+        notes.extend(self.too_few());
+        notes
+    }
+
+    /// Says so if no difference of any size could be distinguished from chance.
+    fn too_few(&self) -> Option<String> {
+        let rounds = self.own.iter().map(|d| d.rounds).min()?;
+        let questions = self.own.len() as f64;
+        let can_tell = |rounds: &usize| rank::p_value_min(*rounds) * questions < self.level;
+        if can_tell(&rounds) {
+            return None;
+        }
+        /// More nobody makes.
+        const ROUNDS: usize = 30;
+        let needed = (rounds + 1..ROUNDS).find(can_tell)?;
+        Some(format!(
+            "{rounds} rounds cannot tell a single one of {} differences from chance: take {needed} \
+             rounds or more, or choose with --metrics and --only",
+            self.own.len()
+        ))
+    }
+}
+
+/// How many have become so.
+pub fn count(all: &[Difference], change: Change) -> usize {
+    all.iter().filter(|d| d.change == change).count()
+}
+
+impl Choice<'_> {
+    fn has(&self, cell: &Cell) -> bool {
+        let name = cell.to_string().to_lowercase();
+        let has_all = |words: &String| {
+            let mut words = words.split_whitespace();
+            words.all(|word| name.contains(&word.to_lowercase()))
+        };
+        self.only.is_empty() || self.only.iter().any(has_all)
+    }
+}
+
+fn is_same(a: &Cell, b: &Cell) -> bool {
+    a.system == b.system && a.case == b.case && a.x == b.x
+}
+
+/// Not judged yet: `p` is that of this one question.
+fn difference(cell: &Cell, name: &str, before: &Metric, after: &Metric) -> Option<Difference> {
+    if before.better == Better::Neither || before.unit != after.unit {
+        return None;
+    }
+    let (from, to) = (before.spread()?, after.spread()?);
+    let has_risen = to.median > from.median;
+    let change = match (
+        to.median == from.median,
+        has_risen == (before.better == Better::Higher),
+    ) {
+        // ranks may differ where medians do not
+        (true, _) => Change::None,
+        (false, true) => Change::Better,
+        (false, false) => Change::Worse,
+    };
+    Some(Difference {
+        system: cell.system.clone(),
+        case: cell.case.clone(),
+        x: cell.x.clone(),
+        metric: name.to_owned(),
+        unit: before.unit.clone(),
+        before: from,
+        after: to,
+        p: rank::p_value(first_rounds(before), first_rounds(after)),
+        change,
+        rounds: first_rounds(before).len().min(first_rounds(after).len()),
+    })
+}
+
+fn first_rounds(metric: &Metric) -> &[f64] {
+    let count = metric.rounds.len().min(ROUNDS_MAX);
+    metric.rounds.get(..count).unwrap_or_default()
+}
+
+/// Corrects the probabilities of a family of questions, and takes back the changes that may be chance.
+fn judge(family: &mut [Difference], level: f64) {
+    let values: Vec<f64> = family.iter().map(|d| d.p).collect();
+    for (difference, p) in family.iter_mut().zip(rank::corrected(&values)) {
+        difference.p = p;
+        if p >= level {
+            difference.change = Change::None;
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda perf compare`: what has changed between two records, and whether by more than chance. Records
+//! that do not measure the same thing in the same place are refused.
+
+mod comparable;
+mod difference;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use zonda_program::{Failure, print_lines};
+
+use super::quick::note;
+use super::record::{Record, RecordError};
+use difference::{Choice, Comparison};
+
+/// What a reader of the help tries first, and how to read what comes out.
+const HELP: &str = "\
+Examples:
+  zonda perf compare before.json after.json
+  zonda perf compare before.json after.json --metrics rate,cpu_sender    fewer questions, surer answers
+  zonda perf compare before.json after.json --only 'zonda p2p 8'
+
+How to read it:
+  p          the probability that rounds that do not differ would fall so far apart: the exact rank test
+             of Mann and Whitney, two-sided, corrected after Holm for asking so many times;
+             of more than 50 rounds it looks at the first 50
+  better, worse   p is below the level (0.05 if not told otherwise)
+  bare sockets and zenoh are yardsticks: if they have changed, so has the machine, and they never
+  make the exit code 1";
+
+/// Options of `perf compare`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
+pub struct Compare {
+    /// The record to compare with
+    #[arg(value_name = "A.json")]
+    pub before: PathBuf,
+    /// The record that may be better or worse
+    #[arg(value_name = "B.json")]
+    pub after: PathBuf,
+    /// Only these metrics, such as rate,cpu_sender [default: all that can be better or worse]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// Only cells whose name has all of these words, such as "zonda p2p" (repeatable)
+    #[arg(long, value_name = "WORDS")]
+    pub only: Vec<String>,
+    /// How improbable chance has to be
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
+    pub level: f64,
+    /// Compare what is not comparable, too
+    #[arg(long)]
+    pub force: bool,
+    /// Print only what differs
+    #[arg(long)]
+    pub changes: bool,
+}
+
+fn level(text: &str) -> Result<f64, String> {
+    let level = text.parse().ok();
+    let level = level.filter(|level| 0.0 < *level && *level < 1.0);
+    level.ok_or_else(|| "expected a probability between 0 and 1".into())
+}
+
+impl Compare {
+    /// Reads both, compares, prints the table; a failure if something has become worse.
+    pub fn run(&self) -> Result<(), Failure> {
+        let (before, after) = (self.read(&self.before)?, self.read(&self.after)?);
+        let reasons = comparable::differences(&before, &after);
+        if !reasons.is_empty() {
+            let text = format!("these records cannot be compared: {}", reasons.join("; "));
+            if !self.force {
+                return Err(Failure::Run(format!(
+                    "{text}; --force does it all the same"
+                )));
+            }
+            note(&text);
+        }
+        let choice = Choice {
+            metrics: &self.metrics,
+            only: &self.only,
+            level: self.level,
+        };
+        let comparison = Comparison::of(&before, &after, &choice);
+        if comparison.is_empty() {
+            return Err(Failure::Run(
+                "the records have nothing in common to compare".into(),
+            ));
+        }
+        print_lines(format_args!("{}", table::table(&comparison, self.changes)));
+        print_lines(format_args!("{}", table::summary(&comparison)));
+        for text in comparison.notes() {
+            note(&text);
+        }
+        match comparison.worse() {
+            0 => Ok(()),
+            worse => Err(Failure::Run(format!("{worse} figures are worse"))),
+        }
+    }
+
+    fn read(&self, file: &std::path::Path) -> Result<Record, Failure> {
+        Record::read(file).map_err(|error| match error {
+            RecordError::Read { .. } => Failure::Usage(error.to_string()),
+            other => Failure::from(other),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

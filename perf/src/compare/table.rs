@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The comparison as a table, in a form that can be pasted into a Markdown page.
+
+use comfy_table::presets::ASCII_MARKDOWN;
+use comfy_table::{CellAlignment, Table};
+
+use super::difference::{Change, Comparison, Difference, count};
+use crate::result::Spread;
+use crate::table::short;
+
+/// One row per metric and cell, or only those that have changed.
+pub fn table(comparison: &Comparison, changes_only: bool) -> String {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN);
+    table.set_header([
+        "system", "case", "at", "metric", "A", "B", "change", "p", "verdict",
+    ]);
+    let all = comparison.own.iter().chain(&comparison.yardsticks);
+    for difference in all.filter(|d| !changes_only || d.change != Change::None) {
+        table.add_row(row(difference));
+    }
+    for column in table.column_iter_mut().skip(4).take(4) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.to_string()
+}
+
+fn row(difference: &Difference) -> [String; 9] {
+    let Difference { before, after, .. } = difference;
+    let x = difference.x.as_ref();
+    [
+        difference.system.clone(),
+        difference.case.clone(),
+        x.map_or("-".into(), |x| format!("{} {}", x.value, x.unit)),
+        format!("{} ({})", difference.metric, difference.unit),
+        spread(before),
+        spread(after),
+        change(before.median, after.median),
+        format!("{:.4}", difference.p),
+        match difference.change {
+            Change::None => "-".into(),
+            Change::Better => "better".into(),
+            Change::Worse => "WORSE".into(),
+        },
+    ]
+}
+
+fn spread(spread: &Spread) -> String {
+    let Spread { median, min, max } = *spread;
+    match min == max {
+        true => short(median),
+        false => format!("{} ({}..{})", short(median), short(min), short(max)),
+    }
+}
+
+fn change(before: f64, after: f64) -> String {
+    if before == after {
+        return "0 %".into();
+    }
+    if before == 0.0 {
+        return "from 0".into();
+    }
+    format!("{:+.1} %", 100.0 * (after / before - 1.0))
+}
+
+/// How many have changed.
+pub fn summary(comparison: &Comparison) -> String {
+    let own = &comparison.own;
+    let (better, worse) = (count(own, Change::Better), count(own, Change::Worse));
+    if better + worse == 0 {
+        return format!(
+            "no difference: none of {} figures differs by more than chance",
+            own.len()
+        );
+    }
+    format!(
+        "of {} figures {better} are better and {worse} are worse",
+        own.len()
+    )
+}

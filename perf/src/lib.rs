@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![forbid(unsafe_code)]
+
+//! `zonda perf`: measurements on the reader's own machine.
+//!
+//! [`Perf`] is a set of sub-commands for a program that `clap` parses. Each part of a measurement that is to be a process
+//! of its own, publisher, subscriber or router, is this executable, started again with one of the sub-commands of workers; the
+//! measurement reads what they print. So a program that takes [`Perf`] in has to offer it as its sub-command `perf`:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use zonda_perf::Perf;
+//! use zonda_program::parse;
+//!
+//! #[derive(clap::Parser)]
+//! enum Cli {
+//!     /// Measure this machine
+//!     #[command(subcommand)]
+//!     Perf(Box<Perf>),
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     let Cli::Perf(perf) = parse();
+//!     perf.run()
+//! }
+//! ```
+
+mod bare;
+mod case;
+mod compare;
+mod cpu;
+mod curves;
+mod event;
+mod footprint;
+mod inline;
+mod lat;
+mod latency;
+mod level;
+mod machine;
+mod meter;
+mod page;
+mod port;
+mod process;
+mod progress;
+mod quick;
+mod rank;
+mod record;
+mod reference;
+mod report;
+mod result;
+mod round_trips;
+mod rtt;
+mod runtimes;
+mod scale;
+mod schedule;
+mod stage;
+mod system;
+mod table;
+mod thr;
+mod throughput;
+mod trouble;
+mod worker;
+mod workers;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use zonda_program::finish;
+
+use compare::Compare;
+use curves::Curves;
+use lat::Lat;
+use page::Plot;
+use quick::Quick;
+use rtt::Rtt;
+use runtimes::Runtimes;
+use scale::Scale;
+use thr::Thr;
+use workers::{Worker, end_with_parent};
+
+/// What can be measured, and the workers that do it.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Perf {
+    /// Measure throughput and round trips, peer to peer and routed, beside bare sockets
+    ///
+    /// Starts everything it needs on loopback ports as processes of their own and prints one table.
+    /// Takes about a minute.
+    Quick(Quick),
+    /// Measure raw round trips by each runtime's own sockets: ping, pong, or the matrix of all
+    ///
+    /// No Zonda protocol in between: what a runtime, a transport and a pacing cost by themselves. The
+    /// answer to a message is the same bytes; TCP is without Nagle's delay. The achieved rate stands
+    /// beside the wanted one, because a runtime whose timer is coarse does not reach it.
+    Rtt(Box<Rtt>),
+    /// Measure the whole node on every runtime, and say which to take for what
+    ///
+    /// Throughput, round trips, CPU time, memory, threads and context switches of each runtime that is
+    /// compiled in, in interleaved rounds, beside the raw ping-pong of the same runtime and bare sockets.
+    /// Takes about ten minutes.
+    Runtimes(Runtimes),
+    /// Measure what many clients, and many subscriptions, cost a router
+    ///
+    /// Idle clients: CPU time, memory, threads. Distinct subscriptions: CPU time and memory to declare them, what a
+    /// routed message costs beside them, a wildcard over them, and who waits when they go.
+    Scale(Scale),
+    /// Measure the curves of throughput by size and of latency by rate, and draw them
+    ///
+    /// Peer to peer and routed, by a session and by the node below it, beside bare sockets and, if you have built its
+    /// programs, the reference. Says first how long it takes; --quick is about three minutes.
+    Curves(Box<Curves>),
+    /// Draw the page of what thr, lat, scale or curves have measured before
+    Plot(Plot),
+    /// Measure throughput by size, topology, publishers, subscribers, keys and quality of service
+    ///
+    /// Every round starts every program anew on loopback ports, beside bare sockets and, if you have built
+    /// its programs, the reference. Every message of this project is checked: a lost one fails the run.
+    Thr(Box<Thr>),
+    /// Measure latency by rate, size and topology: back to back, and on a schedule that hides no delay
+    ///
+    /// Every round starts every program anew on loopback ports, beside bare sockets and, if you have built its programs,
+    /// the reference. CPU time stands beside latency. Messages lost, doubled or out of order fail the run.
+    Lat(Box<Lat>),
+    /// Say what has changed between two files of thr, lat, scale or curves, and whether by more than chance
+    ///
+    /// Exit code 1 if something has become worse. Refuses files that cannot be compared.
+    Compare(Compare),
+    /// One part of a measurement, as a process of its own
+    #[command(flatten)]
+    Worker(Worker),
+}
+
+impl Perf {
+    /// Does it.
+    ///
+    /// # Blocking
+    /// Until the measurement is over or interrupted; a worker, until its work is done or its standard input ends.
+    pub fn run(self) -> ExitCode {
+        let result = match self {
+            Perf::Quick(options) => quick::quick(&options),
+            Perf::Rtt(rtt) => {
+                if rtt.ends_with_input() {
+                    end_with_parent();
+                }
+                rtt.run()
+            }
+            Perf::Plot(plot) => page::plot(&plot),
+            Perf::Curves(curves) => curves.run(),
+            Perf::Runtimes(runtimes) => runtimes.run(),
+            Perf::Scale(scale) => scale.run(),
+            Perf::Thr(thr) => thr.run(),
+            Perf::Lat(lat) => lat.run(),
+            Perf::Compare(compare) => compare.run(),
+            Perf::Worker(worker) => return worker.run(),
+        };
+        finish(result)
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda perf plot`: the page of a record that was measured before.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use zonda_program::{Failure, print};
+
+use super::of_record;
+use crate::record::Record;
+
+/// Options of `perf plot`.
+#[derive(Args, Clone, Debug)]
+pub struct Plot {
+    /// What --json of perf thr, lat, scale or curves has written
+    #[arg(value_name = "FILE.json")]
+    pub record: PathBuf,
+    /// Where the page is written [default: beside the record, with .html at its end]
+    #[arg(short, long, value_name = "FILE.html")]
+    pub output: Option<PathBuf>,
+}
+
+/// Reads the record and writes the page.
+pub fn plot(plot: &Plot) -> Result<(), Failure> {
+    let record = Record::read(&plot.record)?;
+    if record.cells.iter().all(|cell| cell.metrics.is_empty()) {
+        return Err(Failure::Run(format!(
+            "{} holds no figures",
+            plot.record.display()
+        )));
+    }
+    let beside = || plot.record.with_extension("html");
+    let output = plot.output.clone().unwrap_or_else(beside);
+    write(&record, &output)?;
+    print(format_args!("written: {}", output.display()));
+    Ok(())
+}
+
+/// Writes the page of a record.
+pub fn write(record: &Record, output: &Path) -> Result<(), Failure> {
+    fs::write(output, of_record(record).html()).map_err(|error| {
+        Failure::Run(format!(
+            "cannot write {}: {error}; -o FILE.html writes elsewhere",
+            output.display()
+        ))
+    })
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The page of a record: for each case, one figure for each kind of figure over what varies, with every system that
+//! was measured, and at the end all of it as a table.
+
+use serde_json::Value;
+
+use super::chart::{Chart, Place, Point, Series};
+use super::scale::Unit;
+use super::{Filter, Page, colour, escape, section};
+use crate::record::{Better, Cell, Record};
+
+/// Metrics in the order of their figures, and that over rates; others follow by name. `bits` is made from the rate and
+/// the size.
+const ORDER: [&str; 2] = ["rate", "bits"];
+const ORDER_OVER_RATES: [&str; 6] = ["p50", "p90", "p99", "p99.9", "max", "rate"];
+/// Systems that have a colour of their own on every page.
+const SYSTEMS: [(&str, &str); 5] = [
+    ("bare sockets", "c-dark"),
+    ("bare", "c-dark"),
+    ("zonda", "c0"),
+    ("zenoh", "c1"),
+    ("node", "c2"),
+];
+/// The first colour of all other systems.
+const OTHERS: usize = 3;
+
+/// The whole page.
+pub fn page(record: &Record) -> Page {
+    let systems = distinct(record.cells.iter().map(|c| c.system.clone()));
+    let groups = groups(record);
+    let mut body: String = groups.iter().map(|g| g.section(&systems)).collect();
+    // without a figure, the table is what there is to see
+    let is_open = body.is_empty();
+    body += &everything(record, is_open);
+    let colours = systems.iter().map(|s| (s.clone(), class(s, &systems)));
+    Page {
+        title: format!("zonda perf {}", record.tool),
+        facts: facts(record),
+        legend: vec![
+            "Lines: median of the rounds; bands: slowest to fastest round. Point at a dot for its figures. \
+             Both axes are logarithmic."
+                .into(),
+        ],
+        filters: vec![
+            Filter::plain("case", distinct(groups.iter().map(|g| g.case.clone()))),
+            Filter {
+                name: "system",
+                values: colours.collect(),
+            },
+        ],
+        body,
+    }
+}
+
+/// The cells of one case that differ in the same quantity.
+struct Group<'r> {
+    case: String,
+    /// Name and unit of the quantity; empty for cells that stand alone.
+    x: (String, String),
+    cells: Vec<&'r Cell>,
+}
+
+fn groups(record: &Record) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for cell in &record.cells {
+        let x = cell.x.as_ref();
+        let x = x.map_or_else(Default::default, |x| (x.name.clone(), x.unit.clone()));
+        match groups.iter_mut().find(|g| g.case == cell.case && g.x == x) {
+            Some(group) => group.cells.push(cell),
+            None => groups.push(Group {
+                case: cell.case.clone(),
+                x,
+                cells: vec![cell],
+            }),
+        }
+    }
+    join_ends(&mut groups);
+    groups
+}
+
+/// What stands behind the name of a case whose cells have no place, as they are as fast as possible.
+const ENDLESS: &str = " back to back";
+
+/// Cells without a place belong to the curves of their case over rates, beyond the last.
+fn join_ends(groups: &mut Vec<Group<'_>>) {
+    let (alone, mut curves): (Vec<_>, Vec<_>) = groups.drain(..).partition(|g| g.x.0.is_empty());
+    for group in alone {
+        let case = group.case.strip_suffix(ENDLESS).unwrap_or(&group.case);
+        let is_same = |g: &&mut Group<'_>| g.case == case && g.x.0 == "rate";
+        match curves.iter_mut().find(is_same) {
+            Some(curve) => curve.cells.extend(group.cells),
+            None => curves.push(group),
+        }
+    }
+    *groups = curves;
+}
+
+impl Group<'_> {
+    fn section(&self, systems: &[String]) -> String {
+        let mut first = String::new();
+        let mut others = String::new();
+        for metric in self.metrics() {
+            let chart = self.chart(&metric, systems);
+            // one place makes no curve; the table has its figures
+            if !chart.series.iter().any(|s| s.points.len() > 1) {
+                continue;
+            }
+            match first.is_empty() {
+                true => first = chart.wide(),
+                false => others += &chart.narrow(),
+            }
+        }
+        if first.is_empty() {
+            return String::new();
+        }
+        let title = format!("{} by {}", self.case, self.x.0);
+        let content = format!("{first}\n<div class=\"small\">{others}</div>");
+        section(&[("case", self.case.clone())], &title, &content)
+    }
+
+    /// The metrics of these cells, in the order of their figures. What is neither good nor bad has none.
+    fn metrics(&self) -> Vec<String> {
+        let metrics = self.cells.iter().flat_map(|c| &c.metrics);
+        let judged = metrics.filter(|(_, metric)| metric.better != Better::Neither);
+        let mut names = distinct(judged.map(|(name, _)| name.clone()));
+        if self.x.0 == "size" && names.iter().any(|n| n == "rate") {
+            names.push("bits".into());
+        }
+        let order: &[&str] = match self.x.0.as_str() {
+            "rate" => &ORDER_OVER_RATES,
+            _ => &ORDER,
+        };
+        names.sort_by_key(|name| order.iter().position(|o| o == name).unwrap_or(order.len()));
+        names
+    }
+
+    fn chart(&self, metric: &str, systems: &[String]) -> Chart<'_> {
+        let (mut unit, mut series) = (String::new(), Vec::new());
+        for system in systems {
+            let mut points = Vec::new();
+            for cell in self.cells.iter().filter(|c| c.system == *system) {
+                if let Some((point, of)) = point(cell, metric) {
+                    points.push(point);
+                    unit = of;
+                }
+            }
+            points.sort_by(|a, b| order(a).total_cmp(&order(b)));
+            if !points.is_empty() {
+                series.push(Series {
+                    name: system.clone(),
+                    class: class(system, systems),
+                    points,
+                });
+            }
+        }
+        let what = match metric {
+            "bits" => "payload".to_owned(),
+            name => name.replace('_', " "),
+        };
+        Chart {
+            title: format!("{what}, {}", unit.replace("us", "µs")),
+            x: (axis(&self.x.0), Unit::named(&self.x.1)),
+            y: Unit::named(&unit),
+            group: "system",
+            series,
+        }
+    }
+}
+
+/// What is written below an axis.
+fn axis(name: &str) -> &str {
+    match name {
+        "size" => "payload of a message",
+        "rate" => "messages wanted per second; ∞: back to back",
+        other => other,
+    }
+}
+
+fn order(point: &Point) -> f64 {
+    match point.x {
+        Place::Value(value) => value,
+        Place::Beyond => f64::INFINITY,
+    }
+}
+
+/// The point of a cell, and the unit of its metric.
+fn point(cell: &Cell, metric: &str) -> Option<(Point, String)> {
+    let (spread, unit) = match metric {
+        "bits" => {
+            let size = cell.x.as_ref()?.value;
+            let mut spread = cell.spread("rate")?;
+            for figure in [&mut spread.min, &mut spread.median, &mut spread.max] {
+                *figure *= size * 8.0;
+            }
+            (spread, "bit/s".to_owned())
+        }
+        name => (cell.spread(name)?, cell.metrics.get(name)?.unit.clone()),
+    };
+    if spread.median <= 0.0 {
+        return None;
+    }
+    let of = Unit::named(&unit);
+    let [low, middle, high] = [spread.min, spread.median, spread.max].map(|f| of.label(f));
+    let shown = match of {
+        Unit::Count => unit.as_str(),
+        _ => "",
+    };
+    let tip = format!("{cell}: {middle} {shown} ({low} to {high})");
+    let x = cell
+        .x
+        .as_ref()
+        .map_or(Place::Beyond, |x| Place::Value(x.value));
+    let point = Point {
+        x,
+        median: spread.median,
+        band: (spread.min, spread.max),
+        tip,
+    };
+    Some((point, unit))
+}
+
+/// The colour of a system, the same on every page if it is a usual one.
+fn class(system: &str, systems: &[String]) -> String {
+    let usual = |name: &str| SYSTEMS.iter().find(|(known, _)| *known == name);
+    if let Some((_, class)) = usual(system) {
+        return (*class).to_owned();
+    }
+    let mut unusual = systems.iter().filter(|s| usual(s).is_none());
+    colour(OTHERS + unusual.position(|s| s == system).unwrap_or_default())
+}
+
+fn distinct(of: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut all = Vec::new();
+    for one in of {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// Machine, build and settings.
+fn facts(record: &Record) -> Vec<(String, String)> {
+    let mut facts = vec![("taken at".to_owned(), record.taken_at.clone())];
+    for (name, value) in [("machine", &record.machine), ("build", &record.build)] {
+        facts.push((name.to_owned(), listed(value)));
+    }
+    let settings = Value::Object(record.settings.clone());
+    facts.push(("settings".to_owned(), listed(&settings)));
+    facts
+}
+
+fn listed(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let known = map.iter().filter(|(_, v)| !v.is_null());
+            let each: Vec<String> = known.map(|(k, v)| format!("{k} {}", listed(v))).collect();
+            each.join(", ")
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// All cells with all their figures.
+fn everything(record: &Record, is_open: bool) -> String {
+    let mut rows = String::new();
+    for cell in &record.cells {
+        let x = cell.x.as_ref();
+        let x = x.map_or_else(String::new, |x| Unit::named(&x.unit).label(x.value));
+        let head = format!(
+            "<td>{}<td>{}<td class=\"number\">{x}",
+            escape(&cell.case),
+            escape(&cell.system)
+        );
+        for (name, metric) in &cell.metrics {
+            let Some(spread) = metric.spread() else {
+                continue;
+            };
+            let of = Unit::named(&metric.unit);
+            let figures: String = [spread.median, spread.min, spread.max]
+                .map(|f| format!("<td class=\"number\">{}", of.label(f)))
+                .concat();
+            let name = format!("<td>{}<td>{}", escape(name), escape(&metric.unit));
+            rows += &format!("<tr>{head}{name}{figures}\n");
+        }
+        if let Some(note) = &cell.note {
+            rows += &format!(
+                "<tr>{head}<td class=\"note\" colspan=\"5\">{}\n",
+                escape(note)
+            );
+        }
+    }
+    let open = if is_open { " open" } else { "" };
+    format!(
+        "<details{open}><summary>All figures</summary><table><tr><th>case<th>system<th class=\"number\">x<th>metric\
+         <th>unit<th class=\"number\">median<th class=\"number\">least<th class=\"number\">most\n{rows}</table>\
+         </details>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+
+    fn cell(system: &str, x: Option<(&str, f64)>, metrics: &[(&str, &str, f64)]) -> Cell {
+        let mut cell = Cell::new(system, "p2p");
+        if let Some((name, value)) = x {
+            let unit = if name == "size" { "B" } else { "msg/s" };
+            cell = cell.at(name, unit, value);
+        }
+        for (name, unit, figure) in metrics {
+            for round in [0.9, 1.0, 1.1] {
+                cell.add(name, unit, Better::Higher, figure * round);
+            }
+        }
+        cell
+    }
+
+    fn record(cells: Vec<Cell>) -> Record {
+        let mut record = Record::begin("thr", Map::new());
+        record.cells = cells;
+        record
+    }
+
+    #[test]
+    fn throughput_has_a_figure_in_messages_and_one_in_bits() {
+        let mut cells = Vec::new();
+        for system in ["zonda", "bare sockets", "zonda smol"] {
+            for size in [8.0, 1024.0] {
+                let rate = ("rate", "msg/s", 1e9 / size);
+                cells.push(cell(
+                    system,
+                    Some(("size", size)),
+                    &[rate, ("lost", "msg", 0.0)],
+                ));
+            }
+        }
+        let html = page(&record(cells)).html();
+        assert_eq!(html.matches("<svg").count(), 2, "{html}");
+        for part in [
+            "rate, msg/s",
+            "payload, bit/s",
+            "zonda p2p size 8 B: 125M msg/s (112M to 138M)",
+            "data-system=\"zonda smol\"",
+            "class=\"c-dark\"",
+            "class=\"c3\"",
+        ] {
+            assert!(html.contains(part), "{part} is missing in {html}");
+        }
+    }
+
+    #[test]
+    fn back_to_back_stands_beyond_the_rates() {
+        let p50 = |us| [("p50", "us", us)];
+        let cells = vec![
+            {
+                let mut endless = cell("zonda", None, &p50(20.0));
+                endless.case += ENDLESS;
+                endless
+            },
+            cell("zonda", Some(("rate", 1.0)), &p50(60.0)),
+            cell("zonda", Some(("rate", 1000.0)), &p50(50.0)),
+        ];
+        let html = page(&record(cells)).html();
+        assert_eq!(html.matches("<svg").count(), 1, "{html}");
+        assert!(html.contains(">∞</text>"), "{html}");
+        assert_eq!(html.matches("<circle").count(), 3);
+    }
+
+    #[test]
+    fn what_makes_no_curve_is_in_the_table() {
+        let mut failed = cell("zenoh", None, &[]);
+        failed.fail("it did not <start>");
+        let alone = cell("zonda", None, &[("p50", "us", 20.0)]);
+        let html = page(&record(vec![alone, failed])).html();
+        assert!(
+            !html.contains("<svg") && html.contains("<details open>"),
+            "{html}"
+        );
+        assert!(html.contains("<td class=\"number\">20 µs"), "{html}");
+        assert!(html.contains("it did not &lt;start>"), "{html}");
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The processes of a measurement: started here, read line by line, and always ended here, whatever
+//! happens in between.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use zonda_program::{Failure, Interrupt};
+
+use super::trouble::Trouble;
+
+/// How soon a wait for a line notices Ctrl-C.
+const NOTICE: Duration = Duration::from_millis(50);
+/// How many lines of a program's standard error are kept for the report of its death.
+const TAIL_LINES: usize = 4;
+/// How long a dead program's last words may take to arrive.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A program to start.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What it is called in reports.
+    pub name: String,
+    /// The executable.
+    pub executable: PathBuf,
+    /// Its command line.
+    pub arguments: Vec<String>,
+}
+
+/// The executable that runs here, which is also that of its workers.
+///
+/// # Errors
+/// The system does not tell.
+pub fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))
+}
+
+/// What a program has said next.
+#[derive(Debug, PartialEq)]
+pub enum Said {
+    /// A line of its standard output.
+    Line(String),
+    /// Nothing until the deadline.
+    Nothing,
+    /// It has closed its output or ended.
+    End,
+}
+
+/// A running program. Dropping it ends the program.
+pub struct Process {
+    name: String,
+    child: Child,
+    lines: Receiver<String>,
+    errors: Arc<Mutex<VecDeque<String>>>,
+    errors_end: Receiver<()>,
+}
+
+impl Process {
+    /// Starts `program` with its output and errors piped here. Its standard input is a pipe that
+    /// closes when this process dies, by which the workers know that they are alone.
+    pub fn start(program: &Program) -> Result<Self, Trouble> {
+        let mut child = Command::new(&program.executable)
+            // what is measured is what the arguments say
+            .env_remove("ZENOH_CONFIG")
+            .env_remove("ZONDA_CFG")
+            .args(&program.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| Trouble::Start {
+                program: format!("{} ({})", program.name, program.executable.display()),
+                error,
+            })?;
+        let (line, lines) = channel();
+        if let Some(out) = child.stdout.take() {
+            thread::spawn(move || each_line(out, |text| line.send(text).is_ok()));
+        }
+        let errors = Arc::new(Mutex::new(VecDeque::new()));
+        let (end, errors_end) = channel();
+        if let Some(err) = child.stderr.take() {
+            let tail = Arc::clone(&errors);
+            thread::spawn(move || {
+                each_line(err, |text| keep(&tail, text));
+                // nobody may be waiting for it
+                let _ = end.send(());
+            });
+        }
+        Ok(Process {
+            name: program.name.clone(),
+            child,
+            lines,
+            errors,
+            errors_end,
+        })
+    }
+
+    /// What it is called in reports.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line of its output, if one comes before `until`.
+    pub fn line(&mut self, until: Instant, interrupt: &Interrupt) -> Result<Said, Trouble> {
+        loop {
+            if interrupt.happened() {
+                return Err(Trouble::Interrupted);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left.min(NOTICE)) {
+                Ok(line) => return Ok(Said::Line(line)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Said::End),
+                Err(RecvTimeoutError::Timeout) if left <= NOTICE => return Ok(Said::Nothing),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// The trouble to report when the program has ended although it should not have.
+    pub fn died(&mut self) -> Trouble {
+        let status = match self.wait_briefly() {
+            Some(status) => status.to_string(),
+            None => "closed its output".to_owned(),
+        };
+        // its error pipe ends with it, unless it left children of its own behind
+        let _ = self.errors_end.recv_timeout(LAST_WORDS);
+        let tail = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail: Vec<String> = tail.iter().cloned().collect();
+        Trouble::Died {
+            program: self.name.clone(),
+            status,
+            tail: tail.join(" | "),
+        }
+    }
+
+    /// Says a line to the program on its standard input.
+    pub fn tell(&mut self, line: &str) -> Result<(), Trouble> {
+        let told = match &mut self.child.stdin {
+            Some(input) => writeln!(input, "{line}").and_then(|()| input.flush()),
+            None => Ok(()),
+        };
+        told.map_err(|_| self.died())
+    }
+
+    /// True while the program has not ended.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    fn wait_briefly(&mut self) -> Option<ExitStatus> {
+        let until = Instant::now() + LAST_WORDS;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(2)),
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // an error means that it has ended already
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {})", self.name, self.pid())
+    }
+}
+
+fn keep(tail: &Mutex<VecDeque<String>>, text: String) -> bool {
+    let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+    if tail.len() == TAIL_LINES {
+        tail.pop_front();
+    }
+    if !text.trim().is_empty() {
+        tail.push_back(text.trim().to_owned());
+    }
+    true
+}
+
+/// Calls `take` with each line until the end, an error, or a false.
+fn each_line(from: impl Read, mut take: impl FnMut(String) -> bool) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while matches!(read_line(&mut from, &mut line), Ok(true)) {
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        if !take(text) {
+            return;
+        }
+        line.clear();
+    }
+}
+
+fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    Ok(from.read_until(b'\n', line)? > 0)
+}

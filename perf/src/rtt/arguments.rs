@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The flags of `perf rtt`, named as in the study of 2025, with the short ones of 2022.
+
+use std::fmt;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use zonda_program::{Failure, Interrupt, seconds};
+
+use super::backend::Backend;
+use super::pacing::Pacing;
+use super::ping::COUNTER;
+use super::place::Cpus;
+use super::plan::{Ping, Style};
+use super::tasks::{Load, Work};
+
+/// The largest payload of a datagram.
+const DATAGRAM_MAX: usize = 65_507;
+/// The largest message of a stream.
+const MESSAGE_MAX: usize = 64 << 20;
+/// The most tasks beside the ping.
+const TASKS_MAX: i64 = 100_000;
+
+/// Which side this is.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Send, wait for the answer, measure
+    Ping,
+    /// Send back whatever comes
+    Pong,
+}
+
+/// What the messages travel by.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A stream without Nagle's delay
+    Tcp,
+    /// Datagrams, of which some may be lost
+    Udp,
+    /// Echo requests, answered by the other side's kernel: the reference, needs no pong
+    Icmp,
+}
+
+impl Transport {
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Udp => "udp",
+            Transport::Icmp => "icmp",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Options of one side.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Which side this is
+    #[arg(long, value_enum)]
+    pub mode: Option<Mode>,
+    /// What the messages travel by
+    #[arg(long, value_enum, default_value = "tcp")]
+    pub protocol: Transport,
+    /// What moves them: std, tokio, tokio-current, smol, async-std, uring [default: tokio, or what
+    /// there is]
+    #[arg(long, value_name = "NAME")]
+    pub backend: Option<Backend>,
+    /// Where pong waits and ping goes to; pong chooses a free port for 0 and prints it
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7461")]
+    pub address: String,
+    /// Bytes of a message; its first eight are a counter
+    #[arg(long, value_name = "BYTES", default_value_t = 64)]
+    pub size: usize,
+    /// Seconds from one message to the next, with decimals; 0 is back to back
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    pub interval: Duration,
+    /// How long ping measures [default: 60]; pong answers for ever unless this is given
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<Duration>,
+    /// Tasks beside the ping on the same runtime, each with a timer of a millisecond
+    #[arg(
+        short = 's',
+        long,
+        visible_alias = "spawn",
+        value_name = "N",
+        default_value_t = 0
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=TASKS_MAX))]
+    pub tasks: u32,
+    /// The tasks compute: all together use this share of one processor, such as 0.5; without this,
+    /// each multiplies once a millisecond
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub cpu_work: Option<f64>,
+    /// Who decides when the next message is due
+    #[arg(long, value_enum, default_value = "exact")]
+    pub pacing: Pacing,
+    /// Wait for each answer before the next message (the default)
+    #[arg(short, long, conflicts_with = "pipelined")]
+    pub wait: bool,
+    /// Send on schedule whether or not answers are missing; a reader of its own takes them
+    #[arg(long)]
+    pub pipelined: bool,
+    /// Go round for this long before measuring
+    #[arg(long, value_name = "SECONDS", default_value = "0.1", value_parser = seconds)]
+    pub warm_up: Duration,
+    /// An answer that takes longer is lost: counted with udp and icmp, the end with tcp
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    pub timeout: Duration,
+    /// Sleep as the programs of 2022 did where that differs: smol on a thread of its own
+    #[arg(long)]
+    pub quirks: bool,
+    /// Run on these processors only, such as 0 or 0,2-3
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<Cpus>,
+    /// Priority of the process, -20 (highest) to 19
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i32).range(-20..=19))]
+    pub nice: Option<i32>,
+    /// TCP's congestion control, such as cubic or reno [default: the system's]
+    #[arg(long, value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// Print every round trip as framework,transport,test,count,rate,payload,tasks,value,unit
+    #[arg(short, long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Print one JSON object instead of text: pong's address, ping's figures
+    #[arg(long)]
+    pub json: bool,
+    /// End with standard input, as a program does that another one started
+    #[arg(long, hide = true)]
+    pub end_with_input: bool,
+}
+
+impl Options {
+    /// The backend that was asked for, or the first.
+    pub fn backend(&self) -> Backend {
+        self.backend.unwrap_or_else(Backend::first)
+    }
+
+    /// What moves the messages, as reports name it.
+    pub fn framework(&self) -> &'static str {
+        match self.protocol {
+            Transport::Icmp => "icmp",
+            _ => self.backend().name(),
+        }
+    }
+
+    /// Messages per second that are wanted; `None` for as many as possible.
+    pub fn wanted(&self) -> Option<f64> {
+        let interval = self.interval.as_secs_f64();
+        (interval > 0.0).then(|| 1.0 / interval)
+    }
+
+    /// Who is to be pinged, and how.
+    pub fn ping(&self, interrupt: Interrupt) -> Result<Ping, Failure> {
+        let most = match self.protocol {
+            Transport::Tcp => MESSAGE_MAX,
+            Transport::Udp | Transport::Icmp => DATAGRAM_MAX,
+        };
+        if !(COUNTER..=most).contains(&self.size) {
+            return Err(Failure::Usage(format!(
+                "--size {}: expected {COUNTER} to {most} bytes with --protocol {}",
+                self.size, self.protocol
+            )));
+        }
+        let tasks = self.tasks as usize;
+        Ok(Ping {
+            size: self.size,
+            pacing: self.pacing,
+            interval: self.interval,
+            duration: self.duration.unwrap_or(Duration::from_secs(60)),
+            warm_up: self.warm_up,
+            tasks,
+            work: self.cpu_work.map_or(Work::Multiply, |share| {
+                Work::Compute(Load::calibrated(share, tasks))
+            }),
+            style: match self.pipelined {
+                true => Style::Pipelined,
+                false => Style::Wait,
+            },
+            timeout: self.timeout,
+            may_lose: self.protocol != Transport::Tcp,
+            quirks: self.quirks,
+            interrupt,
+        })
+    }
+}
+
+/// A share of a processor.
+pub fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 64.0 => Ok(share),
+        _ => Err("expected a share of one processor, such as 0.5".into()),
+    }
+}

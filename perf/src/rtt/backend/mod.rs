@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The backends by name, and the one place that chooses among them. Each is a file that calls its
+//! runtime's own sockets, timers and tasks; one that is not compiled in is [`absent`], so that the
+//! choice reads the same whatever the features are.
+
+#[cfg(not(all(
+    feature = "tokio",
+    feature = "smol",
+    feature = "async-std",
+    feature = "uring",
+    target_os = "linux"
+)))]
+mod absent;
+#[cfg(feature = "async-std")]
+mod async_std;
+mod blocking;
+#[cfg(feature = "smol")]
+mod smol;
+#[cfg(feature = "tokio")]
+mod tokio;
+#[cfg(feature = "tokio")]
+#[cfg_attr(not(target_os = "linux"), path = "tokio_timer/portable.rs")]
+#[cfg_attr(target_os = "linux", path = "tokio_timer/linux.rs")]
+mod tokio_timer;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+mod uring;
+
+#[cfg(not(feature = "async-std"))]
+use absent as async_std;
+#[cfg(not(feature = "smol"))]
+use absent as smol;
+#[cfg(not(feature = "tokio"))]
+use absent as tokio;
+#[cfg(not(all(feature = "uring", target_os = "linux")))]
+use absent as uring;
+
+use std::fmt;
+use std::str::FromStr;
+
+use zonda_program::Failure;
+
+use super::plan::{Doors, Ends, Ping};
+use super::samples::Recording;
+
+/// What moves the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// tokio, its pool of worker threads.
+    Tokio,
+    /// tokio, everything on one thread.
+    TokioCurrent,
+    /// smol.
+    Smol,
+    /// async-std, which is discontinued.
+    AsyncStd,
+    /// Blocking sockets of the standard library.
+    Std,
+    /// io_uring through compio.
+    Uring,
+}
+
+impl Backend {
+    /// All there are, in the order of the tables.
+    pub const ALL: [Backend; 6] = [
+        Backend::Std,
+        Backend::Tokio,
+        Backend::TokioCurrent,
+        Backend::Smol,
+        Backend::AsyncStd,
+        Backend::Uring,
+    ];
+
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Tokio => "tokio",
+            Backend::TokioCurrent => "tokio-current",
+            Backend::Smol => "smol",
+            Backend::AsyncStd => "async-std",
+            Backend::Std => "std",
+            Backend::Uring => "uring",
+        }
+    }
+
+    /// Whether this program holds it.
+    pub fn is_present(self) -> bool {
+        match self {
+            Backend::Tokio | Backend::TokioCurrent => tokio::PRESENT,
+            Backend::Smol => smol::PRESENT,
+            Backend::AsyncStd => async_std::PRESENT,
+            Backend::Std => blocking::PRESENT,
+            Backend::Uring => uring::PRESENT,
+        }
+    }
+
+    /// Those that this program holds, in the order of the tables.
+    pub fn present() -> Vec<Backend> {
+        Self::ALL.into_iter().filter(|b| b.is_present()).collect()
+    }
+
+    /// Whether the system lets it start: it may refuse io_uring, the others never.
+    pub fn check(self) -> Result<(), Failure> {
+        match self {
+            Backend::Uring => uring::check(self),
+            _ => Ok(()),
+        }
+    }
+
+    /// tokio if it is there, else the next: the order in which the node chooses too.
+    pub fn first() -> Backend {
+        let order = [Backend::Tokio, Backend::Smol, Backend::AsyncStd];
+        let first = order.into_iter().find(|b| b.is_present());
+        first.unwrap_or(Backend::Std)
+    }
+
+    /// Sends and measures until the plan is over. Blocks.
+    pub fn ping(self, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+        match self {
+            Backend::Tokio | Backend::TokioCurrent => tokio::ping(self, ends, ping),
+            Backend::Smol => smol::ping(self, ends, ping),
+            Backend::AsyncStd => async_std::ping(self, ends, ping),
+            Backend::Std => blocking::ping(self, ends, ping),
+            Backend::Uring => uring::ping(self, ends, ping),
+        }
+    }
+
+    /// Sends back whatever comes in at `doors`. Blocks, and returns only with an error.
+    pub fn pong(self, doors: Doors) -> Result<(), Failure> {
+        match self {
+            Backend::Tokio | Backend::TokioCurrent => tokio::pong(self, doors),
+            Backend::Smol => smol::pong(self, doors),
+            Backend::AsyncStd => async_std::pong(self, doors),
+            Backend::Std => blocking::pong(self, doors),
+            Backend::Uring => uring::pong(self, doors),
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Backend {
+    type Err = String;
+
+    /// Knows those that are compiled in, and says which these are for any other name.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let present: Vec<&str> = Self::present().into_iter().map(Self::name).collect();
+        let present = present.join(", ");
+        match Self::ALL.into_iter().find(|b| b.name() == text) {
+            Some(backend) if backend.is_present() => Ok(backend),
+            Some(_) => Err(format!("not compiled in; this program has {present}")),
+            None => Err(format!("no such backend; this program has {present}")),
+        }
+    }
+}
+
+pub use blocking::ping_icmp;
+
+/// A failure of a runtime to start, with what to try.
+#[cfg(any(feature = "tokio", all(feature = "uring", target_os = "linux")))]
+fn cannot_start(backend: Backend, error: &std::io::Error) -> Failure {
+    Failure::Run(format!(
+        "--backend {backend}: cannot start it: {error}; try --backend std"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back() {
+        for backend in Backend::present() {
+            assert_eq!(backend.name().parse(), Ok(backend));
+            assert_eq!(backend.to_string(), backend.name());
+        }
+        assert!(Backend::first().is_present());
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_the_right_ones() {
+        let error = "glommio".parse::<Backend>().expect_err("there is none");
+        assert!(
+            error.contains("no such backend") && error.contains("std"),
+            "{error}"
+        );
+    }
+}

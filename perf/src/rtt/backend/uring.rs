@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! io_uring through compio: everything on one thread, buffers lent to the kernel until it is done.
+
+use std::io;
+use std::net;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use compio::buf::{BufResult, IntoInner, IoBuf};
+use compio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use compio::net::{TcpListener, TcpStream, UdpSocket};
+use compio::runtime::{Runtime, spawn};
+use zonda_program::Failure;
+
+use super::{Backend, cannot_start};
+use crate::rtt::flight::Flight;
+use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};
+use crate::rtt::pacing::Usual;
+use crate::rtt::plan::{Doors, Ends, Ping, Style};
+use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
+use crate::rtt::samples::Recording;
+use crate::rtt::{ping, pipeline, tasks};
+
+/// It is.
+pub const PRESENT: bool = true;
+
+#[derive(Clone, Copy)]
+struct Uring;
+
+impl Native for Uring {
+    type Clock = Usual<Uring>;
+
+    fn clock() -> io::Result<Self::Clock> {
+        Ok(Usual::new())
+    }
+
+    async fn sleep(duration: Duration) {
+        compio::time::sleep(duration).await;
+    }
+
+    async fn tick() {
+        compio::time::sleep(LOOK).await;
+    }
+
+    async fn yield_now() {
+        let mut is_second = false;
+        std::future::poll_fn(|context| {
+            if is_second {
+                return Poll::Ready(());
+            }
+            is_second = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+enum Out {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+}
+
+impl Sender for Out {
+    async fn send(&mut self, message: Vec<u8>) -> Done<()> {
+        match self {
+            Out::Tcp(stream) => {
+                let BufResult(result, message) = stream.write_all(message).await;
+                (result, message)
+            }
+            Out::Udp(socket) => {
+                let BufResult(result, message) = socket.send(message).await;
+                (result.map(|_| ()), message)
+            }
+        }
+    }
+}
+
+enum In {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+}
+
+impl Receiver for In {
+    async fn receive(&mut self, buffer: Vec<u8>) -> Done<usize> {
+        let size = buffer.len();
+        let buffer = buffer.slice(..size);
+        match self {
+            In::Tcp(stream) => {
+                let BufResult(result, buffer) = stream.read_exact(buffer).await;
+                (result.map(|()| size), buffer.into_inner())
+            }
+            In::Udp(socket) => {
+                let BufResult(result, buffer) = socket.recv(buffer).await;
+                let mut buffer = buffer.into_inner();
+                buffer.resize(size, 0);
+                (result, buffer)
+            }
+        }
+    }
+}
+
+fn split(ends: Ends) -> io::Result<(Out, In)> {
+    Ok(match ends {
+        Ends::Tcp(stream) => {
+            let stream = TcpStream::from_std(stream)?;
+            (Out::Tcp(stream.clone()), In::Tcp(stream))
+        }
+        Ends::Udp(socket) => {
+            let socket = UdpSocket::from_std(socket)?;
+            (Out::Udp(socket.clone()), In::Udp(socket))
+        }
+    })
+}
+
+fn runtime(backend: Backend) -> Result<Runtime, Failure> {
+    Runtime::new().map_err(|e| cannot_start(backend, &e))
+}
+
+/// Whether the system lets it start.
+pub fn check(backend: Backend) -> Result<(), Failure> {
+    runtime(backend).map(drop)
+}
+
+/// Measures on this thread.
+pub fn ping(backend: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+    runtime(backend)?.block_on(measure(ends, ping))
+}
+
+async fn measure(ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+    for _ in 0..ping.tasks {
+        spawn(tasks::beside::<Uring>(ping.work)).detach();
+    }
+    let (mut sender, receiver) = split(ends)?;
+    if ping.style == Style::Wait {
+        return ping::wait::<Uring>(sender, receiver, ping).await;
+    }
+    let flight = Arc::new(Flight::new());
+    let reader = pipeline::read::<Uring>(receiver, Arc::clone(&flight), ping.clone());
+    let reader = spawn(reader);
+    let written = pipeline::write::<Uring>(&mut sender, Arc::clone(&flight), ping.clone()).await;
+    let read = reader
+        .await
+        .map_err(|_| Failure::Run("the reader of the answers panicked".into()))?;
+    pipeline::join(written, read, &flight, &ping)
+}
+
+/// Answers in one task for each connection.
+pub fn pong(backend: Backend, doors: Doors) -> Result<(), Failure> {
+    let answering = runtime(backend)?.block_on(async {
+        match doors {
+            Doors::Tcp(listener) => accept(listener).await,
+            Doors::Udp(socket) => reflect(socket).await,
+        }
+    });
+    Ok(answering?)
+}
+
+async fn accept(listener: net::TcpListener) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    loop {
+        let (stream, _) = match listener.accept().await {
+            Err(e) if is_end(&e) => continue,
+            other => other?,
+        };
+        stream.set_nodelay(true)?;
+        spawn(echo(stream)).detach();
+    }
+}
+
+async fn echo(mut stream: TcpStream) -> io::Result<()> {
+    let mut block = Vec::with_capacity(BLOCK);
+    loop {
+        block.clear();
+        let BufResult(result, read) = stream.read(block).await;
+        if result? == 0 {
+            return Ok(());
+        }
+        let BufResult(result, written) = stream.write_all(read).await;
+        result?;
+        block = written;
+    }
+}
+
+async fn reflect(socket: net::UdpSocket) -> io::Result<()> {
+    let socket = UdpSocket::from_std(socket)?;
+    let mut block = Vec::with_capacity(DATAGRAM);
+    loop {
+        block.clear();
+        let BufResult(result, received) = socket.recv_from(block).await;
+        block = received;
+        match result {
+            Ok((_, from)) => {
+                // who asked may have left, and then nobody misses the answer
+                let BufResult(_, sent) = socket.send_to(block, from).await;
+                block = sent;
+            }
+            Err(e) if is_end(&e) => {}
+            Err(e) => return Err(e),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a run used of the machine: CPU time and how often its threads went to sleep, where the system
+//! says so.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::cpu::{coarse_cpu_time, cpu_time};
+
+/// Times that a thread has gone to sleep, in its status.
+const VOLUNTARY: &str = "voluntary_ctxt_switches:";
+/// Threads that are asked one by one.
+const THREADS_MAX: u64 = 64;
+
+/// A reading, or the difference of two.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// CPU time of all threads.
+    pub cpu: Option<Duration>,
+    /// Times that a thread went to sleep, and so had to be woken.
+    pub sleeps: Option<u64>,
+}
+
+impl Usage {
+    /// Of this process so far. With more than some dozens of threads, to ask for each of them takes
+    /// longer than a short run: then the CPU time is coarse and the sleeps are not known.
+    pub fn now() -> Self {
+        let process = std::process::id();
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        match field(&status, "Threads:") {
+            Some(threads) if threads > THREADS_MAX => Usage {
+                cpu: coarse_cpu_time(process),
+                sleeps: None,
+            },
+            _ => Usage {
+                cpu: cpu_time(process),
+                sleeps: sleeps(),
+            },
+        }
+    }
+
+    /// From `before` to this one.
+    pub fn since(&self, before: &Usage) -> Usage {
+        let both = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
+        let nanos = |d: Option<Duration>| d.map(|d| d.as_nanos() as u64);
+        Usage {
+            cpu: both(nanos(self.cpu), nanos(before.cpu)).map(Duration::from_nanos),
+            sleeps: both(self.sleeps, before.sleeps),
+        }
+    }
+}
+
+fn sleeps() -> Option<u64> {
+    let mut all = None;
+    for task in fs::read_dir("/proc/self/task").ok()?.flatten() {
+        // a thread that has just ended takes its account with it
+        if let Ok(status) = fs::read_to_string(task.path().join("status")) {
+            all = Some(all.unwrap_or(0) + field(&status, VOLUNTARY)?);
+        }
+    }
+    all
+}
+
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|l| l.strip_prefix(name))?;
+    line.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_text_is_understood() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t42\nnonvoluntary_ctxt_switches:\t7\n";
+        assert_eq!(field(status, VOLUNTARY), Some(42));
+        assert_eq!(field("Name:\tx\n", VOLUNTARY), None);
+    }
+
+    #[test]
+    fn differences_need_both_ends() {
+        let at = |cpu: Option<u64>, sleeps| Usage {
+            cpu: cpu.map(Duration::from_nanos),
+            sleeps,
+        };
+        let used = at(Some(50), Some(7)).since(&at(Some(20), Some(5)));
+        assert_eq!(used, at(Some(30), Some(2)));
+        assert_eq!(at(None, Some(7)).since(&at(Some(20), None)), at(None, None));
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Clients that are connected and say nothing: what they cost the router.
+
+use std::time::{Duration, Instant};
+
+use zonda_program::Interrupt;
+
+use super::crowd::Crowd;
+use super::figures::Figures;
+use super::host::Host;
+use super::{PATIENCE, Plan};
+use crate::record::Better::{Lower, Neither};
+use crate::system::System;
+use crate::trouble::Trouble;
+
+/// One round: connects them all, and watches the router for a while.
+pub fn measure(plan: &Plan, system: &System, interrupt: &Interrupt) -> Result<Figures, Trouble> {
+    let count = plan.connections as usize;
+    let mut host = Host::start(system, (count, &[]), interrupt)?;
+    let crowd = Crowd::gather()?;
+    // what the first client costs beside itself is there once
+    let first = crowd.connect(host.address(), 1, interrupt)?;
+    host.settle(PATIENCE, interrupt)?;
+    let before = (host.cpu(), host.memory());
+    let clients = crowd.connect(host.address(), count, interrupt)?;
+    host.settle(PATIENCE, interrupt)?;
+    let connecting = host.cpu_since(before.0);
+    let begin = (Instant::now(), host.cpu());
+    if interrupt.wait_until(begin.0 + plan.seconds) {
+        return Err(Trouble::Interrupted);
+    }
+    let used = (begin.0.elapsed(), host.cpu_since(begin.1));
+    let memory = host.memory() - before.1;
+    host.check()?;
+    let share = |used: Duration, of: Duration| used.as_secs_f64() / of.as_secs_f64();
+    let each = count as f64;
+    let mut figures = Figures::default();
+    figures.add("cpu_idle", "%", Lower, 100.0 * share(used.1, used.0));
+    figures.add("memory_each", "KiB", Lower, memory / 1024.0 / each);
+    let micros = connecting.as_secs_f64() * 1e6;
+    figures.add("cpu_connect_each", "us", Lower, micros / each);
+    let threads = host.footprint().threads.unwrap_or_default();
+    figures.add("threads", "", Neither, threads as f64);
+    drop((first, clients));
+    Ok(figures)
+}

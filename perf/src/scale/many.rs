@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Distinct subscriptions in great number: what it costs the router to learn, to hold and to forget them, and what they
+//! cost others meanwhile.
+
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Declaration, WireExpr};
+use zonda_program::Interrupt;
+
+use super::crowd::{Client, Crowd, all_answered, until};
+use super::figures::Figures;
+use super::flow::Pair;
+use super::host::Host;
+use super::{PATIENCE, Plan, subscription};
+use crate::record::Better::Lower;
+use crate::system::System;
+use crate::trouble::Trouble;
+
+/// Where other programs take nearly all of the machine, nobody here may be given up for that.
+const PATIENT: [&str; 1] = ["transport/link/tx/lease:60000"];
+/// How often the two routers take turns.
+const TURNS: u32 = 5;
+
+/// One round.
+struct Round<'a> {
+    plan: &'a Plan,
+    interrupt: &'a Interrupt,
+    crowd: Crowd,
+    /// The router with all the subscriptions, and the two clients that look at it.
+    host: Host,
+    pair: Pair,
+    figures: Figures,
+}
+
+/// One round: everything that happens to a router with many subscriptions, one after the other.
+pub fn measure(plan: &Plan, system: &System, interrupt: &Interrupt) -> Result<Figures, Trouble> {
+    let crowd = Crowd::gather()?;
+    let lone = Host::start(system, (2, &PATIENT), interrupt)?;
+    let lone_pair = Pair::connect(&crowd, &lone, interrupt)?;
+    let host = Host::start(system, (plan.sessions as usize, &PATIENT), interrupt)?;
+    let pair = Pair::connect(&crowd, &host, interrupt)?;
+    let mut round = Round {
+        plan,
+        interrupt,
+        crowd,
+        host,
+        pair,
+        figures: Figures::default(),
+    };
+    let sessions = round.declare()?;
+    round.route(&lone, &lone_pair)?;
+    drop((lone_pair, lone));
+    let wildcard = round.subscribe_to_all()?;
+    round.leave(sessions)?;
+    drop(wildcard);
+    Ok(round.figures)
+}
+
+impl Round<'_> {
+    /// All sessions declare at the same time.
+    fn declare(&mut self) -> Result<Vec<Client>, Trouble> {
+        let sessions = self.plan.sessions;
+        let clients = self
+            .crowd
+            .connect(self.host.address(), sessions as usize, self.interrupt)?;
+        self.host.settle(PATIENCE, self.interrupt)?;
+        let before = (Instant::now(), self.host.cpu(), self.host.memory());
+        for (session, client) in (0..).zip(&clients) {
+            let share = self.plan.share(session);
+            let keys = (0..share).map(move |n| subscription(session, n));
+            self.crowd.declare(client, keys);
+        }
+        all_answered(&clients, PATIENCE, self.interrupt)?;
+        let elapsed = before.0.elapsed();
+        self.host.settle(PATIENCE, self.interrupt)?;
+        let used = self.host.cpu_since(before.1);
+        let held = self.host.memory() - before.2;
+        let all = f64::from(self.plan.subscriptions);
+        let figures = &mut self.figures;
+        figures.add("declare_cpu", "s", Lower, used.as_secs_f64());
+        figures.add("declare_time", "s", Lower, elapsed.as_secs_f64());
+        figures.add("memory_each", "B", Lower, held / all);
+        Ok(clients)
+    }
+
+    /// What a message costs in the router, beside another with a single subscription.
+    fn route(&mut self, lone: &Host, lone_pair: &Pair) -> Result<(), Trouble> {
+        let window = self.plan.seconds / (2 * TURNS);
+        let (mut one, mut many) = (0.0, 0.0);
+        for _ in 0..TURNS {
+            one += lone_pair.cost(lone, window, self.interrupt)?;
+            many += self.pair.cost(&self.host, window, self.interrupt)?;
+        }
+        let turns = f64::from(TURNS);
+        self.figures
+            .add("route_cpu_one", "ns/msg", Lower, one / turns);
+        self.figures
+            .add("route_cpu_many", "ns/msg", Lower, many / turns);
+        Ok(())
+    }
+
+    /// A client subscribes to a wildcard over them all: how long until it gets what others are published.
+    fn subscribe_to_all(&mut self) -> Result<Client, Trouble> {
+        let mut one = self.crowd.connect(self.host.address(), 1, self.interrupt)?;
+        let client = one.remove(0);
+        let (host, interrupt) = (&self.host, self.interrupt);
+        let (elapsed, used) = self.pair.with_probes(&self.crowd, || {
+            let before = (Instant::now(), host.cpu());
+            client.say(Declaration::Subscriber {
+                id: 1,
+                wire_expr: WireExpr::full("plant/**"),
+            })?;
+            until("serve a wildcard subscription", PATIENCE, interrupt, || {
+                Ok(client.seen.first().is_some())
+            })?;
+            let first = client.seen.first().unwrap_or(before.0);
+            Ok((first - before.0, host.cpu_since(before.1)))
+        })?;
+        let figures = &mut self.figures;
+        figures.add("wildcard_time", "ms", Lower, millis(elapsed));
+        figures.add("wildcard_cpu", "ms", Lower, millis(used));
+        Ok(client)
+    }
+
+    /// All sessions leave at once, while others go on.
+    fn leave(&mut self, sessions: Vec<Client>) -> Result<(), Trouble> {
+        let interrupt = self.interrupt;
+        let wait = || match interrupt.wait_until(Instant::now() + self.plan.seconds / 3) {
+            true => Err(Trouble::Interrupted),
+            false => Ok(()),
+        };
+        let (usual, ()) = self.pair.longest_wait(&self.crowd, interrupt, wait)?;
+        let (crowd, pair, host) = (&self.crowd, &self.pair, &mut self.host);
+        let (longest, used) = pair.longest_wait(crowd, interrupt, || {
+            let before = host.cpu();
+            sessions.iter().for_each(Client::leave);
+            host.settle(PATIENCE, interrupt)?;
+            Ok(host.cpu_since(before))
+        })?;
+        let held = host.memory();
+        let figures = &mut self.figures;
+        figures.add("leave_cpu", "s", Lower, used.as_secs_f64());
+        figures.add("wait_usual", "ms", Lower, millis(usual));
+        figures.add("wait_leaving", "ms", Lower, millis(longest));
+        figures.add("memory_after", "MiB", Lower, held / f64::from(1 << 20));
+        Ok(())
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![forbid(unsafe_code)]
+
+//! What the programs of the project share: the connection flags, the report of what a program reaches, how it ends, and
+//! Ctrl-C; the level below a session, [`node`]; and what this [`build`] is.
+//!
+//! A program is a `clap` parser and one function; [`run`] joins the two:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use zonda_program::{Connection, Failure, print, run};
+//!
+//! #[derive(clap::Parser)]
+//! struct Cli {
+//!     #[command(flatten)]
+//!     connection: Connection,
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     run(|cli: Cli| -> Result<(), Failure> {
+//!         let session = cli.connection.open()?;
+//!         print(format_args!("{}", session.zid()));
+//!         Ok(())
+//!     })
+//! }
+//! ```
+
+pub mod build;
+mod connection;
+mod interrupt;
+pub mod node;
+mod outcome;
+mod reach;
+mod received;
+mod values;
+
+pub use connection::Connection;
+pub use interrupt::Interrupt;
+pub use outcome::{Failure, complain, finish, one_line, parse, print, print_lines, run};
+pub use reach::{HELP as REACH_HELP, Reach};
+pub use received::received;
+pub use values::{consolidation, endpoint, key_expr, pattern, priority, seconds, selector, target};
+pub use zonda_router::daemon::terminal::log;
