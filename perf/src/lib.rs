@@ -4,7 +4,7 @@
 //! `zonda perf`: measurements on the reader's own machine.
 //!
 //! [`Perf`] is a set of sub-commands for a program that `clap` parses. Each part of a measurement that is to be a process
-//! of its own, publisher, subscriber or router, is this executable, started again with one of the sub-commands of workers; the
+//! of its own, publisher, subscriber or router, is this executable, started again with one of the hidden sub-commands; the
 //! measurement reads what they print. So a program that takes [`Perf`] in has to offer it as its sub-command `perf`:
 //!
 //! ```no_run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The workers: sub-commands by which a measurement starts this executable again for each part
+//! The workers: sub-commands that the help does not list, by which a measurement starts this executable again for each part
 //! that is to be a process of its own.
 
 use std::io::{self, Read};
@@ -19,13 +19,16 @@ use super::{inline, lat, thr, worker};
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
     /// Worker: forward, as `zonda router` does
+    #[command(hide = true)]
     Router(DaemonArgs),
     /// Worker: count messages
+    #[command(hide = true)]
     Sub {
         #[command(flatten)]
         connection: Connection,
     },
     /// Worker: publish as fast as the link takes it
+    #[command(hide = true)]
     Pub {
         /// Payload of a message in bytes
         size: usize,
@@ -36,11 +39,13 @@ pub enum Worker {
         connection: Connection,
     },
     /// Worker: send back what ping sends
+    #[command(hide = true)]
     Pong {
         #[command(flatten)]
         connection: Connection,
     },
     /// Worker: measure round trips to pong
+    #[command(hide = true)]
     Ping {
         /// Payload of a message in bytes
         size: usize,
@@ -59,11 +64,13 @@ pub enum Worker {
     #[command(flatten)]
     Crowd(crowd::Worker),
     /// Worker: count messages from bare-pub
+    #[command(hide = true)]
     BareSub {
         #[command(flatten)]
         side: Side,
     },
     /// Worker: send messages to bare-sub as fast as blocking sockets can
+    #[command(hide = true)]
     BarePub {
         /// Payload of a message in bytes
         size: usize,
@@ -71,16 +78,19 @@ pub enum Worker {
         side: Side,
     },
     /// Worker: copy bytes between two connections, the yardstick of a router
+    #[command(hide = true)]
     BareRelay {
         /// Where the sender connects
         address: SocketAddr,
     },
     /// Worker: send back what bare-ping sends
+    #[command(hide = true)]
     BarePong {
         #[command(flatten)]
         side: Side,
     },
     /// Worker: measure round trips to bare-pong
+    #[command(hide = true)]
     BarePing {
         /// Payload of a message in bytes
         size: usize,

@@ -21,10 +21,10 @@ use crate::thr::reporter::{Arrived, Reporter};
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
     /// Worker: count messages from any number of bare-crowd-pub
-    #[command(name = "bare-crowd-sub")]
+    #[command(name = "bare-crowd-sub", hide = true)]
     Sub(Subscribe),
     /// Worker: send messages to any number of bare-crowd-sub
-    #[command(name = "bare-crowd-pub")]
+    #[command(name = "bare-crowd-pub", hide = true)]
     Pub {
         /// Payload of a message in bytes
         size: usize,
@@ -33,7 +33,7 @@ pub enum Worker {
         connect: Vec<SocketAddr>,
     },
     /// Worker: copy bytes from every bare-crowd-pub to every bare-crowd-sub
-    #[command(name = "bare-crowd-relay")]
+    #[command(name = "bare-crowd-relay", hide = true)]
     Relay {
         /// Where the senders connect
         address: SocketAddr,

@@ -23,13 +23,13 @@ use crate::worker::{KEY_PING, KEY_PONG, ready};
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
     /// Worker: ask lat-pong, back to back or on a schedule
-    #[command(name = "lat-ping")]
+    #[command(name = "lat-ping", hide = true)]
     Ask(Box<Asking>),
     /// Worker: answer lat-ping
-    #[command(name = "lat-pong")]
+    #[command(name = "lat-pong", hide = true)]
     Answer(Box<Answering>),
     /// Worker: ask bare-pong, back to back or on a schedule
-    #[command(name = "lat-bare-ping")]
+    #[command(name = "lat-bare-ping", hide = true)]
     BareAsk(BareAsking),
 }
 

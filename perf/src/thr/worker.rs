@@ -36,13 +36,13 @@ const LOOK: Duration = Duration::from_millis(2);
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
     /// Worker: count and check messages from thr-pub
-    #[command(name = "thr-sub")]
+    #[command(name = "thr-sub", hide = true)]
     Sub(Subscribe),
     /// Worker: publish messages that thr-sub can check
-    #[command(name = "thr-pub")]
+    #[command(name = "thr-pub", hide = true)]
     Pub(Publish),
     /// Worker: forward, as `zonda router` does, and count what is dropped
-    #[command(name = "thr-router")]
+    #[command(name = "thr-router", hide = true)]
     Router(DaemonArgs),
 }
 
