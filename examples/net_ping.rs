@@ -39,10 +39,10 @@ fn ping(cli: Cli) -> Result<(), Failure> {
         // an error means that nobody waits any more
         let _ = answer.send(node::payload(delivery));
     })?;
-    let service = (Priority::default(), !cli.trips.no_express);
+    let (priority, express) = (Priority::default(), !cli.trips.no_express);
     let ping = Ping {
         answers,
-        publisher: node::Publisher::declare(&node, "test/ping", service)?,
+        publisher: node::Publisher::declare(&node, "test/ping", priority, express)?,
         message: Payload::from(program::pattern(cli.trips.size)),
     };
     let as_json = cli.connection.json;

@@ -25,8 +25,8 @@ fn main() -> ExitCode {
 fn answer(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let node = node::open(&cli.connection)?;
-    let service = (Priority::default(), !cli.no_express);
-    let publisher = node::Publisher::declare(&node, "test/pong", service)?;
+    let (priority, express) = (Priority::default(), !cli.no_express);
+    let publisher = node::Publisher::declare(&node, "test/pong", priority, express)?;
     let subscriber = node::Subscriber::declare(&node, "test/ping", move |delivery| {
         if let Err(error) = publisher.put(&node::payload(delivery)) {
             tracing::warn!("no answer on test/pong: {error}");

@@ -32,11 +32,8 @@ fn main() -> ExitCode {
 fn publish(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let node = node::open(&cli.connection)?;
-    let publisher = node::Publisher::declare(
-        &node,
-        "test/thr",
-        (cli.sending.priority, cli.sending.express),
-    )?;
+    let publisher =
+        node::Publisher::declare(&node, "test/thr", cli.sending.priority, cli.sending.express)?;
     let payload = Payload::from(program::pattern(cli.sending.size));
 
     let as_json = cli.connection.json;

@@ -73,7 +73,7 @@ impl Trips {
         let took = schedule.elapsed();
 
         print_samples(self.size, &samples, as_json);
-        print_summary(self.size, samples, (&schedule, took), as_json);
+        print_summary(self.size, samples, &schedule, took, as_json);
         Ok(())
     }
 }
@@ -173,7 +173,8 @@ fn print_samples(size: usize, samples: &[Duration], as_json: bool) {
 fn print_summary(
     size: usize,
     mut samples: Vec<Duration>,
-    (schedule, took): (&Schedule, Duration),
+    schedule: &Schedule,
+    took: Duration,
     as_json: bool,
 ) {
     samples.sort();

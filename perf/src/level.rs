@@ -120,7 +120,8 @@ impl Door {
     pub fn publisher(
         &self,
         key: &'static str,
-        (qos, reliability): (Qos, Reliability),
+        qos: Qos,
+        reliability: Reliability,
     ) -> Result<Publisher, Failure> {
         match self {
             Door::Session(session) => {
@@ -133,7 +134,7 @@ impl Door {
                 Ok(Publisher::Session(publisher.wait()?))
             }
             Door::Node(node) => {
-                let publisher = node::Publisher::with(node, key, (qos, reliability));
+                let publisher = node::Publisher::with(node, key, qos, reliability);
                 publisher.map(Publisher::Node)
             }
         }

@@ -53,17 +53,19 @@ impl Publisher {
     pub fn declare(
         node: &Node,
         key: &'static str,
-        (priority, express): (Priority, bool),
+        priority: Priority,
+        express: bool,
     ) -> Result<Self, Failure> {
         let qos = Qos::new(priority, CongestionControl::Block, express);
-        Publisher::with(node, key, (qos, Reliability::Reliable))
+        Publisher::with(node, key, qos, Reliability::Reliable)
     }
 
     /// Declares it with everything that can be said of its messages.
     pub fn with(
         node: &Node,
         key: &'static str,
-        (qos, reliability): (Qos, Reliability),
+        qos: Qos,
+        reliability: Reliability,
     ) -> Result<Self, Failure> {
         let key = KeyExpr::try_from(key)?;
         Ok(Publisher {

@@ -44,7 +44,7 @@ impl Part {
             Part::Throughput(entry, span) => entry.round(*span, interrupt),
             Part::Latency(entry, span) => {
                 let express = lat::is_express(entry.case.rate);
-                Ok(entry.round((*span, express), interrupt))
+                Ok(entry.round(*span, express, interrupt))
             }
         }
     }

@@ -64,7 +64,7 @@ fn publisher(door: &Door, asking: &Asking) -> Result<Publisher, Failure> {
     let manner = asking.manner;
     let control = CongestionControl::Block;
     let qos = Qos::new(manner.priority(), control, !manner.no_express);
-    door.publisher(KEY_PING, (qos, Reliability::Reliable))
+    door.publisher(KEY_PING, qos, Reliability::Reliable)
 }
 
 /// A result, and how much load had been moved when recording began.

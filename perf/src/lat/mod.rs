@@ -114,8 +114,8 @@ impl Lat {
                 };
                 let what = entry.name();
                 progress.begin(&what);
-                let manner = (self.span(entry), self.is_express(entry.case.rate));
-                let outcome = entry.round(manner, interrupt);
+                let (span, express) = (self.span(entry), self.is_express(entry.case.rate));
+                let outcome = entry.round(span, express, interrupt);
                 if interrupt.happened() {
                     return Ok(false);
                 }
@@ -157,7 +157,7 @@ impl Lat {
 
 impl Entry {
     /// One round, for so long, with each message sent at once or in batches. What fails is not tried again.
-    pub fn round(&mut self, (span, express): (Span, bool), interrupt: &Interrupt) -> String {
+    pub fn round(&mut self, span: Span, express: bool, interrupt: &Interrupt) -> String {
         if self.has_failed {
             return "not tried again".into();
         }

@@ -181,8 +181,9 @@ fn answer_by_node(answering: &Answering) -> Result<(), Failure> {
     let Door::Node(node) = &door else {
         return Ok(());
     };
-    let service = (answering.manner.priority(), !answering.manner.no_express);
-    let publisher = node::Publisher::declare(node, KEY_PONG, service)?;
+    let manner = answering.manner;
+    let publisher =
+        node::Publisher::declare(node, KEY_PONG, manner.priority(), !manner.no_express)?;
     let _subscriber = node::Subscriber::declare(node, KEY_PING, move |delivery| {
         if let Err(error) = publisher.put(&node::payload(delivery)) {
             tracing::warn!("no answer on {KEY_PONG}: {error}");

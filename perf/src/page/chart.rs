@@ -2,12 +2,18 @@
 //! Curves over something that varies by factors: a line through the medians, a band around it, a dot that tells more,
 //! and the name of each curve at its end.
 
-use super::figure::Figure;
+use super::figure::{Figure, Size};
 use super::scale::{Logarithmic, Unit};
 
 /// A figure across the page, and one of several beside each other.
-const WIDE: (u32, u32) = (960, 440);
-const NARROW: (u32, u32) = (560, 360);
+const WIDE: Size = Size {
+    width: 960,
+    height: 440,
+};
+const NARROW: Size = Size {
+    width: 560,
+    height: 360,
+};
 /// Room right of the frame for the names of the curves.
 const NAMES: f64 = 116.0;
 /// Room that a mark takes in height and in width, and a name in height.
@@ -76,17 +82,17 @@ impl Chart<'_> {
         self.draw(NARROW)
     }
 
-    fn draw(&self, size: (u32, u32)) -> String {
+    fn draw(&self, size: Size) -> String {
         let mut figure = Figure::with_margin(size, NAMES, &self.title);
         let frame = figure.frame();
         let Some((low, high)) = self.reach() else {
             return figure.finish();
         };
-        let y = Logarithmic::new((low * 0.9, high * 1.1), (frame.y.1, frame.y.0));
+        let y = Logarithmic::new(low * 0.9, high * 1.1, frame.y.1, frame.y.0);
         for mark in y.marks(LINE) {
             figure.mark_y(y.at(mark), &self.y.label(mark));
         }
-        let x = Across::new(self.places(), frame.x);
+        let x = Across::new(self.places(), frame.x.0, frame.x.1);
         let mut free = f64::NEG_INFINITY;
         for place in x.places.iter().copied() {
             // where marks would touch, the later one is left out
@@ -102,15 +108,15 @@ impl Chart<'_> {
                 let points = series.points.iter();
                 points.map(|p| (x.at(p.x), y.at(of(p)))).collect()
             };
-            figure.begin(&series.class, (self.group, &series.name));
+            figure.begin(&series.class, self.group, &series.name);
             figure.band(&line(|p| p.band.0), &line(|p| p.band.1));
             let medians = line(|p| p.median);
             figure.line(&medians);
             for (at, point) in medians.iter().zip(&series.points) {
-                figure.dot(*at, &point.tip);
+                figure.dot(at.0, at.1, &point.tip);
             }
             if let Some(name_y) = name_y {
-                figure.label((frame.x.1 + 8.0, name_y + 4.0), &series.name);
+                figure.label(frame.x.1 + 8.0, name_y + 4.0, &series.name);
             }
             figure.end();
         }
@@ -175,7 +181,7 @@ struct Across {
 }
 
 impl Across {
-    fn new(places: Vec<Place>, (left, right): (f64, f64)) -> Self {
+    fn new(places: Vec<Place>, left: f64, right: f64) -> Self {
         let values = || {
             places.iter().filter_map(|place| match place {
                 Place::Value(value) => Some(*value),
@@ -188,10 +194,9 @@ impl Across {
             true => high * 10.0,
             false => high,
         };
-        let ends = (left + INSET, right - INSET);
         let axis = low.is_finite() && low < beyond;
         Across {
-            axis: axis.then(|| Logarithmic::new((low, beyond), ends)),
+            axis: axis.then(|| Logarithmic::new(low, beyond, left + INSET, right - INSET)),
             places,
             beyond,
             middle: (left + right) / 2.0,
@@ -233,12 +238,12 @@ mod tests {
     #[test]
     fn values_stand_by_their_logarithm_and_infinity_beyond_them() {
         let places = vec![Place::Value(10.0), Place::Value(100.0), Place::Beyond];
-        let across = Across::new(places.clone(), (0.0, 248.0));
+        let across = Across::new(places.clone(), 0.0, 248.0);
         let at: Vec<f64> = places.iter().map(|place| across.at(*place)).collect();
         for (at, expected) in at.iter().zip([24.0, 124.0, 224.0]) {
             assert!((at - expected).abs() < 1e-9, "{at} is not {expected}");
         }
-        let alone = Across::new(vec![Place::Beyond], (0.0, 248.0));
+        let alone = Across::new(vec![Place::Beyond], 0.0, 248.0);
         assert!((alone.at(Place::Beyond) - 124.0).abs() < 1e-9);
     }
 
@@ -264,7 +269,7 @@ mod tests {
             assert!(svg.contains(part), "{part} is missing in {svg}");
         }
         assert_eq!(svg.matches("<circle").count(), 4);
-        let y = Logarithmic::new((1e5, 3e6), (400.0, 26.0));
+        let y = Logarithmic::new(1e5, 3e6, 400.0, 26.0);
         let names = chart.names(&y);
         let [Some(lower), Some(upper)] = names[..] else {
             panic!("{names:?}");

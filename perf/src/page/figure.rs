@@ -6,6 +6,15 @@ use std::fmt::Write;
 
 use super::escape;
 
+/// The extent of a picture in pixels.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// From left to right.
+    pub width: u32,
+    /// From top to bottom.
+    pub height: u32,
+}
+
 /// Where the frame begins and ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -23,12 +32,13 @@ pub struct Figure {
 
 impl Figure {
     /// An empty frame in a picture of that size, with a title.
-    pub fn new(size: (u32, u32), title: &str) -> Self {
+    pub fn new(size: Size, title: &str) -> Self {
         Figure::with_margin(size, 14.0, title)
     }
 
     /// The same with so much room right of the frame.
-    pub fn with_margin((width, height): (u32, u32), margin: f64, title: &str) -> Self {
+    pub fn with_margin(size: Size, margin: f64, title: &str) -> Self {
+        let Size { width, height } = size;
         let title = escape(title);
         let frame = Frame {
             x: (64.0, f64::from(width) - margin),
@@ -80,7 +90,7 @@ impl Figure {
 
     /// Begins a series of a group such as `system`; what is drawn until its end is hidden with its box. `class`
     /// gives it its colour.
-    pub fn begin(&mut self, class: &str, (group, name): (&str, &str)) {
+    pub fn begin(&mut self, class: &str, group: &str, name: &str) {
         self.add(&format!(
             "<g class=\"{class}\" data-part=\"\" data-{group}=\"{}\">",
             escape(name)
@@ -88,7 +98,7 @@ impl Figure {
     }
 
     /// The name of a series beside its end.
-    pub fn label(&mut self, (x, y): (f64, f64), text: &str) {
+    pub fn label(&mut self, x: f64, y: f64, text: &str) {
         self.add(&format!(
             "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
             escape(text)
@@ -109,7 +119,7 @@ impl Figure {
     }
 
     /// A dot that says something when it is pointed at.
-    pub fn dot(&mut self, (x, y): (f64, f64), text: &str) {
+    pub fn dot(&mut self, x: f64, y: f64, text: &str) {
         self.add(&format!(
             "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{}</title></circle>",
             escape(text)
@@ -148,14 +158,20 @@ mod tests {
 
     #[test]
     fn what_is_opened_is_closed() {
-        let mut figure = Figure::new((400, 300), "a title");
+        let mut figure = Figure::new(
+            Size {
+                width: 400,
+                height: 300,
+            },
+            "a title",
+        );
         figure.mark_x(100.0, "1k");
         figure.mark_y(100.0, "10 µs");
-        figure.begin("s-std", ("framework", "std & co"));
+        figure.begin("s-std", "framework", "std & co");
         figure.line(&[(64.0, 30.0), (70.04, 31.0)]);
         figure.band(&[(64.0, 30.0)], &[(64.0, 20.0), (65.0, 20.0)]);
-        figure.dot((64.0, 30.0), "p50 < p99");
-        figure.label((70.0, 30.0), "std");
+        figure.dot(64.0, 30.0, "p50 < p99");
+        figure.label(70.0, 30.0, "std");
         figure.end();
         let svg = figure.finish();
         for part in [

@@ -12,7 +12,7 @@ mod scale;
 use std::fmt::Write;
 
 pub use chart::{Chart, Place, Point, Series};
-pub use figure::Figure;
+pub use figure::{Figure, Size};
 pub use plot::{Plot, plot, write};
 pub use record::page as of_record;
 pub use scale::{Logarithmic, Unit, micros};

@@ -12,7 +12,7 @@ pub struct Logarithmic {
 
 impl Logarithmic {
     /// From `low` at the place `from` to `high` at the place `to`. Values must be above zero.
-    pub fn new((low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
+    pub fn new(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = low.max(f64::MIN_POSITIVE);
         Logarithmic {
             low,
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn factors_are_distances() {
-        let axis = Logarithmic::new((1.0, 100.0), (0.0, 200.0));
+        let axis = Logarithmic::new(1.0, 100.0, 0.0, 200.0);
         assert!((axis.at(1.0) - 0.0).abs() < 1e-9);
         assert!((axis.at(10.0) - 100.0).abs() < 1e-9);
         assert!((axis.at(1e9) - 200.0).abs() < 1e-9);
@@ -149,14 +149,14 @@ mod tests {
 
     #[test]
     fn an_axis_may_go_down_or_be_short() {
-        let up = Logarithmic::new((1.0, 10.0), (300.0, 20.0));
+        let up = Logarithmic::new(1.0, 10.0, 300.0, 20.0);
         assert!((up.at(10.0) - 20.0).abs() < 1e-9);
-        assert!(Logarithmic::new((5.0, 5.0), (0.0, 1.0)).at(5.0).is_finite());
+        assert!(Logarithmic::new(5.0, 5.0, 0.0, 1.0).at(5.0).is_finite());
     }
 
     #[test]
     fn marks_are_round_numbers() {
-        let marks = |low, high| Logarithmic::new((low, high), (0.0, 400.0)).marks(50.0);
+        let marks = |low, high| Logarithmic::new(low, high, 0.0, 400.0).marks(50.0);
         let near = |a: Vec<f64>, b: &[f64]| {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6)
         };

@@ -30,7 +30,8 @@ impl Host {
     /// Starts a router of `system` that takes `connections`, with values of its configuration beside.
     pub fn start(
         system: &System,
-        (connections, more): (usize, &[&str]),
+        connections: usize,
+        more: &[&str],
         interrupt: &Interrupt,
     ) -> Result<Host, Trouble> {
         let (process, addresses) = listening(

@@ -16,7 +16,7 @@ use crate::trouble::Trouble;
 /// One round: connects them all, and watches the router for a while.
 pub fn measure(plan: &Plan, system: &System, interrupt: &Interrupt) -> Result<Figures, Trouble> {
     let count = plan.connections as usize;
-    let mut host = Host::start(system, (count, &[]), interrupt)?;
+    let mut host = Host::start(system, count, &[], interrupt)?;
     let crowd = Crowd::gather()?;
     // what the first client costs beside itself is there once
     let first = crowd.connect(host.address(), 1, interrupt)?;

@@ -35,9 +35,9 @@ struct Round<'a> {
 /// One round: everything that happens to a router with many subscriptions, one after the other.
 pub fn measure(plan: &Plan, system: &System, interrupt: &Interrupt) -> Result<Figures, Trouble> {
     let crowd = Crowd::gather()?;
-    let lone = Host::start(system, (2, &PATIENT), interrupt)?;
+    let lone = Host::start(system, 2, &PATIENT, interrupt)?;
     let lone_pair = Pair::connect(&crowd, &lone, interrupt)?;
-    let host = Host::start(system, (plan.sessions as usize, &PATIENT), interrupt)?;
+    let host = Host::start(system, plan.sessions as usize, &PATIENT, interrupt)?;
     let pair = Pair::connect(&crowd, &host, interrupt)?;
     let mut round = Round {
         plan,

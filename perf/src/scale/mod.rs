@@ -121,7 +121,7 @@ impl Scale {
                     .push(cell.at(case.name(), "", f64::from(case.count(&plan))));
             }
         }
-        let is_whole = self.measure(&plan, (&cases, &systems), &mut record, &interrupt)?;
+        let is_whole = self.measure(&plan, &cases, &systems, &mut record, &interrupt)?;
         print_lines(format_args!(
             "{}\n{}",
             machine::summary(),
@@ -138,7 +138,8 @@ impl Scale {
     fn measure(
         &self,
         plan: &Plan,
-        (cases, systems): (&[Case], &[System]),
+        cases: &[Case],
+        systems: &[System],
         record: &mut Record,
         interrupt: &Interrupt,
     ) -> Result<bool, Failure> {

@@ -167,7 +167,7 @@ fn publish(options: &Publish) -> Result<(), Failure> {
         _ => {
             let priority = service.priority.unwrap_or_default();
             let qos = Qos::new(priority, service.congestion.into(), service.express);
-            match door.publisher(KEY, (qos, service.reliability.into()))? {
+            match door.publisher(KEY, qos, service.reliability.into())? {
                 level::Publisher::Session(publisher) => {
                     flow(options, &door, &orders, Declared(publisher))
                 }

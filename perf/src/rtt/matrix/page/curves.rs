@@ -2,7 +2,7 @@
 //! The two kinds of figure: the median over the rate, and distribution functions.
 
 use super::class;
-use crate::page::{Chart, Figure, Logarithmic, Place, Point, Unit, micros};
+use crate::page::{Chart, Figure, Logarithmic, Place, Point, Size, Unit, micros};
 use crate::rtt::matrix::Report;
 use crate::rtt::matrix::cell::Summary;
 use crate::rtt::matrix::plan::{Case, Framework};
@@ -10,7 +10,10 @@ use crate::rtt::matrix::rate::Rate;
 use crate::{page, table::short};
 
 /// A figure of several beside each other.
-const NARROW: (u32, u32) = (440, 280);
+const NARROW: Size = Size {
+    width: 440,
+    height: 280,
+};
 /// Room that a label takes in width.
 const LABEL: f64 = 46.0;
 /// Beyond this share of the round trips, a distribution function's axis ends.
@@ -128,7 +131,7 @@ fn curves(
         return figure.finish();
     }
     let (low, high) = (low * 0.9, high * 1.1);
-    let x = Logarithmic::new((low, high), frame.x);
+    let x = Logarithmic::new(low, high, frame.x.0, frame.x.1);
     let y = |share: f64| frame.y.1 + share / highest * (frame.y.0 - frame.y.1);
     for mark in x.marks(LABEL) {
         figure.mark_x(x.at(mark), &micros(mark));
@@ -138,8 +141,8 @@ fn curves(
         figure.mark_y(y(share), &format!("{:.0} %", share * 100.0));
     }
     for series in all {
-        let name = ("framework", series.framework.name());
-        figure.begin(&class(series.framework), name);
+        let name = series.framework.name();
+        figure.begin(&class(series.framework), "framework", name);
         for (_, summary) in &series.points {
             let shown = curve(summary)
                 .iter()
