@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table that `perf quick` prints, in a form that can be pasted into a Markdown page.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
-
 use super::case::{Case, Kind, bytes};
-use super::result::{Cell, beside};
+use super::record;
+use super::result::{Cell, Spread, beside};
 
 /// What stands where there is no figure.
-const NONE: &str = "-";
+pub const NONE: &str = "-";
+/// The programs in the order in which a message meets them.
+pub const ROLES: [&str; 3] = ["sender", "router", "receiver"];
 
 /// One row per cell, in the order of the plan. `references` are the systems that get a column of
 /// ratios.
 pub fn table(cells: &[Cell], references: &[&str]) -> String {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
     let mut header: Vec<String> = [
         "case",
         "system",
@@ -31,21 +29,17 @@ pub fn table(cells: &[Cell], references: &[&str]) -> String {
     .map(String::from)
     .into();
     header.extend(references.iter().map(|r| format!("x {r}")));
-    table.set_header(header);
     let mut last: Option<Case> = None;
-    for cell in cells {
+    let rows = cells.iter().map(|cell| {
         let name = if last == Some(cell.case) {
             String::new()
         } else {
             title(&cell.case)
         };
         last = Some(cell.case);
-        table.add_row(row(cells, cell, name, references));
-    }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
+        row(cells, cell, name, references)
+    });
+    zonda_program::table(header, rows, 2..)
 }
 
 fn title(case: &Case) -> String {
@@ -93,6 +87,16 @@ fn cpu(cell: &Cell) -> String {
         NONE.into()
     } else {
         figures.join(" / ")
+    }
+}
+
+/// A metric of each program: sender, router, receiver.
+pub fn by_role(cell: &record::Cell, metric: &str, text: impl Fn(Spread) -> String) -> String {
+    let figures = ROLES.map(|role| cell.spread(&format!("{metric}_{role}")));
+    let texts: Vec<String> = figures.into_iter().flatten().map(text).collect();
+    match texts.is_empty() {
+        true => NONE.into(),
+        false => texts.join(" / "),
     }
 }
 

@@ -33,6 +33,7 @@ pub mod node;
 mod outcome;
 mod reach;
 mod received;
+mod table;
 mod values;
 
 pub use connection::Connection;
@@ -40,5 +41,6 @@ pub use interrupt::Interrupt;
 pub use outcome::{Failure, complain, finish, one_line, parse, print, print_lines, run};
 pub use reach::{HELP as REACH_HELP, Reach};
 pub use received::received;
+pub use table::table;
 pub use values::{consolidation, endpoint, key_expr, pattern, priority, seconds, selector, target};
 pub use zonda_router::daemon::terminal::log;

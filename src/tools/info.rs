@@ -4,13 +4,11 @@
 use std::time::Duration;
 
 use clap::Args;
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 use zonda::config::RuntimeKind;
 use zonda::session::{LimitStatus, openmetrics};
 use zonda::{Session, Wait};
-use zonda_program::{Connection, Failure, Interrupt, build, print, print_lines};
+use zonda_program::{Connection, Failure, Interrupt, build, print, print_lines, table};
 
 use super::events;
 
@@ -54,24 +52,20 @@ fn limit(limit: &LimitStatus) -> Value {
 }
 
 /// The limits of a session's node, for people.
-fn table_of(session: &Session) -> Table {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    table.set_header(["key", "limit", "used", "reached", "what is counted"]);
+fn table_of(session: &Session) -> String {
     let number = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
-    for limit in session.info().limits() {
-        table.add_row([
+    let limits = session.info().limits();
+    let rows = limits.iter().map(|limit| {
+        [
             limit.key.to_owned(),
             limit.value.to_string(),
             number(limit.used),
             number(limit.reached),
             limit.counts.to_owned(),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(1).take(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+        ]
+    });
+    let header = ["key", "limit", "used", "reached", "what is counted"];
+    table(header, rows, 1..4)
 }
 
 impl Info {

@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The comparison as a table, in a form that can be pasted into a Markdown page.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
-
 use super::difference::{Change, Comparison, Difference, count};
 use crate::result::Spread;
-use crate::table::short;
+use crate::table::{NONE, short};
 
 /// One row per metric and cell, or only those that have changed.
 pub fn table(comparison: &Comparison, changes_only: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    table.set_header([
+    let header = [
         "system", "case", "at", "metric", "A", "B", "change", "p", "verdict",
-    ]);
+    ];
     let all = comparison.own.iter().chain(&comparison.yardsticks);
-    for difference in all.filter(|d| !changes_only || d.change != Change::None) {
-        table.add_row(row(difference));
-    }
-    for column in table.column_iter_mut().skip(4).take(4) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
+    let wanted = all.filter(|d| !changes_only || d.change != Change::None);
+    zonda_program::table(header, wanted.map(row), 4..8)
 }
 
 fn row(difference: &Difference) -> [String; 9] {
@@ -31,14 +21,14 @@ fn row(difference: &Difference) -> [String; 9] {
     [
         difference.system.clone(),
         difference.case.clone(),
-        x.map_or("-".into(), |x| format!("{} {}", x.value, x.unit)),
+        x.map_or(NONE.into(), |x| format!("{} {}", x.value, x.unit)),
         format!("{} ({})", difference.metric, difference.unit),
         spread(before),
         spread(after),
         change(before.median, after.median),
         format!("{:.4}", difference.p),
         match difference.change {
-            Change::None => "-".into(),
+            Change::None => NONE.into(),
             Change::Better => "better".into(),
             Change::Worse => "WORSE".into(),
         },

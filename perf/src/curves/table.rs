@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The medians of the curves as a table: a row for each point, a column for each system.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
-
 use crate::page::Unit;
 use crate::rank::p_value;
 use crate::record::{Cell, Record, X};
 use crate::result::Spread;
-use crate::table::short;
+use crate::table::{NONE, short};
 use crate::thr::plan::system_name::{NODE, ZONDA};
 
-/// What stands where there is no figure.
-const NONE: &str = "-";
 /// What the figures are.
 pub const LEGEND: &str = "Medians. Throughput in messages per second; latency in microseconds, p50 / p99 of the round \
                           trip. session: what the session adds to the node's CPU time per message, of sender and \
@@ -32,11 +27,8 @@ pub fn table(record: &Record) -> String {
             rows.push(cell);
         }
     }
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
     let head = ["case", "at"].into_iter().chain(systems.iter().copied());
-    table.set_header(head.chain(["session"]));
-    for row in rows {
+    let lines = rows.into_iter().map(|row| {
         let x = row.x.as_ref().map(place);
         let mut line = vec![row.case.clone(), x.unwrap_or_default()];
         let of = |system: &str| {
@@ -53,12 +45,9 @@ pub fn table(record: &Record) -> String {
                 .zip(of(NODE))
                 .map_or(NONE.into(), |(a, b)| price(a, b)),
         );
-        table.add_row(line);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
+        line
+    });
+    zonda_program::table(head.chain(["session"]), lines, 1..)
 }
 
 fn place(x: &X) -> String {

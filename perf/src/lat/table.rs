@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables that `perf lat` prints, in a form that can be pasted into a Markdown page.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
+use zonda_program::table;
 
 use super::plan::Entry;
 use super::round::{MAX, PERCENTILES};
 use crate::record::Cell;
 use crate::result::Spread;
-use crate::table::{nanos, short};
+use crate::table::{NONE, by_role, nanos, short};
 
-/// What stands where there is no figure.
-const NONE: &str = "-";
-/// The programs in the order in which a message meets them.
-const ROLES: [&str; 3] = ["sender", "router", "receiver"];
 /// A rate below this share of the wanted one is marked.
 const REACHED: f64 = 0.98;
 /// The payload of one batch, which a message of another priority may have to wait for.
@@ -50,7 +45,7 @@ pub fn latencies(entries: &[Entry], references: &[&str]) -> String {
         row.extend(references.iter().map(|other| times(entries, entry, other)));
         row
     });
-    table(&header, rows.collect())
+    table(header, rows, 2..)
 }
 
 fn figures(entry: &Entry) -> Vec<String> {
@@ -61,8 +56,8 @@ fn figures(entry: &Entry) -> Vec<String> {
     all.push(cell.spread("p50").map_or(NONE.into(), range));
     all.extend(PERCENTILES.iter().skip(1).map(|(name, _)| micros(name)));
     all.push(micros(MAX));
-    all.push(by_role(cell, "cpu_percent_", |p| format!("{p:.0}")));
-    all.push(by_role(cell, "cpu_", nanos));
+    all.push(by_role(cell, "cpu_percent", |s| format!("{:.0}", s.median)));
+    all.push(by_role(cell, "cpu", |s| nanos(s.median)));
     all.push(faults(cell));
     all
 }
@@ -82,15 +77,6 @@ fn rate(entry: &Entry) -> String {
 
 fn range(s: Spread) -> String {
     format!("{:.1}..{:.1}", s.min, s.max)
-}
-
-/// A figure of each program.
-fn by_role(cell: &Cell, prefix: &str, text: fn(f64) -> String) -> String {
-    let figures = ROLES.map(|role| cell.median(&format!("{prefix}{role}")));
-    match figures.into_iter().flatten().map(text).collect::<Vec<_>>() {
-        none if none.is_empty() => NONE.into(),
-        some => some.join(" / "),
-    }
 }
 
 /// Messages of all rounds that were lost, came twice, or came out of order.
@@ -189,20 +175,7 @@ pub fn loads(entries: &[Entry]) -> Option<String> {
         ])
     };
     let rows: Vec<Vec<String>> = entries.iter().filter_map(row).collect();
-    (!rows.is_empty()).then(|| table(&columns.map(String::from), rows))
-}
-
-fn table(header: &[String], rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row);
-    }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
+    (!rows.is_empty()).then(|| table(columns, rows, 2..))
 }
 
 #[cfg(test)]

@@ -1,36 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables that `perf runtimes` prints, in a form that can be pasted into a Markdown page.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
-
 use crate::case::{Case, Kind, Topology, bytes};
 use crate::footprint::Cost;
 use crate::result::Spread;
-use crate::table::short;
+use crate::table::{NONE, short};
 
 use super::advice::{Advice, Standing, seconds_per_million};
 use super::plan::{Contender, Entry};
 use super::trips;
-
-/// What stands where there is no figure.
-pub const NONE: &str = "-";
 
 /// A table without rows, or `None` if there is nothing to fill it with.
 pub fn table(header: &[String], rows: Vec<Vec<String>>, words: usize) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    table.set_header(header);
-    rows.into_iter().for_each(|row| {
-        table.add_row(row);
-    });
-    for column in table.column_iter_mut().skip(words) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    Some(table.to_string())
+    Some(zonda_program::table(header, rows, words..))
 }
 
 /// All tables with their titles.

@@ -8,7 +8,8 @@ use crate::result::{Round, Spread};
 use crate::round_trips::histogram;
 
 use super::plan::{Contender, Entry};
-use super::tables::{NONE, spread, table};
+use super::tables::{spread, table};
+use crate::table::NONE;
 
 /// One row for each node, and one for bare sockets; the raw ones are columns.
 pub fn table_of(entries: &[Entry]) -> Option<String> {

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table: a row for each figure, a column for each system.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
-
 use crate::record::Cell;
 use crate::result::Spread;
-
-/// What stands where there is no figure.
-const NONE: &str = "-";
+use crate::table::NONE;
 
 /// The figures of each case in their order, with their names in the record.
 const ROWS: [(&str, &str, &str); 15] = [
@@ -53,12 +48,10 @@ pub fn table(cells: &[Cell]) -> String {
             systems.push(&cell.system);
         }
     }
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
     let mut header = vec!["of".to_owned(), "what".to_owned(), "unit".to_owned()];
     header.extend(systems.iter().map(|&system| system.to_owned()));
     header.extend(systems.iter().skip(1).map(|system| format!("x {system}")));
-    table.set_header(header);
+    let mut rows = Vec::new();
     let mut last = "";
     for (case, metric, what) in ROWS {
         let of_case: Vec<&Cell> = cells.iter().filter(|cell| cell.case == case).collect();
@@ -86,12 +79,9 @@ pub fn table(cells: &[Cell]) -> String {
             }
             _ => NONE.into(),
         }));
-        table.add_row(row);
+        rows.push(row);
     }
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
+    zonda_program::table(header, rows, 3..)
 }
 
 /// The middle, and the ends where they differ.

@@ -16,6 +16,7 @@ use crate::event::Count;
 use crate::process::Said;
 use crate::record::{Better, Cell};
 use crate::system::{Span, System};
+use crate::table::ROLES;
 use crate::throughput::{Counter, rate};
 use crate::trouble::Trouble;
 
@@ -27,9 +28,6 @@ const LOOK: Duration = Duration::from_millis(5);
 const QUIET: Duration = Duration::from_secs(10);
 /// The same where messages are dropped, which happens to the last ones too.
 const QUIET_DROP: Duration = Duration::from_millis(500);
-
-/// Roles in the order in which a message meets them.
-pub const ROLES: [&str; 3] = ["sender", "router", "receiver"];
 
 /// What one round showed.
 #[derive(Clone, Debug, PartialEq)]

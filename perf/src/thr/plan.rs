@@ -3,8 +3,7 @@
 
 use std::fmt;
 
-use comfy_table::Table;
-use comfy_table::presets::ASCII_MARKDOWN;
+use zonda_program::table;
 
 use super::command::Command;
 use super::flow::Flow;
@@ -107,17 +106,14 @@ pub fn order(entries: &[Entry], round: usize) -> Vec<usize> {
 
 /// What would be measured.
 pub fn list(entries: &[Entry]) -> String {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    table.set_header(["case", "size", "systems"]);
     let mut flows: Vec<&Flow> = entries.iter().map(|e| &e.flow).collect();
     flows.dedup();
-    for flow in flows {
+    let rows = flows.into_iter().map(|flow| {
         let of_flow = entries.iter().filter(|e| e.flow == *flow);
         let systems: Vec<&str> = of_flow.map(|e| e.cell.system.as_str()).collect();
-        table.add_row([flow.case(), bytes(flow.size), systems.join(", ")]);
-    }
-    table.to_string()
+        [flow.case(), bytes(flow.size), systems.join(", ")]
+    });
+    table(["case", "size", "systems"], rows, 3..)
 }
 
 #[cfg(test)]

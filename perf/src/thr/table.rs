@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table that `perf thr` prints, in a form that can be pasted into a Markdown page.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
-
-use super::measure::ROLES;
 use super::plan::system_name;
 use crate::case::bytes;
 use crate::record::{Cell, Record};
-use crate::result::Spread;
 use crate::system::Span;
-use crate::table::{nanos, range, short};
-
-/// What stands where there is no figure.
-const NONE: &str = "-";
+use crate::table::{NONE, by_role, nanos, range, short};
 
 /// One row per cell. `references` are the systems that get a column of ratios.
 pub fn table(record: &Record, references: &[&str]) -> String {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
     let fixed = [
         "case",
         "size",
@@ -34,17 +24,13 @@ pub fn table(record: &Record, references: &[&str]) -> String {
         // the first word says it
         format!("x {}", reference.split(' ').next().unwrap_or_default())
     }));
-    table.set_header(header);
     let mut last: Option<&Cell> = None;
-    for cell in &record.cells {
+    let rows = record.cells.iter().map(|cell| {
         let is_new = last.is_none_or(|last| last.case != cell.case || last.x != cell.x);
         last = Some(cell);
-        table.add_row(row(record, cell, is_new, references));
-    }
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
+        row(record, cell, is_new, references)
+    });
+    zonda_program::table(header, rows, 3..)
 }
 
 fn row(record: &Record, cell: &Cell, is_new: bool, references: &[&str]) -> Vec<String> {
@@ -72,16 +58,6 @@ fn row(record: &Record, cell: &Cell, is_new: bool, references: &[&str]) -> Vec<S
         or_none(ratio.map(|x| format!("{x:.2}")))
     }));
     row
-}
-
-/// Sender, router, receiver.
-fn by_role(cell: &Cell, metric: &str, text: impl Fn(Spread) -> String) -> String {
-    let figures = ROLES.map(|role| cell.spread(&format!("{metric}_{role}")));
-    let texts: Vec<String> = figures.into_iter().flatten().map(text).collect();
-    match texts.is_empty() {
-        true => NONE.into(),
-        false => texts.join(" / "),
-    }
 }
 
 /// How it was measured, and what the check has found.

@@ -2,16 +2,10 @@
 //! The tables in the article's form: a row for each rate, a column for each backend. They can be pasted
 //! into a Markdown page.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
-
 use super::Report;
 use super::cell::{Cell, DISTURBED, Summary};
 use super::plan::{Case, Framework};
-use crate::table::short;
-
-/// What stands where there is no figure.
-const NONE: &str = "-";
+use crate::table::{NONE, short};
 
 /// All of them, and how to read them.
 pub fn tables(report: &Report) -> String {
@@ -42,22 +36,20 @@ fn table(report: &Report, cases: &[Case]) -> String {
         .filter(has_any)
         .copied()
         .collect();
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    let names = columns.iter().map(|f| f.name().to_owned());
-    table.set_header(["wanted/s".to_owned()].into_iter().chain(names));
-    for case in cases {
+    let header = ["wanted/s"]
+        .into_iter()
+        .chain(columns.iter().map(|f| f.name()));
+    let rows = cases.iter().flat_map(|case| {
         let summaries: Vec<Option<Summary>> = columns
             .iter()
             .map(|f| find(report, *f, case)?.summary())
             .collect();
-        table.add_row(row(case.rate.to_string(), &summaries, times));
-        table.add_row(row("achieved".into(), &summaries, achieved));
-    }
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
+        [
+            row(case.rate.to_string(), &summaries, times),
+            row("achieved".into(), &summaries, achieved),
+        ]
+    });
+    zonda_program::table(header, rows, ..)
 }
 
 fn find<'r>(report: &'r Report, framework: Framework, case: &Case) -> Option<&'r Cell> {
