@@ -51,6 +51,7 @@ mod report;
 mod result;
 mod round_trips;
 mod rtt;
+mod run;
 mod runtimes;
 mod scale;
 mod schedule;

@@ -2,7 +2,6 @@
 //! `zonda perf quick`: every system in turn in every case, round by round, so that what disturbs the
 //! machine disturbs all of them alike.
 
-use std::io::{self, Write};
 use std::time::Duration;
 
 use clap::Args;
@@ -14,6 +13,7 @@ use super::progress::Progress;
 use super::reference::Examples;
 use super::report::Kept;
 use super::result::{Cell, Round};
+use super::run::{interrupt, verdict, warn_of_surroundings};
 use super::system::{Span, System};
 use super::table::{short, table};
 use super::trouble::Trouble;
@@ -83,7 +83,7 @@ pub fn quick(options: &Quick) -> Result<(), Failure> {
         return Err(Failure::Usage(text));
     }
     options.kept.reserve()?;
-    let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+    let interrupt = interrupt()?;
     let before = machine::machine();
     warn_of_surroundings();
     let cells = run(options, &plan, &interrupt)?;
@@ -99,7 +99,10 @@ pub fn quick(options: &Quick) -> Result<(), Failure> {
     print_lines(format_args!("{}", legend(options)));
     let report = || format!("{:#}\n", report::report(options, &before, &cells));
     options.kept.write(report)?;
-    verdict(&cells)
+    verdict(cells.iter().map(|cell| {
+        let trouble = cell.trouble.as_ref()?;
+        Some(format!("{} {}: {trouble}", cell.case, cell.system))
+    }))
 }
 
 fn run(
@@ -166,28 +169,6 @@ pub fn round(
     }
 }
 
-/// Says what makes the figures worth less.
-pub fn warn_of_surroundings() {
-    if cfg!(debug_assertions) {
-        note("this is a debug build; for real figures build with --release");
-    }
-    let load = machine::load_average()
-        .and_then(|l| l.first().copied())
-        .unwrap_or(0.0);
-    if load > 0.3 * machine::cores() as f64 {
-        note(&format!(
-            "load average {load:.1} on {} CPUs: other programs disturb these figures",
-            machine::cores()
-        ));
-    }
-}
-
-/// One line on standard error, for what is no failure.
-pub fn note(text: &str) {
-    // a closed standard error is no reason to stop
-    let _ = writeln!(io::stderr(), "note: {text}");
-}
-
 fn legend(options: &Quick) -> String {
     let rounds = match options.rounds {
         1 => "one round".to_owned(),
@@ -198,21 +179,4 @@ fn legend(options: &Quick) -> String {
          (throughput, or p50). bare: blocking sockets with the least framing.",
         options.seconds.as_secs_f64()
     )
-}
-
-fn verdict(cells: &[Cell]) -> Result<(), Failure> {
-    let mut failed = 0;
-    for cell in cells {
-        if let Some(trouble) = &cell.trouble {
-            note(&format!("{} {}: {trouble}", cell.case, cell.system));
-            failed += 1;
-        }
-    }
-    match failed {
-        0 => Ok(()),
-        n => Err(Failure::Run(format!(
-            "{n} of {} cells could not be measured",
-            cells.len()
-        ))),
-    }
 }

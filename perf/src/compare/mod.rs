@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use clap::Args;
 use zonda_program::{Failure, print_lines};
 
-use super::quick::note;
 use super::record::{Record, RecordError};
+use super::run::note;
 use difference::{Choice, Comparison};
 
 /// What a reader of the help tries first, and how to read what comes out.

@@ -5,6 +5,7 @@ use zonda_program::{Failure, Interrupt};
 
 use crate::lat;
 use crate::record::Cell;
+use crate::run::turns;
 use crate::system::Span;
 use crate::thr;
 
@@ -80,13 +81,5 @@ impl Part {
 
 /// The order of a round: case by case, and in each another system first.
 pub fn order(parts: &[Part], round: usize) -> Vec<usize> {
-    let mut order = Vec::new();
-    let mut begin = 0;
-    while let Some(first) = parts.get(begin) {
-        let beside = parts.iter().skip(begin).take_while(|p| p.is_beside(first));
-        let count = beside.count();
-        order.extend((0..count).map(|n| begin + (n + round) % count));
-        begin += count;
-    }
-    order
+    turns(parts, round, Part::is_beside)
 }

@@ -12,9 +12,8 @@ use std::path::Path;
 
 use zonda_program::{Failure, Interrupt, print, print_lines};
 
-use super::progress::Progress;
-use super::quick::{note, warn_of_surroundings};
 use super::record::Record;
+use super::run::{self, ENDS_EARLY, note, warn_of_surroundings};
 use super::{machine, page};
 use cell::Part;
 
@@ -32,13 +31,10 @@ impl Curves {
             return Ok(());
         }
         let (json, html) = self.reserve()?;
-        let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+        let interrupt = run::interrupt()?;
         let mut record = Record::begin("curves", self.settings());
         warn_of_surroundings();
-        note(&format!(
-            "{}; Ctrl-C ends it early and keeps what there is",
-            self.length(&parts)
-        ));
+        note(&format!("{}; {ENDS_EARLY}", self.length(&parts)));
         let is_whole = self.measure(&mut parts, &interrupt)?;
         record.cells = parts.iter().map(Part::cell).collect();
         print_lines(format_args!(
@@ -68,42 +64,22 @@ impl Curves {
 
     fn length(&self, parts: &[Part]) -> String {
         let round: f64 = parts.iter().map(Part::seconds).sum();
-        let rounds = self.rounds();
-        let minutes = (round * f64::from(rounds) / 60.0).ceil();
-        format!(
-            "{} cells in {rounds} rounds, about {minutes} min",
-            parts.len()
-        )
+        run::length(parts.len(), self.rounds(), round)
     }
 
     /// All rounds; false if the user ended them early. In each, systems follow each other in every case, another one
     /// first each time, so that what disturbs the machine disturbs all of them alike.
     fn measure(&self, parts: &mut [Part], interrupt: &Interrupt) -> Result<bool, Failure> {
-        let rounds = self.rounds() as usize;
-        let mut progress = Progress::new(parts.len() * rounds);
-        for turn in 0..rounds {
-            for at in cell::order(parts, turn) {
-                let Some(part) = parts.get_mut(at) else {
-                    continue;
-                };
-                let what = part.name();
-                progress.begin(&what);
-                let outcome = part.round(interrupt);
-                if interrupt.happened() {
-                    return Ok(false);
-                }
-                progress.step(&what, &outcome?);
-            }
-        }
-        Ok(true)
+        let turns = 0..self.rounds() as usize;
+        let orders: Vec<_> = turns.map(|turn| cell::order(parts, turn)).collect();
+        run::all(parts, &orders, interrupt, Part::name, |part| {
+            part.round(interrupt)
+        })
     }
 }
 
 fn cannot_write(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::Run(format!(
-        "cannot write {}: {error}; --out DIR writes elsewhere",
-        file.display()
-    ))
+    run::cannot_write(file, error, "--out DIR")
 }
 
 fn verdict(parts: &[Part], is_whole: bool) -> Result<(), Failure> {

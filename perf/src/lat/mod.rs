@@ -18,14 +18,11 @@ mod table;
 mod told;
 mod worker;
 
-use std::path::Path;
-
 use zonda_program::{Failure, Interrupt, print_lines};
 
 use super::machine;
-use super::progress::Progress;
-use super::quick::{note, warn_of_surroundings};
 use super::record::Record;
+use super::run::{self, ENDS_EARLY, note, warn_of_surroundings};
 use super::system::Span;
 use super::trouble::Trouble;
 use cast::Players;
@@ -49,7 +46,7 @@ impl Lat {
             // better now than after minutes of work
             Record::reserve(file)?;
         }
-        let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+        let interrupt = run::interrupt()?;
         let mut record = Record::begin("lat", self.settings());
         warn_of_surroundings();
         note(&self.length(&entries));
@@ -57,7 +54,7 @@ impl Lat {
         self.print_tables(&entries);
         if let Some(file) = &self.json {
             record.cells = entries.iter().map(|e| e.cell.clone()).collect();
-            write(&record, file)?;
+            record.write(file)?;
         }
         verdict(&entries, is_whole)
     }
@@ -91,38 +88,22 @@ impl Lat {
             warm_up + seconds + AROUND
         };
         let round: f64 = entries.iter().map(of).sum();
-        let minutes = round * f64::from(self.rounds) / 60.0;
-        format!(
-            "{} cells in {} rounds, about {} min; Ctrl-C ends it early and keeps what there is",
-            entries.len(),
-            self.rounds,
-            minutes.ceil()
-        )
+        let length = run::length(entries.len(), self.rounds, round);
+        format!("{length}; {ENDS_EARLY}")
     }
 
     /// All rounds, forwards and backwards in turns so that nobody always comes first; false if the user ended them early.
     fn measure(&self, entries: &mut [Entry], interrupt: &Interrupt) -> Result<bool, Failure> {
-        let mut progress = Progress::new(entries.len() * self.rounds as usize);
-        for turn in 0..self.rounds {
-            for at in 0..entries.len() {
-                let at = match turn.is_multiple_of(2) {
-                    true => at,
-                    false => entries.len() - 1 - at,
-                };
-                let Some(entry) = entries.get_mut(at) else {
-                    continue;
-                };
-                let what = entry.name();
-                progress.begin(&what);
-                let (span, express) = (self.span(entry), self.is_express(entry.case.rate));
-                let outcome = entry.round(span, express, interrupt);
-                if interrupt.happened() {
-                    return Ok(false);
-                }
-                progress.step(&what, &outcome);
-            }
-        }
-        Ok(true)
+        let orders: Vec<Vec<usize>> = (0..self.rounds)
+            .map(|turn| match turn.is_multiple_of(2) {
+                true => (0..entries.len()).collect(),
+                false => (0..entries.len()).rev().collect(),
+            })
+            .collect();
+        run::all(entries, &orders, interrupt, Entry::name, |entry| {
+            let express = self.is_express(entry.case.rate);
+            Ok(entry.round(self.span(entry), express, interrupt))
+        })
     }
 
     fn print_tables(&self, entries: &[Entry]) {
@@ -197,17 +178,11 @@ impl Entry {
     }
 }
 
-fn write(record: &Record, file: &Path) -> Result<(), Failure> {
-    Ok(record.write(file)?)
-}
-
 fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
-    let mut failed = 0;
-    for entry in entries.iter().filter(|e| e.has_failed) {
+    let measured = run::verdict(entries.iter().map(|entry| {
         let why = entry.cell.note.as_deref().unwrap_or_default();
-        note(&format!("{}: {why}", entry.name()));
-        failed += 1;
-    }
+        entry.has_failed.then(|| format!("{}: {why}", entry.name()))
+    }));
     let mut faulty = 0;
     for entry in entries {
         if let Some(fault) = entry.fault() {
@@ -215,15 +190,11 @@ fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
             faulty += 1;
         }
     }
-    match (failed, faulty) {
-        (0, 0) if is_whole => Ok(()),
-        (0, 0) => Err(Failure::Run("interrupted: only a part was measured".into())),
-        (0, n) => Err(Failure::Run(format!(
+    measured?;
+    match faulty {
+        0 => run::whole(is_whole),
+        n => Err(Failure::Run(format!(
             "{n} cells with messages lost, doubled or out of order"
-        ))),
-        (n, _) => Err(Failure::Run(format!(
-            "{n} of {} cells could not be measured",
-            entries.len()
         ))),
     }
 }

@@ -9,6 +9,7 @@ use zonda_program::{Failure, print};
 
 use super::of_record;
 use crate::record::Record;
+use crate::run::cannot_write;
 
 /// Options of `perf plot`.
 #[derive(Args, Clone, Debug)]
@@ -39,10 +40,6 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
 
 /// Writes the page of a record.
 pub fn write(record: &Record, output: &Path) -> Result<(), Failure> {
-    fs::write(output, of_record(record).html()).map_err(|error| {
-        Failure::Run(format!(
-            "cannot write {}: {error}; -o FILE.html writes elsewhere",
-            output.display()
-        ))
-    })
+    let text = of_record(record).html();
+    fs::write(output, text).map_err(|error| cannot_write(output, error, "-o FILE.html"))
 }

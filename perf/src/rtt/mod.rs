@@ -31,10 +31,10 @@ use std::thread;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use zonda_program::{Failure, Interrupt, print, print_lines};
+use zonda_program::{Failure, print, print_lines};
 
 use super::event::Event;
-use super::quick::warn_of_surroundings;
+use super::run::{interrupt, warn_of_surroundings};
 use arguments::{Mode, Options, Transport};
 use icmp::Echo;
 use matrix::{Matrix, Plot};
@@ -112,7 +112,7 @@ fn settle(options: &Options) -> Result<(), Failure> {
 fn ask(options: &Options) -> Result<(), Failure> {
     let address = sockets::resolve(&options.address)?;
     settle(options)?;
-    let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+    let interrupt = interrupt()?;
     let ping = options.ping(interrupt)?;
     let warn = || {
         if !options.csv && !options.json {
@@ -213,7 +213,7 @@ fn answer(options: &Options) -> Result<(), Failure> {
     }
     let address = sockets::resolve(&options.address)?;
     settle(options)?;
-    let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+    let interrupt = interrupt()?;
     let (doors, bound) = sockets::open(options.protocol, address, options.congestion.as_deref())?;
     let backend = options.backend();
     if options.json {

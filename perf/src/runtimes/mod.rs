@@ -16,9 +16,9 @@ use zonda_program::{Failure, Interrupt, print_lines, seconds};
 
 use super::machine;
 use super::process::this_program;
-use super::progress::Progress;
-use super::quick::{note, round, warn_of_surroundings};
+use super::quick::round;
 use super::report::Kept;
+use super::run::{self, ENDS_EARLY, note, warn_of_surroundings};
 use super::system::Span;
 use advice::Advice;
 use plan::{Entry, entries, order};
@@ -113,7 +113,7 @@ impl Runtimes {
             return Err(Failure::Usage(text));
         }
         self.kept.reserve()?;
-        let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+        let interrupt = run::interrupt()?;
         let before = machine::machine();
         warn_of_surroundings();
         self.tell_length(entries.len());
@@ -134,7 +134,11 @@ impl Runtimes {
             };
             format!("{}\n", record(self, &before, &outcome))
         })?;
-        verdict(&entries, is_whole)
+        run::verdict(entries.iter().map(|entry| {
+            let trouble = entry.cell.trouble.as_ref()?;
+            Some(format!("{}: {trouble}", entry.name()))
+        }))?;
+        run::whole(is_whole)
     }
 
     fn tell_length(&self, cells: usize) {
@@ -143,7 +147,7 @@ impl Runtimes {
         let Span { warm_up, seconds } = self.span();
         let minutes = (warm_up + seconds + AROUND) * cells as f64 * f64::from(self.rounds) / 60.0;
         note(&format!(
-            "{cells} cells in {}, about {} min; Ctrl-C ends it early and keeps what there is",
+            "{cells} cells in {}, about {} min; {ENDS_EARLY}",
             times(self.rounds),
             minutes.ceil()
         ));
@@ -152,25 +156,19 @@ impl Runtimes {
     /// All rounds; false if the user ended them early.
     fn measure(&self, entries: &mut [Entry], interrupt: &Interrupt) -> Result<bool, Failure> {
         let executable = this_program()?;
-        let mut progress = Progress::new(entries.len() * self.rounds as usize);
-        for turn in 0..self.rounds as usize {
-            for at in order(entries, turn) {
-                let Some(entry) = entries.get_mut(at) else {
-                    continue;
-                };
-                let (what, had_trouble) = (entry.name(), entry.cell.trouble.is_some());
-                progress.begin(&what);
-                let system = entry.contender.system(&executable);
-                let outcome = round(&system, &mut entry.cell, self.span(), interrupt);
-                if interrupt.happened() {
-                    // the signal has ended the programs too
-                    entry.cell.trouble.take_if(|_| !had_trouble);
-                    return Ok(false);
-                }
-                progress.step(&what, &outcome?);
+        let turns = 0..self.rounds as usize;
+        let orders: Vec<_> = turns.map(|turn| order(entries, turn)).collect();
+        let span = self.span();
+        run::all(entries, &orders, interrupt, Entry::name, |entry| {
+            let had_trouble = entry.cell.trouble.is_some();
+            let system = entry.contender.system(&executable);
+            let outcome = round(&system, &mut entry.cell, span, interrupt);
+            if interrupt.happened() {
+                // the signal has ended the programs too
+                entry.cell.trouble.take_if(|_| !had_trouble);
             }
-        }
-        Ok(true)
+            outcome
+        })
     }
 
     fn legend(&self, advice: &[Advice]) -> String {
@@ -208,23 +206,5 @@ fn refusal(kind: RuntimeKind) -> Option<String> {
     match kind.effective() {
         Ok((_, why)) => why,
         Err(error) => Some(error.to_string()),
-    }
-}
-
-fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
-    let mut failed = 0;
-    for entry in entries {
-        if let Some(trouble) = &entry.cell.trouble {
-            note(&format!("{}: {trouble}", entry.name()));
-            failed += 1;
-        }
-    }
-    match failed {
-        0 if is_whole => Ok(()),
-        0 => Err(Failure::Run("interrupted: only a part was measured".into())),
-        n => Err(Failure::Run(format!(
-            "{n} of {} cells could not be measured",
-            entries.len()
-        ))),
     }
 }

@@ -9,6 +9,7 @@ use zonda::config::RuntimeKind;
 use crate::case::{Case, Kind, Manner, Receiving, Topology};
 use crate::level::Level;
 use crate::result::Cell;
+use crate::run::turns;
 use crate::system::System;
 
 /// Payload of the round trips in bytes, as in the studies.
@@ -136,17 +137,7 @@ pub fn entries(kinds: &[RuntimeKind], only: &[String]) -> Vec<Entry> {
 /// The order of a round: case by case, and in each another contender first, so that nobody always has
 /// the same neighbour in front.
 pub fn order(entries: &[Entry], round: usize) -> Vec<usize> {
-    let mut order = Vec::new();
-    let mut rest: Vec<usize> = (0..entries.len()).collect();
-    while let Some(&first) = rest.first() {
-        let of_case = |at: &usize| entries[*at].cell.case == entries[first].cell.case;
-        let (mut case, others): (Vec<usize>, Vec<usize>) = rest.iter().partition(|at| of_case(at));
-        let turn = round % case.len();
-        case.rotate_left(turn);
-        order.append(&mut case);
-        rest = others;
-    }
-    order
+    turns(entries, round, |a, b| a.cell.case == b.cell.case)
 }
 
 /// Throughput as in `perf quick`, then the round trips.

@@ -23,8 +23,8 @@ use super::level::Level;
 use super::machine;
 use super::process::this_program;
 use super::progress::Progress;
-use super::quick::{note, warn_of_surroundings};
 use super::record::{Cell, Record};
+use super::run::{self, warn_of_surroundings};
 use super::system::System;
 use super::trouble::Trouble;
 use figures::Figures;
@@ -109,7 +109,7 @@ impl Scale {
         if let Some(file) = &self.json {
             Record::reserve(file)?;
         }
-        let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+        let interrupt = run::interrupt()?;
         descriptors::raise();
         warn_of_surroundings();
         let mut record = Record::begin("scale", self.settings());
@@ -131,7 +131,11 @@ impl Scale {
         if let Some(file) = &self.json {
             record.write(file)?;
         }
-        verdict(&record.cells, is_whole)
+        run::verdict(record.cells.iter().map(|cell| {
+            let note = cell.note.as_ref()?;
+            Some(format!("{cell}: {note}"))
+        }))?;
+        run::whole(is_whole)
     }
 
     /// All rounds, into the cells of the record; false if the user ended them early.
@@ -283,24 +287,6 @@ fn subscription(session: u32, number: u32) -> String {
         number / 100,
         number % 100
     )
-}
-
-fn verdict(cells: &[Cell], is_whole: bool) -> Result<(), Failure> {
-    let failed: Vec<&Cell> = cells.iter().filter(|cell| cell.note.is_some()).collect();
-    for cell in &failed {
-        note(&format!(
-            "{cell}: {}",
-            cell.note.as_deref().unwrap_or_default()
-        ));
-    }
-    match failed.len() {
-        0 if is_whole => Ok(()),
-        0 => Err(Failure::Run("interrupted: only a part was measured".into())),
-        n => Err(Failure::Run(format!(
-            "{n} of {} cells could not be measured",
-            cells.len()
-        ))),
-    }
 }
 
 #[cfg(test)]

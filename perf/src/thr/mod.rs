@@ -28,10 +28,9 @@ use zonda_program::{Failure, Interrupt, print_lines, seconds};
 use super::case::Topologies;
 use super::level::Level;
 use super::machine;
-use super::progress::Progress;
-use super::quick::{note, warn_of_surroundings};
 use super::record::{Record, settings};
 use super::reference::Examples;
+use super::run::{self, ENDS_EARLY, note, warn_of_surroundings};
 use super::system::{Span, System};
 use super::table::short;
 use super::trouble::Trouble;
@@ -161,13 +160,10 @@ impl Thr {
         if let Some(file) = &self.json {
             Record::reserve(file)?;
         }
-        let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+        let interrupt = run::interrupt()?;
         let mut record = Record::begin("thr", self.settings());
         warn_of_surroundings();
-        note(&format!(
-            "{}; Ctrl-C ends it early and keeps what there is",
-            self.length(entries.len())
-        ));
+        note(&format!("{}; {ENDS_EARLY}", self.length(entries.len())));
         let is_whole = self.measure(&mut entries, &interrupt)?;
         record.cells = entries.iter().map(|entry| entry.cell.clone()).collect();
         let references: &[&str] = match self.reference.with_zenoh {
@@ -188,33 +184,18 @@ impl Thr {
 
     fn length(&self, cells: usize) -> String {
         let Span { warm_up, seconds } = self.span();
-        let rounds = f64::from(self.rounds);
-        let minutes = (warm_up + seconds + AROUND) * cells as f64 * rounds / 60.0;
-        format!(
-            "{cells} cells in {} rounds, about {} min",
-            self.rounds,
-            minutes.ceil()
-        )
+        let round = (warm_up + seconds + AROUND) * cells as f64;
+        run::length(cells, self.rounds, round)
     }
 
     /// All rounds; false if the user ended them early.
     fn measure(&self, entries: &mut [Entry], interrupt: &Interrupt) -> Result<bool, Failure> {
-        let mut progress = Progress::new(entries.len() * self.rounds as usize);
-        for turn in 0..self.rounds as usize {
-            for at in order(entries, turn) {
-                let Some(entry) = entries.get_mut(at) else {
-                    continue;
-                };
-                let what = entry.to_string();
-                progress.begin(&what);
-                let outcome = entry.round(self.span(), interrupt);
-                if interrupt.happened() {
-                    return Ok(false);
-                }
-                progress.step(&what, &outcome?);
-            }
-        }
-        Ok(true)
+        let turns = 0..self.rounds as usize;
+        let orders: Vec<_> = turns.map(|turn| order(entries, turn)).collect();
+        let span = self.span();
+        run::all(entries, &orders, interrupt, Entry::to_string, |entry| {
+            entry.round(span, interrupt)
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use super::command::Command;
 use super::flow::Flow;
 use crate::case::bytes;
 use crate::record::Cell;
+use crate::run::turns;
 use crate::system::System;
 
 /// One system in one flow, and what came of it.
@@ -93,15 +94,7 @@ pub fn entries(
 /// The order of a round: flow by flow, and in each another system first, so that nobody always has the
 /// same neighbour in front.
 pub fn order(entries: &[Entry], round: usize) -> Vec<usize> {
-    let mut order = Vec::new();
-    let mut begin = 0;
-    while let Some(first) = entries.get(begin) {
-        let of_flow = entries.iter().skip(begin);
-        let count = of_flow.take_while(|e| e.flow == first.flow).count();
-        order.extend((0..count).map(|n| begin + (n + round) % count));
-        begin += count;
-    }
-    order
+    turns(entries, round, |a, b| a.flow == b.flow)
 }
 
 /// What would be measured.

@@ -13,12 +13,12 @@ use super::plan::{Framework, Plan};
 use super::rate::{self, Rate};
 use super::stage::Setting;
 use crate::process::this_program;
-use crate::quick::note;
 use crate::rtt::arguments::{Transport, share};
 use crate::rtt::backend::Backend;
 use crate::rtt::icmp::Echo;
 use crate::rtt::pacing::Pacing;
 use crate::rtt::place;
+use crate::run::note;
 
 /// What a reader of the help tries first.
 const EXAMPLES: &str = "\

@@ -26,7 +26,7 @@ pub use plot::{Plot, plot};
 use super::place;
 use crate::machine;
 use crate::progress::Progress;
-use crate::quick::{note, warn_of_surroundings};
+use crate::run::{self, ENDS_EARLY, note, warn_of_surroundings};
 use crate::table::short;
 use crate::trouble::Trouble;
 use cell::{Cell, Round};
@@ -49,7 +49,7 @@ pub struct Report {
 
 /// Runs the plan, prints the tables and writes the files.
 pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
-    let interrupt = Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))?;
+    let interrupt = run::interrupt()?;
     let plan = matrix.plan()?;
     // better now than after minutes of work
     try_out(&matrix.out)?;
@@ -85,7 +85,11 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
         "written: rtt.csv, rtt.json and rtt.html in {}",
         matrix.out.display()
     ));
-    verdict(&report, is_whole)
+    run::verdict(report.cells.iter().map(|cell| {
+        let trouble = cell.trouble.as_ref()?;
+        Some(format!("{}: {trouble}", cell.key))
+    }))?;
+    run::whole(is_whole)
 }
 
 /// The machine before the first measurement.
@@ -172,7 +176,7 @@ fn tell_length(matrix: &Matrix, plan: &Plan, setting: &Setting) {
         .sum();
     let minutes = round * f64::from(matrix.rounds) / 60.0;
     note(&format!(
-        "{} cells in {} rounds, about {} minutes; Ctrl-C ends it early and keeps what there is",
+        "{} cells in {} rounds, about {} minutes; {ENDS_EARLY}",
         plan.round(0).len(),
         matrix.rounds,
         minutes.ceil()
@@ -231,24 +235,6 @@ fn one(setting: &Setting, cell: &mut Cell, interrupt: &Interrupt) -> Option<Stri
     }
 }
 
-fn verdict(report: &Report, is_whole: bool) -> Result<(), Failure> {
-    let mut failed = 0;
-    for cell in &report.cells {
-        if let Some(trouble) = &cell.trouble {
-            note(&format!("{}: {trouble}", cell.key));
-            failed += 1;
-        }
-    }
-    match failed {
-        0 if is_whole => Ok(()),
-        0 => Err(Failure::Run("interrupted: only a part was measured".into())),
-        n => Err(Failure::Run(format!(
-            "{n} of {} cells could not be measured",
-            report.cells.len()
-        ))),
-    }
-}
-
 /// Whether files can be written to a folder, which is made.
 fn try_out(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
@@ -263,8 +249,5 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
 }
 
 fn cannot_write(file: &Path, error: &io::Error) -> Failure {
-    Failure::Run(format!(
-        "cannot write {}: {error}; --out DIR writes elsewhere",
-        file.display()
-    ))
+    run::cannot_write(file, error, "--out DIR")
 }
