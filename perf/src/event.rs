@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
+use zonda_program::print;
+
+use super::round_trips::pairs;
 
 /// One line of a worker.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,10 +48,7 @@ impl RoundTrips {
     pub fn of(recorded: &Histogram<u64>, elapsed: Duration) -> Self {
         RoundTrips {
             seconds: elapsed.as_secs_f64(),
-            histogram: recorded
-                .iter_recorded()
-                .map(|v| (v.value_iterated_to(), v.count_at_value()))
-                .collect(),
+            histogram: pairs(recorded),
         }
     }
 }
@@ -67,6 +67,11 @@ impl Event {
             }),
         }
         .to_string()
+    }
+
+    /// Prints the line.
+    pub fn say(&self) {
+        print(format_args!("{}", self.to_line()));
     }
 
     /// Reads a line; `None` for anything that is not an event.
@@ -94,11 +99,15 @@ impl Event {
 }
 
 fn round_trips(value: &Value, histogram: &str) -> Option<Event> {
-    let pairs = value.get(histogram)?.as_array()?.iter();
     Some(Event::RoundTrips(RoundTrips {
         seconds: value.get("seconds")?.as_f64()?,
-        histogram: pairs.map(pair).collect::<Option<_>>()?,
+        histogram: pairs_of(value.get(histogram)?)?,
     }))
+}
+
+/// The pairs of a histogram, (nanoseconds, how often).
+pub fn pairs_of(value: &Value) -> Option<Vec<(u64, u64)>> {
+    value.as_array()?.iter().map(pair).collect()
 }
 
 fn pair(value: &Value) -> Option<(u64, u64)> {

@@ -88,7 +88,8 @@ pub fn costs(
         .collect()
 }
 
-fn switches(pid: u32) -> Option<Switches> {
+/// How the threads of a process have left their processors so far.
+pub fn switches(pid: u32) -> Option<Switches> {
     let mut all = None;
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
         // a thread that has just ended takes its account with it
@@ -102,8 +103,8 @@ fn switches(pid: u32) -> Option<Switches> {
     all
 }
 
-/// The number after a name at the beginning of a line.
-fn field(status: &str, name: &str) -> Option<u64> {
+/// The number after a name at the beginning of a line of a process's status.
+pub fn field(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|l| l.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }

@@ -3,7 +3,7 @@
 //! message in the subscriber's callback. A raw ping-pong has no other thread to hand its answer to; with
 //! this, the node has none either.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use hdrhistogram::Histogram;
 use zonda::Wait;
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
-use zonda_program::{Connection, Failure, pattern, print};
+use zonda_program::{Connection, Failure, pattern};
 
 use super::event::{Event, RoundTrips};
 use super::round_trips::{Pace, hand_over, histogram, measure_taken};
-use super::worker::{ANSWER, CONTACT, KEY_PONG, RETRY, asking, ready};
+use super::worker::{ANSWER, KEY_PONG, asking, contact, next, ready, silence};
 
 /// Measures round trips of `size` bytes.
 pub fn ping(connection: &Connection, size: usize, pace: &Pace) -> Result<(), Failure> {
@@ -36,7 +36,10 @@ pub fn ping(connection: &Connection, size: usize, pace: &Pace) -> Result<(), Fai
         .callback(move |_sample| at_answer.answered())
         .wait()?;
     ready(&session);
-    contact(&line, &told)?;
+    contact(
+        || line.send(),
+        |patience| Ok(taken(&told, patience)?.is_some()),
+    )?;
     match pace.interval {
         Some(_) => measure_taken(pace, || {
             line.send()?;
@@ -46,26 +49,6 @@ pub fn ping(connection: &Connection, size: usize, pace: &Pace) -> Result<(), Fai
     }
 }
 
-/// Repeats the first message until one comes back, and waits for the answers to the repeats.
-fn contact(line: &Line, told: &Receiver<Told>) -> Result<(), Failure> {
-    let start = Instant::now();
-    let mut unanswered = 0;
-    loop {
-        line.send()?;
-        if taken(told, RETRY)?.is_some() {
-            break;
-        }
-        unanswered += 1;
-        if start.elapsed() > CONTACT {
-            return Err(silence(CONTACT));
-        }
-    }
-    while unanswered > 0 && taken(told, RETRY)?.is_some() {
-        unanswered -= 1;
-    }
-    Ok(())
-}
-
 /// Sends one message, and the callback the others.
 fn back_to_back(line: &Line, told: &Receiver<Told>, pace: &Pace) -> Result<(), Failure> {
     line.state().circle = Some(Circle::new(pace));
@@ -73,9 +56,9 @@ fn back_to_back(line: &Line, told: &Receiver<Told>, pace: &Pace) -> Result<(), F
     let patience = pace.warm_up + pace.seconds + ANSWER;
     loop {
         match next(told, patience)? {
-            Some(Told::Measuring) => print(format_args!("{}", Event::Measuring.to_line())),
+            Some(Told::Measuring) => Event::Measuring.say(),
             Some(Told::Over(result)) => {
-                hand_over(result);
+                hand_over(&Event::RoundTrips(result).to_line());
                 return Ok(());
             }
             // one that was asked for before the circle began
@@ -93,18 +76,6 @@ fn taken(told: &Receiver<Told>, patience: Duration) -> Result<Option<Duration>, 
         Some(Told::Failed(failure)) => Err(failure),
         _ => Ok(None),
     }
-}
-
-fn next(told: &Receiver<Told>, patience: Duration) -> Result<Option<Told>, Failure> {
-    match told.recv_timeout(patience) {
-        Ok(told) => Ok(Some(told)),
-        Err(RecvTimeoutError::Timeout) => Ok(None),
-        Err(RecvTimeoutError::Disconnected) => Err(Failure::Run("the session has ended".into())),
-    }
-}
-
-fn silence(patience: Duration) -> Failure {
-    Failure::Run(format!("no answer on {KEY_PONG} within {patience:?}"))
 }
 
 /// What the callback tells the main thread.

@@ -11,7 +11,7 @@ use super::case::Case;
 use super::event::{Event, RoundTrips};
 use super::footprint::{Costs, Footprint, costs};
 use super::process::Said;
-use super::round_trips::histogram;
+use super::round_trips::{histogram, histogram_of, micros};
 use super::stage::Stage;
 use super::system::{Span, System};
 use super::trouble::Trouble;
@@ -36,7 +36,7 @@ pub struct Trips {
 impl Trips {
     /// The round trip at a percentile (0 to 100), in microseconds.
     pub fn micros(&self, percentile: f64) -> f64 {
-        self.histogram.value_at_quantile(percentile / 100.0) as f64 / 1e3
+        micros(&self.histogram, percentile)
     }
 
     /// The longest round trip, in microseconds.
@@ -94,10 +94,7 @@ fn told(
     before: &[(&'static str, Footprint)],
     after: &[(&'static str, Footprint)],
 ) -> Option<Trips> {
-    let mut all = histogram();
-    for &(nanos, times) in &result.histogram {
-        all.saturating_record_n(nanos, times);
-    }
+    let all = histogram_of(result.histogram.iter().copied());
     if all.is_empty() {
         return None;
     }

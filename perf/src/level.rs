@@ -8,7 +8,7 @@ use zonda::pubsub;
 use zonda::sample::Sample;
 use zonda::{Outcome, PublishError, Session, Wait};
 use zonda_codec::{Payload, PushBody, Qos, Reliability};
-use zonda_program::{Connection, Failure, node, print};
+use zonda_program::{Connection, Failure, node};
 use zonda_router::node::{LinkStatus, Node, Value};
 
 use super::event::Event;
@@ -83,7 +83,7 @@ impl Door {
             Door::Node(node) => node.locators(),
         };
         let listening = locators.iter().map(ToString::to_string).collect();
-        print(format_args!("{}", Event::Ready { listening }.to_line()));
+        Event::Ready { listening }.say();
     }
 
     /// Every live link.

@@ -4,12 +4,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use zonda_program::print_lines;
-
-use super::event::{Count, Event};
+use super::thr::reporter::Reporter;
 
 /// Time between two reports.
 const PERIOD: Duration = Duration::from_millis(10);
@@ -23,20 +20,8 @@ impl Meter {
     pub fn start() -> Self {
         let meter = Meter(Arc::new(AtomicU64::new(0)));
         let count = Arc::clone(&meter.0);
-        let start = Instant::now();
-        thread::spawn(move || {
-            loop {
-                thread::sleep(PERIOD);
-                let messages = count.load(Ordering::Relaxed);
-                let nanos = start.elapsed().as_nanos() as u64;
-                if messages > 0 {
-                    print_lines(format_args!(
-                        "{}",
-                        Event::Count(Count { messages, nanos }).to_line()
-                    ));
-                }
-            }
-        });
+        // whatever the size of the messages, a thread looks at the count
+        Reporter::start(0, PERIOD, move || count.load(Ordering::Relaxed));
         meter
     }
 

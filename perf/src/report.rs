@@ -13,6 +13,7 @@ use super::footprint::Cost;
 use super::machine;
 use super::quick::Quick;
 use super::result::{Cell, Round, Spread, beside};
+use super::round_trips::pairs;
 
 /// Raised when a field changes its meaning or goes away.
 const FORMAT: u32 = 1;
@@ -139,11 +140,7 @@ fn round(round: &Round) -> Value {
             "messages_per_second": trips.rate,
             "cpu_ns_per_message": cpu,
             "used": used,
-            "nanos_times": trips
-                .histogram
-                .iter_recorded()
-                .map(|v| [v.value_iterated_to(), v.count_at_value()])
-                .collect::<Vec<_>>(),
+            "nanos_times": pairs(&trips.histogram),
         }),
     }
 }

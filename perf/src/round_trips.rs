@@ -40,6 +40,28 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the bounds are constants in order")
 }
 
+/// A histogram of pairs, (nanoseconds, how often).
+pub fn histogram_of(pairs: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
+    let mut all = histogram();
+    for (nanos, times) in pairs {
+        all.saturating_record_n(nanos, times);
+    }
+    all
+}
+
+/// The pairs of a histogram, (nanoseconds, how often), ascending.
+pub fn pairs(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+    histogram
+        .iter_recorded()
+        .map(|v| (v.value_iterated_to(), v.count_at_value()))
+        .collect()
+}
+
+/// The time at a percentile (0 to 100) of a histogram of nanoseconds, in microseconds.
+pub fn micros(histogram: &Histogram<u64>, percentile: f64) -> f64 {
+    histogram.value_at_quantile(percentile / 100.0) as f64 / 1e3
+}
+
 /// Calls `round_trip` as `pace` says and prints how long that took each time.
 pub fn measure<E>(pace: &Pace, mut round_trip: impl FnMut() -> Result<(), E>) -> Result<(), E> {
     measure_taken(pace, || {
@@ -58,7 +80,7 @@ pub fn measure_taken<E>(
     while warm.elapsed() < pace.warm_up {
         round_trip()?;
     }
-    print(format_args!("{}", Event::Measuring.to_line()));
+    Event::Measuring.say();
     let mut recorded = histogram();
     let start = Instant::now();
     let mut due = start;
@@ -69,14 +91,15 @@ pub fn measure_taken<E>(
         }
         recorded.saturating_record(round_trip()?.as_nanos() as u64);
     }
-    hand_over(RoundTrips::of(&recorded, start.elapsed()));
+    let result = RoundTrips::of(&recorded, start.elapsed());
+    hand_over(&Event::RoundTrips(result).to_line());
     Ok(())
 }
 
-/// Prints the result, and stays for a while: the process that started this worker now reads what it and the others
+/// Prints the line of the result, and stays for a while: the process that started this worker now reads what it and the others
 /// have used, which the system forgets with the process, and then ends it.
-pub fn hand_over(result: RoundTrips) {
-    print(format_args!("{}", Event::RoundTrips(result).to_line()));
+pub fn hand_over(line: &str) {
+    print(format_args!("{line}"));
     thread::sleep(LINGER);
 }
 

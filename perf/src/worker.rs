@@ -2,13 +2,14 @@
 //! This project's own part in a measurement: publisher, subscriber, the one who asks and the one who
 //! answers, written as any application would be, on the public API.
 
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
 use zonda::qos::CongestionControl;
 use zonda::{Session, Wait};
-use zonda_program::{Connection, Failure, Interrupt, pattern, print};
+use zonda_program::{Connection, Failure, Interrupt, pattern};
 
 use super::event::Event;
 use super::meter::Meter;
@@ -21,9 +22,9 @@ pub const KEY_PING: &str = "test/ping";
 pub const KEY_PONG: &str = "test/pong";
 
 /// A first message without an answer is sent again after this long.
-pub const RETRY: Duration = Duration::from_millis(50);
+const RETRY: Duration = Duration::from_millis(50);
 /// How long the other side may take to show up.
-pub const CONTACT: Duration = Duration::from_secs(15);
+const CONTACT: Duration = Duration::from_secs(15);
 /// How long an answer may take.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
@@ -89,34 +90,57 @@ pub fn ping(connection: &Connection, size: usize, pace: &Pace) -> Result<(), Fai
     let message = ZBytes::from(pattern(size));
     ready(&session);
 
-    // the first message is repeated until one comes back, the answers to the repeats are thrown away
+    let send = || {
+        publisher.put(message.clone()).wait()?;
+        Ok(())
+    };
+    let is_answered = |patience| Ok(answers.recv_timeout(patience)?.is_some());
+    contact(send, is_answered)?;
+    measure(pace, || {
+        send()?;
+        match is_answered(ANSWER)? {
+            true => Ok(()),
+            false => Err(silence(ANSWER)),
+        }
+    })
+}
+
+/// Repeats the first message until one comes back, and waits for the answers to the repeats. `is_answered` waits for an
+/// answer so long at most.
+pub fn contact(
+    send: impl Fn() -> Result<(), Failure>,
+    is_answered: impl Fn(Duration) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
     let start = Instant::now();
     let mut unanswered = 0;
     loop {
-        publisher.put(message.clone()).wait()?;
-        if answers.recv_timeout(RETRY)?.is_some() {
+        send()?;
+        if is_answered(RETRY)? {
             break;
         }
         unanswered += 1;
         if start.elapsed() > CONTACT {
-            return Err(Failure::Run(format!(
-                "no answer on {KEY_PONG} within {CONTACT:?}"
-            )));
+            return Err(silence(CONTACT));
         }
     }
-    while unanswered > 0 && answers.recv_timeout(RETRY)?.is_some() {
+    while unanswered > 0 && is_answered(RETRY)? {
         unanswered -= 1;
     }
+    Ok(())
+}
 
-    measure(pace, || {
-        publisher.put(message.clone()).wait()?;
-        match answers.recv_timeout(ANSWER)? {
-            Some(_) => Ok(()),
-            None => Err(Failure::Run(format!(
-                "no answer on {KEY_PONG} within {ANSWER:?}"
-            ))),
-        }
-    })
+/// The next word of the callback to the main thread; `None` if none comes within `patience`.
+pub fn next<T>(words: &Receiver<T>, patience: Duration) -> Result<Option<T>, Failure> {
+    match words.recv_timeout(patience) {
+        Ok(word) => Ok(Some(word)),
+        Err(RecvTimeoutError::Timeout) => Ok(None),
+        Err(RecvTimeoutError::Disconnected) => Err(Failure::Run("the session has ended".into())),
+    }
+}
+
+/// No answer came in time.
+pub fn silence(patience: Duration) -> Failure {
+    Failure::Run(format!("no answer on {KEY_PONG} within {patience:?}"))
 }
 
 /// The publisher of the one who asks.
@@ -137,5 +161,5 @@ pub fn ready(session: &Session) {
         .iter()
         .map(ToString::to_string)
         .collect();
-    print(format_args!("{}", Event::Ready { listening }.to_line()));
+    Event::Ready { listening }.say();
 }

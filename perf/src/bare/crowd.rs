@@ -4,7 +4,7 @@
 //! a message is never cut; through the relay a receiver has one connection for each sender, and the relay
 //! copies the bytes of a sender to its connection of every receiver.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use super::relay::copy;
 use super::throughput::{Outgoing, Window};
-use super::{announce, is_end, relay};
+use super::{announce, is_end};
 use crate::thr::reporter::{Arrived, Reporter};
 
 /// The workers.
@@ -203,7 +204,7 @@ fn forward(address: SocketAddr, senders: u16, receivers: u16) -> io::Result<()> 
         .into_iter()
         .map(|outgoing| {
             let incoming = accept(&front)?;
-            Ok(thread::spawn(move || copy_to_all(incoming, outgoing)))
+            Ok(thread::spawn(move || copy(incoming, outgoing)))
         })
         .collect::<io::Result<_>>()?;
     for thread in threads {
@@ -211,22 +212,4 @@ fn forward(address: SocketAddr, senders: u16, receivers: u16) -> io::Result<()> 
         thread.join().unwrap_or(Ok(()))?;
     }
     Ok(())
-}
-
-fn copy_to_all(mut from: TcpStream, mut to: Vec<TcpStream>) -> io::Result<()> {
-    let mut block = vec![0; relay::BLOCK];
-    loop {
-        let moved = from.read(&mut block).and_then(|n| {
-            for stream in &mut to {
-                stream.write_all(&block[..n])?;
-            }
-            Ok(n)
-        });
-        match moved {
-            Ok(0) => return Ok(()),
-            Ok(_) => {}
-            Err(e) if is_end(&e) => return Ok(()),
-            Err(e) => return Err(e),
-        }
-    }
 }

@@ -12,7 +12,6 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use clap::Args;
-use zonda_program::print;
 
 pub use relay::relay;
 pub use round_trip::{ping, pong};
@@ -58,7 +57,7 @@ fn announce(listeners: &[&TcpListener]) -> io::Result<()> {
     let ready = Event::Ready {
         listening: listening.collect::<io::Result<_>>()?,
     };
-    print(format_args!("{}", ready.to_line()));
+    ready.say();
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use super::{announce, is_end};
 
 /// Bytes moved at a time.
-pub const BLOCK: usize = 256 * 1024;
+const BLOCK: usize = 256 * 1024;
 
 /// Listens twice on `address`, first for the sender (front), then for the receiver (back), and copies
 /// between the two until one leaves.
@@ -22,16 +22,20 @@ pub fn relay(address: SocketAddr) -> io::Result<()> {
         stream.set_nodelay(true)?;
     }
     let (answers, asker) = (receiver.try_clone()?, sender.try_clone()?);
-    thread::spawn(move || copy(answers, asker));
-    copy(sender, receiver)
+    thread::spawn(move || copy(answers, vec![asker]));
+    copy(sender, vec![receiver])
 }
 
-fn copy(mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {
+/// Copies what comes from one connection to all others, until one of them leaves.
+pub fn copy(mut from: TcpStream, mut to: Vec<TcpStream>) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     loop {
-        let moved = from
-            .read(&mut block)
-            .and_then(|n| to.write_all(&block[..n]).map(|()| n));
+        let moved = from.read(&mut block).and_then(|n| {
+            for stream in &mut to {
+                stream.write_all(&block[..n])?;
+            }
+            Ok(n)
+        });
         match moved {
             Ok(0) => return Ok(()),
             Ok(_) => {}

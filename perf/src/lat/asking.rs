@@ -3,13 +3,13 @@
 //! and the clock. Back to back, the callback also sends the next message; on a schedule, the main thread sends each when
 //! it is due, however many are under way.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use zonda::qos::{CongestionControl, Reliability};
 use zonda_codec::Qos;
-use zonda_program::{Failure, print};
+use zonda_program::Failure;
 
 use super::book::{Answer, Book, COUNTED, WARM};
 use super::circle::{Circle, Step};
@@ -21,7 +21,7 @@ use crate::event::Event;
 use crate::level::{Door, Level, Publisher};
 use crate::schedule::Timetable;
 use crate::thr::stamper::Stamper;
-use crate::worker::{ANSWER, CONTACT, KEY_PING, KEY_PONG, RETRY};
+use crate::worker::{ANSWER, KEY_PING, KEY_PONG, contact, next, silence};
 
 /// Measures as the flags say, and hands the result over.
 pub fn ask(asking: &Asking) -> Result<(), Failure> {
@@ -38,7 +38,10 @@ pub fn ask(asking: &Asking) -> Result<(), Failure> {
     let at_answer = Arc::clone(&line);
     let _answers = door.subscribe(KEY_PONG, move |payload| at_answer.answered(payload))?;
     door.ready();
-    contact(&line, &told)?;
+    contact(
+        || line.send_warm(),
+        |patience| Ok(next(&told, patience)?.is_some()),
+    )?;
     let load = asking.load.zip(door.session());
     let load = load.map(|(size, session)| Load::start(session, size));
     let load = load.transpose()?;
@@ -75,28 +78,8 @@ struct Outcome {
 
 /// Says that recording begins.
 fn measuring(load: Option<&Load>) -> Option<Mark> {
-    print(format_args!("{}", Event::Measuring.to_line()));
+    Event::Measuring.say();
     load.map(Load::mark)
-}
-
-/// Repeats the first message until one comes back, and waits for the answers to the repeats.
-fn contact(line: &Line, told: &Receiver<Word>) -> Result<(), Failure> {
-    let start = Instant::now();
-    let mut unanswered = 0;
-    loop {
-        line.send_warm()?;
-        if next(told, RETRY)?.is_some() {
-            break;
-        }
-        unanswered += 1;
-        if start.elapsed() > CONTACT {
-            return Err(silence(CONTACT));
-        }
-    }
-    while unanswered > 0 && next(told, RETRY)?.is_some() {
-        unanswered -= 1;
-    }
-    Ok(())
 }
 
 /// The main thread sends one message, and the callback all others.
@@ -179,18 +162,6 @@ impl Schedule<'_> {
         }
         Ok(())
     }
-}
-
-fn next(told: &Receiver<Word>, patience: Duration) -> Result<Option<Word>, Failure> {
-    match told.recv_timeout(patience) {
-        Ok(word) => Ok(Some(word)),
-        Err(RecvTimeoutError::Timeout) => Ok(None),
-        Err(RecvTimeoutError::Disconnected) => Err(Failure::Run("the session has ended".into())),
-    }
-}
-
-fn silence(patience: Duration) -> Failure {
-    Failure::Run(format!("no answer on {KEY_PONG} within {patience:?}"))
 }
 
 /// What the callback tells the main thread.

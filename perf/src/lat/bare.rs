@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use zonda_program::{Failure, pattern, print};
+use zonda_program::{Failure, pattern};
 
 use super::book::{Answer, Book, COUNTED, WARM};
 use super::drive::{RealTime, Run, lead, settle};
@@ -37,10 +37,6 @@ pub fn ask(asking: &BareAsking) -> Result<(), Failure> {
     }?;
     told.hand_over();
     Ok(())
-}
-
-fn measuring() {
-    print(format_args!("{}", Event::Measuring.to_line()));
 }
 
 struct Sides {
@@ -70,7 +66,7 @@ impl Sides {
             number += 1;
             let elapsed = now - begun;
             if !book.counts() && elapsed >= pace.warm_up {
-                measuring();
+                Event::Measuring.say();
                 book.count_from(number);
                 begun = Instant::now();
             } else if book.counts() && elapsed >= pace.seconds {
@@ -103,7 +99,7 @@ impl Sides {
         let mut batch = Vec::new();
         let sent = run.send(&clock, |numbers| {
             if numbers.contains(&first) {
-                measuring();
+                Event::Measuring.say();
             }
             self.write(numbers, &mut batch)
         })?;

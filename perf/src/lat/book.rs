@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::told::Told;
-use crate::round_trips::histogram;
+use crate::round_trips::{histogram, pairs};
 use crate::thr::tally::Tally;
 
 /// Stamps of this publisher are on messages that are measured.
@@ -106,7 +106,6 @@ impl Book {
     /// What it comes to after `sent` messages of the `planned`, recorded for `length`.
     pub fn tell(&self, planned: u64, sent: u64, length: Duration) -> Told {
         let seen = self.tally.seen().into_iter().next().unwrap_or_default();
-        let pairs = self.recorded.iter_recorded();
         Told {
             seconds: length.as_secs_f64(),
             planned,
@@ -114,9 +113,7 @@ impl Book {
             lost: seen.missing + sent.saturating_sub(seen.next),
             duplicated: seen.duplicated + self.strange,
             reordered: seen.reordered,
-            nanos_times: pairs
-                .map(|v| (v.value_iterated_to(), v.count_at_value()))
-                .collect(),
+            nanos_times: pairs(&self.recorded),
             load_bytes_per_second: None,
         }
     }

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the asking worker tells the process that started it, in one line of JSON. The reference's ping has the same.
 
-use std::thread;
-use std::time::Duration;
-
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use zonda_program::print;
 
-use crate::round_trips::histogram;
-
-/// How long a worker stays after its result, so that what it has used can be read.
-const LINGER: Duration = Duration::from_secs(2);
+use crate::round_trips::{hand_over, histogram_of};
 
 /// The line.
 #[derive(Serialize, Deserialize)]
@@ -54,20 +47,14 @@ impl Told {
         Some(told)
     }
 
-    /// Prints the line, and stays for a while: the process that started this worker now reads what it and the others have used,
-    /// which the system forgets with the process, and then ends it.
+    /// Prints the line, and stays for a while.
     pub fn hand_over(&self) {
-        print(format_args!("{}", self.to_line()));
-        thread::sleep(LINGER);
+        hand_over(&self.to_line());
     }
 
     /// The recorded latencies in nanoseconds.
     pub fn histogram(&self) -> Histogram<u64> {
-        let mut all = histogram();
-        for &(nanos, times) in &self.nanos_times {
-            all.saturating_record_n(nanos, times);
-        }
-        all
+        histogram_of(self.nanos_times.iter().copied())
     }
 
     /// Answers recorded per second.

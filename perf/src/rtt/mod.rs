@@ -218,7 +218,7 @@ fn answer(options: &Options) -> Result<(), Failure> {
     let backend = options.backend();
     if options.json {
         let listening = vec![bound.to_string()];
-        print(format_args!("{}", Event::Ready { listening }.to_line()));
+        Event::Ready { listening }.say();
     } else {
         print(format_args!(
             "{backend} answers on {} {bound}",

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::arguments::Options;
 use super::place;
 use super::samples::Recording;
+use crate::event::pairs_of;
 use crate::machine;
-use crate::round_trips::histogram;
+use crate::round_trips::{histogram_of, micros, pairs};
 
 /// Percentiles that are shown and written.
 pub const PERCENTILES: [(&str, f64); 6] = [
@@ -62,7 +63,7 @@ impl Outcome {
 
     /// The round trip at a percentile (0 to 100), in microseconds.
     pub fn micros(&self, percentile: f64) -> f64 {
-        self.histogram.value_at_quantile(percentile / 100.0) as f64 / 1e3
+        micros(&self.histogram, percentile)
     }
 
     /// The share of messages that were lost, in percent.
@@ -105,10 +106,6 @@ impl Outcome {
         (value.get("event")?.as_str()? == "outcome").then_some(())?;
         let count = |name: &str| value.get(name)?.as_u64();
         let figure = |name: &str| value.get(name)?.as_f64();
-        let mut all = histogram();
-        for pair in value.get("nanos_times")?.as_array()? {
-            all.saturating_record_n(pair.get(0)?.as_u64()?, pair.get(1)?.as_u64()?);
-        }
         Some(Outcome {
             achieved: figure("achieved_per_second")?,
             sent: count("sent")?,
@@ -118,7 +115,7 @@ impl Outcome {
             seconds: figure("seconds")?,
             cpu_nanos: figure("cpu_ns_per_round_trip"),
             sleeps: figure("sleeps_per_round_trip"),
-            histogram: all,
+            histogram: histogram_of(pairs_of(value.get("nanos_times")?)?),
         })
     }
 
@@ -152,12 +149,4 @@ impl Outcome {
             each(self.sleeps, "times"),
         )
     }
-}
-
-/// (nanoseconds, how often), ascending.
-pub fn pairs(histogram: &Histogram<u64>) -> Vec<[u64; 2]> {
-    histogram
-        .iter_recorded()
-        .map(|v| [v.value_iterated_to(), v.count_at_value()])
-        .collect()
 }

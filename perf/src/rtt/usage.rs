@@ -6,9 +6,8 @@ use std::fs;
 use std::time::Duration;
 
 use crate::cpu::{coarse_cpu_time, cpu_time};
+use crate::footprint::{field, switches};
 
-/// Times that a thread has gone to sleep, in its status.
-const VOLUNTARY: &str = "voluntary_ctxt_switches:";
 /// Threads that are asked one by one.
 const THREADS_MAX: u64 = 64;
 
@@ -34,7 +33,7 @@ impl Usage {
             },
             _ => Usage {
                 cpu: cpu_time(process),
-                sleeps: sleeps(),
+                sleeps: switches(process).map(|switches| switches.sleeps),
             },
         }
     }
@@ -50,32 +49,9 @@ impl Usage {
     }
 }
 
-fn sleeps() -> Option<u64> {
-    let mut all = None;
-    for task in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        // a thread that has just ended takes its account with it
-        if let Ok(status) = fs::read_to_string(task.path().join("status")) {
-            all = Some(all.unwrap_or(0) + field(&status, VOLUNTARY)?);
-        }
-    }
-    all
-}
-
-fn field(status: &str, name: &str) -> Option<u64> {
-    let line = status.lines().find_map(|l| l.strip_prefix(name))?;
-    line.trim().parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_kernels_text_is_understood() {
-        let status = "Name:\tx\nvoluntary_ctxt_switches:\t42\nnonvoluntary_ctxt_switches:\t7\n";
-        assert_eq!(field(status, VOLUNTARY), Some(42));
-        assert_eq!(field("Name:\tx\n", VOLUNTARY), None);
-    }
 
     #[test]
     fn differences_need_both_ends() {

@@ -8,8 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zonda_program::print;
-
 use crate::event::{Count, Event};
 
 /// Messages of this many bytes tell themselves: there, looking at the clock is nothing.
@@ -66,8 +64,7 @@ impl Reporter {
     fn tell(&self, messages: u64) {
         let nanos = self.start.elapsed().as_nanos() as u64;
         if messages > 0 {
-            let count = Event::Count(Count { messages, nanos });
-            print(format_args!("{}", count.to_line()));
+            Event::Count(Count { messages, nanos }).say();
         }
     }
 }

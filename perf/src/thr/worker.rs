@@ -12,7 +12,7 @@ use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
 use zonda::{Outcome, PublishError, Session, Wait};
 use zonda_codec::Qos;
-use zonda_program::{Connection, Failure, node, print};
+use zonda_program::{Connection, Failure, node};
 use zonda_router::daemon::DaemonArgs;
 use zonda_router::node::{LinkStatus, Node};
 use zonda_runtime::block_on;
@@ -265,7 +265,7 @@ fn forward(args: &DaemonArgs) -> Result<(), Failure> {
     let orders = Orders::listen();
     let node = block_on(Node::open(args.to_config()?))?;
     let listening = node.locators().iter().map(ToString::to_string).collect();
-    print(format_args!("{}", Event::Ready { listening }.to_line()));
+    Event::Ready { listening }.say();
     loop {
         if let Some(Order::Report { .. }) = orders.next_within(PATIENCE) {
             let dropped = dropped(&node.links());

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::plan::Key;
 use crate::result::Spread;
-use crate::round_trips::histogram;
-use crate::rtt::outcome::{Outcome, PERCENTILES, pairs};
+use crate::round_trips::{histogram_of, micros, pairs};
+use crate::rtt::outcome::{Outcome, PERCENTILES};
 
 /// Other programs used more than this much of a processor: the figures are flagged.
 pub const DISTURBED: f64 = 0.25;
@@ -31,7 +31,7 @@ pub struct Round {
     /// Processors that other programs used meanwhile, such as 0.5.
     pub others: Option<f64>,
     /// (nanoseconds, how often), ascending.
-    pub pairs: Vec<[u64; 2]>,
+    pub pairs: Vec<(u64, u64)>,
 }
 
 impl Round {
@@ -106,14 +106,10 @@ impl Summary {
 impl Cell {
     /// The figures; `None` if there was no round trip.
     pub fn summary(&self) -> Option<Summary> {
-        let mut all = histogram();
-        for [nanos, times] in self.rounds.iter().flat_map(|r| &r.pairs) {
-            all.saturating_record_n(*nanos, *times);
-        }
+        let all = histogram_of(self.rounds.iter().flat_map(|r| &r.pairs).copied());
         if all.is_empty() {
             return None;
         }
-        let micros = |quantile: f64| all.value_at_quantile(quantile) as f64 / 1e3;
         let median = |figure: fn(&Round) -> Option<f64>| {
             Spread::of(self.rounds.iter().filter_map(figure)).map(|s| s.median)
         };
@@ -121,7 +117,7 @@ impl Cell {
         Some(Summary {
             micros: PERCENTILES
                 .iter()
-                .map(|(n, p)| (*n, micros(p / 100.0)))
+                .map(|(n, p)| (*n, micros(&all, *p)))
                 .collect(),
             medians: Spread::of(self.rounds.iter().filter_map(median_of))?,
             achieved: Spread::of(self.rounds.iter().filter_map(|r| r.achieved)),
@@ -132,7 +128,7 @@ impl Cell {
             others: others.max_by(f64::total_cmp),
             distribution: (0..=POINTS)
                 .map(|at| at as f64 / POINTS as f64)
-                .map(|share| (micros(share), share))
+                .map(|share| (all.value_at_quantile(share) as f64 / 1e3, share))
                 .collect(),
             density: density(self.rounds.iter().flat_map(|r| &r.pairs)),
         })
@@ -140,9 +136,9 @@ impl Cell {
 }
 
 /// The shares in classes of the same width on a logarithmic axis, with those between them that are empty.
-fn density<'p>(pairs: impl Iterator<Item = &'p [u64; 2]>) -> Vec<(f64, f64)> {
+fn density<'p>(pairs: impl Iterator<Item = &'p (u64, u64)>) -> Vec<(f64, f64)> {
     let mut classes: BTreeMap<i64, u64> = BTreeMap::new();
-    for [nanos, times] in pairs {
+    for (nanos, times) in pairs {
         let micros = (*nanos).max(1) as f64 / 1e3;
         *classes
             .entry((micros.log10() * CLASSES).floor() as i64)
@@ -161,13 +157,13 @@ fn density<'p>(pairs: impl Iterator<Item = &'p [u64; 2]>) -> Vec<(f64, f64)> {
 
 /// In microseconds.
 fn median_of(round: &Round) -> Option<f64> {
-    let total: u64 = round.pairs.iter().map(|[_, times]| times).sum();
+    let total: u64 = round.pairs.iter().map(|(_, times)| times).sum();
     let mut seen = 0;
-    let middle = round.pairs.iter().find(|[_, times]| {
+    let middle = round.pairs.iter().find(|(_, times)| {
         seen += times;
         seen * 2 >= total
     });
-    middle.map(|[nanos, _]| *nanos as f64 / 1e3)
+    middle.map(|(nanos, _)| *nanos as f64 / 1e3)
 }
 
 #[cfg(test)]
@@ -188,7 +184,7 @@ pub mod tests {
             cpu_nanos: Some(2_000.0),
             sleeps: None,
             others: Some(0.1),
-            pairs: micros.iter().map(|m| [m * 1000, 1]).collect(),
+            pairs: micros.iter().map(|m| (m * 1000, 1)).collect(),
         };
         Cell {
             key: Key {
@@ -226,7 +222,7 @@ pub mod tests {
 
     #[test]
     fn a_density_has_the_gaps_too() {
-        let density = density([[10_000, 3], [12_590, 1]].iter());
+        let density = density([(10_000, 3), (12_590, 1)].iter());
         let shares: Vec<f64> = density.iter().map(|(_, share)| *share).collect();
         assert_eq!(shares, [0.0, 0.75, 0.0, 0.25, 0.0]);
         assert!(density[1].0 > 10.0 && density[1].0 < 11.3, "{density:?}");

@@ -233,7 +233,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 struct Open {
     key: Key,
     samples: Vec<u64>,
-    pairs: Vec<[u64; 2]>,
+    pairs: Vec<(u64, u64)>,
     achieved: Option<f64>,
     counts: Option<(u64, u64)>,
     is_closed: bool,
@@ -254,7 +254,7 @@ impl Open {
     fn add(&mut self, row: &Row) {
         match row.said {
             Said::Sample => self.samples.push(row.value as u64),
-            Said::Times => self.pairs.push([row.value as u64, row.count]),
+            Said::Times => self.pairs.push((row.value as u64, row.count)),
             Said::Throughput => self.achieved = Some(row.value),
             Said::Lost => {
                 self.counts = Some((row.count, row.value as u64));
@@ -265,9 +265,9 @@ impl Open {
 
     fn round(&self) -> Round {
         let mut pairs = self.pairs.clone();
-        pairs.extend(trimmed(&self.samples).iter().map(|nanos| [*nanos, 1]));
+        pairs.extend(trimmed(&self.samples).iter().map(|nanos| (*nanos, 1)));
         pairs.sort_unstable();
-        let answered = pairs.iter().map(|[_, times]| times).sum();
+        let answered = pairs.iter().map(|(_, times)| times).sum();
         let (sent, lost) = self.counts.unwrap_or((answered, 0));
         Round {
             achieved: self.achieved,

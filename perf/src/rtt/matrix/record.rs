@@ -2,15 +2,13 @@
 //! The texts for other programs: `rtt.csv` with the studies' columns, `rtt.json` with everything.
 
 use std::fmt::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
 use super::cell::{Cell, Round, Summary};
 use super::stage::Setting;
 use super::{Matrix, Report, Surroundings};
-use crate::machine;
-use crate::result::Spread;
+use crate::report::{self, spread};
 use crate::rtt::csv;
 
 /// Raised when a field changes its meaning or goes away.
@@ -43,7 +41,7 @@ pub fn rows(report: &Report) -> String {
             writeln!(text, "{row}").expect("a string takes everything");
         };
         for round in &cell.rounds {
-            for [nanos, times] in &round.pairs {
+            for (nanos, times) in &round.pairs {
                 add("rtt", *times, *nanos as f64, "ns");
             }
             let answered = round.sent.saturating_sub(round.lost);
@@ -62,31 +60,22 @@ pub fn whole(
     before: &Surroundings,
     is_whole: bool,
 ) -> Value {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    json!({
-        "format": FORMAT,
-        "unix_time": now.as_secs(),
-        "command": std::env::args().collect::<Vec<_>>(),
-        "machine": before.machine,
-        "conditions": before.conditions,
-        "load_average_after": machine::load_average(),
-        "build": machine::build(),
-        "configuration": {
-            "rounds": matrix.rounds,
-            "is_whole": is_whole,
-            "seconds": setting.seconds,
-            "payload": setting.size,
-            "cpu_work": setting.cpu_work,
-            "pinned_cpus": setting.cpus.map(|(pong, ping)| json!({"pong": pong, "ping": ping})),
-            "congestion": matrix.congestion,
-            "nice": matrix.nice,
-            "quirks": matrix.quirks,
-            "network": if setting.namespaces.is_some() { "namespaces" } else { "loopback" },
-        },
-        "cells": report.cells.iter().map(cell).collect::<Vec<_>>(),
-    })
+    let mut whole = report::head(FORMAT, &before.machine);
+    whole["conditions"] = json!(before.conditions);
+    whole["configuration"] = json!({
+        "rounds": matrix.rounds,
+        "is_whole": is_whole,
+        "seconds": setting.seconds,
+        "payload": setting.size,
+        "cpu_work": setting.cpu_work,
+        "pinned_cpus": setting.cpus.map(|(pong, ping)| json!({"pong": pong, "ping": ping})),
+        "congestion": matrix.congestion,
+        "nice": matrix.nice,
+        "quirks": matrix.quirks,
+        "network": if setting.namespaces.is_some() { "namespaces" } else { "loopback" },
+    });
+    whole["cells"] = report.cells.iter().map(cell).collect();
+    whole
 }
 
 fn cell(cell: &Cell) -> Value {
@@ -121,10 +110,6 @@ fn summary(summary: &Summary) -> Value {
         "is_disturbed": summary.is_disturbed(),
         "us_share": points.map(|(us, s)| json!([us, share(*s)])).collect::<Vec<_>>(),
     })
-}
-
-fn spread(s: Spread) -> Value {
-    json!({"median": s.median, "min": s.min, "max": s.max})
 }
 
 fn round(round: &Round) -> Value {
