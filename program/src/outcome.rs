@@ -100,13 +100,13 @@ pub fn print(line: Arguments<'_>) {
     }
 }
 
-/// Prints text of several lines, each as [`print`] does.
+/// Prints text of several lines, each as [`print()`] does.
 pub fn print_lines(text: Arguments<'_>) {
     let text = text.to_string();
     text.lines().for_each(|line| print(format_args!("{line}")));
 }
 
-/// Prints one line as [`print`] does, on standard error.
+/// Prints one line as [`print()`] does, on standard error.
 pub fn complain(line: Arguments<'_>) {
     // it may be closed, and then nobody is left to tell
     let _ = writeln!(io::stderr(), "{}", plain(&line.to_string()));

@@ -5,7 +5,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use zonda_codec::transport::reason;
@@ -91,15 +91,7 @@ impl Crowd {
             let share = (count - lane).div_ceil(ABREAST);
             let (tell, endpoint, epoch) = (tell.clone(), endpoint.clone(), self.epoch);
             with_runtime!(&self.runtime, runtime => {
-                let own_runtime = runtime.clone();
-                runtime.spawn("perf-connect", move || async move {
-                    for _ in 0..share {
-                        let client = introduce(&own_runtime, &endpoint, epoch).await;
-                        if tell.send(client).is_err() {
-                            return;
-                        }
-                    }
-                });
+                introduce_some(runtime, share, tell, endpoint, epoch);
             });
         }
         drop(tell);
@@ -289,6 +281,25 @@ fn outgoing<E: Encode>(head: &E) -> Outgoing<'_, E> {
 
 fn question(rid: u32) -> Request<'static> {
     Request::new(rid, WireExpr::full(NOWHERE), Query::default())
+}
+
+/// Connects `share` clients, one after the other.
+fn introduce_some<R: Runtime>(
+    runtime: &R,
+    share: usize,
+    tell: Sender<Result<Client, Trouble>>,
+    endpoint: Endpoint,
+    epoch: Instant,
+) {
+    let own_runtime = runtime.clone();
+    runtime.spawn("perf-connect", move || async move {
+        for _ in 0..share {
+            let client = introduce(&own_runtime, &endpoint, epoch).await;
+            if tell.send(client).is_err() {
+                return;
+            }
+        }
+    });
 }
 
 async fn introduce<R: Runtime>(
