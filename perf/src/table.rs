@@ -100,6 +100,14 @@ pub fn by_role(cell: &record::Cell, metric: &str, text: impl Fn(Spread) -> Strin
     }
 }
 
+/// The middle and, where they differ from it, the ends.
+pub fn spread(s: Spread, text: fn(f64) -> String) -> String {
+    match (text(s.min), text(s.max)) {
+        (min, max) if min == max => min,
+        (min, max) => format!("{} ({min}..{max})", text(s.median)),
+    }
+}
+
 /// Whole nanoseconds up to 9999, then thousands.
 pub fn nanos(ns: f64) -> String {
     if ns < 9999.5 {

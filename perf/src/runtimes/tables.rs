@@ -4,7 +4,7 @@
 use crate::case::{Case, Kind, Topology, bytes};
 use crate::footprint::Cost;
 use crate::result::Spread;
-use crate::table::{NONE, short};
+use crate::table::{NONE, short, spread};
 
 use super::advice::{Advice, Standing, seconds_per_million};
 use super::plan::{Contender, Entry};
@@ -107,7 +107,7 @@ fn throughput(entries: &[Entry], topology: Topology) -> Option<String> {
         let share = best(&entry.cell.case).map_or(String::new(), |best| {
             format!(" {:.0}%", rate.median * 100.0 / best)
         });
-        format!("{}{share}", spread(rate))
+        format!("{}{share}", spread(rate, short))
     };
     pivot(entries, &cases, |case| bytes(case.size), text)
 }
@@ -116,7 +116,7 @@ fn seconds(entries: &[Entry]) -> Option<String> {
     let cases = cases(entries, |c| c.manner.is_none_or(|m| m.hertz.is_none()));
     let text = |entry: &Entry| {
         let rounds = entry.cell.rounds.iter();
-        Spread::of(rounds.filter_map(seconds_per_million)).map_or(NONE.into(), spread)
+        Spread::of(rounds.filter_map(seconds_per_million)).map_or(NONE.into(), |s| spread(s, short))
     };
     pivot(entries, &cases, without_manner, text)
 }
@@ -211,14 +211,6 @@ fn against(standing: &Standing) -> String {
         p => format!("{p:.2}"),
     };
     format!("{} {:.2}x (p {p})", standing.runtime, standing.times_worse)
-}
-
-/// The middle and, where they differ from it, the ends.
-pub fn spread(s: Spread) -> String {
-    match (short(s.min), short(s.max)) {
-        (min, max) if min == max => min,
-        (min, max) => format!("{} ({min}..{max})", short(s.median)),
-    }
 }
 
 /// A figure that is often far below one.

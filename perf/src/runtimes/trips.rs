@@ -8,8 +8,8 @@ use crate::result::{Round, Spread};
 use crate::round_trips::histogram;
 
 use super::plan::{Contender, Entry};
-use super::tables::{spread, table};
-use crate::table::NONE;
+use super::tables::table;
+use crate::table::{NONE, short, spread};
 
 /// One row for each node, and one for bare sockets; the raw ones are columns.
 pub fn table_of(entries: &[Entry]) -> Option<String> {
@@ -47,7 +47,7 @@ fn row(entries: &[Entry], entry: &Entry) -> Option<Vec<String>> {
     let mut row = vec![
         format!("{} {manner}", entry.cell.case.topology),
         entry.contender.to_string(),
-        p50.map_or(NONE.into(), spread),
+        p50.map_or(NONE.into(), |s| spread(s, short)),
         figure(at(entry, 99.0)),
         rarest(entry).map_or(NONE.into(), |micros| format!("{micros:.1}")),
     ];

@@ -3,7 +3,7 @@
 
 use crate::record::Cell;
 use crate::result::Spread;
-use crate::table::NONE;
+use crate::table::{NONE, spread};
 
 /// The figures of each case in their order, with their names in the record.
 const ROWS: [(&str, &str, &str); 15] = [
@@ -71,7 +71,11 @@ pub fn table(cells: &[Cell]) -> String {
             unit.unit.clone(),
         ];
         last = case;
-        row.extend(spreads.iter().map(|s| s.map_or(NONE.into(), spread)));
+        row.extend(
+            spreads
+                .iter()
+                .map(|s| s.map_or(NONE.into(), |s| spread(s, figure))),
+        );
         let own = spreads.first().copied().flatten();
         row.extend(spreads.iter().skip(1).map(|other| match (own, other) {
             (Some(own), Some(other)) if own.median > 0.0 => {
@@ -82,16 +86,6 @@ pub fn table(cells: &[Cell]) -> String {
         rows.push(row);
     }
     zonda_program::table(header, rows, 3..)
-}
-
-/// The middle, and the ends where they differ.
-fn spread(spread: Spread) -> String {
-    let [median, min, max] = [spread.median, spread.min, spread.max].map(figure);
-    if min == max {
-        median
-    } else {
-        format!("{median} ({min}..{max})")
-    }
 }
 
 /// Three digits that count.

@@ -8,7 +8,7 @@ use super::reporter::PERIOD;
 use super::worker::key_of_all;
 use crate::case::Topology;
 use crate::process::Program;
-use crate::system::{Side, System, listening};
+use crate::system::{Side, System, bare_side, listening, node_side};
 
 /// Counts of all receivers together come at most this often.
 const COUNTS_PER_SECOND: f64 = 200.0;
@@ -87,10 +87,7 @@ impl Command<'_> {
                 let period = self.period().as_millis().to_string();
                 let mut arguments = vec![flow.size.to_string()];
                 arguments.extend(["--links", &links, "--period", &period].map(String::from));
-                arguments.extend(match side {
-                    Side::Listen(port) => ["--listen".into(), format!("127.0.0.1:{port}")],
-                    Side::Connect(address) => ["--connect".into(), address.clone()],
-                });
+                arguments.extend(bare_side(side));
                 self.system.worker("sub", "bare-crowd-sub", &arguments)
             }
             System::Zonda { .. } => {
@@ -163,14 +160,8 @@ impl Command<'_> {
     }
 
     fn node(&self, side: &Side) -> Vec<String> {
-        let mut arguments = self.mode();
-        match side {
-            Side::Listen(port) => {
-                arguments.retain(|a| a != "--no-multicast-scouting");
-                arguments.extend(listening(*port));
-            }
-            Side::Connect(address) => arguments.extend(["-e".into(), address.clone()]),
-        }
+        let mut arguments = node_side(self.flow.topology, side);
+        arguments.extend(self.patience());
         arguments
     }
 
@@ -278,7 +269,7 @@ mod tests {
         assert_eq!(
             words(&command.receiver(&side)),
             format!(
-                "-s 1000000000 -n 1 -k test/thr/* -m client --no-multicast-scouting {huge} -e tcp/a:1"
+                "-s 1000000000 -n 1 -k test/thr/* -m client -e tcp/a:1 --no-multicast-scouting {huge}"
             )
         );
         flow.service.reliability = Care::BestEffort;
