@@ -37,6 +37,7 @@ mod inline;
 mod lat;
 mod latency;
 mod level;
+mod link;
 mod machine;
 mod meter;
 mod page;

@@ -9,6 +9,7 @@ use zonda_program::{Failure, Interrupt, print_lines, seconds};
 
 use super::case::{Case, Kind};
 use super::level::Level;
+use super::link::{Link, Paths};
 use super::progress::Progress;
 use super::reference::Examples;
 use super::report::Kept;
@@ -35,6 +36,9 @@ pub struct Quick {
     /// Runtime of the nodes measured
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<String>,
+    /// Link between the nodes measured; bare sockets and Zenoh stay on TCP
+    #[arg(long, value_name = "LINK", default_value = "tcp")]
+    pub link: Link,
     #[command(flatten)]
     pub reference: Examples,
     #[command(flatten)]
@@ -49,7 +53,11 @@ impl Quick {
 
     fn systems(&self) -> Result<Vec<System>, Failure> {
         let zenoh = self.reference.directory()?;
-        System::all(&[Level::Session], self.runtime.as_deref(), zenoh)
+        let all = System::all(&[Level::Session], self.runtime.as_deref(), zenoh)?;
+        Ok(all
+            .into_iter()
+            .map(|system| system.over(self.link))
+            .collect())
     }
 
     fn plan(&self, systems: &[System]) -> Vec<(Case, Vec<System>)> {
@@ -84,6 +92,7 @@ pub fn quick(options: &Quick) -> Result<(), Failure> {
     }
     options.kept.reserve()?;
     let interrupt = interrupt()?;
+    let _paths = Paths;
     let before = machine::machine();
     warn_of_surroundings();
     let cells = run(options, &plan, &interrupt)?;

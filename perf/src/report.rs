@@ -26,6 +26,7 @@ pub fn report(options: &Quick, before: &Value, cells: &[Cell]) -> Value {
         "seconds": options.seconds.as_secs_f64(),
         "warm_up_seconds": options.span().warm_up,
         "runtime": options.runtime.as_deref().unwrap_or("default"),
+        "link": options.link.name(),
         "with_zenoh": options.reference.with_zenoh,
         "only": options.only,
         "pinned_cpus": null,

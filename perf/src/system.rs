@@ -9,6 +9,7 @@ use zonda_program::Failure;
 
 use super::case::{Case, Kind, Manner, Receiving, Topology};
 use super::level::Level;
+use super::link::Link;
 use super::process::{Program, this_program};
 
 /// One of the systems.
@@ -22,6 +23,8 @@ pub enum System {
         runtime: Option<String>,
         /// By a session, or by the node below it.
         level: Level,
+        /// Over which link.
+        link: Link,
     },
     /// Blocking sockets, as workers of this executable.
     Bare {
@@ -96,6 +99,7 @@ impl System {
             executable: executable.clone(),
             runtime: runtime.map(str::to_owned),
             level: *level,
+            link: Link::Tcp,
         });
         let mut systems: Vec<System> = own.collect();
         systems.push(System::Bare { executable });
@@ -103,6 +107,15 @@ impl System {
             directory: directory.to_owned(),
         }));
         Ok(systems)
+    }
+
+    /// The same over another kind of link, if it has one.
+    #[must_use]
+    pub fn over(mut self, by: Link) -> System {
+        if let System::Zonda { link, .. } = &mut self {
+            *link = by;
+        }
+        self
     }
 
     /// Its name in the table.
@@ -129,9 +142,9 @@ impl System {
             System::Bare { .. } | System::Raw { .. } => {
                 self.worker("router", "bare-relay", &[format!("127.0.0.1:{port}")])
             }
-            System::Zonda { .. } => self.worker("router", "router", &listening(port)),
+            System::Zonda { .. } => self.worker("router", "router", &self.listening(port)),
             System::Zenoh { .. } => {
-                let mut arguments = listening(port);
+                let mut arguments = self.listening(port);
                 arguments.extend(["--rest-http-port", "none"].map(String::from));
                 self.program("router", "zenohd", arguments)
             }
@@ -153,9 +166,9 @@ impl System {
                 };
                 self.worker(role, "rtt", &raw_side(backend, "pong", &address))
             }
-            System::Zonda { .. } => self.worker(role, own, &node_side(case.topology, side)),
+            System::Zonda { .. } => self.worker(role, own, &self.node_side(case.topology, side)),
             System::Zenoh { .. } => {
-                let mut arguments = node_side(case.topology, side);
+                let mut arguments = self.node_side(case.topology, side);
                 if case.kind == Kind::Throughput {
                     let n = round_messages(case.size).to_string();
                     arguments.extend(["-s".into(), "1000000000".into(), "-n".into(), n]);
@@ -180,7 +193,7 @@ impl System {
         arguments.extend(match self {
             System::Bare { .. } => bare_side(&side),
             System::Raw { backend, .. } => raw_side(backend, "ping", to),
-            _ => node_side(case.topology, &side),
+            _ => self.node_side(case.topology, &side),
         });
         let Span { warm_up, seconds } = span;
         match (self, case.kind) {
@@ -217,6 +230,34 @@ impl System {
         let is_inline = manner.is_some_and(|m| m.receiving == Receiving::Callback);
         if is_inline && matches!(self, System::Zonda { .. }) {
             arguments.push("--inline".into());
+        }
+        arguments
+    }
+
+    /// Flags of a node that listens, where it has a port on that port of the loopback address.
+    pub fn listening(&self, port: u16) -> Vec<String> {
+        let link = match self {
+            System::Zonda { link, .. } => *link,
+            _ => Link::Tcp,
+        };
+        let endpoint = link.endpoint(port);
+        ["-l", &endpoint, "--no-multicast-scouting"]
+            .map(String::from)
+            .into()
+    }
+
+    /// Flags of a node that plays a part in a topology.
+    pub fn node_side(&self, topology: Topology, side: &Side) -> Vec<String> {
+        let mode = match topology {
+            Topology::PeerToPeer => "peer",
+            Topology::Routed => "client",
+        };
+        let mut arguments = vec!["-m".to_owned(), mode.to_owned()];
+        match side {
+            Side::Listen(port) => arguments.extend(self.listening(*port)),
+            Side::Connect(address) => {
+                arguments.extend(["-e", address, "--no-multicast-scouting"].map(String::from))
+            }
         }
         arguments
     }
@@ -273,33 +314,6 @@ fn has_levels(worker: &str) -> bool {
 /// a measurement, many enough that printing them costs nothing.
 pub fn round_messages(size: usize) -> u64 {
     (FASTEST_BYTES / ROUNDS_PER_SECOND / size.max(1000) as f64).clamp(20.0, 100_000.0) as u64
-}
-
-/// Flags of a node that listens on a port of the loopback address.
-pub fn listening(port: u16) -> Vec<String> {
-    [
-        "-l",
-        &format!("tcp/127.0.0.1:{port}"),
-        "--no-multicast-scouting",
-    ]
-    .map(String::from)
-    .into()
-}
-
-/// Flags of a node that plays a part in a topology.
-pub fn node_side(topology: Topology, side: &Side) -> Vec<String> {
-    let mode = match topology {
-        Topology::PeerToPeer => "peer",
-        Topology::Routed => "client",
-    };
-    let mut arguments = vec!["-m".to_owned(), mode.to_owned()];
-    match side {
-        Side::Listen(port) => arguments.extend(listening(*port)),
-        Side::Connect(address) => {
-            arguments.extend(["-e", address, "--no-multicast-scouting"].map(String::from))
-        }
-    }
-    arguments
 }
 
 /// Flags of a worker of bare sockets.
@@ -365,6 +379,7 @@ mod tests {
             executable: "zonda".into(),
             runtime: Some("tokio".into()),
             level: Level::Session,
+            link: Link::Tcp,
         };
         assert!(words(&zonda.router(0)).starts_with("perf router -l tcp/127.0.0.1:0"));
         assert!(words(&zonda.router(0)).ends_with("--runtime tokio"));
@@ -393,6 +408,7 @@ mod tests {
             executable: executable.clone(),
             runtime: Some("uring".into()),
             level: Level::Session,
+            link: Link::Tcp,
         };
         let expected = "perf ping 64 -m peer -e a:1 --no-multicast-scouting --seconds 0.2 --warm-up 0.1 \
                         --interval 0.001 --inline --runtime uring --cfg runtime_uring_required:true";

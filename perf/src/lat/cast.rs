@@ -4,7 +4,7 @@
 use super::plan::{Case, Contender};
 use crate::process::Program;
 use crate::stage::Cast;
-use crate::system::{Side, Span, System, bare_side, node_side};
+use crate::system::{Side, Span, System, bare_side};
 
 /// The priority of the messages when there is a load beside them: real time.
 const URGENT: &str = "1";
@@ -75,7 +75,7 @@ impl Cast for Players<'_> {
         if let System::Bare { .. } = system {
             return system.worker("pong", "bare-pong", &bare_side(side));
         }
-        let mut flags = node_side(self.case.topology, side);
+        let mut flags = self.contender.system.node_side(self.case.topology, side);
         flags.extend(self.manner());
         flags.extend(self.settings());
         match system {
@@ -93,7 +93,7 @@ impl Cast for Players<'_> {
             flags.extend(bare_side(&side));
             return system.worker("ping", "lat-bare-ping", &flags);
         }
-        flags.extend(node_side(self.case.topology, &side));
+        flags.extend(self.contender.system.node_side(self.case.topology, &side));
         flags.extend(self.manner());
         flags.extend(self.settings());
         if let Some(load) = self.case.load {
@@ -112,6 +112,7 @@ mod tests {
     use super::*;
     use crate::case::Topology;
     use crate::level::Level;
+    use crate::link::Link;
 
     fn contender(system: System, spin_us: Option<u64>) -> Contender {
         let name = system.name().to_owned();
@@ -143,6 +144,7 @@ mod tests {
             executable: "zonda".into(),
             runtime: Some("threads".into()),
             level: Level::Session,
+            link: Link::Tcp,
         };
         let contender = contender(system, Some(50));
         let players = Players {

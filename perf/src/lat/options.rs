@@ -14,6 +14,7 @@ use super::plan::{Contender, Wanted};
 use super::rates::{Rate, plan_rate};
 use crate::case::Topology;
 use crate::level::Level;
+use crate::link::Link;
 use crate::process::this_program;
 use crate::reference::Programs;
 use crate::system::System;
@@ -199,6 +200,7 @@ impl Lat {
                         executable: executable.clone(),
                         runtime: runtime.map(|kind| kind.name().to_owned()),
                         level: Level::Session,
+                        link: Link::Tcp,
                     },
                     name,
                     spin_us: (*profile == Profile::Spin).then_some(self.spin_us),

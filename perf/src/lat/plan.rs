@@ -133,6 +133,7 @@ pub fn entries(wanted: &Wanted, contenders: &[Contender]) -> Vec<Entry> {
 mod tests {
     use super::*;
     use crate::level::Level;
+    use crate::link::Link;
 
     fn bare() -> Contender {
         Contender {
@@ -150,6 +151,7 @@ mod tests {
                 executable: "zonda".into(),
                 runtime: None,
                 level: Level::Session,
+                link: Link::Tcp,
             },
             name: "zonda".into(),
             spin_us: None,

@@ -8,6 +8,7 @@ use zonda::config::RuntimeKind;
 
 use crate::case::{Case, Kind, Manner, Receiving, Topology};
 use crate::level::Level;
+use crate::link::Link;
 use crate::result::Cell;
 use crate::run::turns;
 use crate::system::System;
@@ -54,6 +55,7 @@ impl Contender {
                 executable,
                 runtime: Some(kind.name().to_owned()),
                 level: Level::Session,
+                link: Link::Tcp,
             },
             // blocking sockets have another name there
             Contender::Raw(RuntimeKind::Threads) => System::Raw {

@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use zonda_program::{Failure, Interrupt, print_lines, seconds};
 
 use super::level::Level;
+use super::link::Link;
 use super::machine;
 use super::process::this_program;
 use super::progress::Progress;
@@ -207,6 +208,7 @@ impl Scale {
             executable,
             runtime,
             level: Level::Session,
+            link: Link::Tcp,
         }];
         if let Some(directory) = &self.with_zenoh {
             let file = directory.join(format!("zenohd{}", std::env::consts::EXE_SUFFIX));

@@ -8,7 +8,7 @@ use super::reporter::PERIOD;
 use super::worker::key_of_all;
 use crate::case::Topology;
 use crate::process::Program;
-use crate::system::{Side, System, bare_side, listening, node_side};
+use crate::system::{Side, System, bare_side};
 
 /// Counts of all receivers together come at most this often.
 const COUNTS_PER_SECOND: f64 = 200.0;
@@ -66,7 +66,7 @@ impl Command<'_> {
                 self.system.worker("router", "bare-crowd-relay", &arguments)
             }
             System::Zonda { .. } => {
-                let mut arguments = listening(port);
+                let mut arguments = self.system.listening(port);
                 arguments.extend(self.patience());
                 self.system.worker("router", "thr-router", &arguments)
             }
@@ -160,7 +160,7 @@ impl Command<'_> {
     }
 
     fn node(&self, side: &Side) -> Vec<String> {
-        let mut arguments = node_side(self.flow.topology, side);
+        let mut arguments = self.system.node_side(self.flow.topology, side);
         arguments.extend(self.patience());
         arguments
     }
@@ -195,6 +195,7 @@ impl Command<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::link::Link;
     use zonda::qos::Priority;
 
     use super::super::flow::Service;
@@ -225,6 +226,7 @@ mod tests {
             executable: "zonda".into(),
             runtime: Some("smol".into()),
             level: Level::Session,
+            link: Link::Tcp,
         };
         let command = Command {
             system: &zonda,

@@ -115,6 +115,7 @@ mod tests {
     use super::*;
     use crate::case::Topology;
     use crate::level::Level;
+    use crate::link::Link;
 
     #[test]
     fn each_round_begins_with_another() {
@@ -135,6 +136,7 @@ mod tests {
                 executable,
                 runtime: None,
                 level: Level::Session,
+                link: Link::Tcp,
             },
             System::Zenoh {
                 directory: "/ref".into(),
