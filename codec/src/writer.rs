@@ -165,7 +165,8 @@ impl<'b> Writer<'b> {
         &mut self,
         block: &[u8; N],
         len: usize,
-        (at, number): (usize, LongNumber),
+        at: usize,
+        number: LongNumber,
     ) -> Result<(), EncodeError> {
         let room = self.buffer.get_mut(self.position..);
         let room = room.and_then(<[u8]>::first_chunk_mut::<N>);

@@ -39,7 +39,7 @@ pub fn read_both_ways(data: &[u8]) -> usize {
                 Err(_) => break,
             }
         };
-        if let Some(run) = PushRun::following(start, (&first, raw), reader) {
+        if let Some(run) = PushRun::following(start, &first, raw, reader) {
             by_runs += compare(first, run, &mut reader);
         }
     }

@@ -108,17 +108,18 @@ pub(super) enum Peeled<'a, 'b> {
 /// Takes chunks off the front, then off the back of two lists, as long as nothing is decided.
 #[inline]
 pub(super) fn peel_ends<'a, 'b, T: Tally>(
-    mut lists: (&'a str, &'b str),
+    mut a: &'a str,
+    mut b: &'b str,
     tally: &mut T,
-    peel: impl Fn((&'a str, &'b str), End, &mut T) -> Peeled<'a, 'b>,
+    peel: impl Fn(&'a str, &'b str, End, &mut T) -> Peeled<'a, 'b>,
 ) -> Peeled<'a, 'b> {
     for end in [End::Front, End::Back] {
-        lists = match peel(lists, end, tally) {
+        (a, b) = match peel(a, b, end, tally) {
             Peeled::Open(a, b) => (a, b),
             decided => return decided,
         };
     }
-    Peeled::Open(lists.0, lists.1)
+    Peeled::Open(a, b)
 }
 
 /// Whether `text` can be read as `pattern`, where each `**` of the pattern absorbs any chunks and every other chunk of

@@ -34,7 +34,7 @@ pub(super) fn counted<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
 
 /// Inclusion of two lists without verbatim chunks.
 fn part_includes<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
-    let (a, b) = match peel_ends((a, b), tally, peel) {
+    let (a, b) = match peel_ends(a, b, tally, peel) {
         Peeled::Decided(answer) => return answer,
         Peeled::Open(a, b) => (a, b),
     };
@@ -45,7 +45,8 @@ fn part_includes<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
 
 /// Takes chunks off one end of both lists up to a `**` of the pattern `a`.
 fn peel<'a, 'b, T: Tally>(
-    (mut a, mut b): (&'a str, &'b str),
+    mut a: &'a str,
+    mut b: &'b str,
     end: End,
     tally: &mut T,
 ) -> Peeled<'a, 'b> {

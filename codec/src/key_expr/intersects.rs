@@ -33,7 +33,7 @@ pub(super) fn counted<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
 
 /// Intersection of two lists without verbatim chunks.
 fn parts_intersect<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
-    let (a, b) = match peel_ends((a, b), tally, peel) {
+    let (a, b) = match peel_ends(a, b, tally, peel) {
         Peeled::Decided(answer) => return answer,
         Peeled::Open(a, b) => (a, b),
     };
@@ -47,7 +47,8 @@ fn parts_intersect<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
 
 /// Takes chunks off one end of both lists as long as they meet one to one.
 fn peel<'a, 'b, T: Tally>(
-    (mut a, mut b): (&'a str, &'b str),
+    mut a: &'a str,
+    mut b: &'b str,
     end: End,
     tally: &mut T,
 ) -> Peeled<'a, 'b> {

@@ -59,7 +59,7 @@ impl<'a> Again<'a> {
 /// let mut reader = Reader::new(&bytes);
 /// let start = reader;
 /// let (push, raw) = Push::decode_with_raw(&mut reader).unwrap();
-/// let run = PushRun::following(start, (&push, raw), reader).unwrap();
+/// let run = PushRun::following(start, &push, raw, reader).unwrap();
 /// assert_eq!(run.map(|again| again.payload).collect::<Vec<_>>(), [&b"another one"[..], b"the last"]);
 /// ```
 #[derive(Debug, Clone)]
@@ -79,26 +79,29 @@ impl<'a> PushRun<'a> {
     #[inline(always)]
     pub fn following(
         start: Reader<'a>,
-        (push, raw_body): (&Push<'a>, &'a [u8]),
+        push: &Push<'a>,
+        raw_body: &'a [u8],
         rest: Reader<'a>,
     ) -> Option<Self> {
         if start.front::<GLANCE_BYTES>() != rest.front::<GLANCE_BYTES>() {
             return None;
         }
         let front = u128::from_le_bytes(*start.front()?);
-        PushRun::recognise((front, rest.since(start)), (push, raw_body), rest)
+        PushRun::recognise(front, rest.since(start), push, raw_body, rest)
     }
 
     #[inline(never)]
     fn recognise(
-        (front, message): (u128, &'a [u8]),
-        (push, raw_body): (&Push<'a>, &'a [u8]),
+        front: u128,
+        message: &'a [u8],
+        push: &Push<'a>,
+        raw_body: &'a [u8],
         rest: Reader<'a>,
     ) -> Option<Self> {
         let PushBody::Put(put) = &push.body else {
             return None;
         };
-        let like = Likeness::of(front, message, (put, raw_body))?;
+        let like = Likeness::of(front, message, put, raw_body)?;
         let mut run = PushRun {
             like,
             timestamp: put.timestamp,

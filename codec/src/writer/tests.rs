@@ -69,14 +69,14 @@ fn a_front_has_the_number_in_its_place() {
     Writer::new(&mut expected[5..14]).vle(value).expect("room");
     let mut buffer = [0; 40];
     let mut writer = Writer::new(&mut buffer);
-    let put = |writer: &mut Writer<'_>, at| writer.front_around(&block, 20, (at, number));
+    let put = |writer: &mut Writer<'_>, at| writer.front_around(&block, 20, at, number);
     assert_eq!(put(&mut writer, 5), Ok(()));
     assert_eq!(writer.written(), &expected[..20]);
     let no_room = Err(EncodeError::NoRoom);
     for at in [16, usize::MAX, 5] {
         assert_eq!(put(&mut writer, at), no_room, "20 of 24 bytes are left");
     }
-    assert_eq!(writer.front_around(&[0; 9], 10, (0, number)), no_room);
+    assert_eq!(writer.front_around(&[0; 9], 10, 0, number), no_room);
     assert_eq!(writer.position(), 20);
 }
 

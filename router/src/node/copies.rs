@@ -110,7 +110,7 @@ impl<const N: usize> Block<N> {
             };
         };
         copy_each(first, writer, run, |again, writer| {
-            writer.front_around(&bytes, len, (time_at, time))?;
+            writer.front_around(&bytes, len, time_at, time)?;
             time = time.next();
             writer.bytes(again.raw_body.get(1..).unwrap_or(&[]))
         })

@@ -81,7 +81,7 @@ impl Parameters<'_> {
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl AsRef<str>) -> Option<String> {
         let before = self.remove(name.as_ref());
         let mut text = std::mem::take(&mut self.0).into_owned();
-        append(&mut text, (name.as_ref(), value.as_ref()));
+        append(&mut text, name.as_ref(), value.as_ref());
         self.0 = Cow::Owned(text);
         before
     }
@@ -91,8 +91,8 @@ impl Parameters<'_> {
         let name = name.as_ref();
         let value = self.get(name)?.to_owned();
         let mut text = String::with_capacity(self.0.len());
-        for entry in self.iter().filter(|(n, _)| *n != name) {
-            append(&mut text, entry);
+        for (name, value) in self.iter().filter(|(n, _)| *n != name) {
+            append(&mut text, name, value);
         }
         self.0 = Cow::Owned(text);
         Some(value)
@@ -125,7 +125,7 @@ impl Parameters<'_> {
     }
 }
 
-fn append(text: &mut String, (name, value): (&str, &str)) {
+fn append(text: &mut String, name: &str, value: &str) {
     if !text.is_empty() {
         text.push(ENTRY);
     }
@@ -229,7 +229,7 @@ impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Parameters<'_> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut text = String::new();
         for (name, value) in entries {
-            append(&mut text, (name.as_ref(), value.as_ref()));
+            append(&mut text, name.as_ref(), value.as_ref());
         }
         Parameters(Cow::Owned(text))
     }

@@ -75,8 +75,8 @@ where
     K: Into<KeyExpr<'a>>,
     P: Into<Parameters<'a>>,
 {
-    fn from((key_expr, parameters): (K, P)) -> Self {
-        Selector::owned(key_expr, parameters)
+    fn from(parts: (K, P)) -> Self {
+        Selector::owned(parts.0, parts.1)
     }
 }
 

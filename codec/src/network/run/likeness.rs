@@ -123,7 +123,8 @@ impl<'a> Likeness<'a> {
     pub fn of(
         front: u128,
         message: &'a [u8],
-        (put, raw_body): (&Put<'_>, &'a [u8]),
+        put: &Put<'_>,
+        raw_body: &'a [u8],
     ) -> Option<Likeness<'a>> {
         let body_at = message.len().checked_sub(raw_body.len())?;
         let length_at = body_at + Put::length_at(raw_body)?;

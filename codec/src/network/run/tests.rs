@@ -67,7 +67,7 @@ fn assert_read_alike(bytes: &[u8]) -> Result<(), TestCaseError> {
         let Ok((first, raw)) = Push::decode_with_raw(&mut reader) else {
             break;
         };
-        let Some(mut run) = PushRun::following(start, (&first, raw), reader) else {
+        let Some(mut run) = PushRun::following(start, &first, raw, reader) else {
             continue;
         };
         let mut template = first;
@@ -156,7 +156,7 @@ fn another_spelling_of_a_clock_is_read_as_it_is() {
         let mut reader = Reader::new(&bytes);
         let start = reader;
         let (first, raw) = Push::decode_with_raw(&mut reader).expect("a push");
-        let run = PushRun::following(start, (&first, raw), reader).expect("a run");
+        let run = PushRun::following(start, &first, raw, reader).expect("a run");
         let mut template = first;
         let mut count = 0;
         for again in run {
@@ -180,7 +180,7 @@ fn a_limit_ends_it_and_can_be_raised() {
     let mut reader = Reader::new(&bytes);
     let start = reader;
     let (first, raw) = Push::decode_with_raw(&mut reader).expect("a push");
-    let mut run = PushRun::following(start, (&first, raw), reader).expect("a run");
+    let mut run = PushRun::following(start, &first, raw, reader).expect("a run");
     run.limit(3);
     assert_eq!(run.by_ref().count(), 3);
     assert_eq!(run.left(), 0);
@@ -197,7 +197,7 @@ fn assert_no_run(bytes: &[u8], payloads: &[&[u8]]) {
     while !reader.is_empty() {
         let start = reader;
         let (push, raw) = Push::decode_with_raw(&mut reader).expect("a push");
-        let run = PushRun::following(start, (&push, raw), reader);
+        let run = PushRun::following(start, &push, raw, reader);
         assert!(run.is_none(), "a run behind {:02x?}", reader.since(start));
         let PushBody::Put(put) = push.body else {
             panic!("no PUT: {push:?}");

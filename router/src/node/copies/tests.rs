@@ -40,7 +40,7 @@ fn run(bytes: &[u8]) -> Option<(PushRun<'_>, u8)> {
     let start = Reader::new(bytes);
     let mut reader = start;
     let (push, raw) = Push::decode_with_raw(&mut reader).expect("a push");
-    PushRun::following(start, (&push, raw), reader).map(|run| (run, raw[0]))
+    PushRun::following(start, &push, raw, reader).map(|run| (run, raw[0]))
 }
 
 /// What the copies of these messages, each with its place in the run, should be, and where each of them ends.

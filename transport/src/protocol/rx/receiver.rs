@@ -526,7 +526,7 @@ impl<D: Deliver> Pass<'_, D> {
                 let start = *r;
                 let (push, raw) = self.decoded(offset, Push::decode_with_raw(r))?;
                 self.deliver.push(&push, raw, &context);
-                if let Some(run) = PushRun::following(start, (&push, raw), *r) {
+                if let Some(run) = PushRun::following(start, &push, raw, *r) {
                     messages += self.run(&push, run, (r, &context));
                 }
             } else {
