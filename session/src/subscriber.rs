@@ -108,7 +108,7 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
         let sink: Sink = calls.clone();
         let node = self.session.node();
         let outgoing = self.session.outgoing(&key)?;
-        let id = node.declare_subscriber_from((&*outgoing, self.origin), sink)?;
+        let id = node.declare_subscriber_from(&outgoing, self.origin, sink)?;
         let entry = Declaration::enter(self.session, Declared::Subscriber(id), key, calls);
         let entry = Kept::Data(entry);
         Ok(Subscriber { entry, handler })

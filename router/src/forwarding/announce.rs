@@ -9,10 +9,10 @@ use std::sync::Arc;
 use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
 
 use super::announcing::Came;
-use super::entity::{Change, Kind, Source};
+use super::entity::{Change, EntityRef, Kind, Source};
 use super::face::{Face, Told};
 use super::ids::{Spelling, beginning};
-use super::interest::{InterestRef, Kept};
+use super::interest::{GroupKey, InterestRef, Kept};
 use super::key_tree::steps::Steps;
 use super::table::ForwardingTable;
 use super::{Action, message};
@@ -80,25 +80,23 @@ impl ForwardingTable {
     /// Tells everybody concerned how the sources of an entity changed, and forgets it if none is left.
     pub(super) fn apply(
         &mut self,
-        kind: Kind,
-        entity: u32,
+        entity: EntityRef,
         change: Option<Change>,
         actions: &mut Vec<Action>,
     ) {
-        if kind == Kind::Subscriber && change.is_some() {
-            self.outdate_entity(entity);
+        if entity.kind == Kind::Subscriber && change.is_some() {
+            self.outdate_entity(entity.index);
         }
-        if kind == Kind::Queryable && change.is_some() {
+        if entity.kind == Kind::Queryable && change.is_some() {
             self.stir_held();
         }
-        self.tell_of(kind, entity, change, actions);
+        self.tell_of(entity, change, actions);
     }
 
     /// The same for a change that alters no route: that of a face that is gone already.
     pub(super) fn tell_of(
         &mut self,
-        kind: Kind,
-        entity: u32,
+        entity: EntityRef,
         change: Option<Change>,
         actions: &mut Vec<Action>,
     ) {
@@ -107,21 +105,21 @@ impl ForwardingTable {
         };
         if change.south {
             for slot in self.north.clone() {
-                self.refresh(kind, entity, slot, Hears::All, actions);
+                self.refresh(entity, slot, Hears::All, actions);
             }
         }
-        self.tell_interested(kind, entity, change, actions);
-        self.tell_session(kind, entity, change, actions);
-        if change.after == 0 && !self.is_announcing(kind, entity) {
-            self.forget_entity(kind, entity);
+        self.tell_interested(entity, change, actions);
+        self.tell_session(entity, change, actions);
+        if change.after == 0 && !self.is_announcing(entity) {
+            self.forget_entity(entity);
         }
     }
 
     /// Forgets an entity that has no sources, after all faces that knew of it heard of its end.
-    pub(super) fn forget_entity(&mut self, kind: Kind, entity: u32) {
-        for &slot in self.entities_mut(kind).remove(entity).as_slice() {
+    pub(super) fn forget_entity(&mut self, EntityRef { kind, index }: EntityRef) {
+        for &slot in self.entities_mut(kind).remove(index).as_slice() {
             if let Some(face) = self.faces.get_mut(slot) {
-                face.told.of_mut(kind).remove(&entity);
+                face.told.of_mut(kind).remove(&index);
             }
         }
     }
@@ -134,7 +132,7 @@ impl ForwardingTable {
                 slots.insert(slot);
             }
         };
-        self.interested((Kind::Token, key), &Steps::unlimited(), &mut check);
+        self.interested(Kind::Token, key, &Steps::unlimited(), &mut check);
         for slot in slots {
             self.end_untold(slot, key, actions);
         }
@@ -152,11 +150,11 @@ impl ForwardingTable {
 
     /// Tells the session's listeners what concerns them, after the sources of an entity changed. (That a token came is
     /// declared where it comes in.)
-    fn tell_session(&mut self, kind: Kind, entity: u32, change: Change, actions: &mut Vec<Action>) {
-        match kind {
-            Kind::Token if change.after == 0 => self.token_gone(entity, actions),
+    fn tell_session(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
+        match entity.kind {
+            Kind::Token if change.after == 0 => self.token_gone(entity.index, actions),
             Kind::Token => {}
-            Kind::Subscriber | Kind::Queryable => self.rematch(kind, entity, change, actions),
+            Kind::Subscriber | Kind::Queryable => self.rematch(entity, change, actions),
         }
     }
 
@@ -166,10 +164,10 @@ impl ForwardingTable {
             let mut all = Vec::new();
             self.entities(kind)
                 .tree
-                .for_each(&mut |entity| all.push(entity));
+                .for_each(&mut |index| all.push(index));
             all.sort_unstable();
-            for entity in all {
-                self.refresh(kind, entity, slot, Hears::All, actions);
+            for index in all {
+                self.refresh(EntityRef { kind, index }, slot, Hears::All, actions);
             }
         }
     }
@@ -177,28 +175,28 @@ impl ForwardingTable {
     /// Brings what `slot` knows of an entity up to date.
     pub(super) fn refresh(
         &mut self,
-        kind: Kind,
-        entity: u32,
+        entity: EntityRef,
         slot: u32,
         hears: Hears,
         actions: &mut Vec<Action>,
     ) {
+        let EntityRef { kind, index } = entity;
         let Some(face) = self.faces.get(slot) else {
             return;
         };
-        let now = visible(kind, self.entities(kind).sources(entity), face);
-        let before = face.told.of(kind).get(&entity).copied();
+        let now = visible(kind, self.entities(kind).sources(index), face);
+        let before = face.told.of(kind).get(&index).copied();
         match (now, before) {
             (Some(info), None) if hears == Hears::All => {
-                self.tell(kind, (entity, info), slot, None, actions);
+                self.tell(entity, info, slot, None, actions);
             }
             (Some(info), Some(told)) if hears != Hears::Nothing && told.info != info => {
-                self.tell(kind, (entity, info), slot, None, actions);
+                self.tell(entity, info, slot, None, actions);
             }
             (None, Some(told)) => {
-                self.entities_mut(kind).remove_told(entity, slot);
+                self.entities_mut(kind).remove_told(index, slot);
                 if let Some(face) = self.faces.get_mut(slot) {
-                    face.told.of_mut(kind).remove(&entity);
+                    face.told.of_mut(kind).remove(&index);
                     if hears != Hears::Nothing {
                         let end = message::undeclaration(kind, told.id);
                         message::declare(face.id, None, end, actions);
@@ -212,26 +210,27 @@ impl ForwardingTable {
     /// Tells `slot` of an entity under the id it knows it by, or a new one.
     pub(super) fn tell(
         &mut self,
-        kind: Kind,
-        (entity, info): (u32, QueryableInfo),
+        entity: EntityRef,
+        info: QueryableInfo,
         slot: u32,
         interest_id: Option<u32>,
         actions: &mut Vec<Action>,
     ) {
-        let Some(key) = self.entities(kind).key(entity) else {
+        let EntityRef { kind, index } = entity;
+        let Some(key) = self.entities(kind).key(index) else {
             return;
         };
         let spelling = self.spell(slot, &key, actions);
         let Some(face) = self.faces.get_mut(slot) else {
             return;
         };
-        let known = face.told.of(kind).get(&entity).map(|told| told.id);
+        let known = face.told.of(kind).get(&index).map(|told| told.id);
         let id = known.unwrap_or_else(|| face.next_told_id());
-        face.told.of_mut(kind).insert(entity, Told { id, info });
+        face.told.of_mut(kind).insert(index, Told { id, info });
         let body = message::declaration(kind, id, spelling.wire_expr(&key), info);
         message::declare(face.id, interest_id, body, actions);
         if known.is_none() {
-            self.entities_mut(kind).add_told(entity, slot);
+            self.entities_mut(kind).add_told(index, slot);
         }
     }
 
@@ -262,13 +261,8 @@ impl ForwardingTable {
     }
 
     /// Tells the served nodes whose interests cover an entity.
-    fn tell_interested(
-        &mut self,
-        kind: Kind,
-        entity: u32,
-        change: Change,
-        actions: &mut Vec<Action>,
-    ) {
+    fn tell_interested(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
+        let EntityRef { kind, index } = entity;
         // With two or more sources before and after, everybody sees the entity as before; with one before or left,
         // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
         // any source.
@@ -278,7 +272,7 @@ impl ForwardingTable {
             return;
         }
         let only = if fewest == 1 {
-            let mut others = self.entities(kind).sources(entity).iter();
+            let mut others = self.entities(kind).sources(index).iter();
             others
                 .find(|source| source.slot != change.slot)
                 .map(|other| other.slot)
@@ -289,24 +283,24 @@ impl ForwardingTable {
             0 => Came::All,
             _ => Came::Only(only),
         };
-        if self.announces_again((kind, entity), came) {
+        if self.announces_again(entity, came) {
             return;
         }
         let mut concerned = Concerned::new(kind, change, came);
         let steps = Steps::new(self.limits.announce_steps_max);
         // Without anybody to tell, the key need not be put together.
         let key = match self.has_interests() {
-            true => self.entities(kind).key(entity),
+            true => self.entities(kind).key(index),
             false => None,
         };
         if let Some(key) = key {
             let found = &mut |slot, kept: &Kept| concerned.note(slot, kept);
-            if !self.interested((kind, &key), &steps, found) {
-                return self.announce_later(change.slot, (kind, entity), (key, came));
+            if !self.interested(kind, &key, &steps, found) {
+                return self.announce_later(change.slot, entity, key, came);
             }
             if kind == Kind::Token && change.after == 0 {
                 let mut untold = std::mem::take(&mut concerned.late);
-                untold.retain(|slot| !self.is_told(*slot, kind, entity));
+                untold.retain(|slot| !self.is_told(*slot, entity));
                 let mut end = |slot| self.end_untold(slot, &key, actions);
                 untold.into_iter().for_each(&mut end);
             }
@@ -314,30 +308,32 @@ impl ForwardingTable {
         if let Some(slot) = only {
             concerned.slots.entry(slot).or_insert(Hears::Nothing);
         }
-        self.tell_concerned(entity, concerned, (&steps, actions));
+        self.tell_concerned(entity, concerned, &steps, actions);
     }
 
     fn tell_concerned(
         &mut self,
-        entity: u32,
+        entity: EntityRef,
         concerned: Concerned,
-        (steps, actions): (&Steps, &mut Vec<Action>),
+        steps: &Steps,
+        actions: &mut Vec<Action>,
     ) {
-        let (kind, mut groups) = (concerned.kind, concerned.groups);
+        let EntityRef { kind, index } = entity;
+        let mut groups = concerned.groups;
         for (slot, hears) in concerned.slots {
-            self.refresh(kind, entity, slot, hears, actions);
+            self.refresh(entity, slot, hears, actions);
         }
         groups.sort_unstable();
         groups.dedup();
         for (slot, key) in groups {
-            self.refresh_group((slot, (kind, key)), entity, steps, actions);
+            self.refresh_group(slot, GroupKey { kind, key }, index, steps, actions);
         }
     }
 
     /// Whether a face knows of an entity.
-    pub(super) fn is_told(&self, slot: u32, kind: Kind, entity: u32) -> bool {
+    pub(super) fn is_told(&self, slot: u32, entity: EntityRef) -> bool {
         let face = self.faces.get(slot);
-        face.is_some_and(|face| face.told.of(kind).contains_key(&entity))
+        face.is_some_and(|face| face.told.of(entity.kind).contains_key(&entity.index))
     }
 
     /// Whether any interest is kept.
@@ -349,7 +345,8 @@ impl ForwardingTable {
     /// over before.
     pub(super) fn interested(
         &self,
-        (kind, key): (Kind, &str),
+        kind: Kind,
+        key: &str,
         steps: &Steps,
         found: &mut impl FnMut(u32, &Kept),
     ) -> bool {

@@ -13,8 +13,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::announce::{FOUND_STEPS, Hears};
-use super::entity::Kind;
-use super::interest::{InterestRef, Kept};
+use super::entity::{EntityRef, Kind};
+use super::interest::{GroupKey, InterestRef, Kept};
 use super::key_tree::pattern::Pattern;
 use super::key_tree::steps::Steps;
 use super::key_tree::walk::Reached;
@@ -26,10 +26,10 @@ use super::{Action, FaceId};
 #[derive(Debug, Default)]
 pub(super) struct Announcements {
     /// Those that faces with few interests are to hear of.
-    to_few: BTreeMap<u32, VecDeque<(Kind, u32)>>,
+    to_few: BTreeMap<u32, VecDeque<EntityRef>>,
     by_face: BTreeMap<u32, VecDeque<Announcement>>,
     /// The entities that they are about.
-    waiting: HashMap<(Kind, u32), Waiting>,
+    waiting: HashMap<EntityRef, Waiting>,
     /// The face whose turn it was.
     turn: u32,
 }
@@ -75,8 +75,7 @@ impl Came {
 /// A change that is being announced.
 #[derive(Debug)]
 pub(super) struct Announcement {
-    kind: Kind,
-    entity: u32,
+    entity: EntityRef,
     key: Arc<str>,
     search: Search,
 }
@@ -103,17 +102,17 @@ impl Announcements {
     }
 
     /// Has the faces with few interests hear of an entity's change, from the first one on.
-    fn begin_few(&mut self, what: (Kind, u32)) {
-        if let Some(waiting) = self.waiting.get_mut(&what)
+    fn begin_few(&mut self, entity: EntityRef) {
+        if let Some(waiting) = self.waiting.get_mut(&entity)
             && waiting.few_at.replace(0).is_none()
         {
             let queue = self.to_few.entry(waiting.slot).or_default();
-            queue.push_back(what);
+            queue.push_back(entity);
         }
     }
 
     /// The entity of a face whose turn it is.
-    fn first_for_few(&self, slot: u32) -> Option<(Kind, u32)> {
+    fn first_for_few(&self, slot: u32) -> Option<EntityRef> {
         self.to_few.get(&slot)?.front().copied()
     }
 
@@ -121,7 +120,7 @@ impl Announcements {
     fn end_few(&mut self, slot: u32) {
         let queue = self.to_few.get_mut(&slot);
         let first = queue.and_then(VecDeque::pop_front);
-        if let Some(waiting) = first.and_then(|what| self.waiting.get_mut(&what)) {
+        if let Some(waiting) = first.and_then(|entity| self.waiting.get_mut(&entity)) {
             waiting.few_at = None;
         }
         if self.to_few.get(&slot).is_some_and(VecDeque::is_empty) {
@@ -151,8 +150,25 @@ fn next_in<T>(by_face: &BTreeMap<u32, T>, turn: u32) -> Option<u32> {
     next.map(|(slot, _)| *slot)
 }
 
-/// An interest that a slice came to: its face, the key of its group, and whether it is about changes only.
-type Concerned = (u32, Option<Arc<str>>, bool);
+/// An interest that a slice came to.
+struct Concerned {
+    /// Its face.
+    slot: u32,
+    /// The key of its group.
+    group: Option<Arc<str>>,
+    /// It is about changes only.
+    is_late: bool,
+}
+
+impl Concerned {
+    fn new(slot: u32, kept: &Kept, kind: Kind) -> Self {
+        Concerned {
+            slot,
+            group: kept.group_key(kind).cloned(),
+            is_late: kept.future_only,
+        }
+    }
+}
 
 /// With more interests in all keys than this, all interests are looked at by their numbers.
 const IN_ALL_MAX: usize = 1000;
@@ -166,30 +182,25 @@ fn is_concerned(kept: &Kept, kind: Kind, pattern: &Pattern<'_>, steps: &Steps) -
 
 impl ForwardingTable {
     /// Whether a change of an entity is being announced.
-    pub(super) fn is_announcing(&self, kind: Kind, entity: u32) -> bool {
-        self.announcing.waiting.contains_key(&(kind, entity))
+    pub(super) fn is_announcing(&self, entity: EntityRef) -> bool {
+        self.announcing.waiting.contains_key(&entity)
     }
 
     /// The same; if so there will be another round.
-    pub(super) fn announces_again(&mut self, what: (Kind, u32), came: Came) -> bool {
-        let Some(waiting) = self.announcing.waiting.get_mut(&what) else {
+    pub(super) fn announces_again(&mut self, entity: EntityRef, came: Came) -> bool {
+        let Some(waiting) = self.announcing.waiting.get_mut(&entity) else {
             return false;
         };
         waiting.again = true;
         if waiting.came != came {
             waiting.came = Came::All;
         }
-        self.announcing.begin_few(what);
+        self.announcing.begin_few(entity);
         true
     }
 
     /// Tells a change that the face at `slot` made bit by bit.
-    pub(super) fn announce_later(
-        &mut self,
-        slot: u32,
-        (kind, entity): (Kind, u32),
-        (key, came): (String, Came),
-    ) {
+    pub(super) fn announce_later(&mut self, slot: u32, entity: EntityRef, key: String, came: Came) {
         let key: Arc<str> = key.into();
         let waiting = Waiting {
             came,
@@ -198,10 +209,9 @@ impl ForwardingTable {
             slot,
             few_at: None,
         };
-        self.announcing.waiting.insert((kind, entity), waiting);
-        self.announcing.begin_few((kind, entity));
+        self.announcing.waiting.insert(entity, waiting);
+        self.announcing.begin_few(entity);
         let one = Announcement {
-            kind,
             entity,
             key,
             search: self.search_in_interests(),
@@ -221,9 +231,9 @@ impl ForwardingTable {
     pub(super) fn announce_on(&mut self, slot: Option<u32>, actions: &mut Vec<Action>) -> bool {
         let slot = slot.or_else(|| self.announcing.next_face());
         if let Some(slot) = slot
-            && let Some(what) = self.announcing.first_for_few(slot)
+            && let Some(entity) = self.announcing.first_for_few(slot)
         {
-            self.announce_to_few(slot, what, actions);
+            self.announce_to_few(slot, entity, actions);
             return !self.announcing.is_empty();
         }
         let one = slot.and_then(|slot| Some((slot, self.announcing.take(slot)?)));
@@ -232,26 +242,26 @@ impl ForwardingTable {
         };
         let steps = Steps::new(self.limits.announce_steps_max.max(1));
         let (concerned, done) = self.next_concerned(&mut one, &steps);
-        let (kind, entity) = (one.kind, one.entity);
-        for (slot, group, is_late) in concerned {
-            self.announce_to(slot, (kind, entity), (group, is_late), (&steps, actions));
+        let entity = one.entity;
+        for concerned in concerned {
+            self.announce_to(concerned, entity, &steps, actions);
         }
-        let waiting = self.announcing.waiting.get_mut(&(kind, entity));
+        let waiting = self.announcing.waiting.get_mut(&entity);
         if !done {
             self.announcing.put_back(slot, one);
         } else if waiting.is_some_and(|waiting| std::mem::take(&mut waiting.again)) {
             one.search = self.search_in_interests();
             self.announcing.put_back(slot, one);
         } else {
-            self.announcing.waiting.remove(&(kind, entity));
-            self.end_announcement(kind, entity, actions);
+            self.announcing.waiting.remove(&entity);
+            self.end_announcement(entity, actions);
         }
         !self.announcing.is_empty()
     }
 
     /// A slice of the faces that have few interests; the change was made by the face at `slot`.
-    fn announce_to_few(&mut self, slot: u32, what: (Kind, u32), actions: &mut Vec<Action>) {
-        let waiting = self.announcing.waiting.get(&what);
+    fn announce_to_few(&mut self, slot: u32, entity: EntityRef, actions: &mut Vec<Action>) {
+        let waiting = self.announcing.waiting.get(&entity);
         let Some((mut at, key)) =
             waiting.and_then(|waiting| waiting.few_at.zip(Some(waiting.key.clone())))
         else {
@@ -265,18 +275,18 @@ impl ForwardingTable {
                 && face.interests.len() <= FEW
             {
                 for kept in face.interests.values() {
-                    if is_concerned(kept, what.0, &pattern, &steps) {
-                        concerned.push((at, kept.group_key(what.0).cloned(), kept.future_only));
+                    if is_concerned(kept, entity.kind, &pattern, &steps) {
+                        concerned.push(Concerned::new(at, kept, entity.kind));
                     }
                 }
             }
             at += 1;
             steps.spend(1 + pattern.take_work());
         }
-        for (slot, group, is_late) in concerned {
-            self.announce_to(slot, what, (group, is_late), (&steps, actions));
+        for concerned in concerned {
+            self.announce_to(concerned, entity, &steps, actions);
         }
-        match self.announcing.waiting.get_mut(&what) {
+        match self.announcing.waiting.get_mut(&entity) {
             Some(waiting) if at < end => waiting.few_at = Some(at),
             _ => self.announcing.end_few(slot),
         }
@@ -285,47 +295,48 @@ impl ForwardingTable {
     /// Brings one face up to date because of one of its interests.
     fn announce_to(
         &mut self,
-        slot: u32,
-        (kind, entity): (Kind, u32),
-        (group, is_late): (Option<Arc<str>>, bool),
-        (steps, actions): (&Steps, &mut Vec<Action>),
+        concerned: Concerned,
+        entity: EntityRef,
+        steps: &Steps,
+        actions: &mut Vec<Action>,
     ) {
-        let is_gone = self.entities(kind).sources(entity).is_empty();
-        let is_told = self.is_told(slot, kind, entity);
+        let (slot, is_late) = (concerned.slot, concerned.is_late);
+        let EntityRef { kind, index } = entity;
+        let is_gone = self.entities(kind).sources(index).is_empty();
+        let is_told = self.is_told(slot, entity);
         if kind == Kind::Token && is_gone && is_late && !is_told {
-            let waiting = self.announcing.waiting.get(&(kind, entity));
+            let waiting = self.announcing.waiting.get(&entity);
             let key = waiting.map(|waiting| Arc::clone(&waiting.key));
             return key
                 .into_iter()
                 .for_each(|key| self.end_untold(slot, &key, actions));
         }
-        let waiting = self.announcing.waiting.get(&(kind, entity));
+        let waiting = self.announcing.waiting.get(&entity);
         let is_new = waiting.is_some_and(|waiting| waiting.came.is_for(slot));
-        let hears = match group.is_some() || is_late && !is_new {
+        let hears = match concerned.group.is_some() || is_late && !is_new {
             true => Hears::Known,
             false => Hears::All,
         };
-        self.refresh(kind, entity, slot, hears, actions);
-        if let Some(key) = group {
-            self.refresh_group((slot, (kind, key)), entity, steps, actions);
+        self.refresh(entity, slot, hears, actions);
+        if let Some(key) = concerned.group {
+            self.refresh_group(slot, GroupKey { kind, key }, index, steps, actions);
         }
     }
 
     /// Some more interests that cover the entity's key, and whether they are the last.
     fn next_concerned(&self, one: &mut Announcement, steps: &Steps) -> (Vec<Concerned>, bool) {
-        let pattern = Pattern::new(&one.key);
+        let (kind, pattern) = (one.entity.kind, Pattern::new(&one.key));
         let mut all = Vec::new();
         let mut note = |interest: &InterestRef, meets: Option<&Pattern<'_>>| {
             let face = self.faces.get(interest.slot);
             let kept = face.and_then(|face| face.interests.get(&interest.id));
-            let Some(kept) = kept.filter(|kept| kept.options.contains(one.kind.option())) else {
+            let Some(kept) = kept.filter(|kept| kept.options.contains(kind.option())) else {
                 return;
             };
-            let covers = |pattern| is_concerned(kept, one.kind, pattern, steps);
+            let covers = |pattern| is_concerned(kept, kind, pattern, steps);
             if meets.is_none_or(covers) {
                 steps.spend(FOUND_STEPS);
-                let group = kept.group_key(one.kind).cloned();
-                all.push((interest.slot, group, kept.future_only));
+                all.push(Concerned::new(interest.slot, kept, kind));
             }
         };
         if let Search::Tree(walk) = &mut one.search {
@@ -358,12 +369,13 @@ impl ForwardingTable {
     }
 
     /// Everybody knows. What is not covered by an interest any more is forgotten in silence.
-    fn end_announcement(&mut self, kind: Kind, entity: u32, actions: &mut Vec<Action>) {
-        for slot in self.entities(kind).told(entity).to_vec() {
-            self.refresh(kind, entity, slot, Hears::Nothing, actions);
+    fn end_announcement(&mut self, entity: EntityRef, actions: &mut Vec<Action>) {
+        let EntityRef { kind, index } = entity;
+        for slot in self.entities(kind).told(index).to_vec() {
+            self.refresh(entity, slot, Hears::Nothing, actions);
         }
-        if self.entities(kind).sources(entity).is_empty() {
-            self.forget_entity(kind, entity);
+        if self.entities(kind).sources(index).is_empty() {
+            self.forget_entity(entity);
         }
     }
 

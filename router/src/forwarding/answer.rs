@@ -9,8 +9,8 @@ use std::sync::Arc;
 use zonda_codec::{Declaration, InterestMode, InterestOptions};
 
 use super::announce::visible;
-use super::entity::Kind;
-use super::interest::Asking;
+use super::entity::{EntityRef, Kind};
+use super::interest::{Asking, GroupKey, InterestRef};
 use super::key_tree::pattern::Pattern;
 use super::key_tree::steps::Steps;
 use super::policy::Relation;
@@ -108,7 +108,7 @@ impl ForwardingTable {
                 return;
             }
             if !answer.asking.options.contains(kind.option())
-                || !self.answer_some(face, kind, &mut answer, (&mut slice, actions))
+                || !self.answer_some(face, kind, &mut answer, &mut slice, actions)
             {
                 (answer.kinds, answer.rest) = (kinds, None);
             }
@@ -122,7 +122,8 @@ impl ForwardingTable {
         face: FaceId,
         kind: Kind,
         answer: &mut Answer,
-        (slice, actions): (&mut Slice, &mut Vec<Action>),
+        slice: &mut Slice,
+        actions: &mut Vec<Action>,
     ) -> bool {
         let asking = &answer.asking;
         let rest = match &mut answer.rest {
@@ -141,15 +142,17 @@ impl ForwardingTable {
         };
         match rest {
             Rest::Group(key, search) => {
-                let (group, steps) = ((kind, key.clone()), Steps::new(slice.looks));
-                let done = self.answer_group(face, group, (asking.id, search, &steps), actions);
+                let (slot, id, key) = (face.index, asking.id, key.clone());
+                let (asker, group) = (InterestRef { slot, id }, GroupKey { kind, key });
+                let steps = Steps::new(slice.looks);
+                let done = self.answer_group(asker, group, search, &steps, actions);
                 slice.looks = slice.looks.saturating_sub(steps.spent());
                 !done
             }
             Rest::These(these) => {
-                while let Some((entity, key)) = these.pop() {
-                    if self.entities(kind).has_key(entity, &key) {
-                        self.answer_one(face, (kind, entity), asking, actions);
+                while let Some((index, key)) = these.pop() {
+                    if self.entities(kind).has_key(index, &key) {
+                        self.answer_one(face, EntityRef { kind, index }, asking, actions);
                     }
                     slice.tells -= 1;
                     if slice.is_over(actions) {
@@ -164,15 +167,16 @@ impl ForwardingTable {
                 let end = self.entities(kind).places();
                 let mut key = String::new();
                 while *place < end {
-                    let entity = *place;
+                    let index = *place;
                     *place += 1;
-                    let exists = self.entities(kind).write_key(entity, &mut key);
+                    let exists = self.entities(kind).write_key(index, &mut key);
                     let matches = exists && {
                         let cost = 1 + key.len() * words / 64;
                         slice.looks = slice.looks.saturating_sub(cost);
                         pattern.as_ref().is_none_or(|pattern| pattern.meets(&key))
                     };
-                    if matches && self.answer_one(face, (kind, entity), asking, actions) {
+                    let entity = EntityRef { kind, index };
+                    if matches && self.answer_one(face, entity, asking, actions) {
                         slice.tells -= 1;
                     }
                     if slice.is_over(actions) {
@@ -207,23 +211,24 @@ impl ForwardingTable {
     fn answer_one(
         &mut self,
         face: FaceId,
-        (kind, entity): (Kind, u32),
+        entity: EntityRef,
         asking: &Asking,
         actions: &mut Vec<Action>,
     ) -> bool {
         let Some(asker) = self.face(face) else {
             return false;
         };
-        let sources = self.entities(kind).sources(entity);
+        let EntityRef { kind, index } = entity;
+        let sources = self.entities(kind).sources(index);
         let Some(info) = visible(kind, sources, asker) else {
             return false;
         };
         if asking.mode == InterestMode::Current {
-            if let Some(key) = self.entities(kind).key(entity) {
+            if let Some(key) = self.entities(kind).key(index) {
                 self.tell_token(face, asking.id, &key, actions);
             }
         } else {
-            self.tell(kind, (entity, info), face.index, Some(asking.id), actions);
+            self.tell(entity, info, face.index, Some(asking.id), actions);
         }
         true
     }

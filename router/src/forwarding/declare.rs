@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zonda_codec::{Declaration, Declare, KeyExpr, Mapping, QueryableInfo, WireExpr};
 
-use super::entity::{Kind, Source};
+use super::entity::{EntityRef, Kind, Source};
 use super::ids::Learned;
 use super::limits::key_memory;
 use super::policy::Relation;
@@ -16,6 +16,23 @@ use super::{Action, FaceId, INITIAL};
 /// Whether a key has wildcards.
 fn is_wild(key: &str) -> bool {
     key.contains('*')
+}
+
+/// Something that a face declares on a key.
+#[derive(Clone, Copy)]
+pub(super) struct Declared {
+    pub(super) kind: Kind,
+    /// The id that the face gives it.
+    pub(super) id: u32,
+    pub(super) info: QueryableInfo,
+}
+
+impl Declared {
+    /// Without anything to know beside its key.
+    pub(super) fn plain(kind: Kind, id: u32) -> Self {
+        let info = QueryableInfo::default();
+        Declared { kind, id, info }
+    }
 }
 
 /// The id of a token in an answer that is not kept: it says nothing of how the token ends.
@@ -36,25 +53,25 @@ impl ForwardingTable {
             source.counters.misplaced += 1;
             return;
         }
-        let plain = QueryableInfo::default();
         match declare.body {
             Declaration::KeyExpr { id, wire_expr } => self.learn_key(face, id, wire_expr),
             Declaration::UndeclareKeyExpr { id } => self.forget_key(face, id),
             Declaration::Subscriber { id, wire_expr } => {
-                let new = (Kind::Subscriber, id, wire_expr, plain);
-                self.learn_entity(face, declare.interest_id, new, actions);
+                let new = Declared::plain(Kind::Subscriber, id);
+                self.learn_entity(face, new, wire_expr, declare.interest_id, actions);
             }
             Declaration::Queryable {
                 id,
                 wire_expr,
                 info,
             } => {
-                let new = (Kind::Queryable, id, wire_expr, info);
-                self.learn_entity(face, declare.interest_id, new, actions);
+                let kind = Kind::Queryable;
+                let new = Declared { kind, id, info };
+                self.learn_entity(face, new, wire_expr, declare.interest_id, actions);
             }
             Declaration::Token { id, wire_expr } => {
-                let new = (Kind::Token, id, wire_expr, plain);
-                self.learn_entity(face, declare.interest_id, new, actions);
+                let new = Declared::plain(Kind::Token, id);
+                self.learn_entity(face, new, wire_expr, declare.interest_id, actions);
             }
             Declaration::UndeclareSubscriber { id, .. } => {
                 self.remove_entity(face, Kind::Subscriber, id, actions);
@@ -85,7 +102,7 @@ impl ForwardingTable {
         let known = source.ids.text(id, Mapping::Sender).is_some();
         let memory = key_memory(key.as_str());
         let count = source.ids.their_count();
-        if !known && source.is_full((count, limits.key_ids_max), memory, &limits) {
+        if !known && source.is_full(count, limits.key_ids_max, memory, &limits) {
             let note = source.note_of_full();
             return self.notes.extend(note);
         }
@@ -123,14 +140,16 @@ impl ForwardingTable {
     fn learn_entity(
         &mut self,
         face: FaceId,
+        new: Declared,
+        expr: WireExpr<'_>,
         interest_id: Option<u32>,
-        (kind, id, expr, info): (Kind, u32, WireExpr<'_>, QueryableInfo),
         actions: &mut Vec<Action>,
     ) {
         let key = self.declared_key(face, &expr);
         let (Some(key), Some(source)) = (key, self.face_mut(face)) else {
             return;
         };
+        let Declared { kind, id, .. } = new;
         let relation = source.relation;
         match (kind, interest_id, relation) {
             (Kind::Token, Some(_), Relation::Served) => {
@@ -150,10 +169,10 @@ impl ForwardingTable {
         }
         if kind == Kind::Token && self.has_token_listeners() {
             let answered = interest_id.map(|_| face);
-            self.add_token(face, (id, key, answered), actions);
+            self.add_token(face, id, key, answered, actions);
             return;
         }
-        self.add_entity(face, kind, (id, key, info), actions);
+        self.add_entity(face, new, key, actions);
     }
 
     /// What a face declared under its id.
@@ -165,15 +184,16 @@ impl ForwardingTable {
     pub(super) fn add_entity(
         &mut self,
         face: FaceId,
-        kind: Kind,
-        (id, key, info): (u32, KeyExpr<'_>, QueryableInfo),
+        new: Declared,
+        key: KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        if let Some(entity) = self.entity_of(face, kind, id)
-            && self.entities(kind).has_key(entity, key.as_str())
+        let Declared { kind, id, info } = new;
+        if let Some(index) = self.entity_of(face, kind, id)
+            && self.entities(kind).has_key(index, key.as_str())
         {
-            let change = self.entities_mut(kind).set_info(entity, face.index, info);
-            self.apply(kind, entity, change, actions);
+            let change = self.entities_mut(kind).set_info(index, face.index, info);
+            self.apply(EntityRef { kind, index }, change, actions);
             return;
         }
         let limits = self.limits;
@@ -181,7 +201,8 @@ impl ForwardingTable {
         let Some(source) = self.face_mut(face) else {
             return;
         };
-        if source.is_full(source.occupancy(kind, &limits), memory, &limits) {
+        let (count, limit) = source.occupancy(kind, &limits);
+        if source.is_full(count, limit, memory, &limits) {
             let note = source.note_of_full();
             return self.notes.extend(note);
         }
@@ -196,15 +217,15 @@ impl ForwardingTable {
         }
         source.key_memory += memory;
         let south = source.relation.conduct().south;
-        let entity = self.entities_mut(kind).find_or_add(key.as_str());
+        let index = self.entities_mut(kind).find_or_add(key.as_str());
         if let Some(source) = self.face_mut(face)
-            && let Some(orphan) = source.declared.of_mut(kind).insert(id, entity)
+            && let Some(orphan) = source.declared.of_mut(kind).insert(id, index)
         {
             source.orphans.of_mut(kind).push(orphan);
         }
         let source = Source::new(face.index, south, info);
-        let change = self.entities_mut(kind).add_source(entity, source);
-        self.apply(kind, entity, change, actions);
+        let change = self.entities_mut(kind).add_source(index, source);
+        self.apply(EntityRef { kind, index }, change, actions);
     }
 
     /// A U_TOKEN. A gateway writes the key of a token that it never declared, for neighbours that asked for changes only.
@@ -242,30 +263,30 @@ impl ForwardingTable {
         let Some(source) = self.face_mut(face) else {
             return;
         };
-        let Some(entity) = source.declared.of_mut(kind).remove(id) else {
+        let Some(index) = source.declared.of_mut(kind).remove(id) else {
             source.counters.unknown_ids += 1;
             return;
         };
-        self.release_entity(face, kind, entity, actions);
+        self.release_entity(face, EntityRef { kind, index }, actions);
     }
 
     /// Takes back one declaration of an entity that the face's tables no longer mention.
     pub(super) fn release_entity(
         &mut self,
         face: FaceId,
-        kind: Kind,
-        entity: u32,
+        entity: EntityRef,
         actions: &mut Vec<Action>,
     ) {
-        let memory = self.entities(kind).key_memory(entity);
-        let is_wild = self.entities(kind).is_wild(entity);
+        let EntityRef { kind, index } = entity;
+        let memory = self.entities(kind).key_memory(index);
+        let is_wild = self.entities(kind).is_wild(index);
         if let Some(source) = self.face_mut(face) {
             source.key_memory -= memory;
             source.wild_keys -= usize::from(is_wild);
         }
         let slot = face.index;
-        let change = self.entities_mut(kind).remove_source(entity, slot, false);
-        self.apply(kind, entity, change, actions);
+        let change = self.entities_mut(kind).remove_source(index, slot, false);
+        self.apply(entity, change, actions);
     }
 
     pub(super) fn handle_final(

@@ -8,6 +8,14 @@ use zonda_codec::{InterestOptions, QueryableInfo};
 use super::key_tree::{KeyTree, Values};
 use super::slots::Slots;
 
+/// An entity of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct EntityRef {
+    pub(super) kind: Kind,
+    /// Its number among those of its kind.
+    pub(super) index: u32,
+}
+
 /// What can be declared on a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {

@@ -3,7 +3,6 @@
 //! Everything the table keeps about one neighbour.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{QueryableInfo, ZenohId};
@@ -12,7 +11,7 @@ use super::answer::Answer;
 use super::entity::{Kind, PerKind, TOLD_BYTES};
 use super::id_map::IdMap;
 use super::ids::KeyIds;
-use super::interest::{Group, Kept};
+use super::interest::{Group, GroupKey, Kept};
 use super::key_tree::KeyTree;
 use super::limits::{BadKey, FaceCounters, Limits};
 use super::note::{Note, NoteCause};
@@ -44,7 +43,7 @@ pub(super) struct Face {
     /// The answer to an interest of its that is not sent in full yet.
     pub(super) answer: Option<Box<Answer>>,
     /// Its aggregate interests, by kind and key.
-    pub(super) groups: HashMap<(Kind, Arc<str>), Group>,
+    pub(super) groups: HashMap<GroupKey, Group>,
     /// Its interests that permit D_KEYEXPR, by key.
     pub(super) granting: KeyTree<u32>,
     /// How many of its interests permit D_KEYEXPR for every key.
@@ -170,7 +169,8 @@ impl Face {
     /// there are. Counts the refusal. A session of this node may declare what it likes.
     pub(super) fn is_full(
         &mut self,
-        (count, limit): (usize, usize),
+        count: usize,
+        limit: usize,
         memory: usize,
         limits: &Limits,
     ) -> bool {

@@ -18,6 +18,7 @@ use super::key_tree::steps::Steps;
 use super::limits::key_memory;
 use super::search::Search;
 use super::table::ForwardingTable;
+use super::upstream::WantKey;
 use super::{Action, FaceId, message};
 
 /// A kept interest, from the table's side.
@@ -56,9 +57,19 @@ impl Kept {
     }
 
     /// The groups it is a member of.
-    fn groups(&self) -> impl Iterator<Item = (Kind, Arc<str>)> {
-        kinds(self.options).filter_map(|kind| Some((kind, self.group_key(kind)?.clone())))
+    fn groups(&self) -> impl Iterator<Item = GroupKey> {
+        kinds(self.options).filter_map(|kind| {
+            let key = self.group_key(kind)?.clone();
+            Some(GroupKey { kind, key })
+        })
     }
+}
+
+/// What the aggregate interests of a group have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct GroupKey {
+    pub(super) kind: Kind,
+    pub(super) key: Arc<str>,
 }
 
 /// All aggregate interests of a face in one kind on one key.
@@ -104,7 +115,7 @@ enum Sought {
 #[derive(Debug)]
 pub(super) struct Seeking {
     slot: u32,
-    group: (Kind, Arc<str>),
+    group: GroupKey,
     sought: Sought,
     search: Search,
 }
@@ -112,8 +123,8 @@ pub(super) struct Seeking {
 /// What an interest leaves behind that is gone.
 #[derive(Default)]
 struct Left {
-    /// Declarations of groups without members: kind, id and key.
-    groups: Vec<(Kind, u32, Arc<str>)>,
+    /// Groups without members, with the ids of their declarations.
+    groups: Vec<(GroupKey, u32)>,
     /// What was asked of the gateways on its behalf.
     want: Option<u32>,
 }
@@ -218,8 +229,8 @@ impl ForwardingTable {
         let Some(asker) = self.face_mut(face) else {
             return;
         };
-        let count = (asker.interests.len(), limits.interests_max);
-        if asker.is_full(count, memory, &limits) {
+        let count = asker.interests.len();
+        if asker.is_full(count, limits.interests_max, memory, &limits) {
             kept.groups().for_each(|group| {
                 leave_group(asker, &group);
             });
@@ -232,7 +243,11 @@ impl ForwardingTable {
         asker.key_memory += memory;
         let answers = kept.answering;
         self.register(face, asking.id, kept);
-        let want = (asking.mode, asking.options, asking.key.clone());
+        let want = WantKey {
+            mode: asking.mode,
+            options: asking.options,
+            key: asking.key.clone(),
+        };
         let waits = self.ask_for(user, want, actions);
         self.clear(user, left, actions);
         if answers {
@@ -281,7 +296,7 @@ impl ForwardingTable {
         }
         let groups = kept
             .groups()
-            .filter_map(|group| Some((group.0, leave_group(face, &group)?, group.1)))
+            .filter_map(|group| leave_group(face, &group).map(|told| (group, told)))
             .collect();
         self.unregister(user, &kept);
         Left {
@@ -294,11 +309,11 @@ impl ForwardingTable {
     fn clear(&mut self, user: InterestRef, left: Left, actions: &mut Vec<Action>) {
         // What was declared under an interest alone is left to the neighbour to forget. But as long as another interest covers
         // the key, it may take the declaration for one of that interest's, whose end it will get.
-        for (kind, told, key) in left.groups {
+        for (GroupKey { kind, key }, told) in left.groups {
             let mut covered = false;
             let mut check = |other: u32, _: &Kept| covered |= other == user.slot;
             let steps = Steps::new(self.limits.announce_steps_max);
-            let all = self.interested((kind, &key), &steps, &mut check);
+            let all = self.interested(kind, &key, &steps, &mut check);
             // Where it cannot be said, one end too many does no harm.
             covered |= !all;
             if let Some(face) = self.faces.get(user.slot).filter(|_| covered) {
@@ -340,29 +355,30 @@ impl ForwardingTable {
     /// is more to look at.
     pub(super) fn answer_group(
         &mut self,
-        face: FaceId,
-        (kind, key): (Kind, Arc<str>),
-        (interest_id, search, steps): (u32, &mut Search, &Steps),
+        asker: InterestRef,
+        group: GroupKey,
+        search: &mut Search,
+        steps: &Steps,
         actions: &mut Vec<Action>,
     ) -> bool {
-        let group = (kind, key);
-        let known = self.face(face).and_then(|face| face.groups.get(&group));
-        let Some(known) = known else {
+        let slot = asker.slot;
+        let face = self.faces.get(slot);
+        let Some(known) = face.and_then(|face| face.groups.get(&group)) else {
             return true;
         };
         if known.told.is_none() {
-            let Some(found) = self.seek(face.index, &group, Sought::Member, (search, steps)) else {
+            let Some(found) = self.seek(slot, &group, Sought::Member, search, steps) else {
                 return false;
             };
             if found.is_none() {
                 return true;
             }
-            self.found(face.index, &group, Sought::Member, found);
-            if group.0 == Kind::Queryable {
-                self.seek_another(face.index, &group, Sought::Complete, steps);
+            self.found(slot, &group, Sought::Member, found);
+            if group.kind == Kind::Queryable {
+                self.seek_another(slot, &group, Sought::Complete, steps);
             }
         }
-        self.tell_group(face.index, group, Some(interest_id), actions);
+        self.tell_group(slot, group, Some(asker.id), actions);
         true
     }
 
@@ -370,7 +386,8 @@ impl ForwardingTable {
     /// has to be found and the steps are over, [`seek_on`](Self::seek_on) goes on with it.
     pub(super) fn refresh_group(
         &mut self,
-        (slot, group): (u32, (Kind, Arc<str>)),
+        slot: u32,
+        group: GroupKey,
         entity: u32,
         steps: &Steps,
         actions: &mut Vec<Action>,
@@ -409,7 +426,7 @@ impl ForwardingTable {
             if known.is_none_or(|known| !known.example(*sought).is_looking) {
                 continue;
             }
-            match self.seek(*slot, group, *sought, (search, &steps)) {
+            match self.seek(*slot, group, *sought, search, &steps) {
                 Some(found) => {
                     self.found(*slot, group, *sought, found);
                     self.settle_group(seeking.slot, seeking.group, actions);
@@ -421,9 +438,9 @@ impl ForwardingTable {
     }
 
     /// Looks for another example of a group, now as far as the steps go, and else [later](Self::seek_on).
-    fn seek_another(&mut self, slot: u32, group: &(Kind, Arc<str>), sought: Sought, steps: &Steps) {
+    fn seek_another(&mut self, slot: u32, group: &GroupKey, sought: Sought, steps: &Steps) {
         let mut search = Search::default();
-        if let Some(found) = self.seek(slot, group, sought, (&mut search, steps)) {
+        if let Some(found) = self.seek(slot, group, sought, &mut search, steps) {
             return self.found(slot, group, sought, found);
         }
         let face = self.faces.get_mut(slot);
@@ -443,13 +460,14 @@ impl ForwardingTable {
     fn seek(
         &self,
         slot: u32,
-        group: &(Kind, Arc<str>),
+        group: &GroupKey,
         sought: Sought,
-        (search, steps): (&mut Search, &Steps),
+        search: &mut Search,
+        steps: &Steps,
     ) -> Option<Option<u32>> {
-        let entities = self.entities(group.0);
+        let entities = self.entities(group.kind);
         let mut example = None;
-        let done = entities.search(&group.1, search, steps, &mut |entity| {
+        let done = entities.search(&group.key, search, steps, &mut |entity| {
             steps.spend(entities.sources(entity).len().min(2));
             if !self.is_example(slot, group, sought, entity, steps) {
                 return ControlFlow::Continue(());
@@ -464,27 +482,27 @@ impl ForwardingTable {
     fn is_example(
         &self,
         slot: u32,
-        (kind, key): &(Kind, Arc<str>),
+        group: &GroupKey,
         sought: Sought,
         entity: u32,
         steps: &Steps,
     ) -> bool {
-        let entities = self.entities(*kind);
+        let entities = self.entities(group.kind);
         let face = self.faces.get(slot);
-        let info = face.and_then(|face| visible(*kind, entities.sources(entity), face));
+        let info = face.and_then(|face| visible(group.kind, entities.sources(entity), face));
         info.is_some_and(|info| match sought {
             Sought::Member => true,
             Sought::Complete => {
                 let mut text = String::new();
                 info.complete && entities.write_key(entity, &mut text) && {
-                    steps.spend_comparing(&text, key);
-                    includes(&text, key)
+                    steps.spend_comparing(&text, &group.key);
+                    includes(&text, &group.key)
                 }
             }
         })
     }
 
-    fn found(&mut self, slot: u32, group: &(Kind, Arc<str>), sought: Sought, entity: Option<u32>) {
+    fn found(&mut self, slot: u32, group: &GroupKey, sought: Sought, entity: Option<u32>) {
         let face = self.faces.get_mut(slot);
         if let Some(known) = face.and_then(|face| face.groups.get_mut(group)) {
             *known.example(sought) = Example {
@@ -495,7 +513,7 @@ impl ForwardingTable {
     }
 
     /// Declares to a face what has changed of a group.
-    fn settle_group(&mut self, slot: u32, group: (Kind, Arc<str>), actions: &mut Vec<Action>) {
+    fn settle_group(&mut self, slot: u32, group: GroupKey, actions: &mut Vec<Action>) {
         let Some(face) = self.faces.get_mut(slot) else {
             return;
         };
@@ -506,7 +524,7 @@ impl ForwardingTable {
         match (known.told, known.member.entity) {
             (Some(id), None) => {
                 known.told = None;
-                let end = message::undeclaration(group.0, id);
+                let end = message::undeclaration(group.kind, id);
                 message::declare(face.id, None, end, actions);
             }
             (None, Some(_)) => self.tell_group(slot, group, None, actions),
@@ -520,11 +538,11 @@ impl ForwardingTable {
     fn tell_group(
         &mut self,
         slot: u32,
-        group: (Kind, Arc<str>),
+        group: GroupKey,
         interest_id: Option<u32>,
         actions: &mut Vec<Action>,
     ) {
-        let spelling: Spelling = self.spell(slot, &group.1, actions);
+        let spelling: Spelling = self.spell(slot, &group.key, actions);
         let Some(face) = self.faces.get_mut(slot) else {
             return;
         };
@@ -535,12 +553,12 @@ impl ForwardingTable {
             info.complete = state.complete.entity.is_some();
             (state.told, state.told_complete) = (Some(id), info.complete);
         }
-        let body = message::declaration(group.0, id, spelling.wire_expr(&group.1), info);
+        let body = message::declaration(group.kind, id, spelling.wire_expr(&group.key), info);
         message::declare(face.id, interest_id, body, actions);
     }
 }
 
-fn enter_group(face: &mut Face, group: (Kind, Arc<str>)) {
+fn enter_group(face: &mut Face, group: GroupKey) {
     let group = face.groups.entry(group).or_insert(Group {
         members: 0,
         told: None,
@@ -552,7 +570,7 @@ fn enter_group(face: &mut Face, group: (Kind, Arc<str>)) {
 }
 
 /// Gives back the id of the group's declaration if the group is gone and was declared.
-fn leave_group(face: &mut Face, group: &(Kind, Arc<str>)) -> Option<u32> {
+fn leave_group(face: &mut Face, group: &GroupKey) -> Option<u32> {
     let state = face.groups.get_mut(group)?;
     state.members -= 1;
     if state.members > 0 {

@@ -11,7 +11,7 @@ use std::collections::hash_map;
 use std::vec;
 
 use super::Action;
-use super::entity::{Kind, PerKind};
+use super::entity::{EntityRef, Kind, PerKind};
 use super::face::{Face, Told};
 use super::id_map::{IdMap, IntoEntities};
 use super::interest::{InterestRef, Kept};
@@ -33,8 +33,8 @@ pub(super) struct Leaving {
 /// One thing to forget.
 pub(super) enum Step {
     Interest(u32, Kept),
-    Told(Kind, u32),
-    Declared(Kind, u32),
+    Told(EntityRef),
+    Declared(EntityRef),
 }
 
 impl Leaving {
@@ -60,12 +60,12 @@ impl Iterator for Leaving {
             return Some(Step::Interest(id, kept));
         }
         Kind::ALL.into_iter().find_map(|kind| {
-            if let Some(entity) = self.told.of_mut(kind).next() {
-                return Some(Step::Told(kind, entity));
+            if let Some(index) = self.told.of_mut(kind).next() {
+                return Some(Step::Told(EntityRef { kind, index }));
             }
             let declared = self.declared.of_mut(kind).next();
-            let entity = declared.or_else(|| self.orphans.of_mut(kind).next())?;
-            Some(Step::Declared(kind, entity))
+            let index = declared.or_else(|| self.orphans.of_mut(kind).next())?;
+            Some(Step::Declared(EntityRef { kind, index }))
         })
     }
 }
@@ -115,10 +115,13 @@ impl ForwardingTable {
             Step::Interest(id, kept) => {
                 self.forget_interest(InterestRef { slot, id }, &kept, actions);
             }
-            Step::Told(kind, entity) => self.entities_mut(kind).remove_told(entity, slot),
-            Step::Declared(kind, entity) => {
-                let change = self.entities_mut(kind).remove_source(entity, slot, true);
-                self.tell_of(kind, entity, change, actions);
+            Step::Told(EntityRef { kind, index }) => {
+                self.entities_mut(kind).remove_told(index, slot);
+            }
+            Step::Declared(entity) => {
+                let entities = self.entities_mut(entity.kind);
+                let change = entities.remove_source(entity.index, slot, true);
+                self.tell_of(entity, change, actions);
             }
         }
     }

@@ -14,14 +14,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zonda_codec::{InterestMode, InterestOptions, KeyExpr, QueryableInfo, WhatAmI};
+use zonda_codec::{KeyExpr, WhatAmI};
 
+use super::declare::Declared;
 use super::entity::Kind;
 use super::key_tree::KeyTree;
 use super::key_tree::pattern::Pattern;
 use super::key_tree::steps::Steps;
 use super::policy::Relation;
 use super::table::ForwardingTable;
+use super::upstream::WantKey;
 use super::{Action, FaceId, Notice};
 
 /// How long a question waits for peers to tell what they had when they were connected.
@@ -96,7 +98,7 @@ impl ForwardingTable {
             }
             self.remove_entity(face, Kind::Token, id, actions);
         }
-        self.add_token(face, (id, key.clone().into_owned(), None), actions);
+        self.add_token(face, id, key.clone().into_owned(), None, actions);
     }
 
     /// The end of a token of the session. Unknown ids are ignored.
@@ -114,7 +116,8 @@ impl ForwardingTable {
         &mut self,
         face: FaceId,
         id: u32,
-        (key, history): (&KeyExpr<'_>, bool),
+        key: &KeyExpr<'_>,
+        history: bool,
         actions: &mut Vec<Action>,
     ) {
         if !self.may_declare(face, key) {
@@ -123,9 +126,8 @@ impl ForwardingTable {
         self.undeclare_local_token_listener(face, id, actions);
         let key: Arc<str> = Arc::from(key.clone());
         let want = (self.role != WhatAmI::Router).then(|| {
-            let options = InterestOptions::KEYEXPRS | InterestOptions::TOKENS;
-            let key = (InterestMode::CurrentFuture, options, Some(key.clone()));
-            self.add_own_want(key, actions)
+            let wanted = WantKey::lasting(Kind::Token, key.clone());
+            self.add_own_want(wanted, actions)
         });
         // Gateways are asked what is alive in any case, to know who it is that ends some day.
         let quiet = match want {
@@ -258,13 +260,14 @@ impl ForwardingTable {
     pub(super) fn add_token(
         &mut self,
         face: FaceId,
-        (id, key, answered): (u32, KeyExpr<'_>, Option<FaceId>),
+        id: u32,
+        key: KeyExpr<'_>,
+        answered: Option<FaceId>,
         actions: &mut Vec<Action>,
     ) {
         let text: Box<str> = key.as_str().into();
         let was_alive = self.alive(&text).is_some();
-        let info = QueryableInfo::default();
-        self.add_entity(face, Kind::Token, (id, key, info), actions);
+        self.add_entity(face, Declared::plain(Kind::Token, id), key, actions);
         if let Some(entity) = self.alive(&text).filter(|_| !was_alive) {
             self.token_came(&text, entity, answered, actions);
         }

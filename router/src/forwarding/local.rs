@@ -4,13 +4,23 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{KeyExpr, QueryableInfo, WhatAmI};
+use zonda_codec::{KeyExpr, WhatAmI};
 
+use super::declare::Declared;
 use super::entity::Kind;
 use super::face::Face;
 use super::message::WIRE_KEY_MAX;
 use super::table::ForwardingTable;
 use super::{Action, FaceId, FaceKind};
+
+/// Something of a session, such as a publisher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OwnRef {
+    /// The session.
+    pub face: FaceId,
+    /// The id that the session gives it.
+    pub id: u32,
+}
 
 impl ForwardingTable {
     /// The session subscribes. `id` is the session's, unique among its live subscribers; a live one with the same id
@@ -30,8 +40,8 @@ impl ForwardingTable {
         }
         self.undeclare_local_subscriber(face, id, actions);
         self.local_subscribers.insert(key.as_str(), id);
-        let new = (id, key.clone().into_owned(), QueryableInfo::default());
-        self.add_entity(face, Kind::Subscriber, new, actions);
+        let new = Declared::plain(Kind::Subscriber, id);
+        self.add_entity(face, new, key.clone().into_owned(), actions);
         // Also where the key has subscribers already, which is no news for anybody else.
         self.outdate(key.as_str());
         self.rematch_reserved(Kind::Subscriber, key.as_str(), actions);
@@ -52,7 +62,7 @@ impl ForwardingTable {
         self.remove_entity(face, Kind::Subscriber, id, actions);
         if let Some(key) = &key {
             self.outdate(key);
-            self.end_reserved(Kind::Subscriber, (id, key), actions);
+            self.end_reserved(Kind::Subscriber, id, key, actions);
         }
     }
 
@@ -60,7 +70,7 @@ impl ForwardingTable {
     pub fn uses_id(&self, face: FaceId, id: u32) -> bool {
         let mut kinds = Kind::ALL.into_iter();
         kinds.any(|kind| self.entity_of(face, kind, id).is_some())
-            || self.publishers.contains_key(&(face, id))
+            || self.publishers.contains_key(&OwnRef { face, id })
             || self.reserved.has(id)
     }
 
@@ -73,37 +83,36 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        self.begin_sending(face, id, (Kind::Subscriber, key), actions);
+        self.begin_sending(OwnRef { face, id }, Kind::Subscriber, key, actions);
     }
 
     /// The end of a publisher of the session. Unknown ids are ignored.
     pub fn undeclare_local_publisher(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
-        self.end_sending(face, id, actions);
+        self.end_sending(OwnRef { face, id }, actions);
     }
 
     /// A publisher or a querier of the session, whose messages are for those of `kind` on this key.
     pub(super) fn begin_sending(
         &mut self,
-        face: FaceId,
-        id: u32,
-        (kind, key): (Kind, &KeyExpr<'_>),
+        own: OwnRef,
+        kind: Kind,
+        key: &KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        if !self.may_declare(face, key) {
+        if !self.may_declare(own.face, key) {
             return;
         }
-        self.end_sending(face, id, actions);
+        self.end_sending(own, actions);
         // Routers have no gateways, and fellow peers tell all they have unasked.
         if self.role != WhatAmI::Router {
-            let wanted = (kind, Arc::from(key.clone()));
-            self.add_publisher((face, id), wanted, actions);
+            self.add_publisher(own, kind, Arc::from(key.clone()), actions);
         }
     }
 
     /// The end of a publisher or a querier, and of those who listen to whether it has a counterpart.
-    pub(super) fn end_sending(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
-        self.end_matching_of((face, id), actions);
-        self.remove_publisher((face, id), actions);
+    pub(super) fn end_sending(&mut self, own: OwnRef, actions: &mut Vec<Action>) {
+        self.end_matching_of(own, actions);
+        self.remove_publisher(own, actions);
     }
 
     /// Forgets the session behind a face that is gone.
@@ -125,7 +134,7 @@ impl ForwardingTable {
             }
         }
         let publishers = self.publishers.keys().copied();
-        let mut ended: Vec<_> = publishers.filter(|(face, _)| *face == gone.id).collect();
+        let mut ended: Vec<_> = publishers.filter(|own| own.face == gone.id).collect();
         ended.sort_unstable();
         for publisher in ended {
             self.remove_publisher(publisher, actions);

@@ -13,9 +13,9 @@ use zonda_codec::{KeyExpr, key_expr};
 use super::entity::{Kind, PerKind};
 use super::face::Face;
 use super::key_tree::KeyTree;
-use super::matching::Counterpart;
+use super::matching::{Audience, Counterpart};
 use super::table::ForwardingTable;
-use super::{Action, FaceId, FaceKind, Route};
+use super::{Action, FaceKind, OwnRef, Route};
 
 /// Which nodes a message passes between, seen from a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -113,11 +113,12 @@ impl ForwardingTable {
     /// only is nobody else's business, and no neighbour hears of it.
     pub fn local_subscriber_from(
         &mut self,
-        face: FaceId,
-        id: u32,
-        (key, origin): (&KeyExpr<'_>, Locality),
+        own: OwnRef,
+        key: &KeyExpr<'_>,
+        origin: Locality,
         actions: &mut Vec<Action>,
     ) {
+        let OwnRef { face, id } = own;
         match origin {
             Locality::Any => self.local_subscriber(face, id, key, actions),
             Locality::Remote => {
@@ -127,7 +128,7 @@ impl ForwardingTable {
             }
             Locality::SessionLocal => {
                 self.undeclare_local_subscriber(face, id, actions);
-                self.add_private(face, (Kind::Subscriber, id), (key, false), actions);
+                self.add_private(own, Kind::Subscriber, key, false, actions);
             }
         }
     }
@@ -135,30 +136,33 @@ impl ForwardingTable {
     /// As [`local_queryable`](Self::local_queryable), for questions from `origin` only.
     pub fn local_queryable_from(
         &mut self,
-        face: FaceId,
-        id: u32,
-        (key, complete, origin): (&KeyExpr<'_>, bool, Locality),
+        own: OwnRef,
+        key: &KeyExpr<'_>,
+        complete: bool,
+        origin: Locality,
         actions: &mut Vec<Action>,
     ) {
+        let OwnRef { face, id } = own;
         match origin {
-            Locality::Any => self.local_queryable(face, id, (key, complete), actions),
+            Locality::Any => self.local_queryable(face, id, key, complete, actions),
             Locality::Remote => {
                 self.undeclare_local_queryable(face, id, actions);
                 self.reserved.beyond.insert(id);
-                self.local_queryable(face, id, (key, complete), actions);
+                self.local_queryable(face, id, key, complete, actions);
             }
             Locality::SessionLocal => {
                 self.undeclare_local_queryable(face, id, actions);
-                self.add_private(face, (Kind::Queryable, id), (key, complete), actions);
+                self.add_private(own, Kind::Queryable, key, complete, actions);
             }
         }
     }
 
     fn add_private(
         &mut self,
-        face: FaceId,
-        (kind, id): (Kind, u32),
-        (key, complete): (&KeyExpr<'_>, bool),
+        OwnRef { face, id }: OwnRef,
+        kind: Kind,
+        key: &KeyExpr<'_>,
+        complete: bool,
         actions: &mut Vec<Action>,
     ) {
         if !self.may_declare(face, key) {
@@ -190,7 +194,8 @@ impl ForwardingTable {
     pub(super) fn end_reserved(
         &mut self,
         kind: Kind,
-        (id, key): (u32, &str),
+        id: u32,
+        key: &str,
         actions: &mut Vec<Action>,
     ) {
         self.rematch_reserved(kind, key, actions);
@@ -231,8 +236,8 @@ impl ForwardingTable {
     pub(super) fn counts(
         &self,
         face: &Face,
-        destination: Locality,
-        (entity, what): (u32, Counterpart),
+        entity: u32,
+        Audience { what, destination }: Audience,
     ) -> bool {
         if !self.is_session(face) {
             return destination.is_beyond();

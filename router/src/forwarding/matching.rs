@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, Target, key_expr};
 
-use super::entity::{Change, Kind};
+use super::entity::{Change, EntityRef, Kind};
 use super::key_tree::KeyTree;
 use super::locality::Locality;
 use super::table::ForwardingTable;
-use super::{Action, FaceId, Notice};
+use super::{Action, FaceId, Notice, OwnRef};
 
 /// Those that something of the session is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +37,14 @@ impl Counterpart {
         }
     }
 
+    /// Those of them that are in `destination`.
+    pub const fn within(self, destination: Locality) -> Audience {
+        Audience {
+            what: self,
+            destination,
+        }
+    }
+
     pub(super) const fn kind(self) -> Kind {
         match self {
             Counterpart::Subscribers => Kind::Subscriber,
@@ -45,15 +53,21 @@ impl Counterpart {
     }
 }
 
+/// Those that something of the session is for: what they are, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Audience {
+    /// What they are.
+    pub what: Counterpart,
+    /// Where they are.
+    pub destination: Locality,
+}
+
 #[derive(Debug)]
 struct MatchingListener {
-    face: FaceId,
     /// The publisher or querier it belongs to.
-    owner: u32,
+    owner: OwnRef,
     key: Arc<str>,
-    what: Counterpart,
-    /// Which of them count.
-    destination: Locality,
+    audience: Audience,
     /// What it heard last.
     told: bool,
 }
@@ -79,16 +93,12 @@ impl ForwardingTable {
     /// Whether anybody is known, here or elsewhere, that something on `key` from `from` would reach now. Only those count
     /// that were declared, whatever [`route`](Self::route) does while a neighbour has not declared all it has.
     pub fn has_counterpart(&self, from: FaceId, key: &str, what: Counterpart) -> bool {
-        self.has_counterpart_within(from, key, (what, Locality::Any))
+        self.has_counterpart_within(from, key, what.within(Locality::Any))
     }
 
-    /// The same of those in `destination`.
-    pub fn has_counterpart_within(
-        &self,
-        from: FaceId,
-        key: &str,
-        (what, destination): (Counterpart, Locality),
-    ) -> bool {
+    /// The same of this audience.
+    pub fn has_counterpart_within(&self, from: FaceId, key: &str, audience: Audience) -> bool {
+        let Audience { what, destination } = audience;
         let Some(source) = self.face(from) else {
             return false;
         };
@@ -105,7 +115,7 @@ impl ForwardingTable {
                 let face = self.faces.get(declared.slot);
                 (declared.info().complete || !complete)
                     && face.is_some_and(|face| {
-                        self.reaches(source, face) && self.counts(face, destination, (entity, what))
+                        self.reaches(source, face) && self.counts(face, entity, audience)
                     })
             });
             reached
@@ -119,38 +129,38 @@ impl ForwardingTable {
         self.has_counterpart(from, key.as_str(), Counterpart::of_target(target))
     }
 
-    /// The session listens to whether anybody matches `key`. `owner` is the id of its publisher or querier, with which the
-    /// listener ends; `id` is the session's, unique among its listeners of all kinds.
+    /// The session listens to whether anybody matches `key`. `owner` is its publisher or querier, with which the listener
+    /// ends; `id` is the session's, unique among its listeners of all kinds.
     pub fn local_matching(
         &mut self,
-        face: FaceId,
-        ids: (u32, u32),
-        (key, what): (&KeyExpr<'_>, Counterpart),
+        owner: OwnRef,
+        id: u32,
+        key: &KeyExpr<'_>,
+        what: Counterpart,
         actions: &mut Vec<Action>,
     ) {
-        self.local_matching_within(face, ids, (key, what, Locality::Any), actions);
+        self.local_matching_within(owner, id, key, what.within(Locality::Any), actions);
     }
 
-    /// The same of those in `destination`.
+    /// The same of this audience.
     pub fn local_matching_within(
         &mut self,
-        face: FaceId,
-        (owner, id): (u32, u32),
-        (key, what, destination): (&KeyExpr<'_>, Counterpart, Locality),
+        owner: OwnRef,
+        id: u32,
+        key: &KeyExpr<'_>,
+        audience: Audience,
         actions: &mut Vec<Action>,
     ) {
-        if !self.may_declare(face, key) {
+        if !self.may_declare(owner.face, key) {
             return;
         }
-        self.undeclare_local_matching(face, id);
+        self.undeclare_local_matching(owner.face, id);
         let key: Arc<str> = Arc::from(key.clone());
         self.matching.tree.insert(&key, id);
         let listener = MatchingListener {
-            face,
             owner,
             key,
-            what,
-            destination,
+            audience,
             told: false,
         };
         self.matching.by_id.insert(id, listener);
@@ -160,25 +170,21 @@ impl ForwardingTable {
     /// The end of a listener. Unknown ids are ignored.
     pub fn undeclare_local_matching(&mut self, face: FaceId, id: u32) {
         let listeners = &mut self.matching;
-        if let Some(ended) = listeners.by_id.get(&id).filter(|known| known.face == face) {
+        let known = listeners.by_id.get(&id);
+        if let Some(ended) = known.filter(|known| known.owner.face == face) {
             listeners.tree.remove(&ended.key, id);
             listeners.by_id.remove(&id);
         }
     }
 
     /// A publisher or querier ends, and its listeners with it.
-    pub(super) fn end_matching_of(
-        &mut self,
-        (face, owner): (FaceId, u32),
-        actions: &mut Vec<Action>,
-    ) {
-        let theirs = |listener: &MatchingListener| listener.face == face && listener.owner == owner;
-        self.end_matching(theirs, actions);
+    pub(super) fn end_matching_of(&mut self, owner: OwnRef, actions: &mut Vec<Action>) {
+        self.end_matching(|listener| listener.owner == owner, actions);
     }
 
     /// Ends the listeners of a session that is gone.
     pub(super) fn forget_matching(&mut self, gone: FaceId, actions: &mut Vec<Action>) {
-        self.end_matching(|listener| listener.face == gone, actions);
+        self.end_matching(|listener| listener.owner.face == gone, actions);
     }
 
     fn end_matching(
@@ -199,17 +205,11 @@ impl ForwardingTable {
     }
 
     /// Looks again at what may have changed for the listeners, now that the sources of an entity have.
-    pub(super) fn rematch(
-        &mut self,
-        kind: Kind,
-        entity: u32,
-        change: Change,
-        actions: &mut Vec<Action>,
-    ) {
+    pub(super) fn rematch(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
         if self.matching.by_id.is_empty() {
             return;
         }
-        let Some(key) = self.entities(kind).key(entity) else {
+        let Some(key) = self.entities(entity.kind).key(entity.index) else {
             return;
         };
         let listeners = &self.matching;
@@ -223,7 +223,7 @@ impl ForwardingTable {
                 true => change.after <= change.before,
                 false => change.after >= change.before,
             };
-            if listener.what.kind() == kind && may_change {
+            if listener.audience.what.kind() == entity.kind && may_change {
                 concerned.push(id);
             }
         });
@@ -244,7 +244,7 @@ impl ForwardingTable {
         self.matching.tree.matches(key, found);
         concerned.retain(|id| {
             let listener = self.matching.by_id.get(id);
-            listener.is_some_and(|listener| listener.what.kind() == kind)
+            listener.is_some_and(|listener| listener.audience.what.kind() == kind)
         });
         concerned.sort_unstable();
         for id in concerned {
@@ -257,8 +257,8 @@ impl ForwardingTable {
         let Some(listener) = self.matching.by_id.get(&id) else {
             return;
         };
-        let sought = (listener.what, listener.destination);
-        let now = self.has_counterpart_within(listener.face, &listener.key, sought);
+        let (face, audience) = (listener.owner.face, listener.audience);
+        let now = self.has_counterpart_within(face, &listener.key, audience);
         if let Some(listener) = self.matching.by_id.get_mut(&id)
             && std::mem::replace(&mut listener.told, now) != now
         {

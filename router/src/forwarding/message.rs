@@ -54,15 +54,14 @@ pub(super) fn declare(
     send(face, &declare, actions);
 }
 
-/// Sends an interest.
+/// An interest to send.
 pub(super) fn interest(
-    face: FaceId,
     id: u32,
-    (mode, options): (InterestMode, InterestOptions),
+    mode: InterestMode,
+    options: InterestOptions,
     wire_expr: Option<WireExpr<'_>>,
-    actions: &mut Vec<Action>,
-) {
-    let interest = Interest {
+) -> Interest<'_> {
+    Interest {
         id,
         mode,
         options,
@@ -70,8 +69,7 @@ pub(super) fn interest(
         qos: Qos::DECLARE,
         timestamp: None,
         node_id: 0,
-    };
-    send(face, &interest, actions);
+    }
 }
 
 /// Encodes a message into exactly as many bytes as it needs.

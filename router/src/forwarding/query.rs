@@ -150,7 +150,7 @@ impl ForwardingTable {
     pub fn handle_question(&mut self, face: FaceId, ask: &Ask<'_>, now: Instant) -> Disposal {
         let mut search = QuestionSearch::default();
         loop {
-            if let Some(disposal) = self.search_question((face, ask), now, &mut search) {
+            if let Some(disposal) = self.search_question(face, ask, now, &mut search) {
                 return disposal;
             }
         }
@@ -160,7 +160,8 @@ impl ForwardingTable {
     /// then, with the same question.
     pub fn search_question(
         &mut self,
-        (face, ask): (FaceId, &Ask<'_>),
+        face: FaceId,
+        ask: &Ask<'_>,
         now: Instant,
         search: &mut QuestionSearch,
     ) -> Option<Disposal> {
@@ -169,7 +170,7 @@ impl ForwardingTable {
         }
         self.tell_time(now);
         let steps = Steps::new(SLICE_STEPS);
-        let found = self.search_destinations((face, ask), search, &steps)?;
+        let found = self.search_destinations(face, ask, search, &steps)?;
         let is_own = self.is_local(face);
         let holds = is_own && ask.destination.is_beyond() && self.is_to_hold(&found, now);
         if found.is_empty() && !holds {
@@ -180,7 +181,7 @@ impl ForwardingTable {
             self.hold(question, ask);
             return Some(Disposal::Held);
         }
-        let branches = self.branch_out(question, (ask.key, ask.target), &found);
+        let branches = self.branch_out(question, ask.key, ask.target, &found);
         Some(Disposal::Asked(branches))
     }
 
@@ -313,7 +314,8 @@ impl ForwardingTable {
     fn branch_out(
         &mut self,
         question: u32,
-        (key, target): (&KeyExpr<'_>, Target),
+        key: &KeyExpr<'_>,
+        target: Target,
         destinations: &[Destination],
     ) -> Branches {
         let mut branches = Branches::default();
@@ -339,7 +341,7 @@ impl ForwardingTable {
         let is_own = asker.is_some_and(|asker| self.is_local(asker.face));
         for branch in &mut branches.local {
             let complete_only = target == Target::AllComplete;
-            branch.queryables = self.own_queryables(branch.face, is_own, (key, complete_only));
+            branch.queryables = self.own_queryables(branch.face, is_own, key, complete_only);
         }
         branches
     }

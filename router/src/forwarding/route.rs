@@ -157,7 +157,7 @@ impl ForwardingTable {
     pub fn search_route(&mut self, search: &mut RouteSearch) -> Option<Route> {
         let route = self.look_for_route(search)?;
         if let Some(validity) = &search.validity {
-            self.note_route((search.key.as_str(), validity), &route.hops);
+            self.note_route(search.key.as_str(), validity, &route.hops);
         }
         Some(route)
     }
@@ -277,7 +277,7 @@ impl ForwardingTable {
         match face.relation {
             Relation::PeerToPeer => !face.final_zero,
             Relation::Upstream => {
-                !self.upstream_knows(source, face, (Kind::Subscriber, key), publisher)
+                !self.upstream_knows(source, face, Kind::Subscriber, key, publisher)
             }
             _ => false,
         }

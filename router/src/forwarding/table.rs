@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use zonda_codec::{Declaration, KeyExpr, QueryableInfo, WhatAmI, WireExpr, ZenohId};
+use zonda_codec::{Declaration, KeyExpr, WhatAmI, WireExpr, ZenohId};
 
 use super::announcing::Announcements;
+use super::declare::Declared;
 use super::entity::{Entities, Kind, PerKind};
 use super::face::Face;
 use super::interest::{InterestRef, Seeking};
@@ -25,7 +26,7 @@ use super::query::{LeavingQuestions, Questions};
 use super::slots::Slots;
 use super::upstream::{Want, WantKey};
 use super::validity::KeptKeys;
-use super::{Action, FaceId, FaceInfo, FaceKind, INITIAL, message};
+use super::{Action, FaceId, FaceInfo, FaceKind, INITIAL, OwnRef, message};
 
 /// Who declared what, who asked for what, and hence where each message goes.
 ///
@@ -62,8 +63,8 @@ pub struct ForwardingTable {
     pub(super) wants_by_key: HashMap<WantKey, u32>,
     pub(super) wants_tree: KeyTree<u32>,
     pub(super) wants_in_all: HashSet<u32>,
-    /// The session's publishers: (face, id) to want.
-    pub(super) publishers: HashMap<(FaceId, u32), u32>,
+    /// What the session's publishers want.
+    pub(super) publishers: HashMap<OwnRef, u32>,
     /// Interests sent and not yet answered by D_FINAL: (face, interest id) to when to give up.
     pub(super) unanswered: HashMap<(FaceId, u32), Option<Instant>>,
     /// Questions of served nodes for the tokens that exist, passed on to a gateway: (gateway, interest id) to
@@ -375,8 +376,7 @@ impl ForwardingTable {
         let face = self.add_face(info, nobody);
         self.admin_face = Some(face);
         if let Ok(key) = self.admin_key.join("**") {
-            let info = QueryableInfo::default();
-            self.add_entity(face, Kind::Queryable, (0, key, info), nobody);
+            self.add_entity(face, Declared::plain(Kind::Queryable, 0), key, nobody);
         }
     }
 }

@@ -9,18 +9,18 @@ use std::time::Instant;
 
 use zonda_codec::{Declaration, InterestMode, InterestOptions, KeyExpr, WhatAmI};
 
-use super::entity::Kind;
+use super::entity::{EntityRef, Kind};
 use super::face::Face;
 use super::interest::InterestRef;
 use super::limits::Limits;
 use super::policy::Relation;
 use super::table::ForwardingTable;
-use super::{Action, FaceId, message};
+use super::{Action, FaceId, OwnRef, message};
 
 /// An interest this node has, whatever its gateways are. Users with the same wish share it.
 #[derive(Debug)]
 pub(super) struct Want {
-    key: WantKey,
+    what: WantKey,
     /// How many publishers and listeners of the session have it.
     publishers: usize,
     /// How many held questions of the session have it.
@@ -37,7 +37,24 @@ impl Want {
 }
 
 /// What is wanted: when, which kinds, on which keys.
-pub(super) type WantKey = (InterestMode, InterestOptions, Option<Arc<str>>);
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct WantKey {
+    pub(super) mode: InterestMode,
+    pub(super) options: InterestOptions,
+    /// All keys if `None`.
+    pub(super) key: Option<Arc<str>>,
+}
+
+impl WantKey {
+    /// What there is of a kind on `key`, and what comes and goes.
+    pub(super) fn lasting(kind: Kind, key: Arc<str>) -> Self {
+        WantKey {
+            mode: InterestMode::CurrentFuture,
+            options: InterestOptions::KEYEXPRS | kind.option(),
+            key: Some(key),
+        }
+    }
+}
 
 /// A want as one gateway was asked for it.
 #[derive(Debug)]
@@ -126,15 +143,15 @@ impl ForwardingTable {
     pub(super) fn ask_for(
         &mut self,
         user: InterestRef,
-        (mode, options, key): WantKey,
+        mut what: WantKey,
         actions: &mut Vec<Action>,
     ) -> bool {
         if self.role == WhatAmI::Router {
             return false;
         }
-        let options =
-            InterestOptions::from_bits(options.bits() & !InterestOptions::AGGREGATE.bits());
-        let want = self.find_or_add_want((mode, options, key), actions);
+        let options = what.options.bits() & !InterestOptions::AGGREGATE.bits();
+        what.options = InterestOptions::from_bits(options);
+        let want = self.find_or_add_want(what, actions);
         let waits = self.is_waited_for(want);
         if let Some(want) = self.wants.get_mut(want) {
             want.served.insert(user);
@@ -162,8 +179,8 @@ impl ForwardingTable {
             if self.relays.len() >= self.limits.interests_max && !is_own {
                 break;
             }
-            let what = (InterestMode::Current, InterestOptions::TOKENS);
-            if let Some(sent) = self.send_interest(slot, what, key.as_ref(), actions) {
+            let (mode, options) = (InterestMode::Current, InterestOptions::TOKENS);
+            if let Some(sent) = self.send_interest(slot, mode, options, key.as_ref(), actions) {
                 self.relays.insert(sent, (asker, interest_id));
                 asked = true;
             }
@@ -204,21 +221,20 @@ impl ForwardingTable {
     /// A publisher or querier of the session: from now on the gateways say whether anybody subscribes, or answers.
     pub(super) fn add_publisher(
         &mut self,
-        publisher: (FaceId, u32),
-        (kind, key): (Kind, Arc<str>),
+        publisher: OwnRef,
+        kind: Kind,
+        key: Arc<str>,
         actions: &mut Vec<Action>,
     ) {
-        let options = InterestOptions::KEYEXPRS | kind.option();
-        let key = (InterestMode::CurrentFuture, options, Some(key));
-        let want = self.add_own_want(key, actions);
+        let want = self.add_own_want(WantKey::lasting(kind, key), actions);
         self.publishers.insert(publisher, want);
         self.outdate_want(want);
     }
 
     /// Something the session wants to hear of from now on. It is to be given back with
     /// [`release_own_want`](Self::release_own_want).
-    pub(super) fn add_own_want(&mut self, key: WantKey, actions: &mut Vec<Action>) -> u32 {
-        let want = self.find_or_add_want(key, actions);
+    pub(super) fn add_own_want(&mut self, what: WantKey, actions: &mut Vec<Action>) -> u32 {
+        let want = self.find_or_add_want(what, actions);
         if let Some(found) = self.wants.get_mut(want) {
             found.publishers += 1;
         }
@@ -237,9 +253,8 @@ impl ForwardingTable {
     /// The gateways are to tell of queryables on this key while a question on it is held. To be given back with
     /// [`release_watch`](Self::release_watch).
     pub(super) fn add_watch(&mut self, key: Arc<str>, actions: &mut Vec<Action>) -> u32 {
-        let options = InterestOptions::KEYEXPRS | Kind::Queryable.option();
-        let key = (InterestMode::CurrentFuture, options, Some(key));
-        let want = self.find_or_add_want(key, actions);
+        let what = WantKey::lasting(Kind::Queryable, key);
+        let want = self.find_or_add_want(what, actions);
         if let Some(found) = self.wants.get_mut(want) {
             found.watchers += 1;
         }
@@ -266,7 +281,7 @@ impl ForwardingTable {
     }
 
     /// The end of a publisher.
-    pub(super) fn remove_publisher(&mut self, publisher: (FaceId, u32), actions: &mut Vec<Action>) {
+    pub(super) fn remove_publisher(&mut self, publisher: OwnRef, actions: &mut Vec<Action>) {
         let Some(want) = self.publishers.remove(&publisher) else {
             return;
         };
@@ -340,7 +355,7 @@ impl ForwardingTable {
     pub(super) fn is_wanted(&self, kind: Kind, key: &str) -> bool {
         let wants = |want| {
             let want: Option<&Want> = self.wants.get(want);
-            want.is_some_and(|want| want.key.1.contains(kind.option()))
+            want.is_some_and(|want| want.what.options.contains(kind.option()))
         };
         self.wants_in_all.iter().any(|want| wants(*want))
             || self.wants_tree.any(key, &mut |want| wants(want))
@@ -352,15 +367,17 @@ impl ForwardingTable {
         &self,
         source: &Face,
         face: &Face,
-        (kind, key): (Kind, &str),
+        kind: Kind,
+        key: &str,
         publisher: Option<u32>,
     ) -> bool {
         let finalised = |want: &u32| {
             let asked = face.asked.get(want);
             asked.is_some_and(|asked| asked.finalised)
         };
-        if let Some(publisher) = publisher
-            && let Some(want) = self.publishers.get(&(source.id, publisher))
+        let face = source.id;
+        if let Some(id) = publisher
+            && let Some(want) = self.publishers.get(&OwnRef { face, id })
         {
             return finalised(want);
         }
@@ -370,27 +387,27 @@ impl ForwardingTable {
             finalised(want)
                 && found.is_some_and(|found| {
                     found.lasts()
-                        && found.key.0 == InterestMode::CurrentFuture
-                        && found.key.1.contains(kind.option())
+                        && found.what.mode == InterestMode::CurrentFuture
+                        && found.what.options.contains(kind.option())
                 })
         })
     }
 
-    fn find_or_add_want(&mut self, key: WantKey, actions: &mut Vec<Action>) -> u32 {
-        if let Some(&want) = self.wants_by_key.get(&key) {
+    fn find_or_add_want(&mut self, what: WantKey, actions: &mut Vec<Action>) -> u32 {
+        if let Some(&want) = self.wants_by_key.get(&what) {
             return want;
         }
         let want = self.wants.insert(Want {
-            key: key.clone(),
+            what: what.clone(),
             publishers: 0,
             watchers: 0,
             served: HashSet::new(),
         });
-        match &key.2 {
+        match &what.key {
             Some(key) => drop(self.wants_tree.insert(key, want)),
             None => drop(self.wants_in_all.insert(want)),
         }
-        self.wants_by_key.insert(key, want);
+        self.wants_by_key.insert(what, want);
         for slot in self.gateways.clone() {
             self.ask(slot, want, actions);
         }
@@ -399,7 +416,7 @@ impl ForwardingTable {
 
     /// Somebody has a want, or has it no longer, or a gateway answered it: where a message on its key goes may differ.
     fn outdate_want(&mut self, want: u32) {
-        let key = self.wants.get(want).and_then(|want| want.key.2.clone());
+        let key = self.wants.get(want).and_then(|want| want.what.key.clone());
         if let Some(key) = key {
             self.outdate_exactly(&key);
         }
@@ -414,11 +431,11 @@ impl ForwardingTable {
         let Some(removed) = self.wants.remove(want) else {
             return;
         };
-        match &removed.key.2 {
+        match &removed.what.key {
             Some(key) => drop(self.wants_tree.remove(key, want)),
             None => drop(self.wants_in_all.remove(&want)),
         }
-        self.wants_by_key.remove(&removed.key);
+        self.wants_by_key.remove(&removed.what);
         for slot in self.gateways.clone() {
             let Some(gateway) = self.faces.get_mut(slot) else {
                 continue;
@@ -427,17 +444,18 @@ impl ForwardingTable {
             if let Some(asked) = gateway.asked.remove(&want) {
                 gateway.asked_by_id.remove(&asked.id);
                 self.unanswered.remove(&(face, asked.id));
-                let end = (InterestMode::Final, InterestOptions::default());
-                message::interest(face, asked.id, end, None, actions);
+                let none = InterestOptions::default();
+                let end = message::interest(asked.id, InterestMode::Final, none, None);
+                message::send(face, &end, actions);
             }
-            self.forget_unwanted(face, &removed.key, actions);
+            self.forget_unwanted(face, &removed.what, actions);
         }
     }
 
     /// Forgets what a gateway declared under an interest that ended, as far as no other covers it: it will not say when
     /// these end.
     fn forget_unwanted(&mut self, face: FaceId, ended: &WantKey, actions: &mut Vec<Action>) {
-        for kind in super::announce::kinds(ended.1) {
+        for kind in super::announce::kinds(ended.options) {
             let entities = self.entities(kind);
             let mut unwanted = HashSet::new();
             let mut check = |entity| {
@@ -449,7 +467,7 @@ impl ForwardingTable {
                     unwanted.insert(entity);
                 }
             };
-            match &ended.2 {
+            match &ended.key {
                 Some(key) => entities.tree.matches(key, &mut check),
                 None => entities.tree.for_each(&mut check),
             }
@@ -475,17 +493,19 @@ impl ForwardingTable {
                 keep
             });
             gone.sort_unstable();
-            for entity in gone {
-                self.release_entity(face, kind, entity, actions);
+            for index in gone {
+                self.release_entity(face, EntityRef { kind, index }, actions);
             }
         }
     }
 
     fn ask(&mut self, slot: u32, want: u32, actions: &mut Vec<Action>) {
-        let Some((mode, options, key)) = self.wants.get(want).map(|want| want.key.clone()) else {
+        let Some(WantKey { mode, options, key }) = self.wants.get(want).map(|w| w.what.clone())
+        else {
             return;
         };
-        let Some((_, id)) = self.send_interest(slot, (mode, options), key.as_ref(), actions) else {
+        let sent = self.send_interest(slot, mode, options, key.as_ref(), actions);
+        let Some((_, id)) = sent else {
             return;
         };
         if let Some(gateway) = self.faces.get_mut(slot) {
@@ -498,7 +518,8 @@ impl ForwardingTable {
     fn send_interest(
         &mut self,
         slot: u32,
-        what: (InterestMode, InterestOptions),
+        mode: InterestMode,
+        options: InterestOptions,
         key: Option<&Arc<str>>,
         actions: &mut Vec<Action>,
     ) -> Option<(FaceId, u32)> {
@@ -506,7 +527,7 @@ impl ForwardingTable {
         let gateway = self.faces.get_mut(slot)?;
         let (face, id) = (gateway.id, gateway.next_interest_id());
         let expr = spelling.map(|(spelling, key)| spelling.wire_expr(key));
-        message::interest(face, id, what, expr, actions);
+        message::send(face, &message::interest(id, mode, options, expr), actions);
         self.unanswered.insert((face, id), None);
         Some((face, id))
     }

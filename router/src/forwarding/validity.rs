@@ -117,7 +117,7 @@ impl KeptKeys {
     }
 
     /// Notes that a route on `key` leads to the neighbours at these places.
-    fn note(&mut self, (key, validity): (&str, &Arc<Validity>), places: impl Iterator<Item = u32>) {
+    fn note(&mut self, key: &str, validity: &Arc<Validity>, places: impl Iterator<Item = u32>) {
         let index = self.tree.get(key).first();
         let kept = index.and_then(|index| self.keys.get_mut(*index));
         let Some(kept) = kept.filter(|kept| Arc::ptr_eq(&kept.validity, validity)) else {
@@ -230,8 +230,9 @@ impl ForwardingTable {
     }
 
     /// Notes where a route leads that somebody keeps.
-    pub(super) fn note_route(&mut self, key: (&str, &Arc<Validity>), hops: &[super::Hop]) {
-        self.kept.note(key, hops.iter().map(|hop| hop.face.index));
+    pub(super) fn note_route(&mut self, key: &str, validity: &Arc<Validity>, hops: &[super::Hop]) {
+        self.kept
+            .note(key, validity, hops.iter().map(|hop| hop.face.index));
         for hop in hops {
             if let Some(face) = self.faces.get_mut(hop.face.index) {
                 face.is_on_routes = true;

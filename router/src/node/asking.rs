@@ -261,7 +261,7 @@ impl Node {
         complete: bool,
         sink: AskedSink,
     ) -> Result<QueryableId, DeclareError> {
-        self.declare_queryable_from((key, complete, Locality::Any), sink)
+        self.declare_queryable_from(key, complete, Locality::Any, sink)
     }
 
     /// The same, for queries from there only; of one for those of the node's own session nobody else hears.
@@ -270,10 +270,12 @@ impl Node {
     /// As [`Node::declare_queryable`].
     pub fn declare_queryable_from(
         &self,
-        what: (&KeyExpr<'_>, bool, Locality),
+        key: &KeyExpr<'_>,
+        complete: bool,
+        origin: Locality,
         sink: AskedSink,
     ) -> Result<QueryableId, DeclareError> {
-        self.shared.declare_queryable(what, sink)
+        self.shared.declare_queryable(key, complete, origin, sink)
     }
 
     /// Ends a queryable. A call of its sink that is under way on another thread may still finish; queries that it holds
@@ -300,6 +302,6 @@ impl Node {
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<QuerierFace, DeclareError> {
-        QuerierFace::declare(&self.shared, (key, destination))
+        QuerierFace::declare(&self.shared, key, destination)
     }
 }

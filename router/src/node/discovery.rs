@@ -83,7 +83,7 @@ impl Discovery {
         let begun = SystemTime::now().duration_since(UNIX_EPOCH);
         let first_sn = begun.map_or(1, |since| since.as_secs());
         Discovery {
-            gossip: (enabled && !is_client).then(|| Gossip::new((zid, role), first_sn, options)),
+            gossip: (enabled && !is_client).then(|| Gossip::new(zid, role, first_sn, options)),
             candidates: Candidates::new(zid, limits),
             service: None,
             scouts: ScoutCounts::default(),
@@ -117,8 +117,8 @@ impl State {
         };
         let at = declarations.min(self.actions.len());
         let declarations = self.actions.split_off(at);
-        let node = (status.zid, status.whatami);
-        gossip.add_link(face, node, address_of(&status.remote), &mut self.actions);
+        let remote = address_of(&status.remote);
+        gossip.add_link(face, status.zid, status.whatami, remote, &mut self.actions);
         self.actions.extend(declarations);
     }
 

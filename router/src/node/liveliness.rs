@@ -65,7 +65,7 @@ impl Node {
             state.listeners.insert(id, Listener::new(listener));
             state
                 .table
-                .local_token_listener(shared.local, id, (key, history), &mut state.actions);
+                .local_token_listener(shared.local, id, key, history, &mut state.actions);
         });
         shared.tell_all(id);
         Ok(ListenerId(id))

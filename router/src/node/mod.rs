@@ -152,7 +152,7 @@ impl Node {
         key: &KeyExpr<'_>,
         sink: Sink,
     ) -> Result<SubscriberId, DeclareError> {
-        self.declare_subscriber_from((key, Locality::Any), sink)
+        self.declare_subscriber_from(key, Locality::Any, sink)
     }
 
     /// The same, for messages from there only; of one for those of the node's own session nobody else hears.
@@ -161,10 +161,11 @@ impl Node {
     /// As [`Node::declare_subscriber`].
     pub fn declare_subscriber_from(
         &self,
-        what: (&KeyExpr<'_>, Locality),
+        key: &KeyExpr<'_>,
+        origin: Locality,
         sink: Sink,
     ) -> Result<SubscriberId, DeclareError> {
-        self.shared.declare_subscriber(what, sink)
+        self.shared.declare_subscriber(key, origin, sink)
     }
 
     /// Ends a subscriber. A call of its sink that is under way on another thread may still finish. The sink is
@@ -190,7 +191,7 @@ impl Node {
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<PublisherFace, DeclareError> {
-        PublisherFace::declare(&self.shared, (key, destination))
+        PublisherFace::declare(&self.shared, key, destination)
     }
 
     /// Publishes to `destination` on a key without a declared publisher.

@@ -72,7 +72,8 @@ impl std::fmt::Debug for PublisherFace {
 impl PublisherFace {
     pub(super) fn declare(
         shared: &Arc<Shared>,
-        (key, destination): (&KeyExpr<'_>, Locality),
+        key: &KeyExpr<'_>,
+        destination: Locality,
     ) -> Result<Self, DeclareError> {
         shared.may_declare(key)?;
         let id = shared.next_id();
@@ -274,8 +275,8 @@ impl PublisherFace {
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
         let key = &self.route.load().key;
-        let sought = (Counterpart::Subscribers, self.destination);
-        self.shared.has_counterpart(key, sought)
+        let audience = Counterpart::Subscribers.within(self.destination);
+        self.shared.has_counterpart(key, audience)
     }
 
     /// Tells `listener` whether any subscriber is known that a message would reach: that there is one if there is, and
@@ -288,8 +289,9 @@ impl PublisherFace {
         listener: Arc<dyn Listen>,
     ) -> Result<ListenerId, DeclareError> {
         let key = &self.route.load().key;
-        let what = (key, Counterpart::Subscribers, self.destination);
-        self.shared.declare_matching(self.id, what, listener)
+        let audience = Counterpart::Subscribers.within(self.destination);
+        self.shared
+            .declare_matching(self.id, key, audience, listener)
     }
 
     /// The route for the table as it is now.

@@ -35,7 +35,7 @@ use zonda_transport::{
 
 use crate::{
     config::Config,
-    forwarding::{Action, FaceId, ForwardingTable, Locality, Note, NoteCause},
+    forwarding::{Action, FaceId, ForwardingTable, Locality, Note, NoteCause, OwnRef},
     hlc::Hlc,
 };
 
@@ -326,6 +326,12 @@ impl Shared {
         after.tell(&self.runtime, listeners);
     }
 
+    /// What the session declared under `id`.
+    pub(super) fn own(&self, id: u32) -> OwnRef {
+        let face = self.local;
+        OwnRef { face, id }
+    }
+
     /// Whether a declaration of `key` is possible now.
     pub(super) fn may_declare(&self, key: &KeyExpr<'_>) -> Result<(), DeclareError> {
         let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
@@ -339,16 +345,16 @@ impl Shared {
 
     pub(super) fn declare_subscriber(
         &self,
-        (key, origin): (&KeyExpr<'_>, Locality),
+        key: &KeyExpr<'_>,
+        origin: Locality,
         sink: Sink,
     ) -> Result<SubscriberId, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();
         self.update(|state| {
             state.sinks.insert(id, sink);
-            let what = (key, origin);
             let State { table, actions, .. } = state;
-            table.local_subscriber_from(self.local, id, what, actions);
+            table.local_subscriber_from(self.own(id), key, origin, actions);
         });
         Ok(SubscriberId(id))
     }

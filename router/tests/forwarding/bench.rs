@@ -12,7 +12,7 @@ use zonda_codec::{
     NetworkMessage, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::forwarding::{
-    Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Notice, Route, Validity,
+    Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Notice, OwnRef, Route, Validity,
 };
 
 /// A table, its session's face, and what its neighbours got and did not read yet.
@@ -67,6 +67,11 @@ impl Bench {
     }
 
     /// Does something to the table and delivers what it wants sent.
+    pub fn own(&self, id: u32) -> OwnRef {
+        let face = self.local;
+        OwnRef { face, id }
+    }
+
     pub fn act<T>(&mut self, act: impl FnOnce(&mut ForwardingTable, &mut Vec<Action>) -> T) -> T {
         let mut actions = Vec::new();
         let result = act(&mut self.table, &mut actions);

@@ -14,7 +14,7 @@ use crate::bench::{Bench, key_expr, none, token};
 fn listen(bench: &mut Bench, id: u32, key: &str, history: bool) {
     let local = bench.local;
     bench.act(|table, actions| {
-        table.local_token_listener(local, id, (&key_expr(key), history), actions);
+        table.local_token_listener(local, id, &key_expr(key), history, actions);
     });
 }
 

@@ -15,8 +15,9 @@ use crate::bench::{Bench, key_expr, none, queryable};
 const ALL: [Locality; 3] = [Any, SessionLocal, Remote];
 
 fn subscribe(bench: &mut Bench, id: u32, origin: Locality) {
-    let (local, key) = (bench.local, key_expr("demo/a"));
-    bench.act(|table, actions| table.local_subscriber_from(local, id, (&key, origin), actions));
+    let own = bench.own(id);
+    let key = key_expr("demo/a");
+    bench.act(|table, actions| table.local_subscriber_from(own, &key, origin, actions));
 }
 
 fn unsubscribe(bench: &mut Bench, id: u32) {
@@ -25,9 +26,9 @@ fn unsubscribe(bench: &mut Bench, id: u32) {
 }
 
 fn answer(bench: &mut Bench, id: u32, (complete, origin): (bool, Locality)) {
-    let (local, key) = (bench.local, key_expr("demo/**"));
-    let what = (&key, complete, origin);
-    bench.act(|table, actions| table.local_queryable_from(local, id, what, actions));
+    let own = bench.own(id);
+    let key = key_expr("demo/**");
+    bench.act(|table, actions| table.local_queryable_from(own, &key, complete, origin, actions));
 }
 
 /// The session's queryables and the neighbours that are asked for `demo/a`.
@@ -96,9 +97,9 @@ fn matching_counts_whom_a_message_would_reach() {
         for origin in ALL {
             let mut bench = Bench::new(Router);
             let (local, key) = (bench.local, key_expr("demo/*"));
-            let what = (&key, Counterpart::Subscribers, destination);
+            let (owner, audience) = (bench.own(1), Counterpart::Subscribers.within(destination));
             bench.act(|table, actions| {
-                table.local_matching_within(local, (1, 2), what, actions);
+                table.local_matching_within(owner, 2, &key, audience, actions);
             });
             let matched = destination.is_within() && origin.is_within();
             subscribe(&mut bench, 7, origin);
@@ -108,10 +109,9 @@ fn matching_counts_whom_a_message_would_reach() {
                 false => none(),
             };
             assert_eq!(bench.told(2), told(matched, true), "{case}");
-            let sought = (Counterpart::Subscribers, destination);
             let has = |bench: &Bench| {
                 let table = &bench.table;
-                table.has_counterpart_within(local, "demo/*", sought)
+                table.has_counterpart_within(local, "demo/*", audience)
             };
             assert_eq!(has(&bench), matched, "{case}");
             unsubscribe(&mut bench, 7);
@@ -127,9 +127,9 @@ fn matching_counts_whom_a_message_would_reach() {
 #[test]
 fn the_last_that_the_session_reaches_is_missed_though_another_stays() {
     let mut bench = Bench::new(Router);
-    let (local, key) = (bench.local, key_expr("demo/a"));
-    let what = (&key, Counterpart::Subscribers);
-    bench.act(|table, actions| table.local_matching(local, (1, 2), what, actions));
+    let key = key_expr("demo/a");
+    let (owner, what) = (bench.own(1), Counterpart::Subscribers);
+    bench.act(|table, actions| table.local_matching(owner, 2, &key, what, actions));
     subscribe(&mut bench, 7, Any);
     subscribe(&mut bench, 8, Remote);
     assert_eq!(bench.told(2), ["matching true"]);
@@ -178,7 +178,7 @@ fn what_is_complete_for_others_only_is_not_complete_for_the_session() {
     assert_eq!(asked(&mut bench, local, best, Any), (vec![8, 9], 0));
     let complete = asked(&mut bench, local, Target::AllComplete, Any);
     assert_eq!(complete, (vec![9], 1));
-    let sought = (Counterpart::CompleteQueryables, SessionLocal);
+    let sought = Counterpart::CompleteQueryables.within(SessionLocal);
     let table = &bench.table;
     assert!(table.has_counterpart_within(local, "demo/a", sought));
     assert!(!table.has_counterpart_within(local, "other", sought));

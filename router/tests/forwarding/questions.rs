@@ -78,8 +78,8 @@ fn the_session_is_nearest() {
     bench.declare(client, None, queryable(1, "k", true, 0));
     let key = key_expr("k");
     bench.act(|table, actions| {
-        table.local_queryable(local, 5, (&key, true), actions);
-        table.local_queryable(local, 6, (&key, false), actions);
+        table.local_queryable(local, 5, &key, true, actions);
+        table.local_queryable(local, 6, &key, false, actions);
     });
     let best = ask(&mut bench, local, (1, "k"), Target::BestMatching);
     assert_eq!(
@@ -112,7 +112,7 @@ fn the_session_is_nearest() {
         table.undeclare_local_queryable(local, 5, actions);
     });
     assert_eq!(bench.lines(interested), ["queryable 1 k"]);
-    bench.act(|table, actions| table.local_queryable(local, 5, (&key, true), actions));
+    bench.act(|table, actions| table.local_queryable(local, 5, &key, true, actions));
     assert_eq!(bench.lines(interested), ["queryable 1 k complete"]);
     bench.declare(client, None, queryable(1, "k", true, 0));
     bench.act(|table, actions| table.undeclare_local_queryable(local, 5, actions));
@@ -353,7 +353,7 @@ fn a_client_without_a_gateway_holds() {
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(1)))]);
     // What the session itself answers needs no gateway.
     let key = key_expr("own");
-    bench.act(|table, actions| table.local_queryable(local, 5, (&key, false), actions));
+    bench.act(|table, actions| table.local_queryable(local, 5, &key, false, actions));
     assert_eq!(
         ask(&mut bench, local, (2, "own"), Target::All).local.len(),
         1

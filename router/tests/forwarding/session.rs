@@ -86,13 +86,13 @@ impl Listeners {
         };
         self.tokens.insert(id, listener);
         bench.act(|table, actions| {
-            table.local_token_listener(local, id, (&key_expr(key), history), actions);
+            table.local_token_listener(local, id, &key_expr(key), history, actions);
         });
         bench.act(|table, actions| while table.tell_on(id, actions) {});
     }
 
     pub fn match_with(&mut self, bench: &mut Bench, owner: u32, (key, what): (&str, Counterpart)) {
-        let (local, id) = (bench.local, MATCHING_LISTENERS + owner);
+        let (own, id) = (bench.own(owner), MATCHING_LISTENERS + owner);
         let listener = MatchingListener {
             owner,
             key: key.to_owned(),
@@ -101,7 +101,7 @@ impl Listeners {
         };
         self.matching.insert(id, listener);
         bench.act(|table, actions| {
-            table.local_matching(local, (owner, id), (&key_expr(key), what), actions);
+            table.local_matching(own, id, &key_expr(key), what, actions);
         });
     }
 

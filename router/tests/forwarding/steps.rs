@@ -285,9 +285,7 @@ fn a_question_is_looked_for_in_slices() {
     let (mut search, now) = (QuestionSearch::default(), Instant::now());
     for slices in 1.. {
         let before = bench.table.steps();
-        let disposal = bench
-            .table
-            .search_question((hostile, &ask), now, &mut search);
+        let disposal = bench.table.search_question(hostile, &ask, now, &mut search);
         let steps = bench.table.steps() - before;
         assert!(
             steps <= SLICE_STEPS as u64 + SLACK,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
 use zonda_router::forwarding::{
-    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Notice,
+    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Notice, OwnRef,
 };
 
 use crate::listening::Listener;
@@ -73,9 +73,9 @@ impl Node {
         self.listeners.insert(id, Listener::to_matching(key));
         let expr = key_expr(key);
         self.table.local_publisher(self.local, id, &expr, actions);
-        let what = (&expr, Counterpart::Subscribers);
+        let (face, what) = (self.local, Counterpart::Subscribers);
         self.table
-            .local_matching(self.local, (id, id), what, actions);
+            .local_matching(OwnRef { face, id }, id, &expr, what, actions);
     }
 
     pub fn unpublish(&mut self, id: u32, actions: &mut Vec<Action>) {
@@ -88,7 +88,7 @@ impl Node {
     pub fn answer(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.queryables.insert(id, key);
         self.table
-            .local_queryable(self.local, id, (&key_expr(key), false), actions);
+            .local_queryable(self.local, id, &key_expr(key), false, actions);
     }
 
     pub fn unanswer(&mut self, id: u32, actions: &mut Vec<Action>) {
@@ -111,9 +111,8 @@ impl Node {
     /// Listens to tokens, and hears first of those that are alive.
     pub fn watch(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.listeners.insert(id, Listener::to_tokens(key));
-        let what = (&key_expr(key), true);
         self.table
-            .local_token_listener(self.local, id, what, actions);
+            .local_token_listener(self.local, id, &key_expr(key), true, actions);
         while self.table.tell_on(id, actions) {}
     }
 

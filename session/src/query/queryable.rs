@@ -112,8 +112,7 @@ impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
         let sink: AskedSink = calls.clone();
         let node = self.session.node();
         let outgoing = self.session.outgoing(&key)?;
-        let what = (&*outgoing, self.complete, self.origin);
-        let id = node.declare_queryable_from(what, sink)?;
+        let id = node.declare_queryable_from(&outgoing, self.complete, self.origin, sink)?;
         // Set once, here; a query that came first waits for it.
         let _ = place.id.set(id);
         let entry = Declaration::enter(self.session, Declared::Queryable(id), key, calls);

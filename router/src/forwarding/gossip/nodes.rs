@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use zonda_codec::{LinkState, LinkStateList, Locator, Roles, WhatAmI, ZenohId};
 
-use super::tell::Telling;
+use super::tell::{Entry, Telling};
 use crate::forwarding::scouting::{Found, Host, LOCATORS_MAX, is_loopback};
 use crate::forwarding::{Action, FaceId};
 
@@ -88,6 +88,15 @@ struct Node {
     from: BTreeSet<FaceId>,
 }
 
+/// What a neighbour says of a node.
+struct Heard {
+    zid: ZenohId,
+    whatami: WhatAmI,
+    sn: u64,
+    /// Those that can lead anywhere from here, if it says any.
+    locators: Option<Vec<Locator>>,
+}
+
 /// What this node knows of others and has sent of that.
 #[derive(Debug)]
 pub struct Gossip {
@@ -112,8 +121,7 @@ pub struct Gossip {
 impl Gossip {
     /// Knows nobody yet. `first_sn` should be greater than any number this node used before with the same id: the time in
     /// seconds is.
-    pub fn new(own: (ZenohId, WhatAmI), first_sn: u64, options: GossipOptions) -> Self {
-        let (zid, role) = own;
+    pub fn new(zid: ZenohId, role: WhatAmI, first_sn: u64, options: GossipOptions) -> Self {
         Gossip {
             zid,
             role,
@@ -147,7 +155,8 @@ impl Gossip {
     pub fn add_link(
         &mut self,
         face: FaceId,
-        (zid, whatami): (ZenohId, WhatAmI),
+        zid: ZenohId,
+        whatami: WhatAmI,
         remote: Option<IpAddr>,
         actions: &mut Vec<Action>,
     ) {
@@ -215,16 +224,20 @@ impl Gossip {
             if zid == self.zid {
                 continue;
             }
-            let whatami = state.whatami.unwrap_or(WhatAmI::Router);
             let teller = self.links.get(&face).map(|link| link.zid);
-            let locators = self.usable(face, &state);
-            self.learn(face, (zid, whatami, state.sn), &locators, now, actions);
-            if let Some(locators) = locators
+            let heard = Heard {
+                zid,
+                whatami: state.whatami.unwrap_or(WhatAmI::Router),
+                sn: state.sn,
+                locators: self.usable(face, &state),
+            };
+            self.learn(face, &heard, now, actions);
+            if let Some(locators) = heard.locators
                 && !locators.is_empty()
             {
                 found.push(Found {
                     zid,
-                    whatami,
+                    whatami: heard.whatami,
                     locators,
                     teller,
                 });
@@ -342,34 +355,28 @@ impl Gossip {
     }
 
     /// Remembers a neighbour's state, and of others if they are passed on; tells the rest if it is news.
-    fn learn(
-        &mut self,
-        face: FaceId,
-        (zid, whatami, sn): (ZenohId, WhatAmI, u64),
-        locators: &Option<Vec<Locator>>,
-        now: Instant,
-        actions: &mut Vec<Action>,
-    ) {
+    fn learn(&mut self, face: FaceId, heard: &Heard, now: Instant, actions: &mut Vec<Action>) {
         let Some(link) = self.links.get(&face) else {
             return;
         };
+        let zid = heard.zid;
         let (is_neighbour, is_here) = (link.zid == zid, link.is_here);
         let speaks_for_itself = |link: &Link| link.zid == zid;
         if !is_neighbour && (!self.options.multihop || self.links.values().any(speaks_for_itself)) {
             return;
         }
-        let Some(number) = self.meet(zid, whatami, face) else {
+        let Some(number) = self.meet(zid, heard.whatami, face) else {
             return;
         };
         let Some(node) = self.nodes.get_mut(&number) else {
             return;
         };
-        if sn <= node.sn {
+        if heard.sn <= node.sn {
             return;
         }
-        node.sn = sn;
+        node.sn = heard.sn;
         node.is_here = is_here;
-        let Some(locators) = locators else {
+        let Some(locators) = &heard.locators else {
             return;
         };
         if node.locators == *locators {
@@ -469,17 +476,27 @@ impl Gossip {
                 continue;
             };
             let leads_there = |l: &&Locator| (node.is_here && link.is_here) || !is_loopback(l);
-            let locators = node.locators.iter().filter(leads_there).cloned().collect();
-            telling.add((*number, node.sn), (node.zid, node.whatami), locators, &[]);
+            telling.add(Entry {
+                psid: *number,
+                sn: node.sn,
+                zid: node.zid,
+                whatami: node.whatami,
+                locators: node.locators.iter().filter(leads_there).cloned().collect(),
+                links: Vec::new(),
+            });
         }
         if own {
-            let locators = self.host.locators_for(link.remote, &self.listening);
-            let linked = if lists_links {
-                self.linked()
-            } else {
-                Vec::new()
-            };
-            telling.add((ITSELF, self.sn), (self.zid, self.role), locators, &linked);
+            telling.add(Entry {
+                psid: ITSELF,
+                sn: self.sn,
+                zid: self.zid,
+                whatami: self.role,
+                locators: self.host.locators_for(link.remote, &self.listening),
+                links: match lists_links {
+                    true => self.linked(),
+                    false => Vec::new(),
+                },
+            });
         }
         self.counts.told += telling.send(face, actions);
         if let Some(link) = self.links.get_mut(&face) {

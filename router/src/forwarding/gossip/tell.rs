@@ -11,14 +11,16 @@ use crate::forwarding::{Action, FaceId, message};
 /// States in one message; a long list goes in several.
 const STATES_MAX: usize = 256;
 
+/// The state of a node.
 #[derive(Debug)]
-struct Entry {
-    psid: u64,
-    sn: u64,
-    zid: ZenohId,
-    whatami: WhatAmI,
-    locators: Vec<Locator>,
-    links: Vec<u64>,
+pub(super) struct Entry {
+    pub(super) psid: u64,
+    pub(super) sn: u64,
+    pub(super) zid: ZenohId,
+    pub(super) whatami: WhatAmI,
+    /// Left out if empty.
+    pub(super) locators: Vec<Locator>,
+    pub(super) links: Vec<u64>,
 }
 
 /// States to send.
@@ -26,22 +28,8 @@ struct Entry {
 pub(super) struct Telling(Vec<Entry>);
 
 impl Telling {
-    /// Adds a node; locators that are empty are left out.
-    pub(super) fn add(
-        &mut self,
-        (psid, sn): (u64, u64),
-        (zid, whatami): (ZenohId, WhatAmI),
-        locators: Vec<Locator>,
-        links: &[u64],
-    ) {
-        self.0.push(Entry {
-            psid,
-            sn,
-            zid,
-            whatami,
-            locators,
-            links: links.to_vec(),
-        });
+    pub(super) fn add(&mut self, node: Entry) {
+        self.0.push(node);
     }
 
     /// Sends them to one neighbour; tells how many messages that took.

@@ -90,7 +90,7 @@ struct Speaker {
 impl Speaker {
     fn new(role: WhatAmI, options: GossipOptions) -> Self {
         let mut speaker = Speaker {
-            gossip: Gossip::new((zid(0xa1), role), 9, options),
+            gossip: Gossip::new(zid(0xa1), role, 9, options),
             actions: Vec::new(),
             found: Vec::new(),
             now: Instant::now(),
@@ -103,10 +103,9 @@ impl Speaker {
 
     fn link(&mut self, index: u32, number: u128, role: WhatAmI, remote: &str) {
         let remote: IpAddr = remote.parse().expect("an address");
-        let node = (zid(number), role);
-        let actions = &mut self.actions;
+        let (zid, actions) = (zid(number), &mut self.actions);
         self.gossip
-            .add_link(face(index), node, Some(remote), actions);
+            .add_link(face(index), zid, role, Some(remote), actions);
     }
 
     fn hear(&mut self, index: u32, states: &[LinkState<'_>]) {
@@ -350,7 +349,7 @@ impl World {
         self.starts += 1;
         let zid = zid(at as u128 * 7919 + 1);
         let sn = self.starts * 1000;
-        let mut gossip = Gossip::new((zid, role), sn, GossipOptions::default());
+        let mut gossip = Gossip::new(zid, role, sn, GossipOptions::default());
         let port = self.starts;
         let listening = vec![locator(&format!("tcp/{}:{port}", address(at)))];
         gossip.set_own(listening, host(&address(at)), &mut Vec::new());
@@ -384,10 +383,10 @@ impl World {
         self.ends.insert(faces.1, (link.0, faces.0));
         for (at, own, to) in [(link.0, faces.0, link.1), (link.1, faces.1, link.0)] {
             let remote = address(to).parse().ok();
-            let node = (self.nodes[to].zid, self.nodes[to].role);
+            let (zid, role) = (self.nodes[to].zid, self.nodes[to].role);
             let mut actions = Vec::new();
             let gossip = &mut self.nodes[at].gossip;
-            gossip.add_link(own, node, remote, &mut actions);
+            gossip.add_link(own, zid, role, remote, &mut actions);
             self.post(actions);
         }
     }

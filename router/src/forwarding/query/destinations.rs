@@ -41,21 +41,22 @@ impl ForwardingTable {
     /// The faces that a question from `from` goes to, ordered, each once.
     pub(super) fn destinations_of_question(&self, from: FaceId, ask: &Ask<'_>) -> Vec<Destination> {
         let mut search = QuestionSearch::default();
-        let found = self.search_destinations((from, ask), &mut search, &Steps::unlimited());
+        let found = self.search_destinations(from, ask, &mut search, &Steps::unlimited());
         found.unwrap_or_default()
     }
 
     /// Goes on with the search for them; `None` if there is more to look at.
     pub(super) fn search_destinations(
         &self,
-        (from, ask): (FaceId, &Ask<'_>),
+        from: FaceId,
+        ask: &Ask<'_>,
         search: &mut QuestionSearch,
         steps: &Steps,
     ) -> Option<Vec<Destination>> {
         let Some(source) = self.face(from) else {
             return Some(Vec::new());
         };
-        if !self.search_queryables((source, ask), search, steps) {
+        if !self.search_queryables(source, ask, search, steps) {
             return None;
         }
         let mut found = std::mem::take(&mut search.found);
@@ -102,7 +103,8 @@ impl ForwardingTable {
         &self,
         face: FaceId,
         is_own: bool,
-        (key, complete_only): (&KeyExpr<'_>, bool),
+        key: &KeyExpr<'_>,
+        complete_only: bool,
     ) -> Vec<u32> {
         let mut ids = Vec::new();
         if Some(face) == self.admin_face {
@@ -150,7 +152,8 @@ impl ForwardingTable {
     /// more to look at.
     fn search_queryables(
         &self,
-        (source, ask): (&Face, &Ask<'_>),
+        source: &Face,
+        ask: &Ask<'_>,
         QuestionSearch { search, found }: &mut QuestionSearch,
         steps: &Steps,
     ) -> bool {
@@ -168,7 +171,7 @@ impl ForwardingTable {
                 if !self.reaches(source, face) {
                     continue;
                 }
-                let Some(info) = self.seen_as(source, (face, entity, queryable), ask) else {
+                let Some(info) = self.seen_as(source, face, entity, queryable, ask) else {
                     continue;
                 };
                 let is_complete = info.complete && target != Target::All && {
@@ -192,14 +195,16 @@ impl ForwardingTable {
     fn seen_as(
         &self,
         source: &Face,
-        (face, entity, declared): (&Face, u32, &Source),
+        face: &Face,
+        entity: u32,
+        declared: &Source,
         ask: &Ask<'_>,
     ) -> Option<QueryableInfo> {
         let info = declared.info();
         if !self.is_session(source) {
             return Some(info);
         }
-        let counts = |what| self.counts(face, ask.destination, (entity, what));
+        let counts = |what: Counterpart| self.counts(face, entity, what.within(ask.destination));
         counts(Counterpart::Queryables).then(|| QueryableInfo {
             complete: info.complete && counts(Counterpart::CompleteQueryables),
             ..info
@@ -217,9 +222,7 @@ impl ForwardingTable {
         debug_assert_eq!(face.info.kind, FaceKind::Remote);
         match face.relation {
             Relation::PeerToPeer => !face.final_zero,
-            Relation::Upstream => {
-                !self.upstream_knows(source, face, (Kind::Queryable, key), querier)
-            }
+            Relation::Upstream => !self.upstream_knows(source, face, Kind::Queryable, key, querier),
             _ => false,
         }
     }

@@ -116,7 +116,7 @@ impl ForwardingTable {
                 let how = Ending::Complete;
                 self.questions.ended.push(Ended { asker, how });
             } else {
-                let branches = self.branch_out(question, (&held.key, held.target), &found);
+                let branches = self.branch_out(question, &held.key, held.target, &found);
                 released.push((asker.rid, branches));
             }
         }

@@ -4,9 +4,10 @@
 
 use zonda_codec::{KeyExpr, QueryableInfo};
 
-use crate::forwarding::entity::Kind;
+use crate::forwarding::declare::Declared;
+use crate::forwarding::entity::{EntityRef, Kind};
 use crate::forwarding::table::ForwardingTable;
-use crate::forwarding::{Action, FaceId};
+use crate::forwarding::{Action, FaceId, OwnRef};
 
 impl ForwardingTable {
     /// The session answers questions on `key`; if `complete`, it knows everything there is under it. `id` is the
@@ -16,7 +17,8 @@ impl ForwardingTable {
         &mut self,
         face: FaceId,
         id: u32,
-        (key, complete): (&KeyExpr<'_>, bool),
+        key: &KeyExpr<'_>,
+        complete: bool,
         actions: &mut Vec<Action>,
     ) {
         if !self.may_declare(face, key) {
@@ -27,10 +29,10 @@ impl ForwardingTable {
         if complete {
             self.complete_queryables.insert(id);
         }
-        let info = self.own_info(key.as_str());
-        let new = (id, key.clone().into_owned(), info);
-        self.add_entity(face, Kind::Queryable, new, actions);
-        self.rematch_reserved(Kind::Queryable, key.as_str(), actions);
+        let (kind, info) = (Kind::Queryable, self.own_info(key.as_str()));
+        let new = Declared { kind, id, info };
+        self.add_entity(face, new, key.clone().into_owned(), actions);
+        self.rematch_reserved(kind, key.as_str(), actions);
     }
 
     /// The end of a queryable of the session. Unknown ids are ignored.
@@ -41,22 +43,21 @@ impl ForwardingTable {
         {
             return;
         }
-        let Some(entity) = self.entity_of(face, Kind::Queryable, id) else {
+        let kind = Kind::Queryable;
+        let Some(index) = self.entity_of(face, kind, id) else {
             return;
         };
         self.complete_queryables.remove(&id);
-        let Some(key) = self.entities(Kind::Queryable).key(entity) else {
+        let Some(key) = self.entities(kind).key(index) else {
             return;
         };
         self.local_queryables.remove(&key, id);
-        self.remove_entity(face, Kind::Queryable, id, actions);
+        self.remove_entity(face, kind, id, actions);
         // Others on the same key may promise less.
         let info = self.own_info(&key);
-        let change = self
-            .entities_mut(Kind::Queryable)
-            .set_info(entity, face.index, info);
-        self.apply(Kind::Queryable, entity, change, actions);
-        self.end_reserved(Kind::Queryable, (id, &key), actions);
+        let change = self.entities_mut(kind).set_info(index, face.index, info);
+        self.apply(EntityRef { kind, index }, change, actions);
+        self.end_reserved(kind, id, &key, actions);
     }
 
     /// The session declares a querier: the gateways are asked who answers on its key. `id` is the session's, unique among
@@ -68,12 +69,12 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        self.begin_sending(face, id, (Kind::Queryable, key), actions);
+        self.begin_sending(OwnRef { face, id }, Kind::Queryable, key, actions);
     }
 
     /// The end of a querier of the session. Unknown ids are ignored.
     pub fn undeclare_local_querier(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
-        self.end_sending(face, id, actions);
+        self.end_sending(OwnRef { face, id }, actions);
     }
 
     /// What the session's queryables on `key` promise together.

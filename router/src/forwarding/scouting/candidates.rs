@@ -244,11 +244,10 @@ impl Candidates {
         let Some(node) = self.nodes.get_mut(zid) else {
             return false;
         };
-        let asked = (zid, node.teller);
         let verdicts = node
             .locators
             .iter()
-            .map(|l| self.dials.verdict(asked, l, now));
+            .map(|l| self.dials.verdict(zid, node.teller, l, now));
         let (mut next, mut is_spent) = (None, false);
         for verdict in verdicts {
             match verdict {
@@ -287,7 +286,7 @@ impl Candidates {
     /// A place of a node that is being connected to is tried now, if it may be. If so, [`tried`](Candidates::tried) follows.
     pub fn begin(&mut self, zid: &ZenohId, locator: &Locator, now: Instant) -> bool {
         let teller = self.nodes.get(zid).and_then(|node| node.teller);
-        let begins = self.dials.begin((zid, teller), locator, now);
+        let begins = self.dials.begin(zid, teller, locator, now);
         self.counts.held_back += u64::from(!begins);
         begins
     }

@@ -137,7 +137,8 @@ impl Dials {
     /// Whether `zid` may be looked for at a place now.
     pub(super) fn verdict(
         &self,
-        (zid, teller): (&ZenohId, Option<ZenohId>),
+        zid: &ZenohId,
+        teller: Option<ZenohId>,
         locator: &Locator,
         now: Instant,
     ) -> Verdict {
@@ -177,11 +178,12 @@ impl Dials {
     /// An attempt at a place begins, if it may.
     pub(super) fn begin(
         &mut self,
-        (zid, teller): (&ZenohId, Option<ZenohId>),
+        zid: &ZenohId,
+        teller: Option<ZenohId>,
         locator: &Locator,
         now: Instant,
     ) -> bool {
-        if self.verdict((zid, teller), locator, now) != Verdict::Now {
+        if self.verdict(zid, teller, locator, now) != Verdict::Now {
             return false;
         }
         self.forget(now);

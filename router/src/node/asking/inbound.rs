@@ -86,7 +86,7 @@ impl Shared {
                 destination: Locality::Any,
             };
             let now = std::time::Instant::now();
-            let disposal = state.table.search_question((face, &ask), now, search);
+            let disposal = state.table.search_question(face, &ask, now, search);
             is_done = disposal.is_some();
             if let Some(Disposal::Asked(branches)) = disposal {
                 let passing = Passing {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, Target};
 
-use crate::forwarding::{Counterpart, Locality};
+use crate::forwarding::{Audience, Counterpart, Locality};
 use crate::node::{
     DeclareError, Listen, ListenerId,
     shared::{Shared, State},
@@ -31,7 +31,8 @@ impl std::fmt::Debug for QuerierFace {
 impl QuerierFace {
     pub(super) fn declare(
         shared: &Arc<Shared>,
-        (key, destination): (&KeyExpr<'_>, Locality),
+        key: &KeyExpr<'_>,
+        destination: Locality,
     ) -> Result<Self, DeclareError> {
         shared.may_declare(key)?;
         let id = shared.next_id();
@@ -65,7 +66,8 @@ impl QuerierFace {
     /// Whether any queryable is known that a question for `target` would reach.
     #[must_use]
     pub fn has_matching_queryables(&self, target: Target) -> bool {
-        self.shared.has_counterpart(&self.key, self.sought(target))
+        self.shared
+            .has_counterpart(&self.key, self.audience(target))
     }
 
     /// Tells `listener` whether any queryable is known that a question for `target` would reach: that there is one if there
@@ -78,13 +80,13 @@ impl QuerierFace {
         target: Target,
         listener: Arc<dyn Listen>,
     ) -> Result<ListenerId, DeclareError> {
-        let (what, destination) = self.sought(target);
-        let what = (&self.key, what, destination);
-        self.shared.declare_matching(self.id, what, listener)
+        let audience = self.audience(target);
+        self.shared
+            .declare_matching(self.id, &self.key, audience, listener)
     }
 
-    fn sought(&self, target: Target) -> (Counterpart, Locality) {
-        (Counterpart::of_target(target), self.destination)
+    fn audience(&self, target: Target) -> Audience {
+        Counterpart::of_target(target).within(self.destination)
     }
 }
 

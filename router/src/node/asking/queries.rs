@@ -77,7 +77,9 @@ impl Shared {
 
     pub(super) fn declare_queryable(
         &self,
-        (key, complete, origin): (&KeyExpr<'_>, bool, Locality),
+        key: &KeyExpr<'_>,
+        complete: bool,
+        origin: Locality,
         sink: AskedSink,
     ) -> Result<QueryableId, DeclareError> {
         self.may_declare(key)?;
@@ -88,8 +90,7 @@ impl Shared {
             }
             state.queries.queryables.insert(id, sink);
             let State { table, actions, .. } = state;
-            let what = (key, complete, origin);
-            table.local_queryable_from(self.local, id, what, actions);
+            table.local_queryable_from(self.own(id), key, complete, origin, actions);
             None
         });
         match refused {

@@ -222,9 +222,10 @@ impl History {
         } else {
             face.declare((QUERYABLE, key.to_owned()), id, info);
             self.asks.own.insert(id, (key.to_owned(), complete));
-            let declared = (&key_expr(key), complete);
-            self.bench
-                .act(|table, actions| table.local_queryable(local, id, declared, actions));
+            let key = &key_expr(key);
+            self.bench.act(|table, actions| {
+                table.local_queryable(local, id, key, complete, actions);
+            });
         }
         let promises = face.promises.iter_mut();
         for (thing, info) in promises.filter(|(thing, _)| thing.0 == QUERYABLE) {
