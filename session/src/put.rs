@@ -52,8 +52,8 @@ impl SessionPutBuilder<'_, '_> {
     fn publish(self, limit: Limit) -> Result<Outcome, PublishError> {
         let (session, key) = (self.session, self.key?);
         let key = &*session.outgoing(&key)?;
-        let to = (key, self.destination);
-        session.node().publish(to, &self.message.view()?, limit)
+        let (node, view) = (session.node(), self.message.view()?);
+        node.publish(key, self.destination, &view, limit)
     }
 }
 
@@ -89,10 +89,8 @@ impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
         Publishing::waiting(async move {
             let key = key?;
             let key = &*session.outgoing(&key)?;
-            let (to, message_view) = ((key, destination), message.view()?);
-            let publishing = session
-                .node()
-                .publish_async(to, &message_view, message.limit);
+            let (node, view) = (session.node(), message.view()?);
+            let publishing = node.publish_async(key, destination, &view, message.limit);
             forgive_drop(publishing.await)
         })
     }

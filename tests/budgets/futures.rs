@@ -235,7 +235,7 @@ fn watch_the_calls(sizes: &Sizes) {
         reliability: Reliability::Reliable,
     };
     let limit = Duration::from_secs(1);
-    let publish = node.publish_async((&key, Locality::Any), &publication, limit);
+    let publish = node.publish_async(&key, Locality::Any, &publication, limit);
     block_on(sizes.future("node publish_async", publish)).expect("published");
     let face = node.declare_publisher(&key).expect("declared");
     let publish = face.publish_async(&publication);

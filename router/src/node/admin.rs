@@ -32,10 +32,11 @@ impl Shared {
     /// Answers a question on `key` that reaches the admin space, and ends its branch there. Only the root has an answer.
     pub(super) fn answer_admin(
         &self,
-        (branch, key): (&LocalBranch, &KeyExpr<'_>),
-        (state, after): (&mut State, &mut After),
+        branch: &LocalBranch,
+        key: &KeyExpr<'_>,
+        state: &mut State,
+        after: &mut After,
     ) {
-        let at = (branch.face, branch.rid);
         let root = state.table.admin_key().clone();
         let answers = self.config.adminspace_enabled() && self.config.adminspace_readable();
         if answers && key.intersects(&root) {
@@ -53,9 +54,9 @@ impl Shared {
                 qos: Qos::REQUEST,
                 reliability: Reliability::Reliable,
             };
-            self.say_at_once(at, (&root, &sample), (state, after));
+            self.say_at_once(branch, &root, &sample, state, after);
         }
-        state.table.finish_branch(at.0, at.1);
+        state.table.finish_branch(branch.face, branch.rid);
     }
 
     /// The description, which may be as old as twenty times what it took to make: however often it is asked for, to make it

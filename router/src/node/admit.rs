@@ -187,9 +187,11 @@ impl Shared {
         let face = shared.update(|state| state.add_face(status, arrived));
         shared.tell_connected(face, &told);
         let inbound = Inbound::new(
-            (Arc::clone(shared), face),
+            Arc::clone(shared),
+            face,
             Arc::clone(&outbox),
-            (spoken, holding.routes),
+            spoken,
+            holding.routes,
         );
         let standing = match established.options.multilink() {
             None => {

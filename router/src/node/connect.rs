@@ -25,8 +25,22 @@ use super::{
 /// How long after losing a connection that had lasted the first attempt to restore it is made: at once.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// A connection to keep: to one of these endpoints, and the one that stands already, if one does.
-pub(super) type Kept = (Vec<Endpoint>, Option<Standing>);
+/// A connection to keep.
+pub(super) struct Kept {
+    /// To one of these.
+    endpoints: Vec<Endpoint>,
+    /// The one that stands already, if one does.
+    pub(super) standing: Option<Standing>,
+}
+
+impl Kept {
+    pub(super) fn new(endpoints: Vec<Endpoint>, standing: Option<Standing>) -> Self {
+        Kept {
+            endpoints,
+            standing,
+        }
+    }
+}
 
 /// Why an attempt did not end in a connection.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -171,10 +185,10 @@ impl Shared {
     }
 
     /// Starts keeping a configured connection.
-    pub(super) fn start_connecting(shared: &Arc<Self>, (endpoints, standing): Kept) {
+    pub(super) fn start_connecting(shared: &Arc<Self>, kept: Kept) {
         let node = Arc::clone(shared);
         shared.runtime.spawn("zonda-connect", move || {
-            Self::keep_connected(node, endpoints, standing)
+            Self::keep_connected(node, kept.endpoints, kept.standing)
         });
     }
 }

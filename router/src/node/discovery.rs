@@ -63,7 +63,8 @@ pub(super) struct Discovery {
 }
 
 impl Discovery {
-    pub(super) fn new((zid, role): (ZenohId, WhatAmI), config: &Config) -> Self {
+    pub(super) fn new(zid: ZenohId, config: &Config) -> Self {
+        let role = config.mode();
         let GossipConfig {
             enabled,
             multihop,

@@ -227,9 +227,11 @@ impl Encode for WholeHead<'_> {
 
 impl Inbound {
     pub(super) fn new(
-        (shared, face): (Arc<Shared>, FaceId),
+        shared: Arc<Shared>,
+        face: FaceId,
         outbox: Arc<Outbox>,
-        (spoken, routes): (Arc<AtomicBool>, Arc<AtomicUsize>),
+        spoken: Arc<AtomicBool>,
+        routes: Arc<AtomicUsize>,
     ) -> Self {
         let cache = RouteCache::new(shared.config.route_memory_max(), routes);
         Self {
@@ -266,8 +268,8 @@ impl Inbound {
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
         let looked = key.map(|key| {
-            let publisher = (None, Locality::Any);
-            let mut looking = Looking::new(&mut state.table, self.face, key, publisher);
+            let (table, everywhere) = (&mut state.table, Locality::Any);
+            let mut looking = Looking::new(table, self.face, key, None, everywhere);
             let route = self.shared.look_on(&mut state, &mut looking);
             route.ok_or_else(|| Box::new(looking))
         });
@@ -392,7 +394,7 @@ impl Deliver for Inbound {
             }
             NetworkMessage::Request(request) => {
                 let mut search = QuestionSearch::default();
-                if !shared.take_question(face, context, (&mut search, &mut self.burst)) {
+                if !shared.take_question(face, context, &mut search, &mut self.burst) {
                     self.parked_question = Some(Box::new(ParkedQuestion::new(search, context)));
                     self.answering = true;
                 }
@@ -637,7 +639,7 @@ impl Handler for Inbound {
         let who = face.map(|face| (face.status.zid, face.status.remote.clone()));
         drop(state);
         if let Some((zid, remote)) = who {
-            log_too_large((zid, &remote), self.shared.config.max_message_size());
+            log_too_large(zid, &remote, self.shared.config.max_message_size());
         }
     }
 

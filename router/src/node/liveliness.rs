@@ -96,7 +96,7 @@ impl Node {
         });
         shared.tell_all(id);
         if shared.state.lock().listeners.contains_key(&id) {
-            Shared::limit_question(shared, id, (&listener, limit));
+            Shared::limit_question(shared, id, &listener, limit);
         }
         Ok(ListenerId(id))
     }
@@ -109,7 +109,7 @@ impl Shared {
     }
 
     /// Starts the task that ends a question when its time is over.
-    fn limit_question(shared: &Arc<Self>, id: u32, (asker, limit): (&Arc<Listener>, Duration)) {
+    fn limit_question(shared: &Arc<Self>, id: u32, asker: &Arc<Listener>, limit: Duration) {
         // A time so far away that the clock cannot say it is no limit.
         let Some(due) = Instant::now().checked_add(limit) else {
             return;

@@ -28,7 +28,8 @@ impl Looking {
         table: &mut ForwardingTable,
         from: FaceId,
         key: KeyExpr<'static>,
-        (publisher, destination): (Option<u32>, Locality),
+        publisher: Option<u32>,
+        destination: Locality,
     ) -> Self {
         // each sample has a clone of it
         let key = key.into_cloneable();
@@ -101,7 +102,7 @@ impl ParkedQuestion {
             priority: self.priority,
             raw: self.bytes.as_slice(),
         };
-        shared.take_question(face, &context, (&mut self.search, burst))
+        shared.take_question(face, &context, &mut self.search, burst)
     }
 }
 

@@ -203,7 +203,8 @@ impl Node {
     /// Under congestion control `Block` at most as long as `wait` says, else never.
     pub fn publish(
         &self,
-        (key, destination): (&KeyExpr<'_>, Locality),
+        key: &KeyExpr<'_>,
+        destination: Locality,
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
@@ -221,7 +222,8 @@ impl Node {
     /// A future that is dropped has published to some neighbours or to none.
     pub async fn publish_async(
         &self,
-        (key, destination): (&KeyExpr<'_>, Locality),
+        key: &KeyExpr<'_>,
+        destination: Locality,
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {

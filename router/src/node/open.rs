@@ -48,10 +48,9 @@ impl Node {
             None => random_id()?,
         };
         let runtime = start_runtime(&config)?;
-        let role = config.mode();
         let node = Node {
             shared: Arc::new_cyclic(|this| {
-                Shared::new((zid, role), (config, options), runtime, this.clone())
+                Shared::new(zid, config, options, runtime, this.clone())
             }),
         };
         let opened = node.start().await;
@@ -80,7 +79,7 @@ impl Node {
         });
         Shared::start_scouting(shared);
         let kept = self.connect_first().await?;
-        let is_waited_for = kept.iter().any(|(_, standing)| standing.is_none());
+        let is_waited_for = kept.iter().any(|kept| kept.standing.is_none());
         for kept in kept {
             Shared::start_connecting(shared, kept);
         }
@@ -104,20 +103,20 @@ impl Node {
                 Err(error) if must => Err(error),
                 Err(error) => {
                     tracing::warn!("{error}; trying again in the background");
-                    Ok(vec![(endpoints, None)])
+                    Ok(vec![Kept::new(endpoints, None)])
                 }
-                Ok(face) => Ok(vec![(endpoints, face)]),
+                Ok(standing) => Ok(vec![Kept::new(endpoints, standing)]),
             };
         }
         let (mut kept, began) = (Vec::new(), Instant::now());
-        for group in config.connect_groups() {
-            let must = group.iter().any(|e| config.connect_must_succeed(e));
+        for endpoints in config.connect_groups() {
+            let must = endpoints.iter().any(|e| config.connect_must_succeed(e));
             if !must && config.connect_timeout() != TimeLimit::Once {
-                kept.push((group, None));
+                kept.push(Kept::new(endpoints, None));
                 continue;
             }
-            match self.connect_until(&group, began).await {
-                Ok(face) => kept.push((group, face)),
+            match self.connect_until(&endpoints, began).await {
+                Ok(standing) => kept.push(Kept::new(endpoints, standing)),
                 Err(error) if must => return Err(error),
                 Err(error) => tracing::warn!("{error}"),
             }

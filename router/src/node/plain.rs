@@ -156,7 +156,10 @@ impl Prepared {
 }
 
 /// A neighbour's head, and where it goes.
-pub(super) type Ready = (Arc<Outbox>, Prepared);
+pub(super) struct Ready {
+    outbox: Arc<Outbox>,
+    prepared: Prepared,
+}
 
 /// The prepared heads of one route.
 pub(super) struct Heads {
@@ -175,7 +178,8 @@ impl Heads {
         let short = simple && !shared.stamps && route.local.is_empty();
         let prepare = |hop: &Hop| {
             let prepared = Prepared::new(hop.wire_expr(), plain)?;
-            Some((Arc::clone(&hop.outbox), prepared))
+            let outbox = Arc::clone(&hop.outbox);
+            Some(Ready { outbox, prepared })
         };
         let prepared = short.then(|| route.remote.iter().map(prepare).collect());
         Heads {
@@ -202,8 +206,8 @@ impl Heads {
             return false;
         }
         self.payload_len = payload_len;
-        let mut prepared = self.prepared.iter_mut().flatten();
-        let done = prepared.all(|(_, prepared)| prepared.complete(payload_len).is_some());
+        let mut all = self.prepared.iter_mut().flatten();
+        let done = all.all(|ready| ready.prepared.complete(payload_len).is_some());
         if !done {
             // They differ in their lengths now.
             self.prepared = None;
@@ -217,8 +221,10 @@ impl Shared {
     #[inline(always)]
     pub(super) fn dispatch_plain(
         &self,
-        (way, ready): (&Way, &[Ready]),
-        (plain, payload): (&Plain<'_>, &[u8]),
+        way: &Way,
+        ready: &[Ready],
+        plain: &Plain<'_>,
+        payload: &[u8],
         wait: Wait,
     ) -> Passing {
         if self.is_closed() {
@@ -232,7 +238,7 @@ impl Shared {
         };
         if let Err((index, refused)) = offered {
             let rest = way.route.remote.get(index..).unwrap_or_default();
-            let result = self.dispatch_refused((rest, refused), plain, wait, passed);
+            let result = self.dispatch_refused(rest, refused, plain, wait, passed);
             return unusual(result, plain, &way.tally);
         }
         way.tally.count(passed, payload.len());
@@ -251,25 +257,26 @@ impl Shared {
     #[cold]
     fn dispatch_refused(
         &self,
-        (rest, refused): (&[Hop], Refused),
+        rest: &[Hop],
+        refused: Refused,
         plain: &Plain<'_>,
         wait: Wait,
         passed: Passed,
     ) -> Result<Outcome, PublishError> {
         let publication = (*plain).into();
-        self.dispatch_rest((rest, refused), &publication, wait, passed.into())
+        self.dispatch_rest(rest, refused, &publication, wait, passed.into())
     }
 }
 
 /// Offers it to one neighbour, and notes if it did not leave at once.
 #[inline(always)]
 fn offer(
-    (outbox, prepared): &Ready,
+    ready: &Ready,
     plain: &Plain<'_>,
     payload: &[u8],
     passed: &mut Passed,
 ) -> Result<(), Refused> {
-    if !outbox.offer(&prepared.whole, plain, payload)? {
+    if !ready.outbox.offer(&ready.prepared.whole, plain, payload)? {
         *passed = Passed::Queued;
     }
     Ok(())

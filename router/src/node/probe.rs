@@ -92,9 +92,11 @@ impl Node {
             receiver: Receiver::new(&established, parameters.message_size_max),
             message_size_max: parameters.message_size_max,
             inbound: Inbound::new(
-                (Arc::clone(shared), face),
+                Arc::clone(shared),
+                face,
                 Arc::clone(&outbox),
-                (spoken, holding.routes),
+                spoken,
+                holding.routes,
             ),
             established,
             outbox,

@@ -130,7 +130,8 @@ impl Sending<'_> {
         hop: &'h Hop,
         offered: Result<bool, Refused>,
         wait: Wait,
-        (verdict, slow): (&mut Verdict, &mut Vec<&'h Hop>),
+        verdict: &mut Verdict,
+        slow: &mut Vec<&'h Hop>,
     ) {
         match offered {
             Ok(written) => verdict.sent(written),
@@ -285,7 +286,7 @@ impl Shared {
         let mut slow = Vec::new();
         for hop in &route.remote {
             let offered = sending.offer(hop);
-            sending.note(hop, offered, wait, (&mut verdict, &mut slow));
+            sending.note(hop, offered, wait, &mut verdict, &mut slow);
         }
         if !route.local.is_empty() {
             deliver_local(route, publication, body);
@@ -301,7 +302,8 @@ impl Shared {
     #[cold]
     pub(super) fn dispatch_rest(
         &self,
-        (hops, refused): (&[Hop], Refused),
+        hops: &[Hop],
+        refused: Refused,
         publication: &Publication<'_>,
         wait: Wait,
         outcome: Outcome,
@@ -322,7 +324,7 @@ impl Shared {
                 Some(refused) => Err(refused),
                 None => sending.offer(hop),
             };
-            sending.note(hop, offered, wait, (&mut verdict, &mut slow));
+            sending.note(hop, offered, wait, &mut verdict, &mut slow);
         }
         if let Wait::AtMost(limit) = wait {
             sending.insist_all(&slow, self, limit, &mut verdict);
@@ -348,7 +350,7 @@ impl Shared {
         let wait = Wait::AtMost(limit);
         for hop in &route.remote {
             let offered = sending.offer(hop);
-            sending.note(hop, offered, wait, (&mut verdict, &mut slow));
+            sending.note(hop, offered, wait, &mut verdict, &mut slow);
         }
         if !route.local.is_empty() {
             deliver_local(route, publication, body);

@@ -84,7 +84,7 @@ impl PublisherFace {
                 table.local_publisher(shared.local, id, &key, actions);
             });
         }
-        let route = shared.resolve(shared.local, key, (Some(id), destination));
+        let route = shared.resolve(shared.local, key, Some(id), destination);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             shared: Arc::clone(shared),
@@ -155,7 +155,7 @@ impl PublisherFace {
         let Recent { way, heads, .. } = recent;
         let payload = plain.payload.as_slice();
         let ready = heads.as_mut()?.of(plain, payload.len())?;
-        Some((self.shared).dispatch_plain((way, ready), (plain, payload), wait))
+        Some((self.shared).dispatch_plain(way, ready, plain, payload, wait))
     }
 
     /// Prepares what a thread keeps at hand, or does without.
@@ -301,9 +301,8 @@ impl PublisherFace {
         if route.holds() {
             return route;
         }
-        let publisher = (Some(self.id), self.destination);
-        let shared = &self.shared;
-        let renewed = shared.resolve(shared.local, route.key.clone(), publisher);
+        let (shared, key) = (&self.shared, route.key.clone());
+        let renewed = shared.resolve(shared.local, key, Some(self.id), self.destination);
         self.route.store(Arc::clone(&renewed));
         renewed
     }

@@ -167,12 +167,13 @@ impl Encode for Encoded<'_> {
 
 impl Shared {
     pub(super) fn new(
-        identity: (ZenohId, WhatAmI),
-        (config, options): (Config, LocalOptions),
+        zid: ZenohId,
+        config: Config,
+        options: LocalOptions,
         runtime: AnyRuntime,
         this: Weak<Shared>,
     ) -> Self {
-        let (zid, role) = identity;
+        let role = config.mode();
         let mut table = ForwardingTable::with_limits(zid, role, config.table_limits());
         let mut actions = Vec::new();
         let info = crate::forwarding::FaceInfo {
@@ -201,7 +202,7 @@ impl Shared {
             lost_by_closing: Vec::new(),
             slow: SlowConsumers::default(),
             leavers: Leavers::default(),
-            discovery: Discovery::new((zid, role), &config),
+            discovery: Discovery::new(zid, &config),
         };
         let limits = limits::Limits::new(&config, crate::descriptors::limit());
         let memory = Memory::new(&config);
@@ -381,7 +382,8 @@ impl Shared {
         &self,
         from: FaceId,
         key: KeyExpr<'static>,
-        publisher: (Option<u32>, Locality),
+        publisher: Option<u32>,
+        destination: Locality,
     ) -> Arc<Route> {
         if self.is_forked() {
             return Arc::new(Route {
@@ -392,7 +394,7 @@ impl Shared {
             });
         }
         let mut state = self.state.lock();
-        let looking = Looking::new(&mut state.table, from, key, publisher);
+        let looking = Looking::new(&mut state.table, from, key, publisher, destination);
         self.look_to_end(&mut state, looking)
     }
 
@@ -418,9 +420,8 @@ impl Shared {
             return Ok(Arc::clone(route));
         }
         state.table.check_key(key)?;
-        let (whose, publisher) = (self.local, (None, destination));
-        let key_kept = key.clone().into_owned();
-        let looking = Looking::new(&mut state.table, whose, key_kept, publisher);
+        let (whose, kept) = (self.local, key.clone().into_owned());
+        let looking = Looking::new(&mut state.table, whose, kept, None, destination);
         let route = self.look_to_end(&mut state, looking);
         let known = &mut state.undeclared[destination as usize];
         let forgotten = known.put(key.as_str(), Arc::clone(&route));
@@ -529,7 +530,7 @@ pub(super) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Erro
 }
 
 /// Says that a neighbour sends messages that are too large; at most once a minute.
-pub(super) fn log_too_large((zid, remote): (ZenohId, &dyn Display), limit: usize) {
+pub(super) fn log_too_large(zid: ZenohId, remote: &dyn Display, limit: usize) {
     static LIMIT: LogLimit = LogLimit::new();
     if let Some(left_out) = LIMIT.admit(Instant::now()) {
         tracing::warn!(

@@ -33,7 +33,8 @@ pub(super) fn own_address(interface: &Interface, group: SocketAddr) -> Option<Ip
 pub(super) fn asking(
     interface: &Interface,
     own: IpAddr,
-    (group, ttl): (SocketAddr, u32),
+    group: SocketAddr,
+    ttl: u32,
 ) -> Result<UdpSocket, Trouble> {
     let socket = during("cannot open a socket", datagram_socket(group))?;
     let from = match own {

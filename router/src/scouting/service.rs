@@ -270,7 +270,7 @@ impl<P: Party> Worker<P> {
         let interface = &known.interface;
         let registry = self.poll.registry();
         let Options { group, ttl, .. } = self.options;
-        let mut asking = port::asking(interface, own, (group, ttl)).map_err(|e| e.to_string())?;
+        let mut asking = port::asking(interface, own, group, ttl).map_err(|e| e.to_string())?;
         let registered = registry.register(&mut asking, SOCKET, Interest::READABLE);
         registered.map_err(|e| e.to_string())?;
         let mut report = report_of(known, Use::Used);

@@ -79,7 +79,8 @@ fn all_that_is_asked_arrives() {
         query
             .reply_error(
                 QueryableId(1),
-                (Value::Borrowed(b"bad"), Encoding::BYTES),
+                Value::Borrowed(b"bad"),
+                Encoding::BYTES,
                 PATIENCE,
             )
             .expect("the answer is taken");

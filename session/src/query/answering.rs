@@ -240,7 +240,8 @@ impl Stored for Query {
         let encoding = Encoding::ZENOH_STRING;
         let told = self.asked.reply_error(
             self.queryable(),
-            (reason.value(), encoding.wire()),
+            reason.value(),
+            encoding.wire(),
             Limit::Never,
         );
         if let Err(error) = told {

@@ -215,11 +215,11 @@ impl Wait for ReplyErrBuilder<'_> {
     fn wait(self) -> Self::To {
         self.check()?;
         let limit = patience(self.query.congestion_control(), self.limit);
-        let error = (self.payload.value(), self.encoding.wire());
+        let (payload, encoding) = (self.payload.value(), self.encoding.wire());
         let query = self.query;
         query
             .asked()
-            .reply_error(query.queryable(), error, limit)
+            .reply_error(query.queryable(), payload, encoding, limit)
             .map(on_its_way)
     }
 }
@@ -231,11 +231,9 @@ impl<'a> IntoFuture for ReplyErrBuilder<'a> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             self.check()?;
-            let error = (self.payload.value(), self.encoding.wire());
-            let query = self.query;
-            let answer = query
-                .asked()
-                .reply_error_async(query.queryable(), error, self.limit);
+            let (payload, encoding) = (self.payload.value(), self.encoding.wire());
+            let (asked, queryable) = (self.query.asked(), self.query.queryable());
+            let answer = asked.reply_error_async(queryable, payload, encoding, self.limit);
             answer.await.map(on_its_way)
         })
     }

@@ -55,7 +55,8 @@ pub struct IncomingQuery {
 struct Query {
     node: Arc<Shared>,
     /// The node's session, and the question's number there.
-    branch: (FaceId, u32),
+    face: FaceId,
+    rid: u32,
     key: KeyExpr<'static>,
     parameters: Box<str>,
     body: Option<(Payload, OwnedEncoding)>,
@@ -75,7 +76,7 @@ impl Drop for Query {
         if self.node.is_forked() {
             return;
         }
-        let (face, rid) = self.branch;
+        let (face, rid) = (self.face, self.rid);
         self.node
             .update(|state| state.table.finish_branch(face, rid));
     }
@@ -94,12 +95,13 @@ impl IncomingQuery {
     /// A question of this node's own session.
     pub(super) fn of_session(
         node: Arc<Shared>,
-        branch: (FaceId, u32),
+        branch: &LocalBranch,
         question: &Question<'_>,
     ) -> Self {
         let query = Query {
             node,
-            branch,
+            face: branch.face,
+            rid: branch.rid,
             key: question.key.clone().into_owned().into_cloneable(),
             parameters: question.parameters.into(),
             body: question
@@ -120,7 +122,8 @@ impl IncomingQuery {
 
     /// A question of a neighbour; its parts borrow from `block`.
     pub(super) fn of_neighbour(
-        (node, branch): (Arc<Shared>, (FaceId, u32)),
+        node: Arc<Shared>,
+        branch: &LocalBranch,
         key: &KeyExpr<'static>,
         request: &Request<'_>,
         block: &ZSlice,
@@ -131,7 +134,8 @@ impl IncomingQuery {
             .unwrap_or_else(|| node.config.query_timeout());
         let query = Query {
             node,
-            branch,
+            face: branch.face,
+            rid: branch.rid,
             key: key.clone().into_cloneable(),
             parameters: asked.parameters.into(),
             body: asked
@@ -246,10 +250,11 @@ impl IncomingQuery {
     pub fn reply_error(
         &self,
         queryable: QueryableId,
-        (payload, encoding): (Value<'_>, Encoding<'_>),
+        payload: Value<'_>,
+        encoding: Encoding<'_>,
         wait: Wait,
     ) -> Result<Outcome, ReplyError> {
-        let unsaid = Unsaid::error(&self.query.key, queryable, (payload, encoding))?;
+        let unsaid = Unsaid::error(&self.query.key, queryable, payload, encoding)?;
         self.say(&unsaid, wait)
     }
 
@@ -282,10 +287,11 @@ impl IncomingQuery {
     pub async fn reply_error_async(
         &self,
         queryable: QueryableId,
-        error: (Value<'_>, Encoding<'_>),
+        payload: Value<'_>,
+        encoding: Encoding<'_>,
         limit: Duration,
     ) -> Result<Outcome, ReplyError> {
-        let unsaid = Unsaid::error(&self.query.key, queryable, error)?;
+        let unsaid = Unsaid::error(&self.query.key, queryable, payload, encoding)?;
         self.say_async(&unsaid, limit).await
     }
 
@@ -301,10 +307,10 @@ impl IncomingQuery {
     }
 
     fn say(&self, unsaid: &Unsaid<'_>, wait: Wait) -> Result<Outcome, ReplyError> {
-        let (node, branch) = (&self.query.node, self.query.branch);
+        let node = &self.query.node;
         let mut deadline = None;
         loop {
-            let busy = match node.try_reply(branch, unsaid) {
+            let busy = match node.try_reply(self.query.face, self.query.rid, unsaid) {
                 Ok(outcome) => return Ok(outcome),
                 Err(busy) => busy,
             };
@@ -319,10 +325,10 @@ impl IncomingQuery {
     }
 
     async fn say_async(&self, unsaid: &Unsaid<'_>, limit: Duration) -> Result<Outcome, ReplyError> {
-        let (node, branch) = (&self.query.node, self.query.branch);
+        let node = &self.query.node;
         let deadline = zonda_runtime::after(limit);
         loop {
-            let busy: Busy = match node.try_reply(branch, unsaid) {
+            let busy: Busy = match node.try_reply(self.query.face, self.query.rid, unsaid) {
                 Ok(outcome) => return Ok(outcome),
                 Err(busy) => busy,
             };
@@ -341,12 +347,14 @@ impl Shared {
     /// Asks the node's own: its session's queryables, or its admin space.
     pub(super) fn ask_own(
         &self,
-        (branch, key): (&LocalBranch, &KeyExpr<'_>),
+        branch: &LocalBranch,
+        key: &KeyExpr<'_>,
         query: impl FnOnce(Arc<Shared>) -> IncomingQuery,
-        (state, after): (&mut State, &mut After),
+        state: &mut State,
+        after: &mut After,
     ) {
         if branch.face != self.local {
-            self.answer_admin((branch, key), (state, after));
+            self.answer_admin(branch, key, state, after);
             return;
         }
         let found = |id: &u32| state.queries.queryables.get(id).cloned();

@@ -146,12 +146,12 @@ impl Shared {
         }
         let key = question.key.clone().into_owned().into_cloneable();
         let any_key = accepts_any_key(question.parameters);
-        let open = OpenQuestion::new((key, any_key), question.qos, Arc::clone(answers));
+        let open = OpenQuestion::new(key, any_key, question.qos, Arc::clone(answers));
         state.queries.open.insert(rid, open);
         let mut after = After::default();
         match disposal {
             Disposal::Asked(branches) => {
-                self.spread(&branches, question, (&mut state, &mut after));
+                self.spread(&branches, question, &mut state, &mut after);
             }
             Disposal::Held => {
                 state.queries.held.insert(rid, HeldQuestion::of(question));
@@ -170,7 +170,8 @@ impl Shared {
         &self,
         branches: &Branches,
         question: &Question<'_>,
-        (state, after): (&mut State, &mut After),
+        state: &mut State,
+        after: &mut After,
     ) {
         let (payload, body) = match question.body {
             None => (Tail::NONE, None),
@@ -220,9 +221,8 @@ impl Shared {
             after.touch(&face.outbox);
         }
         for branch in &branches.local {
-            let at = (branch.face, branch.rid);
-            let query = |node| IncomingQuery::of_session(node, at, question);
-            self.ask_own((branch, question.key), query, (state, after));
+            let query = |node| IncomingQuery::of_session(node, branch, question);
+            self.ask_own(branch, question.key, query, state, after);
         }
     }
 

@@ -55,7 +55,8 @@ impl Shared {
         &self,
         face: FaceId,
         context: &Context<'_>,
-        (search, burst): (&mut QuestionSearch, &mut Burst),
+        search: &mut QuestionSearch,
+        burst: &mut Burst,
     ) -> bool {
         let Ok((request, raw_body)) = Request::decode_with_raw(&mut Reader::new(context.raw))
         else {
@@ -97,7 +98,7 @@ impl Shared {
                 };
                 self.wake_clock(state);
                 passing.forward(&branches, state, &mut effects);
-                self.ask_own_all(&passing, &branches, (state, after));
+                self.ask_own_all(&passing, &branches, state, after);
             }
         });
         effects.apply(request.qos, burst);
@@ -172,15 +173,15 @@ impl Shared {
         &self,
         passing: &Passing<'_>,
         branches: &Branches,
-        (state, after): (&mut State, &mut After),
+        state: &mut State,
+        after: &mut After,
     ) {
         for branch in &branches.local {
-            let at = (branch.face, branch.rid);
             let block = passing.context.block;
             let query = |node| {
-                IncomingQuery::of_neighbour((node, at), passing.key, &passing.request, block)
+                IncomingQuery::of_neighbour(node, branch, passing.key, &passing.request, block)
             };
-            self.ask_own((branch, passing.key), query, (state, after));
+            self.ask_own(branch, passing.key, query, state, after);
         }
     }
 }

@@ -69,7 +69,8 @@ pub(in crate::node) enum Next {
 
 impl OpenQuestion {
     pub(super) fn new(
-        (key, any_key): (KeyExpr<'static>, bool),
+        key: KeyExpr<'static>,
+        any_key: bool,
         qos: Qos,
         answers: Arc<dyn Answers>,
     ) -> Arc<Self> {

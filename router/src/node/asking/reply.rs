@@ -17,7 +17,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    forwarding::{Asker, FaceId},
+    forwarding::{Asker, FaceId, LocalBranch},
     node::{
         Outcome, Publication, SampleKind, Value,
         publish::{MESSAGE_BYTES_MAX, body},
@@ -110,10 +110,8 @@ impl<'a> Unsaid<'a> {
             SampleKind::Put => sample.payload,
             SampleKind::Delete => Value::Borrowed(&[]),
         };
-        check(
-            key,
-            (payload.as_slice().len() + attachment, &sample.encoding),
-        )?;
+        let size = payload.as_slice().len() + attachment;
+        check(key, size, &sample.encoding)?;
         let reply = Reply {
             consolidation: Default::default(),
             unknown: RawExtensions::default(),
@@ -130,9 +128,10 @@ impl<'a> Unsaid<'a> {
     pub(super) fn error(
         key: &'a KeyExpr<'a>,
         queryable: QueryableId,
-        (payload, encoding): (Value<'a>, Encoding<'a>),
+        payload: Value<'a>,
+        encoding: Encoding<'a>,
     ) -> Result<Self, ReplyError> {
-        check(key, (payload.as_slice().len(), &encoding))?;
+        check(key, payload.as_slice().len(), &encoding)?;
         let error = ErrBody {
             encoding,
             source_info: None,
@@ -174,7 +173,8 @@ impl Shared {
     /// One attempt to answer, without waiting.
     pub(super) fn try_reply(
         &self,
-        (face, rid): (FaceId, u32),
+        face: FaceId,
+        rid: u32,
         unsaid: &Unsaid<'_>,
     ) -> Result<Outcome, Busy> {
         if self.is_forked() {
@@ -231,12 +231,15 @@ impl Shared {
     /// Answers with what the node itself has to say, under the state's lock. Nobody is waited for.
     pub(in crate::node) fn say_at_once(
         &self,
-        (face, rid): (FaceId, u32),
-        (key, sample): (&KeyExpr<'_>, &Publication<'_>),
-        (state, after): (&mut State, &mut After),
+        branch: &LocalBranch,
+        key: &KeyExpr<'_>,
+        sample: &Publication<'_>,
+        state: &mut State,
+        after: &mut After,
     ) {
         let unsaid = Unsaid::sample(key, QueryableId(0), sample);
-        let (Ok(unsaid), Some(asker)) = (unsaid, state.table.asker_of(face, rid)) else {
+        let asker = state.table.asker_of(branch.face, branch.rid);
+        let (Ok(unsaid), Some(asker)) = (unsaid, asker) else {
             return;
         };
         let responder = EntityGlobalId {
@@ -320,7 +323,7 @@ impl Local {
     }
 }
 
-fn check(key: &KeyExpr<'_>, (size, encoding): (usize, &Encoding<'_>)) -> Result<(), ReplyError> {
+fn check(key: &KeyExpr<'_>, size: usize, encoding: &Encoding<'_>) -> Result<(), ReplyError> {
     let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
     if len > limit {
         return Err(ReplyError::TooLarge { size: len, limit });

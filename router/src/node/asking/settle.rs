@@ -157,7 +157,7 @@ impl Shared {
     fn release_held(&self, state: &mut State, after: &mut After) {
         for (rid, branches) in state.table.release_held(Instant::now()) {
             if let Some(held) = state.queries.held.remove(&rid) {
-                held.lend(|question| self.spread(&branches, question, (state, after)));
+                held.lend(|question| self.spread(&branches, question, state, after));
                 after.asked.push(held);
             }
         }
@@ -188,13 +188,12 @@ impl Shared {
                     Ending::Complete => {}
                     Ending::LinkLost(peer) => {
                         let text = lost_text(peer);
-                        let error = (text.as_bytes(), Encoding::ZENOH_STRING);
-                        self.send_error(&asker, error, &face.outbox);
+                        let reason = text.as_bytes();
+                        self.send_error(&asker, reason, Encoding::ZENOH_STRING, &face.outbox);
                     }
                     Ending::TimedOut(open) => {
                         for _ in 0..open {
-                            let error = (TIMEOUT_TEXT, Encoding::BYTES);
-                            self.send_error(&asker, error, &face.outbox);
+                            self.send_error(&asker, TIMEOUT_TEXT, Encoding::BYTES, &face.outbox);
                         }
                     }
                 }
@@ -210,12 +209,7 @@ impl Shared {
     }
 
     /// The error that stands for answers that will not come.
-    fn send_error(
-        &self,
-        asker: &Asker,
-        (payload, encoding): (&[u8], Encoding<'_>),
-        outbox: &Outbox,
-    ) {
+    fn send_error(&self, asker: &Asker, payload: &[u8], encoding: Encoding<'_>, outbox: &Outbox) {
         let responder = EntityGlobalId {
             zid: self.zid,
             eid: 0,
