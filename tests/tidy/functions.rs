@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Functions: not too long, not too many parameters, and whole whatever features are chosen.
+//! Functions: not too long, not too many parameters, each under its name, and whole whatever features are chosen.
+
+use std::cmp::Ordering;
 
 use super::lexer;
 use super::none;
@@ -7,6 +9,27 @@ use super::source::{Source, find, place, sources};
 
 const LINES_MAX: usize = 70;
 const PARAMETERS_MAX: usize = 5;
+
+/// Files with functions that take tuples apart among their parameters, and how many. No number grows, and one that has
+/// become less is written down.
+const TUPLES_LEFT: [(&str, usize); 16] = [
+    ("peers/zenoh/src/latency.rs", 2),
+    ("router/src/node/admit.rs", 3),
+    ("router/src/node/slow.rs", 1),
+    ("runtime/src/threads/crowd.rs", 1),
+    ("runtime/src/threads/wait.rs", 1),
+    ("transport/src/driver/bundle.rs", 1),
+    ("transport/src/driver/read.rs", 1),
+    ("transport/src/driver/write/standing.rs", 1),
+    ("transport/src/listen/accept.rs", 1),
+    ("transport/src/outbox/exit.rs", 1),
+    ("transport/src/outbox/mod.rs", 1),
+    ("transport/src/protocol/patience.rs", 1),
+    ("transport/src/protocol/rx/defragment.rs", 1),
+    ("transport/src/protocol/rx/receiver.rs", 3),
+    ("transport/src/protocol/tx/bare.rs", 1),
+    ("transport/src/protocol/tx/lane.rs", 1),
+];
 
 /// A function with a body.
 pub struct Function<'c> {
@@ -76,8 +99,8 @@ fn parameters(signature: &str) -> &str {
     ""
 }
 
-/// How many parameters there are, not counting `self`.
-fn count(parameters: &str) -> usize {
+/// The parameters one by one, without `self`.
+fn each(parameters: &str) -> Vec<String> {
     let (mut depth, mut parts, mut before) = (0_i32, vec![String::new()], ' ');
     for c in parameters.chars() {
         match c {
@@ -90,11 +113,24 @@ fn count(parameters: &str) -> usize {
         parts.last_mut().expect("at least one").push(c);
         before = c;
     }
-    let named = |part: &&String| {
+    let bare = |part: String| {
         let part = part.trim_matches(|c: char| c.is_whitespace() || c == ',');
-        !part.is_empty() && !find(part.split(':').next().unwrap_or(""), "self").any(|_| true)
+        part.to_owned()
     };
-    parts.iter().filter(named).count()
+    let is_self = |part: &str| find(part.split(':').next().unwrap_or(""), "self").any(|_| true);
+    let named = |part: &String| !part.is_empty() && !is_self(part);
+    parts.into_iter().map(bare).filter(named).collect()
+}
+
+/// How many parameters there are, not counting `self`.
+fn count(parameters: &str) -> usize {
+    each(parameters).len()
+}
+
+/// How many of them are taken apart as tuples.
+fn tuples(parameters: &str) -> usize {
+    let is_tuple = |part: &&String| part.trim_start_matches(['&', ' ']).starts_with('(');
+    each(parameters).iter().filter(is_tuple).count()
 }
 
 fn too_long(source: &Source) -> Vec<String> {
@@ -120,6 +156,30 @@ fn too_wide(source: &Source) -> Vec<String> {
     .collect()
 }
 
+/// Where a function that is no test takes a tuple apart among its parameters, once for each.
+fn tuple_places(source: &Source) -> Vec<String> {
+    let functions = functions(&source.product).into_iter();
+    let places = functions.flat_map(|f| {
+        let place = format!("{} {}", source.place(f.start), f.name);
+        std::iter::repeat_n(place, tuples(f.parameters))
+    });
+    places.collect()
+}
+
+/// What is wrong with a file that may have `left` of them.
+fn tuples_beyond(source: &Source, left: usize) -> Vec<String> {
+    let found = tuple_places(source);
+    match found.len().cmp(&left) {
+        Ordering::Greater => found,
+        Ordering::Equal => Vec::new(),
+        Ordering::Less => vec![format!(
+            "{} has {} left, TUPLES_LEFT says {left}",
+            source.path,
+            found.len()
+        )],
+    }
+}
+
 #[test]
 fn functions_are_short() {
     let found: usize = sources().iter().map(|s| functions(&s.code).len()).sum();
@@ -136,6 +196,25 @@ fn functions_have_few_parameters() {
     let places: Vec<_> = sources().iter().flat_map(too_wide).collect();
     none(
         &format!("a function has at most {PARAMETERS_MAX} parameters beside self; then a struct"),
+        &places,
+    );
+}
+
+#[test]
+fn parameters_are_no_tuples() {
+    let left = |path: &str| {
+        let known = TUPLES_LEFT.iter().find(|(known, _)| *known == path);
+        known.map_or(0, |(_, count)| *count)
+    };
+    let all = sources().iter();
+    let mut places: Vec<_> = all
+        .flat_map(|source| tuples_beyond(source, left(&source.path)))
+        .collect();
+    let is_there = |path: &str| sources().iter().any(|source| source.path == path);
+    let gone = TUPLES_LEFT.iter().filter(|(path, _)| !is_there(path));
+    places.extend(gone.map(|(path, _)| format!("{path} is not there, TUPLES_LEFT has it")));
+    none(
+        "a tuple that groups parameters is a struct without a name: plain parameters, or a struct",
         &places,
     );
 }
@@ -185,4 +264,30 @@ fn a_long_function_is_found_however_it_hides() {
     }
     let short = format!("fn short() {{\n{}}}\n", "    x();\n".repeat(LINES_MAX - 2));
     assert!(too_long(&Source::new("x.rs", &short)).is_empty());
+}
+
+#[test]
+fn tuples_are_seen_among_parameters_and_nowhere_else() {
+    let code = "fn a((x, y): (u8, u8), z: u8) {}\n\
+                fn b(&self, &(x, y): &Pair, (u, v): (u8, u8)) { fn c((w, _): Pair) {} }\n\
+                fn d<F: Fn((u8, u8)) -> u8>(f: F, pair: (u8, u8), g: fn((u8, u8))) { f(|(x, y)| x) }\n\
+                fn e(Pair(x, y): Pair, [z]: [u8; 1]) { let (a, b) = (x, y); }";
+    let seen: Vec<_> = functions(code)
+        .iter()
+        .map(|f| (f.name, tuples(f.parameters)))
+        .collect();
+    assert_eq!(seen, [("a", 1), ("b", 2), ("c", 1), ("d", 0), ("e", 0)]);
+}
+
+#[test]
+fn tuples_left_grow_no_more_and_are_counted_down() {
+    let text = "fn a((x, y): Pair) {}\n#[cfg(test)]\nmod tests { fn b((x, y): Pair) {} }\n";
+    let source = Source::new("x.rs", text);
+    assert_eq!(tuples_beyond(&source, 0), ["x.rs:1 a"]);
+    assert!(tuples_beyond(&source, 1).is_empty());
+    assert_eq!(
+        tuples_beyond(&source, 2),
+        ["x.rs has 1 left, TUPLES_LEFT says 2"]
+    );
+    assert!(tuples_beyond(&Source::new("tests.rs", text), 0).is_empty());
 }

@@ -206,8 +206,8 @@ impl Heads {
             return false;
         }
         self.payload_len = payload_len;
-        let mut all = self.prepared.iter_mut().flatten();
-        let done = all.all(|ready| ready.prepared.complete(payload_len).is_some());
+        let mut heads = self.prepared.iter_mut().flatten();
+        let done = heads.all(|head| head.prepared.complete(payload_len).is_some());
         if !done {
             // They differ in their lengths now.
             self.prepared = None;
