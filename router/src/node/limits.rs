@@ -186,36 +186,32 @@ impl Node {
                 "transport/unicast/max_sessions",
                 "neighbours of the node",
                 limits.sessions_max,
-                Some(sessions),
-                Some(limits.counted(Limit::Sessions)),
-            ),
+            )
+            .used(sessions)
+            .reached(limits.counted(Limit::Sessions)),
             rows::row(
                 "limits/sessions_per_address",
                 "neighbours from one address",
                 limits.sessions_per_address,
-                Some(largest),
-                Some(limits.counted(Limit::SessionsPerAddress)),
-            ),
+            )
+            .used(largest)
+            .reached(limits.counted(Limit::SessionsPerAddress)),
             rows::row(
                 "transport/unicast/accept_pending",
                 "introductions under way",
                 pending_max,
-                Some(pending),
-                Some(evicted),
-            ),
+            )
+            .used(pending)
+            .reached(evicted),
             rows::row(
                 "limits/lease_max_ms",
                 "ms of silence of a neighbour",
                 config.lease_max().as_millis() as usize,
-                None,
-                None,
             ),
             rows::row(
                 "limits/batch_bytes_min",
                 "bytes of a batch at least",
                 config.batch_size_min().into(),
-                None,
-                None,
             ),
         ];
         rows.extend(limits.descriptors.map(|value| LimitStatus {
@@ -237,41 +233,29 @@ impl Node {
         );
         let gave_way = usage.links_closed + usage.messages_refused;
         vec![
-            rows::row(
-                "limits/memory_bytes",
-                memory,
-                usage.budget,
-                Some(usage.held),
-                Some(gave_way),
-            ),
-            rows::row(
-                "limits/key_memory_bytes",
-                keys,
-                config.key_memory_max(),
-                Some(largest.tables),
-                None,
-            ),
+            rows::row("limits/memory_bytes", memory, usage.budget)
+                .used(usage.held)
+                .reached(gave_way),
+            rows::row("limits/key_memory_bytes", keys, config.key_memory_max())
+                .used(largest.tables),
             rows::row(
                 "limits/route_bytes",
                 "bytes of memory of a neighbour's routes",
                 config.route_memory_max(),
-                Some(largest.routes),
-                None,
-            ),
+            )
+            .used(largest.routes),
             rows::row(
                 "limits/unfinished_bytes",
                 "bytes of a neighbour's unfinished messages",
                 config.unfinished_max(),
-                Some(largest.unfinished),
-                None,
-            ),
+            )
+            .used(largest.unfinished),
             rows::row(
                 "limits/unfinished_ms",
                 "ms of keep-alives alone amid a message",
                 config.unfinished_time().as_millis() as usize,
-                None,
-                Some(usage.unfinished_closed),
-            ),
+            )
+            .reached(usage.unfinished_closed),
         ]
     }
 }
