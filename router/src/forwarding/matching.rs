@@ -90,14 +90,9 @@ impl MatchingListeners {
 }
 
 impl ForwardingTable {
-    /// Whether anybody is known, here or elsewhere, that something on `key` from `from` would reach now. Only those count
-    /// that were declared, whatever [`route`](Self::route) does while a neighbour has not declared all it has.
-    pub fn has_counterpart(&self, from: FaceId, key: &str, what: Counterpart) -> bool {
-        self.has_counterpart_within(from, key, what.within(Locality::Any))
-    }
-
-    /// The same of this audience.
-    pub fn has_counterpart_within(&self, from: FaceId, key: &str, audience: Audience) -> bool {
+    /// Whether any of `audience` is known, here or elsewhere, that something on `key` from `from` would reach now. Only
+    /// those count that were declared, whatever [`route`](Self::route) does while a neighbour has not declared all it has.
+    pub fn has_counterpart(&self, from: FaceId, key: &str, audience: Audience) -> bool {
         let Audience { what, destination } = audience;
         let Some(source) = self.face(from) else {
             return false;
@@ -126,24 +121,13 @@ impl ForwardingTable {
 
     /// Whether any queryable, here or elsewhere, is known that a question for `target` on `key` from `from` would reach.
     pub fn has_matching_queryables(&self, from: FaceId, key: &KeyExpr<'_>, target: Target) -> bool {
-        self.has_counterpart(from, key.as_str(), Counterpart::of_target(target))
+        let audience = Counterpart::of_target(target).within(Locality::Any);
+        self.has_counterpart(from, key.as_str(), audience)
     }
 
-    /// The session listens to whether anybody matches `key`. `owner` is its publisher or querier, with which the listener
-    /// ends; `id` is the session's, unique among its listeners of all kinds.
+    /// The session listens to whether any of `audience` matches `key`. `owner` is its publisher or querier, with which the
+    /// listener ends; `id` is the session's, unique among its listeners of all kinds.
     pub fn local_matching(
-        &mut self,
-        owner: OwnRef,
-        id: u32,
-        key: &KeyExpr<'_>,
-        what: Counterpart,
-        actions: &mut Vec<Action>,
-    ) {
-        self.local_matching_within(owner, id, key, what.within(Locality::Any), actions);
-    }
-
-    /// The same of this audience.
-    pub fn local_matching_within(
         &mut self,
         owner: OwnRef,
         id: u32,
@@ -258,7 +242,7 @@ impl ForwardingTable {
             return;
         };
         let (face, audience) = (listener.owner.face, listener.audience);
-        let now = self.has_counterpart_within(face, &listener.key, audience);
+        let now = self.has_counterpart(face, &listener.key, audience);
         if let Some(listener) = self.matching.by_id.get_mut(&id)
             && std::mem::replace(&mut listener.told, now) != now
         {

@@ -15,7 +15,7 @@ use super::key_tree::steps::Steps;
 use super::policy::Relation;
 use super::search::{SLICE_STEPS, Search};
 use super::table::ForwardingTable;
-use super::{Counterpart, FaceId, FaceKind, Kind, Validity};
+use super::{Counterpart, FaceId, FaceKind, Kind, Locality, Validity};
 
 /// Everybody a message on one key from one source goes to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -233,7 +233,8 @@ impl ForwardingTable {
         key: &KeyExpr<'_>,
         _publisher: Option<u32>,
     ) -> bool {
-        self.has_counterpart(from, key.as_str(), Counterpart::Subscribers)
+        let audience = Counterpart::Subscribers.within(Locality::Any);
+        self.has_counterpart(from, key.as_str(), audience)
     }
 
     /// The remote faces that get a message, ordered, each once.

@@ -23,7 +23,7 @@ impl Shared {
         let state = self.state.lock();
         state
             .table
-            .has_counterpart_within(self.local, key.as_str(), audience)
+            .has_counterpart(self.local, key.as_str(), audience)
     }
 
     /// Tells `listen` so, at first and whenever it changes, until the publisher or querier of the id `owner` ends.
@@ -39,7 +39,7 @@ impl Shared {
         self.update(|state| {
             state.listeners.insert(id, Listener::new(listen));
             let State { table, actions, .. } = state;
-            table.local_matching_within(self.own(owner), id, key, audience, actions);
+            table.local_matching(self.own(owner), id, key, audience, actions);
         });
         Ok(ListenerId(id))
     }

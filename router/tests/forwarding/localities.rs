@@ -99,7 +99,7 @@ fn matching_counts_whom_a_message_would_reach() {
             let (local, key) = (bench.local, key_expr("demo/*"));
             let (owner, audience) = (bench.own(1), Counterpart::Subscribers.within(destination));
             bench.act(|table, actions| {
-                table.local_matching_within(owner, 2, &key, audience, actions);
+                table.local_matching(owner, 2, &key, audience, actions);
             });
             let matched = destination.is_within() && origin.is_within();
             subscribe(&mut bench, 7, origin);
@@ -111,7 +111,7 @@ fn matching_counts_whom_a_message_would_reach() {
             assert_eq!(bench.told(2), told(matched, true), "{case}");
             let has = |bench: &Bench| {
                 let table = &bench.table;
-                table.has_counterpart_within(local, "demo/*", audience)
+                table.has_counterpart(local, "demo/*", audience)
             };
             assert_eq!(has(&bench), matched, "{case}");
             unsubscribe(&mut bench, 7);
@@ -128,8 +128,8 @@ fn matching_counts_whom_a_message_would_reach() {
 fn the_last_that_the_session_reaches_is_missed_though_another_stays() {
     let mut bench = Bench::new(Router);
     let key = key_expr("demo/a");
-    let (owner, what) = (bench.own(1), Counterpart::Subscribers);
-    bench.act(|table, actions| table.local_matching(owner, 2, &key, what, actions));
+    let (owner, audience) = (bench.own(1), Counterpart::Subscribers.within(Any));
+    bench.act(|table, actions| table.local_matching(owner, 2, &key, audience, actions));
     subscribe(&mut bench, 7, Any);
     subscribe(&mut bench, 8, Remote);
     assert_eq!(bench.told(2), ["matching true"]);
@@ -180,8 +180,8 @@ fn what_is_complete_for_others_only_is_not_complete_for_the_session() {
     assert_eq!(complete, (vec![9], 1));
     let sought = Counterpart::CompleteQueryables.within(SessionLocal);
     let table = &bench.table;
-    assert!(table.has_counterpart_within(local, "demo/a", sought));
-    assert!(!table.has_counterpart_within(local, "other", sought));
+    assert!(table.has_counterpart(local, "demo/a", sought));
+    assert!(!table.has_counterpart(local, "other", sought));
     bench.act(|table, actions| table.undeclare_local_queryable(local, 9, actions));
     assert_eq!(asked(&mut bench, local, best, Any), (vec![], 1));
 }

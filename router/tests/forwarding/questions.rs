@@ -173,10 +173,8 @@ fn a_gateway_is_asked_until_it_has_told_a_querier_of_nobody() {
     let matched = bench.table.handle_question(local, &question(3), now);
     assert!(matches!(matched, Disposal::Asked(_)));
     let has = |bench: &Bench, target| {
-        let counterpart = Counterpart::of_target(target);
-        bench
-            .table
-            .has_counterpart(local, key.as_str(), counterpart)
+        let audience = Counterpart::of_target(target).within(Locality::Any);
+        bench.table.has_counterpart(local, key.as_str(), audience)
     };
     assert!(has(&bench, Target::All) && !has(&bench, Target::AllComplete));
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use zonda_codec::InterestMode;
 use zonda_codec::key_expr::{includes, intersects};
-use zonda_router::forwarding::{Counterpart, FaceId, Notice, Relation};
+use zonda_router::forwarding::{Counterpart, FaceId, Locality, Notice, Relation};
 
 use crate::bench::{Bench, key_expr};
 use crate::model::{Model, QUERYABLE, SUBSCRIBER, TOKEN, flows};
@@ -101,7 +101,8 @@ impl Listeners {
         };
         self.matching.insert(id, listener);
         bench.act(|table, actions| {
-            table.local_matching(own, id, &key_expr(key), what, actions);
+            let audience = what.within(Locality::Any);
+            table.local_matching(own, id, &key_expr(key), audience, actions);
         });
     }
 

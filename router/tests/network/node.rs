@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
 use zonda_router::forwarding::{
-    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Notice, OwnRef,
+    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Locality, Notice, OwnRef,
 };
 
 use crate::listening::Listener;
@@ -73,9 +73,10 @@ impl Node {
         self.listeners.insert(id, Listener::to_matching(key));
         let expr = key_expr(key);
         self.table.local_publisher(self.local, id, &expr, actions);
-        let (face, what) = (self.local, Counterpart::Subscribers);
+        let face = self.local;
+        let audience = Counterpart::Subscribers.within(Locality::Any);
         self.table
-            .local_matching(OwnRef { face, id }, id, &expr, what, actions);
+            .local_matching(OwnRef { face, id }, id, &expr, audience, actions);
     }
 
     pub fn unpublish(&mut self, id: u32, actions: &mut Vec<Action>) {
