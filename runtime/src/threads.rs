@@ -36,6 +36,7 @@ use socket2::Socket;
 
 use self::core::Core;
 pub use self::stream::{ThreadsRead, ThreadsWrite};
+use self::wait::Source;
 use crate::placement::Placement;
 use crate::spin::Spin;
 use crate::{PreciseTimer, Runtime, RuntimeOptions, resolve};
@@ -155,9 +156,11 @@ impl Runtime for ThreadsRuntime {
         listener: &mut ThreadsListener,
     ) -> io::Result<(Socket, Option<SocketAddr>)> {
         let socket = &listener.socket;
-        let accepted = wait::call(&self.core, (socket, PollFlags::IN), true, |_| {
-            socket.accept()
-        });
+        let source = Source {
+            socket,
+            flags: PollFlags::IN,
+        };
+        let accepted = wait::call(&self.core, source, true, |_| socket.accept());
         let (stream, from) = accepted.await?;
         Ok((stream, from.as_socket()))
     }

@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Functions: not too long, not too many parameters, each under its name, and whole whatever features are chosen.
 
-use std::cmp::Ordering;
-
 use super::lexer;
 use super::none;
 use super::source::{Source, find, place, sources};
 
 const LINES_MAX: usize = 70;
 const PARAMETERS_MAX: usize = 5;
-
-/// Files with functions that take tuples apart among their parameters, and how many. No number grows, and one that has
-/// become less is written down.
-const TUPLES_LEFT: [(&str, usize); 16] = [
-    ("peers/zenoh/src/latency.rs", 2),
-    ("router/src/node/admit.rs", 3),
-    ("router/src/node/slow.rs", 1),
-    ("runtime/src/threads/crowd.rs", 1),
-    ("runtime/src/threads/wait.rs", 1),
-    ("transport/src/driver/bundle.rs", 1),
-    ("transport/src/driver/read.rs", 1),
-    ("transport/src/driver/write/standing.rs", 1),
-    ("transport/src/listen/accept.rs", 1),
-    ("transport/src/outbox/exit.rs", 1),
-    ("transport/src/outbox/mod.rs", 1),
-    ("transport/src/protocol/patience.rs", 1),
-    ("transport/src/protocol/rx/defragment.rs", 1),
-    ("transport/src/protocol/rx/receiver.rs", 3),
-    ("transport/src/protocol/tx/bare.rs", 1),
-    ("transport/src/protocol/tx/lane.rs", 1),
-];
 
 /// A function with a body.
 pub struct Function<'c> {
@@ -166,20 +143,6 @@ fn tuple_places(source: &Source) -> Vec<String> {
     places.collect()
 }
 
-/// What is wrong with a file that may have `left` of them.
-fn tuples_beyond(source: &Source, left: usize) -> Vec<String> {
-    let found = tuple_places(source);
-    match found.len().cmp(&left) {
-        Ordering::Greater => found,
-        Ordering::Equal => Vec::new(),
-        Ordering::Less => vec![format!(
-            "{} has {} left, TUPLES_LEFT says {left}",
-            source.path,
-            found.len()
-        )],
-    }
-}
-
 #[test]
 fn functions_are_short() {
     let found: usize = sources().iter().map(|s| functions(&s.code).len()).sum();
@@ -202,17 +165,7 @@ fn functions_have_few_parameters() {
 
 #[test]
 fn parameters_are_no_tuples() {
-    let left = |path: &str| {
-        let known = TUPLES_LEFT.iter().find(|(known, _)| *known == path);
-        known.map_or(0, |(_, count)| *count)
-    };
-    let all = sources().iter();
-    let mut places: Vec<_> = all
-        .flat_map(|source| tuples_beyond(source, left(&source.path)))
-        .collect();
-    let is_there = |path: &str| sources().iter().any(|source| source.path == path);
-    let gone = TUPLES_LEFT.iter().filter(|(path, _)| !is_there(path));
-    places.extend(gone.map(|(path, _)| format!("{path} is not there, TUPLES_LEFT has it")));
+    let places: Vec<_> = sources().iter().flat_map(tuple_places).collect();
     none(
         "a tuple that groups parameters is a struct without a name: plain parameters, or a struct",
         &places,
@@ -280,14 +233,8 @@ fn tuples_are_seen_among_parameters_and_nowhere_else() {
 }
 
 #[test]
-fn tuples_left_grow_no_more_and_are_counted_down() {
+fn tuples_are_seen_in_products_alone() {
     let text = "fn a((x, y): Pair) {}\n#[cfg(test)]\nmod tests { fn b((x, y): Pair) {} }\n";
-    let source = Source::new("x.rs", text);
-    assert_eq!(tuples_beyond(&source, 0), ["x.rs:1 a"]);
-    assert!(tuples_beyond(&source, 1).is_empty());
-    assert_eq!(
-        tuples_beyond(&source, 2),
-        ["x.rs has 1 left, TUPLES_LEFT says 2"]
-    );
-    assert!(tuples_beyond(&Source::new("tests.rs", text), 0).is_empty());
+    assert_eq!(tuple_places(&Source::new("x.rs", text)), ["x.rs:1 a"]);
+    assert!(tuple_places(&Source::new("tests.rs", text)).is_empty());
 }

@@ -202,7 +202,7 @@ pub fn measure(session: &Session, plan: Plan) {
     let load = plan.load.map(|size| start_load(session, size));
     let outcome = match plan.rate {
         None => circle(&shared, plan, load.as_deref()),
-        Some(rate) => open(&shared, &told, plan, (rate, load.as_deref())),
+        Some(rate) => open(&shared, &told, plan, rate, load.as_deref()),
     };
     report(&shared, &outcome);
     thread::sleep(LINGER);
@@ -261,7 +261,8 @@ fn measuring(load: Option<&AtomicU64>) -> (Instant, u64) {
     )
 }
 
-fn load_rate(load: Option<&AtomicU64>, (since, before): (Instant, u64)) -> Option<f64> {
+fn load_rate(load: Option<&AtomicU64>, mark: (Instant, u64)) -> Option<f64> {
+    let (since, before) = mark;
     let moved = load?.load(Ordering::Relaxed) - before;
     Some(moved as f64 / since.elapsed().as_secs_f64())
 }
@@ -295,7 +296,8 @@ fn open(
     shared: &Shared,
     told: &Receiver<()>,
     plan: Plan,
-    (rate, load): (f64, Option<&AtomicU64>),
+    rate: f64,
+    load: Option<&AtomicU64>,
 ) -> Outcome {
     let is_dense = rate * plan.warm_up.as_secs_f64() >= LEAD_MIN;
     let lead = if is_dense {

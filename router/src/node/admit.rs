@@ -147,11 +147,11 @@ impl Shared {
             unread,
         } = link;
         let zid = established.zid;
-        let (Some(local), Some(remote)) = (local.locator(), remote.locator()) else {
+        let Some((local, remote)) = local.locator().zip(remote.locator()) else {
             shared.release(zid);
             return None;
         };
-        let status = status_of(&established, (local, remote), dialed);
+        let status = status_of(&established, local, remote, dialed);
         // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
         let direct = match DirectSocket::beside(&stream) {
             Ok(direct) => direct,
@@ -162,11 +162,7 @@ impl Shared {
             }
         };
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
-        let limit = |priority| shared.queue_bytes_max(priority);
-        let outbox = Outbox::with_limits(&established, &limit, direct.clone());
-        let owed = shared.owed(&status);
-        let outbox = outbox.with_isolation(shared.terms(&status));
-        let outbox = Arc::new(outbox.with_stall_debt(owed));
+        let outbox = Arc::new(shared.outbox(&established, &status, direct.clone()));
         let holding = shared.memory.holding();
         let drive = Drive {
             stream,
@@ -175,8 +171,7 @@ impl Shared {
             timers: shared.timers(&established),
             outbox: Arc::clone(&outbox),
         };
-        let told = status.clone();
-        let spoken = Arc::new(AtomicBool::new(false));
+        let (told, spoken) = (status.clone(), Arc::new(AtomicBool::new(false)));
         let arrived = Arrived {
             outbox: Arc::clone(&outbox),
             dialed,
@@ -186,19 +181,23 @@ impl Shared {
         };
         let face = shared.update(|state| state.add_face(status, arrived));
         shared.tell_connected(face, &told);
-        let inbound = Inbound::new(
-            Arc::clone(shared),
-            face,
-            Arc::clone(&outbox),
-            spoken,
-            holding.routes,
-        );
+        let (node, way_out, routes) = (Arc::clone(shared), Arc::clone(&outbox), holding.routes);
+        let inbound = Inbound::new(node, face, way_out, spoken, routes);
         let standing = match established.options.multilink() {
             None => {
                 with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
                 Some(Standing { face, link: None })
             }
-            Some(_) => Self::begin_bundle(shared, (face, inbound), (drive, direct), established),
+            Some(_) => Self::begin_bundle(
+                shared,
+                face,
+                inbound,
+                Begun {
+                    drive,
+                    direct,
+                    established,
+                },
+            ),
         };
         // Closing says goodbye to the faces that it finds; one that comes later is on its own.
         if shared.is_closed() {
@@ -211,10 +210,15 @@ impl Shared {
     /// Starts the first of perhaps several links.
     fn begin_bundle(
         shared: &Arc<Self>,
-        (face, inbound): (FaceId, Inbound),
-        (drive, direct): (Drive, Option<DirectSocket>),
-        established: Established,
+        face: FaceId,
+        inbound: Inbound,
+        begun: Begun,
     ) -> Option<Standing> {
+        let Begun {
+            drive,
+            direct,
+            established,
+        } = begun;
         let Drive {
             stream,
             unread,
@@ -228,7 +232,7 @@ impl Shared {
                 node.changed.notify(usize::MAX);
             }
         };
-        let bundle = Bundle::new(outbox, (receiver, inbound), told);
+        let bundle = Bundle::new(outbox, receiver, inbound, told);
         let mut state = shared.state.lock();
         let (local, remote) = state.faces.get_mut(&face).map(|face| {
             face.links = Some(Links::new(&bundle, established));
@@ -249,6 +253,19 @@ impl Shared {
         shared.place(face, &bundle, placed)
     }
 
+    /// The queues for a new neighbour, with the terms for one that does not keep up.
+    fn outbox(
+        &self,
+        established: &Established,
+        status: &LinkStatus,
+        direct: Option<DirectSocket>,
+    ) -> Outbox {
+        let limit = |priority| self.queue_bytes_max(priority);
+        Outbox::with_limits(established, &limit, direct)
+            .with_isolation(self.terms(status))
+            .with_stall_debt(self.owed(status))
+    }
+
     /// How long sources wait for a neighbour that has just connected. A gateway is not given up for being slow: it pauses for
     /// the sake of others, and this node has no better way.
     fn terms(&self, status: &LinkStatus) -> Isolation {
@@ -266,8 +283,10 @@ impl Shared {
 
     /// What a neighbour that has just connected owes, as it was too slow before.
     fn owed(&self, status: &LinkStatus) -> Duration {
-        let who = (status.zid, &status.remote);
-        self.state.lock().slow.owed(Instant::now(), who)
+        self.state
+            .lock()
+            .slow
+            .owed(Instant::now(), status.zid, &status.remote)
     }
 
     /// Lease and keep-alive of a new connection.
@@ -283,9 +302,12 @@ impl Shared {
 
     /// The receiving half of a new connection, within its limits.
     fn receiver(&self, established: &Established, holding: &Holding) -> Receiver {
-        let limits = (self.config.unfinished_max(), self.config.unfinished_time());
-        Receiver::new(established, self.config.max_message_size())
-            .within(Arc::clone(&holding.share), limits)
+        let (most, idle) = (self.config.unfinished_max(), self.config.unfinished_time());
+        Receiver::new(established, self.config.max_message_size()).within(
+            Arc::clone(&holding.share),
+            most,
+            idle,
+        )
     }
 
     /// Most bytes that wait for a peer in this priority.
@@ -303,9 +325,9 @@ impl Shared {
             if let Some(face) = &face
                 && *ended == Ended::TooSlow
             {
-                let who = (face.status.zid, &face.status.remote);
+                let (zid, remote) = (face.status.zid, &face.status.remote);
                 let debt = face.outbox.stall_debt();
-                is_news = state.slow.note(Instant::now(), who, debt);
+                is_news = state.slow.note(Instant::now(), zid, remote, debt);
             }
             if let Some(face) = &face
                 && state.neighbours.face(&face.status.zid) == Some(id)
@@ -405,10 +427,18 @@ pub(super) struct Arrived {
     pub(super) holding: Holding,
 }
 
+/// The first of perhaps several links to a neighbour.
+struct Begun {
+    drive: Drive,
+    direct: Option<DirectSocket>,
+    established: Established,
+}
+
 /// A link that has just come up.
 fn status_of(
     established: &Established,
-    (local, remote): (Locator, Locator),
+    local: Locator,
+    remote: Locator,
     dialed: bool,
 ) -> LinkStatus {
     LinkStatus {

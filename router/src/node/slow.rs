@@ -31,7 +31,7 @@ enum Debtor {
 
 impl Debtor {
     /// A neighbour, and its host if it has one.
-    fn all((zid, remote): (ZenohId, &Locator)) -> impl Iterator<Item = Debtor> {
+    fn all(zid: ZenohId, remote: &Locator) -> impl Iterator<Item = Debtor> {
         let address = remote.address().parse::<SocketAddr>();
         let host = address.ok().map(|address| Debtor::Host(address.ip()));
         [Debtor::Id(zid)].into_iter().chain(host)
@@ -65,15 +65,20 @@ pub(super) struct SlowConsumers {
 impl SlowConsumers {
     /// Notes that the link to a neighbour was closed because it was too slow, with what it owes. True if that is worth a line
     /// in the log: the first time within a minute for one id, and for [`NEWS_MAX`] ids at most.
-    pub(super) fn note(&mut self, now: Instant, who: (ZenohId, &Locator), owed: Duration) -> bool {
+    pub(super) fn note(
+        &mut self,
+        now: Instant,
+        zid: ZenohId,
+        remote: &Locator,
+        owed: Duration,
+    ) -> bool {
         self.total += 1;
-        for debtor in Debtor::all(who) {
+        for debtor in Debtor::all(zid, remote) {
             self.make_room(now);
             self.debts.insert(debtor, Debt { at: now, owed });
         }
         let recent = |at: &Instant| now.saturating_duration_since(*at) <= MEMORY;
         self.news.retain(|(at, _)| recent(at));
-        let (zid, _) = who;
         let is_news = self.news.len() < NEWS_MAX && !self.news.iter().any(|(_, id)| *id == zid);
         if is_news {
             self.news.push_back((now, zid));
@@ -82,8 +87,8 @@ impl SlowConsumers {
     }
 
     /// What a neighbour that has just connected owes: its id, or another one of its host.
-    pub(super) fn owed(&self, now: Instant, who: (ZenohId, &Locator)) -> Duration {
-        let debts = Debtor::all(who).filter_map(|debtor| self.debts.get(&debtor));
+    pub(super) fn owed(&self, now: Instant, zid: ZenohId, remote: &Locator) -> Duration {
+        let debts = Debtor::all(zid, remote).filter_map(|debtor| self.debts.get(&debtor));
         debts.map(|debt| debt.left(now)).max().unwrap_or_default()
     }
 
@@ -130,16 +135,16 @@ mod tests {
         let at = |seconds| begin + Duration::from_secs(seconds);
         let (one, other) = (ZenohId::random_from(1), ZenohId::random_from(2));
         let (here, there) = (place("tcp/10.0.0.1:1000"), place("tcp/10.0.0.2:1000"));
-        assert_eq!(slow.owed(begin, (one, &here)), Duration::ZERO);
-        assert!(slow.note(begin, (one, &here), FULL));
-        assert_eq!(slow.owed(begin, (one, &there)), FULL);
-        assert_eq!(slow.owed(begin, (other, &place("tcp/10.0.0.1:7"))), FULL);
-        assert_eq!(slow.owed(begin, (other, &there)), Duration::ZERO);
-        assert_eq!(slow.owed(at(5), (one, &here)), FULL / 2);
-        assert_eq!(slow.owed(at(10), (one, &here)), Duration::ZERO);
-        slow.note(at(11), (one, &place("unixsock-stream/a")), FULL);
+        assert_eq!(slow.owed(begin, one, &here), Duration::ZERO);
+        assert!(slow.note(begin, one, &here, FULL));
+        assert_eq!(slow.owed(begin, one, &there), FULL);
+        assert_eq!(slow.owed(begin, other, &place("tcp/10.0.0.1:7")), FULL);
+        assert_eq!(slow.owed(begin, other, &there), Duration::ZERO);
+        assert_eq!(slow.owed(at(5), one, &here), FULL / 2);
+        assert_eq!(slow.owed(at(10), one, &here), Duration::ZERO);
+        slow.note(at(11), one, &place("unixsock-stream/a"), FULL);
         assert_eq!(
-            slow.owed(at(11), (one, &place("unixsock-stream/b"))),
+            slow.owed(at(11), one, &place("unixsock-stream/b")),
             FULL,
             "without a host"
         );
@@ -154,13 +159,13 @@ mod tests {
         for number in 1..1000_u32 {
             let now = begin + Duration::from_millis(number.into());
             let zid = ZenohId::random_from(number.into());
-            assert_eq!(slow.owed(now, (zid, &here)).is_zero(), number == 1);
-            news += usize::from(slow.note(now, (zid, &here), FULL));
+            assert_eq!(slow.owed(now, zid, &here).is_zero(), number == 1);
+            news += usize::from(slow.note(now, zid, &here, FULL));
             assert!(slow.debts.len() <= DEBTORS_MAX);
         }
         assert_eq!((news, slow.total), (NEWS_MAX, 999));
         let later = begin + Duration::from_secs(62);
-        assert!(slow.note(later, (ZenohId::random_from(5), &here), FULL));
-        assert!(!slow.note(later, (ZenohId::random_from(5), &here), FULL));
+        assert!(slow.note(later, ZenohId::random_from(5), &here, FULL));
+        assert!(!slow.note(later, ZenohId::random_from(5), &here, FULL));
     }
 }

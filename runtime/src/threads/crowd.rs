@@ -82,7 +82,9 @@ impl Crowd {
         let mut idle_since = None;
         while !core.is_stopped() {
             let arrivals = mem::take(&mut self.door().arrivals);
-            guests.extend((arrivals.into_iter()).filter_map(|new| Guest::receive(new, &bell)));
+            guests.extend(
+                (arrivals.into_iter()).filter_map(|(name, make)| Guest::receive(name, make, &bell)),
+            );
             let now = Instant::now();
             guests.retain_mut(|guest| !guest.is_due(now) || guest.poll());
             if !guests.is_empty() {
@@ -161,7 +163,7 @@ struct Guest {
 }
 
 impl Guest {
-    fn receive((name, make): (&'static str, Make), bell: &Arc<Bell>) -> Option<Guest> {
+    fn receive(name: &'static str, make: Make, bell: &Arc<Bell>) -> Option<Guest> {
         let knock = Arc::new(Knock {
             asked: AtomicBool::new(true),
             bell: Arc::clone(bell),

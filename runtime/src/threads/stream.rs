@@ -14,7 +14,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use socket2::Socket;
 
 use super::core::Core;
-use super::wait::{self, How};
+use super::wait::{self, How, Source};
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
 /// No signal for a peer that is gone: an error says it.
@@ -76,7 +76,10 @@ impl LinkRead for ThreadsRead {
             };
             Ok(recv(&*self.socket, &mut *spare, flags)?.0)
         };
-        let source = (&self.socket, PollFlags::IN);
+        let source = Source {
+            socket: &self.socket,
+            flags: PollFlags::IN,
+        };
         let result = wait::call_spinning(&self.core, source, receive).await;
         if let Ok(n) = result {
             buf.advance(n);
@@ -114,11 +117,15 @@ impl LinkWrite for ThreadsWrite {
     async fn write_all<S: Segments>(&mut self, mut segments: S) -> (io::Result<()>, S) {
         let mut cursor = Cursor::default();
         // Held exclusively by the closure: a shared reference would have to be one that other threads may use too.
+        let source = Source {
+            socket: &self.socket,
+            flags: PollFlags::OUT,
+        };
         let send = |how| {
             let rest = &mut segments;
             send_rest(&self.socket, rest, &mut cursor, how)
         };
-        let result = wait::call(&self.core, (&self.socket, PollFlags::OUT), true, send).await;
+        let result = wait::call(&self.core, source, true, send).await;
         (result, segments)
     }
 

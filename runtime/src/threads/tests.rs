@@ -14,7 +14,7 @@ use rustix::event::PollFlags;
 use rustix::net::{RecvFlags, recv};
 use socket2::Socket;
 
-use super::wait::{self, How};
+use super::wait::{self, How, Source};
 use super::{ThreadsRuntime, task};
 use crate::{
     LinkRead, LinkWrite, Runtime, RuntimeOptions, RxBuf, block_on, block_on_until, oneshot,
@@ -64,7 +64,16 @@ async fn receive(runtime: &ThreadsRuntime, socket: &Arc<Socket>) -> Vec<How> {
         };
         Ok(recv(&**socket, &mut [0; 1], flags)?.0)
     };
-    let received = wait::call(&runtime.core, (socket, PollFlags::IN), false, call).await;
+    let received = wait::call(
+        &runtime.core,
+        Source {
+            socket,
+            flags: PollFlags::IN,
+        },
+        false,
+        call,
+    )
+    .await;
     assert_eq!(received.expect("readable"), 1);
     calls
 }
@@ -144,7 +153,10 @@ fn a_busy_poll_asks_for_a_while_and_then_waits_in_one_call() {
                 }
             }
         };
-        let source = (&far, PollFlags::IN);
+        let source = Source {
+            socket: &far,
+            flags: PollFlags::IN,
+        };
         let received = run(wait::call_spinning(&runtime.core, source, call));
         assert_eq!(received.expect("readable"), 1);
         assert_eq!(calls.pop(), Some(How::Waiting));
@@ -173,7 +185,10 @@ fn what_comes_during_a_busy_poll_needs_no_call_that_waits() {
     };
     let received = run(wait::call_spinning(
         &runtime.core,
-        (&far, PollFlags::IN),
+        Source {
+            socket: &far,
+            flags: PollFlags::IN,
+        },
         call,
     ));
     assert_eq!(received.expect("readable"), 1);

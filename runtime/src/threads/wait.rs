@@ -88,11 +88,18 @@ impl Elsewhere {
     }
 }
 
-/// Makes a call on `socket` as [`call`] does, but where that would wait inside of the call, it is made again and again
+/// A socket, and what it is waited for to be ready for.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) socket: &'a Arc<Socket>,
+    pub(super) flags: PollFlags,
+}
+
+/// Makes a call on a socket as [`call`] does, but where that would wait inside of the call, it is made again and again
 /// without waiting first, for as long as the runtime's busy poll lasts.
 pub(super) async fn call_spinning<T>(
     core: &Arc<Core>,
-    source: (&Arc<Socket>, PollFlags),
+    source: Source<'_>,
     mut make: impl FnMut(How) -> io::Result<T>,
 ) -> io::Result<T> {
     let once = |how| {
@@ -115,11 +122,11 @@ pub(super) async fn call_spinning<T>(
     call(core, source, false, once).await
 }
 
-/// Makes a call on `socket` as often as it takes until it does not say [`io::ErrorKind::WouldBlock`], and waits for
-/// `flags` in between. The first is made at once only if `eager`: else the socket is waited for before.
+/// Makes a call on a socket as often as it takes until it does not say [`io::ErrorKind::WouldBlock`], and waits for
+/// its flags in between. The first is made at once only if `eager`: else the socket is waited for before.
 pub(super) async fn call<T>(
     core: &Arc<Core>,
-    (socket, flags): (&Arc<Socket>, PollFlags),
+    source: Source<'_>,
     eager: bool,
     mut call: impl FnMut(How) -> io::Result<T>,
 ) -> io::Result<T> {
@@ -153,10 +160,10 @@ pub(super) async fn call<T>(
             }
         }
         if own {
-            turn::want(context, socket, flags);
+            turn::want(context, source.socket, source.flags);
             return Poll::Pending;
         }
-        let goal = Goal::Ready(Arc::clone(socket), flags);
+        let goal = Goal::Ready(Arc::clone(source.socket), source.flags);
         let wait = elsewhere.insert(Elsewhere::start(core, goal));
         ready!(wait.poll(context)).ok_or_else(shut_down)?;
         // Reached already: the next poll makes the call.
@@ -177,7 +184,8 @@ pub(super) async fn writable(core: &Arc<Core>, socket: &Arc<Socket>) -> io::Resu
             _ => Ok(()),
         }
     };
-    call(core, (socket, PollFlags::OUT), false, ask).await
+    let flags = PollFlags::OUT;
+    call(core, Source { socket, flags }, false, ask).await
 }
 
 /// Completes at `deadline`, or when the runtime is shut down.

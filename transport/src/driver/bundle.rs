@@ -194,7 +194,8 @@ impl<H: Handler> Bundle<H> {
     /// link has come or gone.
     pub fn new(
         outbox: Arc<Outbox>,
-        (receiver, handler): (Receiver, H),
+        receiver: Receiver,
+        handler: H,
         told: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Bundle {
@@ -249,8 +250,8 @@ impl<H: Handler> Bundle<H> {
                     return bundle.finish_task();
                 }
             };
-            let shared = (Arc::clone(&bundle), Arc::clone(&member));
-            let standing = standing::Standing::new(tasks.clone(), shared, timers);
+            let (shared, own) = (Arc::clone(&bundle), Arc::clone(&member));
+            let standing = standing::Standing::new(tasks.clone(), shared, own, timers);
             tasks.spawn("zonda-tx", move || standing.run(write));
             bundled::Reading::new(tasks, bundle, member)
                 .run(read, unread)

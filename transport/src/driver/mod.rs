@@ -124,7 +124,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
         let timers = timers.steady(receiver.framing().is_bare());
         let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);
         tasks.spawn("zonda-tx", move || writer.run(write));
-        read::Reading::new(tasks, (receiver, outbox), handler)
+        read::Reading::new(tasks, receiver, outbox, handler)
             .run(read, unread)
             .await;
     });

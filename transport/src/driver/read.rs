@@ -58,7 +58,7 @@ pub(super) struct Reading<R, H> {
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
-    pub(super) fn new(runtime: R, (receiver, outbox): (Receiver, Arc<Outbox>), handler: H) -> Self {
+    pub(super) fn new(runtime: R, receiver: Receiver, outbox: Arc<Outbox>, handler: H) -> Self {
         Self {
             runtime,
             unpacking: (receiver.framing() == Framing::Compressed).then(Box::default),

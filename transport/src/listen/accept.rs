@@ -158,7 +158,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 return reception.failed(&remote, HandshakeError::Io(io::ErrorKind::Other));
             };
             acceptor.set_nonce(nonce);
-            let hearing = reception.hear((&mut acceptor, &ticket), stranger);
+            let hearing = reception.hear(&mut acceptor, &ticket, stranger);
             let bounded = reception
                 .runtime
                 .timeout_at(zonda_runtime::after(reception.accept_timeout), hearing);
@@ -211,7 +211,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 
     async fn hear(
         &self,
-        (acceptor, ticket): (&mut Acceptor, &Ticket),
+        acceptor: &mut Acceptor,
+        ticket: &Ticket,
         stranger: Stranger,
     ) -> Result<Admitted<A>, HandshakeError> {
         let Stranger {

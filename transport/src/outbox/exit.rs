@@ -233,7 +233,7 @@ impl Buffers {
     }
 
     /// Compresses the batches from the `first` on, which have just come.
-    fn pack(&mut self, (transmit, first): (&mut Transmit, usize), buffer_bytes: usize) {
+    fn pack(&mut self, transmit: &mut Transmit, first: usize, buffer_bytes: usize) {
         if let Some(packer) = &mut self.packer {
             transmit.pack(first, |batch| {
                 let payload = packer.pack(batch, &mut self.free, buffer_bytes);
@@ -351,7 +351,7 @@ impl Outbox {
     ) -> bool {
         let first = transmit.len();
         let all = self.collect(transmit, &mut buffers.free, drained);
-        buffers.pack((transmit, first), self.batch_bytes);
+        buffers.pack(transmit, first, self.batch_bytes);
         all
     }
 

@@ -65,13 +65,13 @@ impl Waiting<'_> {
     #[must_use]
     pub fn look(&self, now: Instant) -> bool {
         let policy = self.outbox.isolated.policy;
-        let terms = match self.demand {
+        let (min_rate, limit) = match self.demand {
             Demand::Pace => (policy.min_rate, policy.stall),
             Demand::Progress => (0, policy.standstill),
         };
         let flow = self.outbox.flow(self.demand);
         let mut clocks = self.outbox.isolated.clocks.lock();
-        clocks[self.demand as usize].look(now, flow, terms)
+        clocks[self.demand as usize].look(now, flow, min_rate, limit)
     }
 }
 

@@ -260,14 +260,15 @@ impl Outbox {
         message: &Outgoing<'_, E>,
     ) -> Result<Pushed, Refused> {
         let index = self.lane_index(priority);
-        self.push_into((index, self.lanes[index].lock()), message)
+        self.push_into(index, self.lanes[index].lock(), message)
     }
 
     /// The same with the lane locked.
     #[inline]
     fn push_into<E: Encode + ?Sized>(
         &self,
-        (index, mut lane): (usize, BriefGuard<'_, Lane>),
+        index: usize,
+        mut lane: BriefGuard<'_, Lane>,
         message: &Outgoing<'_, E>,
     ) -> Result<Pushed, Refused> {
         if !lane.has_room() {

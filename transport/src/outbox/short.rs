@@ -43,7 +43,7 @@ impl Outbox {
         if self.closed.load(Ordering::Relaxed)
             || !lane.append_short(message.reliability(), head, payload)
         {
-            return self.offer_long((index, lane), head, message);
+            return self.offer_long(index, lane, head, message);
         }
         drop(lane);
         if message.is_express() {
@@ -59,7 +59,8 @@ impl Outbox {
     #[inline(never)]
     fn offer_long<O: Offered>(
         &self,
-        lane: (usize, BriefGuard<'_, Lane>),
+        index: usize,
+        lane: BriefGuard<'_, Lane>,
         head: &ShortHead,
         message: &O,
     ) -> Result<bool, Refused> {
@@ -68,7 +69,7 @@ impl Outbox {
             head,
             payload: message.payload(),
         };
-        let pushed = self.push_into(lane, &outgoing)?;
+        let pushed = self.push_into(index, lane, &outgoing)?;
         Ok(self.settle(pushed, message.is_express()))
     }
 }

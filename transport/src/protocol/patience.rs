@@ -111,7 +111,7 @@ impl StallClock {
     }
 
     /// Looks at what the peer has done since the last look; true once the peer has used up the patience of its sources.
-    pub fn look(&mut self, now: Instant, flow: Flow, (min_rate, limit): (u64, Duration)) -> bool {
+    pub fn look(&mut self, now: Instant, flow: Flow, min_rate: u64, limit: Duration) -> bool {
         self.offered.note(now, flow.offered);
         let (since, taken) = self.looked.unwrap_or((now, None));
         let elapsed = now.saturating_duration_since(since).min(LOOK_MAX);
@@ -158,7 +158,7 @@ impl OfferedRate {
     const SETTLED: Duration = Duration::from_secs(1);
 
     fn note(&mut self, now: Instant, offered: u64) {
-        let stale = |(at, _): (Instant, u64)| now.saturating_duration_since(at) > STALL_WINDOW;
+        let stale = |(at, _)| now.saturating_duration_since(at) > STALL_WINDOW;
         if self.last.is_none_or(stale) {
             self.before = None;
             self.window = Some((now, offered));
@@ -211,7 +211,7 @@ mod tests {
         for step in 1..2000_u32 {
             let elapsed = Duration::from_millis(10) * step;
             let taken = (rate as u128 * elapsed.as_millis() / 1000) as u64 / chunk * chunk;
-            if clock.look(begin + elapsed, offer(taken), (MIN_RATE, LIMIT)) {
+            if clock.look(begin + elapsed, offer(taken), MIN_RATE, LIMIT) {
                 return Some(elapsed);
             }
         }
@@ -255,7 +255,8 @@ mod tests {
             let spent = clock.look(
                 waits + elapsed,
                 flow(STALL_WINDOW + elapsed),
-                (MIN_RATE, LIMIT),
+                MIN_RATE,
+                LIMIT,
             );
             assert!(!spent, "{elapsed:?}");
         }
@@ -270,7 +271,7 @@ mod tests {
         clock.begin(begin, flow(0));
         let mut spent = |from: u64, to, taken| {
             let looks = (from..to).step_by(20).map(|ms| at(ms + 20));
-            looks.fold(false, |_, now| clock.look(now, flow(taken), (0, LIMIT)))
+            looks.fold(false, |_, now| clock.look(now, flow(taken), 0, LIMIT))
         };
         assert!(!spent(0, 400, 0));
         assert!(!spent(400, 800, 1));
@@ -286,7 +287,7 @@ mod tests {
         clock.begin(begin, flow);
         for second in 1..5 {
             let now = begin + Duration::from_secs(second);
-            assert!(!clock.look(now, flow, (MIN_RATE, LIMIT)), "{second}");
+            assert!(!clock.look(now, flow, MIN_RATE, LIMIT), "{second}");
         }
     }
 
@@ -300,8 +301,8 @@ mod tests {
         }
         for ms in [100, 200, 300, 400] {
             let now = begin + Duration::from_millis(ms);
-            assert!(!clock.look(now, flow, (MIN_RATE, LIMIT)), "{ms}");
-            assert!(!clock.look(now, flow, (MIN_RATE, LIMIT)), "{ms}");
+            assert!(!clock.look(now, flow, MIN_RATE, LIMIT), "{ms}");
+            assert!(!clock.look(now, flow, MIN_RATE, LIMIT), "{ms}");
         }
     }
 
@@ -318,7 +319,7 @@ mod tests {
             let mut clock = StallClock::owing(begin, LIMIT);
             clock.begin(at(returns), flow(3 << 20));
             let looks = (0..60).map(|look| returns + 10 * look);
-            let spent = looks.map(|ms| (ms, clock.look(at(ms), flow(3 << 20), (MIN_RATE, LIMIT))));
+            let spent = looks.map(|ms| (ms, clock.look(at(ms), flow(3 << 20), MIN_RATE, LIMIT)));
             spent.filter(|(_, spent)| *spent).map(|(ms, _)| ms).next()
         };
         assert_eq!(first_wait(0), Some(0));
@@ -337,7 +338,7 @@ mod tests {
             let looks = (1..=length.as_millis() as u64 / 20).map(|look| 20 * look);
             let spent = looks.fold(false, |_, ms| {
                 let now = from + Duration::from_millis(ms);
-                clock.look(now, flow, (MIN_RATE, LIMIT))
+                clock.look(now, flow, MIN_RATE, LIMIT)
             });
             clock.end();
             spent

@@ -56,7 +56,8 @@ impl Segments for Single {
 impl<R: Runtime, H: Handler> Standing<R, H> {
     pub(in crate::driver) fn new(
         runtime: R,
-        (bundle, member): (Arc<Bundle<H>>, Arc<Member>),
+        bundle: Arc<Bundle<H>>,
+        member: Arc<Member>,
         timers: Timers,
     ) -> Self {
         let writing = Writing::new(runtime, Arc::clone(bundle.outbox()), timers);

@@ -307,7 +307,8 @@ impl Defragmenter {
         &mut self,
         channel: usize,
         piece: &Piece<'_>,
-        (bytes, behind): (usize, usize),
+        bytes: usize,
+        behind: usize,
     ) -> bool {
         let fits = self.fits(channel, bytes);
         let starts = self.marks && (piece.first || piece.drop);

@@ -249,11 +249,7 @@ impl Receiver {
     /// A peer that says nothing but keep-alives for `idle_max` while it has such is [hopeless](Receiver::hopeless). Default:
     /// twice the largest message, and [`UNFINISHED_MAX`].
     #[must_use]
-    pub fn within(
-        mut self,
-        share: Arc<Share>,
-        (total_bytes_max, idle_max): (usize, Duration),
-    ) -> Self {
+    pub fn within(mut self, share: Arc<Share>, total_bytes_max: usize, idle_max: Duration) -> Self {
         self.defragmenter = self.defragmenter.within(share, total_bytes_max);
         self.idle.max = idle_max;
         self
@@ -369,8 +365,7 @@ impl Receiver {
         };
         let mut r = Reader::new(batch);
         pass.decoded(0, r.take(pause.at))?;
-        let channel = (pause.priority, pause.reliability);
-        match pass.messages(channel, &mut r)? {
+        match pass.messages(pause.priority, pause.reliability, &mut r)? {
             Some(pause) => Ok(Flow::Paused(pause)),
             None => pass.batch(&mut r),
         }
@@ -503,14 +498,15 @@ impl<D: Deliver> Pass<'_, D> {
             return Ok(None);
         };
         self.receiver.defragmenter.interrupt(channel);
-        self.messages((priority, reliability), r)
+        self.messages(priority, reliability, r)
     }
 
     /// Hands on the messages of a frame that are left in `r`.
     #[inline]
     fn messages(
         &mut self,
-        (priority, reliability): (Priority, Reliability),
+        priority: Priority,
+        reliability: Reliability,
         r: &mut Reader<'_>,
     ) -> Result<Option<Pause>, PeerMisbehaved> {
         let context = Context {
@@ -527,7 +523,7 @@ impl<D: Deliver> Pass<'_, D> {
                 let (push, raw) = self.decoded(offset, Push::decode_with_raw(r))?;
                 self.deliver.push(&push, raw, &context);
                 if let Some(run) = PushRun::following(start, &push, raw, *r) {
-                    messages += self.run(&push, run, (r, &context));
+                    messages += self.run(&push, run, r, &context);
                 }
             } else {
                 let start = *r;
@@ -551,7 +547,8 @@ impl<D: Deliver> Pass<'_, D> {
         &mut self,
         push: &Push<'a>,
         mut run: PushRun<'a>,
-        (r, context): (&mut Reader<'a>, &Context<'_>),
+        r: &mut Reader<'a>,
+        context: &Context<'_>,
     ) -> u64 {
         let mut messages = 0;
         while !self.deliver.wants_pause() {

@@ -4,15 +4,12 @@
 //! Those that wait share a buffer all the same, so that one write takes them. A message that fits in no buffer is refused:
 //! there are no fragments.
 
-use std::collections::VecDeque;
-
 use zonda_codec::{Encode, EncodeError, Reliability};
 
 use super::{
     Tail,
     batch::Batch,
-    lane::{Lane, LaneConfig, Outgoing, Pushed, append},
-    pins::Pins,
+    lane::{Lane, LaneConfig, Outgoing, Pushed, WaitingBatches, append},
 };
 
 /// Bytes of the length in front of a message.
@@ -37,11 +34,11 @@ impl Lane {
         message: &Outgoing<'_, E>,
     ) -> Result<Pushed, EncodeError> {
         let config = *self.config();
-        if self.extend_last(|last, queue| put(last, &config, (message, queue))) {
+        if self.extend_last(|last, queue| put(last, &config, message, queue)) {
             return Ok(Pushed::Heavy);
         }
         let mut batch = self.fresh();
-        if put(&mut batch, &config, (message, self.queue())).is_err() {
+        if put(&mut batch, &config, message, self.queue()).is_err() {
             self.keep_spare(batch.into_buffer());
             return Err(EncodeError::TooLong);
         }
@@ -57,7 +54,7 @@ impl Lane {
             head: message,
             payload: Tail::NONE,
         };
-        if put(&mut batch, &config, (&message, self.queue())).is_ok() {
+        if put(&mut batch, &config, &message, self.queue()).is_ok() {
             self.enqueue(batch);
         }
     }
@@ -67,14 +64,15 @@ impl Lane {
 fn put<E: Encode + ?Sized>(
     batch: &mut Batch,
     config: &LaneConfig,
-    (message, queue): (&Outgoing<'_, E>, (&Pins, &VecDeque<Batch>)),
+    message: &Outgoing<'_, E>,
+    queue: WaitingBatches<'_>,
 ) -> Result<(), EncodeError> {
     if batch.tail().is_some() || batch.room() <= LENGTH_BYTES {
         return Err(EncodeError::NoRoom);
     }
     let start = batch.head().len();
     batch.commit(LENGTH_BYTES);
-    if let Err(failure) = append(batch, config, None, (message, queue)) {
+    if let Err(failure) = append(batch, config, None, message, queue) {
         batch.rewind(start);
         return Err(failure);
     }

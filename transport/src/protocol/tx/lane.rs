@@ -195,8 +195,11 @@ impl Lane {
     ) -> Result<Pushed, EncodeError> {
         if let Some(open) = &mut self.open {
             let frame = (self.frame != Some(message.reliability)).then_some(&self.next_sn);
-            let queue = (&self.pins, &self.sealed);
-            if let Ok(shared) = append(open, &self.config, frame, (message, queue)) {
+            let queue = WaitingBatches {
+                pins: &self.pins,
+                sealed: &self.sealed,
+            };
+            if let Ok(shared) = append(open, &self.config, frame, message, queue) {
                 return Ok(self.appended(message.reliability, shared));
             }
         }
@@ -372,13 +375,8 @@ impl Lane {
             return self.push_fragments(message);
         }
         let mut batch = self.fresh();
-        let queue = (&self.pins, &self.sealed);
-        match append(
-            &mut batch,
-            &self.config,
-            Some(&self.next_sn),
-            (message, queue),
-        ) {
+        let (frame, queue) = (Some(&self.next_sn), self.queue());
+        match append(&mut batch, &self.config, frame, message, queue) {
             Ok(shared) => {
                 self.open = Some(batch);
                 let pushed = self.appended(message.reliability, shared);
@@ -457,8 +455,11 @@ impl Lane {
         true
     }
 
-    pub(super) fn queue(&self) -> (&Pins, &VecDeque<Batch>) {
-        (&self.pins, &self.sealed)
+    pub(super) fn queue(&self) -> WaitingBatches<'_> {
+        WaitingBatches {
+            pins: &self.pins,
+            sealed: &self.sealed,
+        }
     }
 
     /// Bytes of memory that its buffers take.
@@ -481,13 +482,13 @@ impl Lane {
     /// Has the last batch that waits grow by `put`, which may refuse it; tells whether it did.
     pub(super) fn extend_last(
         &mut self,
-        put: impl FnOnce(&mut Batch, (&Pins, &VecDeque<Batch>)) -> Result<(), EncodeError>,
+        put: impl FnOnce(&mut Batch, WaitingBatches<'_>) -> Result<(), EncodeError>,
     ) -> bool {
         let Some(mut last) = self.sealed.pop_back() else {
             return false;
         };
         let (before, had_payload) = (last.wire_len(), last.tail().is_some());
-        let done = put(&mut last, (&self.pins, &self.sealed)).is_ok();
+        let done = put(&mut last, self.queue()).is_ok();
         self.sealed_bytes += last.wire_len() - before;
         if let Some(payload) = last.tail().filter(|_| !had_payload) {
             self.pins.enter(payload, self.sealed.back());
@@ -562,6 +563,13 @@ fn channel(reliability: Reliability) -> usize {
     }
 }
 
+/// The batches that wait in a lane, and the blocks that their payloads keep.
+#[derive(Clone, Copy)]
+pub(super) struct WaitingBatches<'a> {
+    pins: &'a Pins,
+    sealed: &'a VecDeque<Batch>,
+}
+
 /// Appends one message; `frame` holds the next sequence numbers if a frame header must come first. Tells whether
 /// the payload was attached as a shared slice, which ends the batch. On an error the batch is as before.
 #[inline(always)]
@@ -569,7 +577,8 @@ pub(super) fn append<E: Encode + ?Sized>(
     batch: &mut Batch,
     config: &LaneConfig,
     frame: Option<&[u32; 2]>,
-    (message, (pins, queue)): (&Outgoing<'_, E>, (&Pins, &VecDeque<Batch>)),
+    message: &Outgoing<'_, E>,
+    queue: WaitingBatches<'_>,
 ) -> Result<bool, EncodeError> {
     let room = batch.room();
     let mut writer = Writer::new(batch.spare());
@@ -589,7 +598,7 @@ pub(super) fn append<E: Encode + ?Sized>(
         if room - written < payload.len() {
             return Err(EncodeError::NoRoom);
         }
-        if pins.allows(&message.payload, queue)
+        if queue.pins.allows(&message.payload, queue.sealed)
             && let Some(slice) = message.payload.share(0, payload.len())
         {
             batch.commit(written);

@@ -13,7 +13,8 @@ use zonda_codec::{NetworkMessage, Priority, Reader, Reliability, TransportMessag
 use super::{Deliver, Flow, Pass, Pause, PeerMisbehaved, Receiver};
 
 /// The channel that bare messages count as coming on.
-const CHANNEL: (Priority, Reliability) = (Priority::Data, Reliability::Reliable);
+const PRIORITY: Priority = Priority::Data;
+const RELIABILITY: Reliability = Reliability::Reliable;
 
 impl Receiver {
     /// Whether a bare message may be so long; tells the length as it is used here.
@@ -76,7 +77,7 @@ impl<D: Deliver> Pass<'_, D> {
     fn bare(&mut self, r: &mut Reader<'_>) -> Result<Flow, PeerMisbehaved> {
         while let Some(byte) = r.peek() {
             if NetworkMessage::starts(byte) {
-                if let Some(pause) = self.messages(CHANNEL, r)? {
+                if let Some(pause) = self.messages(PRIORITY, RELIABILITY, r)? {
                     return Ok(Flow::Paused(pause));
                 }
                 continue;

@@ -281,10 +281,11 @@ impl Receiver {
             drop,
             payload: &[],
         };
-        let sizes = (start.piece, BEHIND_BYTES);
         if sn != due
             || (!self.qos && priority != Priority::Data)
-            || !self.defragmenter.land(channel, &piece, sizes)
+            || !self
+                .defragmenter
+                .land(channel, &piece, start.piece, BEHIND_BYTES)
         {
             return None;
         }
