@@ -103,9 +103,18 @@ fn seeded(seed: &str) -> Vec<(String, Cost, Cost)> {
     costs().iter().map(pair).collect()
 }
 
+/// Whether this is the long run, which also looks whether these tests can fail.
+fn is_long() -> bool {
+    let is_long = std::env::var_os("ZONDA_LONG").is_some();
+    if !is_long {
+        println!("SKIPPED: a test of the long run (./check --long, or ZONDA_LONG=1)");
+    }
+    is_long
+}
+
 #[test]
 fn an_extra_copy_is_noticed() {
-    if !can_count() {
+    if !is_long() || !can_count() {
         return;
     }
     for (name, clean, seeded) in seeded("copy") {
@@ -119,7 +128,7 @@ fn an_extra_copy_is_noticed() {
 
 #[test]
 fn an_extra_system_call_is_noticed() {
-    if !can_count() {
+    if !is_long() || !can_count() {
         return;
     }
     for (name, clean, seeded) in seeded("syscall") {
