@@ -285,6 +285,24 @@ fn restarted(address: &str) -> Session {
     session.expect("the loop ended")
 }
 
+/// What the end of one link would have told the others is not accepted for them any more, or it would count as lost.
+#[test]
+fn a_router_that_closes_loses_nothing_by_its_own_end() {
+    for _ in 0..20 {
+        let gateway = router();
+        let clients = [0, 1, 2].map(|_| connected_to(&gateway, quick_client()));
+        let mut kept = Vec::new();
+        for (number, client) in clients.iter().enumerate() {
+            kept.extend(
+                (0..50).map(|token_number| token(client, &format!("live/{number}/{token_number}"))),
+            );
+        }
+        let all = listening(&clients[0], "live/**", true);
+        (0..150).for_each(|_| drop(next(&all)));
+        gateway.close().wait().unwrap();
+    }
+}
+
 #[test]
 fn after_a_restart_of_the_router_both_sides_know_the_same() {
     let gateway = router();

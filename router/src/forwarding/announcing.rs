@@ -30,8 +30,15 @@ pub(super) struct Announcements {
     by_face: BTreeMap<u32, VecDeque<Announcement>>,
     /// The entities that they are about.
     waiting: HashMap<EntityRef, Waiting>,
-    /// The face whose turn it was.
+    /// The face whose turn it was, and whether faces with few interests heard of its change.
     turn: u32,
+    was_for_few: bool,
+}
+
+/// The face that made the changes which a slice announces, and which faces hear of them.
+struct Turn {
+    slot: u32,
+    is_for_few: bool,
 }
 
 /// What is known of an entity whose changes are being announced.
@@ -85,14 +92,24 @@ impl Announcements {
         self.by_face.is_empty() && self.to_few.is_empty()
     }
 
-    /// The face whose turn it is.
-    fn next_face(&mut self) -> Option<u32> {
-        let next = match self.to_few.is_empty() {
-            true => next_in(&self.by_face, self.turn),
-            false => next_in(&self.to_few, self.turn),
+    /// The face whose turn it is, and whether faces with few interests are to hear of its change. They have every second
+    /// turn, or the others would hear of nothing beside a face that changes something without end.
+    fn next_turn(&mut self) -> Option<Turn> {
+        let may_be = !self.was_for_few || self.by_face.is_empty();
+        let is_for_few = may_be && !self.to_few.is_empty();
+        let next = match is_for_few {
+            true => next_in(&self.to_few, self.turn),
+            false => next_in(&self.by_face, self.turn),
         };
-        self.turn = next?;
-        next
+        let slot = next?;
+        (self.turn, self.was_for_few) = (slot, is_for_few);
+        Some(Turn { slot, is_for_few })
+    }
+
+    /// The turn of one face.
+    fn turn_of(&self, slot: u32) -> Turn {
+        let is_for_few = self.to_few.contains_key(&slot);
+        Turn { slot, is_for_few }
     }
 
     /// Whether what a face changed keeps it from going on.
@@ -229,15 +246,18 @@ impl ForwardingTable {
 
     /// Goes on for a slice with what one face changed, or the next one; true if there is more to tell.
     pub(super) fn announce_on(&mut self, slot: Option<u32>, actions: &mut Vec<Action>) -> bool {
-        let slot = slot.or_else(|| self.announcing.next_face());
-        if let Some(slot) = slot
-            && let Some(entity) = self.announcing.first_for_few(slot)
-        {
+        let turn = match slot {
+            Some(slot) => Some(self.announcing.turn_of(slot)),
+            None => self.announcing.next_turn(),
+        };
+        let Some(Turn { slot, is_for_few }) = turn else {
+            return false;
+        };
+        if is_for_few && let Some(entity) = self.announcing.first_for_few(slot) {
             self.announce_to_few(slot, entity, actions);
             return !self.announcing.is_empty();
         }
-        let one = slot.and_then(|slot| Some((slot, self.announcing.take(slot)?)));
-        let Some((slot, mut one)) = one else {
+        let Some(mut one) = self.announcing.take(slot) else {
             return false;
         };
         let steps = Steps::new(self.limits.announce_steps_max.max(1));

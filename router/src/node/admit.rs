@@ -346,7 +346,12 @@ impl Shared {
             let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
             // Routes of the session's own may lead to it. They go when no lock is held, as user code may run then.
             let routes = std::mem::take(&mut state.undeclared);
-            ((face, routes), state.begin_sweep(), is_alone)
+            let sweeps = state.begin_sweep();
+            if self.is_closed() {
+                // This node says goodbye to the others as well. What it declared to them now would be lost, and counted.
+                state.actions.clear();
+            }
+            ((face, routes), sweeps, is_alone)
         });
         let (removed, routes) = removed;
         drop(routes);

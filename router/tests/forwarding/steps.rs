@@ -260,6 +260,31 @@ fn few_interests_are_served_before_many() {
     );
 }
 
+/// A face with many interests hears of a change in the end beside one that changes something without end.
+#[test]
+fn many_interests_are_served_beside_churn() {
+    let limits = Limits {
+        announce_steps_max: 1000,
+        ..Limits::default()
+    };
+    let mut bench = Bench::with_limits(Router, limits);
+    let many = face_with(&mut bench, 1, 20, 2000);
+    bench.interest(many, 5000, CurrentFuture, "S", Some("attack/late"));
+    bench.bytes(many);
+    let [churner, source] = [2, 3].map(|zid| bench.connect(zid, Client));
+    bench.subscribe(source, 1, "attack/late");
+    let heard = (0..10_000).any(|round: u32| {
+        match round.is_multiple_of(2) {
+            true => bench.subscribe(churner, 1, "attack/**"),
+            false => bench.unsubscribe(churner, 1),
+        }
+        bench.act(|table, actions| table.sweep(actions));
+        let lines = bench.lines(many);
+        lines.iter().any(|line| line.contains("late"))
+    });
+    assert!(heard, "not within ten thousand slices");
+}
+
 /// Questions go the same way as routes.
 #[test]
 fn a_question_is_looked_for_in_slices() {
