@@ -15,6 +15,7 @@ use zonda_codec::{
 };
 use zonda_transport::outbox::{DirectSocket, Outbox};
 use zonda_transport::protocol::parameters::Established;
+use zonda_transport::protocol::patience::Isolation;
 use zonda_transport::protocol::tx::{Outgoing, Tail};
 
 fn established() -> Established {
@@ -55,6 +56,26 @@ fn outbox(queue_bytes_max: usize) -> (Outbox, TcpStream, TcpStream) {
         stream,
         peer,
     )
+}
+
+/// Where sources wait as long as it takes, a peer that was given up before gets all of that time again.
+#[test]
+fn a_peer_owes_what_it_used_up_where_it_has_to_keep_pace() {
+    let owed = Duration::from_millis(400);
+    for (min_rate, left) in [(1000, 100), (0, 500)] {
+        let policy = Isolation {
+            min_rate,
+            stall: Duration::from_millis(500),
+            ..Isolation::default()
+        };
+        let outbox = Outbox::new(&established(), 1 << 20, None);
+        let outbox = outbox.with_isolation(policy).with_stall_debt(owed);
+        assert_eq!(
+            outbox.stall_left(),
+            Duration::from_millis(left),
+            "{min_rate}"
+        );
+    }
 }
 
 #[test]

@@ -283,10 +283,9 @@ impl Shared {
 
     /// What a neighbour that has just connected owes, as it was too slow before.
     fn owed(&self, status: &LinkStatus) -> Duration {
-        self.state
-            .lock()
-            .slow
-            .owed(Instant::now(), status.zid, &status.remote)
+        let state = self.state.lock();
+        let group = state.neighbours.group(&status.zid);
+        state.slow.owed(Instant::now(), status.zid, group)
     }
 
     /// Lease and keep-alive of a new connection.
@@ -325,9 +324,9 @@ impl Shared {
             if let Some(face) = &face
                 && *ended == Ended::TooSlow
             {
-                let (zid, remote) = (face.status.zid, &face.status.remote);
-                let debt = face.outbox.stall_debt();
-                is_news = state.slow.note(Instant::now(), zid, remote, debt);
+                let (zid, debt) = (face.status.zid, face.outbox.stall_debt());
+                let group = state.neighbours.group(&zid);
+                is_news = state.slow.note(Instant::now(), zid, group, debt);
             }
             if let Some(face) = &face
                 && state.neighbours.face(&face.status.zid) == Some(id)

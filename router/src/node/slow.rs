@@ -4,12 +4,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    net::{IpAddr, SocketAddr},
     time::{Duration, Instant},
 };
 
-use zonda_codec::{Locator, ZenohId};
-use zonda_transport::protocol::patience::STALL_WINDOW;
+use zonda_codec::ZenohId;
+use zonda_transport::{link::AddressGroup, protocol::patience::STALL_WINDOW};
 
 use super::Node;
 
@@ -19,22 +18,21 @@ const MEMORY: Duration = Duration::from_secs(60);
 /// Slow consumers that get a line in the log within [`MEMORY`].
 const NEWS_MAX: usize = 3;
 
-/// Ids and hosts whose debts are remembered.
+/// Ids and addresses whose debts are remembered.
 const DEBTORS_MAX: usize = 256;
 
-/// Who owes its sources time, and goes on to owe it when it connects again.
+/// A node, or all that come from one address: it owes its sources time, and goes on to owe it when it connects again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Debtor {
     Id(ZenohId),
-    Host(IpAddr),
+    Address(AddressGroup),
 }
 
 impl Debtor {
-    /// A neighbour, and its host if it has one.
-    fn all(zid: ZenohId, remote: &Locator) -> impl Iterator<Item = Debtor> {
-        let address = remote.address().parse::<SocketAddr>();
-        let host = address.ok().map(|address| Debtor::Host(address.ip()));
-        [Debtor::Id(zid)].into_iter().chain(host)
+    /// A neighbour, and the address that it came from if it did.
+    fn all(zid: ZenohId, group: Option<AddressGroup>) -> impl Iterator<Item = Debtor> {
+        let address = group.map(Debtor::Address);
+        [Debtor::Id(zid)].into_iter().chain(address)
     }
 }
 
@@ -69,11 +67,11 @@ impl SlowConsumers {
         &mut self,
         now: Instant,
         zid: ZenohId,
-        remote: &Locator,
+        group: Option<AddressGroup>,
         owed: Duration,
     ) -> bool {
         self.total += 1;
-        for debtor in Debtor::all(zid, remote) {
+        for debtor in Debtor::all(zid, group) {
             self.make_room(now);
             self.debts.insert(debtor, Debt { at: now, owed });
         }
@@ -86,9 +84,9 @@ impl SlowConsumers {
         is_news
     }
 
-    /// What a neighbour that has just connected owes: its id, or another one of its host.
-    pub(super) fn owed(&self, now: Instant, zid: ZenohId, remote: &Locator) -> Duration {
-        let debts = Debtor::all(zid, remote).filter_map(|debtor| self.debts.get(&debtor));
+    /// What a neighbour that has just connected owes: its id, or another one from its address.
+    pub(super) fn owed(&self, now: Instant, zid: ZenohId, group: Option<AddressGroup>) -> Duration {
+        let debts = Debtor::all(zid, group).filter_map(|debtor| self.debts.get(&debtor));
         debts.map(|debt| debt.left(now)).max().unwrap_or_default()
     }
 
@@ -124,48 +122,48 @@ mod tests {
 
     const FULL: Duration = Duration::from_millis(500);
 
-    fn place(text: &str) -> Locator {
-        text.parse().expect("a locator")
+    fn from(last: u8) -> Option<AddressGroup> {
+        Some(AddressGroup::of([10, 0, 0, last].into()))
     }
 
     #[test]
-    fn what_is_owed_stays_owed_by_id_and_host_and_is_forgiven_in_time() {
+    fn what_is_owed_stays_owed_by_id_and_address_and_is_forgiven_in_time() {
         let mut slow = SlowConsumers::default();
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
         let (one, other) = (ZenohId::random_from(1), ZenohId::random_from(2));
-        let (here, there) = (place("tcp/10.0.0.1:1000"), place("tcp/10.0.0.2:1000"));
-        assert_eq!(slow.owed(begin, one, &here), Duration::ZERO);
-        assert!(slow.note(begin, one, &here, FULL));
-        assert_eq!(slow.owed(begin, one, &there), FULL);
-        assert_eq!(slow.owed(begin, other, &place("tcp/10.0.0.1:7")), FULL);
-        assert_eq!(slow.owed(begin, other, &there), Duration::ZERO);
-        assert_eq!(slow.owed(at(5), one, &here), FULL / 2);
-        assert_eq!(slow.owed(at(10), one, &here), Duration::ZERO);
-        slow.note(at(11), one, &place("unixsock-stream/a"), FULL);
-        assert_eq!(
-            slow.owed(at(11), one, &place("unixsock-stream/b")),
-            FULL,
-            "without a host"
-        );
+        let (here, there) = (from(1), from(2));
+        assert_eq!(slow.owed(begin, one, here), Duration::ZERO);
+        assert!(slow.note(begin, one, here, FULL));
+        assert_eq!(slow.owed(begin, one, there), FULL);
+        assert_eq!(slow.owed(begin, other, here), FULL);
+        assert_eq!(slow.owed(begin, other, there), Duration::ZERO);
+        assert_eq!(slow.owed(at(5), one, here), FULL / 2);
+        assert_eq!(slow.owed(at(10), one, here), Duration::ZERO);
+        let machine = Some(AddressGroup::THIS_MACHINE);
+        slow.note(at(11), one, machine, FULL);
+        assert_eq!(slow.owed(at(11), other, machine), FULL, "by a path");
+        slow.note(at(30), one, None, FULL);
+        assert_eq!(slow.owed(at(30), one, None), FULL, "one that was dialed");
+        assert_eq!(slow.owed(at(30), other, None), Duration::ZERO);
     }
 
     #[test]
-    fn new_ids_do_not_make_a_host_forgotten() {
+    fn new_ids_do_not_make_an_address_forgotten() {
         let mut slow = SlowConsumers::default();
         let begin = Instant::now();
-        let here = place("tcp/10.0.0.1:1000");
+        let here = from(1);
         let mut news = 0;
         for number in 1..1000_u32 {
             let now = begin + Duration::from_millis(number.into());
             let zid = ZenohId::random_from(number.into());
-            assert_eq!(slow.owed(now, zid, &here).is_zero(), number == 1);
-            news += usize::from(slow.note(now, zid, &here, FULL));
+            assert_eq!(slow.owed(now, zid, here).is_zero(), number == 1);
+            news += usize::from(slow.note(now, zid, here, FULL));
             assert!(slow.debts.len() <= DEBTORS_MAX);
         }
         assert_eq!((news, slow.total), (NEWS_MAX, 999));
         let later = begin + Duration::from_secs(62);
-        assert!(slow.note(later, ZenohId::random_from(5), &here, FULL));
-        assert!(!slow.note(later, ZenohId::random_from(5), &here, FULL));
+        assert!(slow.note(later, ZenohId::random_from(5), here, FULL));
+        assert!(!slow.note(later, ZenohId::random_from(5), here, FULL));
     }
 }

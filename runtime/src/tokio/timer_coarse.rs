@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Short waits where nothing better than tokio's own timer is known: late by up to two milliseconds.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::TokioRuntime;
 use crate::yielding::yield_now;

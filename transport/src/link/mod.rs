@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Links: the kinds of connection between two nodes, each in a file of its own, and what an endpoint asks of them.
 //!
-//! A kind of link is a file with four functions, and a line in each `match` below: [`Protocol::check`] reads an endpoint,
-//! `connect` and `bind` make sockets for it, `accept` says what an accepted socket is. Above them nothing names a protocol.
+//! A kind of link is a file, and a line in each `match` below: [`Protocol::check`] reads an endpoint, `connect` and `bind` make
+//! sockets for it, `accept` prepares an accepted one. Above them nothing names a protocol.
 
 mod address;
 mod failure;
@@ -10,9 +10,9 @@ mod group;
 mod options;
 mod pacing;
 mod place;
-pub mod tcp;
+mod tcp;
 #[cfg(unix)]
-pub mod unix;
+mod unix;
 
 use std::{any::Any, fmt, io, net::SocketAddr, time::Instant};
 
@@ -45,7 +45,7 @@ pub struct Link {
 
 /// A connected socket, before the two ends have introduced themselves.
 #[derive(Debug)]
-pub struct Connected {
+pub(crate) struct Connected {
     /// The socket, non-blocking.
     pub stream: Socket,
     /// The address of this end.
@@ -55,7 +55,7 @@ pub struct Connected {
 }
 
 /// A listening socket.
-pub struct Bound {
+pub(crate) struct Bound {
     /// The socket.
     pub socket: Socket,
     /// Its address; port 0 is replaced by the system's choice.
@@ -66,7 +66,7 @@ pub struct Bound {
 
 /// What an endpoint is connected or listened on with.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
+pub(crate) struct Terms<'a> {
     /// The endpoint.
     pub endpoint: &'a Endpoint,
     /// Until when this may take.
@@ -77,7 +77,7 @@ pub struct Terms<'a> {
 
 /// Why there is no socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LinkFailure {
+pub(crate) enum LinkFailure {
     /// The endpoint is wrong, whatever the system does.
     Endpoint(EndpointProblem),
     /// The host name has no address.
@@ -152,7 +152,7 @@ impl Protocol {
         }
     }
 
-    /// The addresses of an accepted socket that came from `from`, by one bound at `listener`.
+    /// The peer's address of an accepted socket that came from `from`.
     pub(crate) fn remote(self, from: Option<SocketAddr>) -> LinkAddress {
         match (self, from) {
             (_, Some(from)) => LinkAddress::internet(self, from),
@@ -170,7 +170,7 @@ impl Protocol {
         listener: &LinkAddress,
     ) -> io::Result<LinkAddress> {
         match self {
-            Protocol::Tcp => tcp::accept(stream, endpoint),
+            Protocol::Tcp => tcp::accept(stream, endpoint, listener),
             #[cfg(unix)]
             Protocol::UnixsockStream => Ok(listener.clone()),
         }

@@ -37,16 +37,11 @@ impl LinkAddress {
     /// An end with an internet address. An IPv4 address that is written as an IPv6 one becomes what it is.
     #[must_use]
     pub fn internet(protocol: Protocol, at: SocketAddr) -> Self {
-        let at = SocketAddr::new(at.ip().to_canonical(), at.port());
-        LinkAddress {
-            protocol,
-            place: Place::Internet(at),
-        }
-    }
-
-    /// The address of a listening socket, as it is.
-    #[must_use]
-    pub(super) fn listening(protocol: Protocol, at: SocketAddr) -> Self {
+        let at = match at.ip().to_canonical() {
+            IpAddr::V4(ip) => (ip, at.port()).into(),
+            // with the interface that it is good on
+            IpAddr::V6(_) => at,
+        };
         LinkAddress {
             protocol,
             place: Place::Internet(at),
@@ -84,13 +79,6 @@ impl LinkAddress {
         ip.map_or(AddressGroup::THIS_MACHINE, AddressGroup::of)
     }
 
-    /// Whether the other end of a link to it is on the same machine, as far as the address says.
-    #[must_use]
-    pub fn is_local(&self) -> bool {
-        let ip = self.socket_address().map(|at| at.ip());
-        ip.is_none_or(|ip: IpAddr| ip.is_loopback())
-    }
-
     /// The same as a locator; `None` if its text cannot be one.
     #[must_use]
     pub fn locator(&self) -> Option<Locator> {
@@ -103,6 +91,24 @@ impl fmt::Display for LinkAddress {
         match &self.place {
             Place::Internet(at) => at.fmt(f),
             Place::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_as_what_they_are() {
+        for (given, written) in [
+            ("[::ffff:192.0.2.1]:7", "192.0.2.1:7"),
+            ("[fe80::1%3]:7", "[fe80::1%3]:7"),
+            ("[::]:7", "[::]:7"),
+        ] {
+            let given = given.parse().expect("an address");
+            let address = LinkAddress::internet(Protocol::Tcp, given);
+            assert_eq!(address.to_string(), written);
         }
     }
 }

@@ -172,11 +172,16 @@ fn is_same_host(socket: &Socket) -> bool {
     }
 }
 
-pub(super) fn accept(stream: &Socket, endpoint: &Endpoint) -> io::Result<LinkAddress> {
+pub(super) fn accept(
+    stream: &Socket,
+    endpoint: &Endpoint,
+    listener: &LinkAddress,
+) -> io::Result<LinkAddress> {
     // They were understood when the socket was bound.
     let options = SocketOptions::of(endpoint).unwrap_or_default();
     prepare(stream, &options)?;
-    Ends::of(stream).map(|ends| internet(ends.local))
+    let own = Ends::of(stream).map(|ends| internet(ends.local));
+    Ok(own.unwrap_or_else(|_| listener.clone()))
 }
 
 /// Binds every address of the endpoint's host. Of a name's addresses those that this machine lacks are left out, if
@@ -235,7 +240,7 @@ fn bind_to(at: SocketAddr, options: &SocketOptions) -> io::Result<Bound> {
     }?;
     let address = socket.local_addr()?.as_socket();
     Ok(Bound {
-        address: LinkAddress::listening(Protocol::Tcp, address.ok_or(io::ErrorKind::InvalidInput)?),
+        address: internet(address.ok_or(io::ErrorKind::InvalidInput)?),
         socket,
         belongings: None,
     })

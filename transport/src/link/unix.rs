@@ -66,7 +66,7 @@ fn refused(path: &Path, error: io::Error) -> LinkFailure {
     LinkFailure::Refused(vec![(at(path), error.into())])
 }
 
-/// A socket with the configured sizes of buffers.
+/// A socket with the configured size of its send buffer. What waits in it waits nowhere else: there is no receive buffer.
 fn socket(buffers: SocketBuffers) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     if let Some(bytes) = buffers.send_bytes {

@@ -3,15 +3,14 @@
 //! batches along.
 
 use std::{
-    io::{self, IoSlice},
-    net::Shutdown,
-    sync::{Arc, atomic::Ordering},
+    io,
+    sync::atomic::Ordering,
     task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use zonda_codec::{Close, Priority, TransportMessage};
-use zonda_runtime::{LinkWrite, Runtime, Socket};
+use zonda_runtime::{LinkWrite, Runtime};
 
 use crate::{
     driver::Ended,
@@ -19,133 +18,13 @@ use crate::{
     sync::MutexGuard,
 };
 
-use super::{
-    MOMENT, Outbox, Spent, signal,
-    transmit::{SLICES_MAX, Transmit},
-};
+use super::{DirectSocket, MOMENT, Outbox, Spent, signal, transmit::Transmit};
 
 /// Buffers kept for the lanes' next batches: about as many as one write empties.
 const FREE_MAX: usize = 8;
 
 /// Buffers up to this size belonged to fragments whose payload was shared; they are not worth keeping.
 const BUFFER_BYTES_MIN: usize = 512;
-
-/// Batches whose slices cost little to prepare: those of a message of 256 KiB.
-#[cfg(target_os = "linux")]
-const FEW: usize = 4;
-
-/// `MSG_DONTWAIT`: this call does not wait, whatever the descriptor's own mode.
-#[cfg(target_os = "linux")]
-const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
-
-/// A second handle to a link's socket, for writing from the sender's own thread without waiting. Clones share it.
-#[derive(Debug, Clone)]
-pub struct DirectSocket(Arc<Socket>);
-
-impl DirectSocket {
-    /// Duplicates the descriptor of `stream`. `None` where the platform has no way to write without waiting
-    /// regardless of the descriptor's mode: there every write is the driver's.
-    ///
-    /// # Errors
-    /// The operating system's, if it has no descriptor left.
-    #[cfg(target_os = "linux")]
-    pub fn beside(stream: &impl std::os::fd::AsFd) -> io::Result<Option<Self>> {
-        let clone = stream.as_fd().try_clone_to_owned()?;
-        Ok(Some(Self(Arc::new(clone.into()))))
-    }
-
-    /// See the Linux version; here there is no such way.
-    ///
-    /// # Errors
-    /// Never.
-    #[cfg(not(target_os = "linux"))]
-    pub fn beside<T>(_stream: &T) -> io::Result<Option<Self>> {
-        Ok(None)
-    }
-
-    /// The largest batch up to `max` bytes that fills whole segments: one that ends with a few bytes in a segment of their
-    /// own costs the peer a wake-up more.
-    #[cfg(target_os = "linux")]
-    pub(super) fn batch_size(&self, max: u16) -> u16 {
-        let segment = self.0.tcp_mss().unwrap_or(1);
-        let segments = u32::from(max) / segment.max(1);
-        u16::try_from(segments * segment)
-            .ok()
-            .filter(|whole| *whole > max / 2)
-            .unwrap_or(max)
-    }
-
-    #[cfg(target_os = "linux")]
-    fn send(&self, transmit: &Transmit) -> io::Result<usize> {
-        let socket = &*self.0;
-        if let Some(single) = transmit.single() {
-            return socket.send_with_flags(single, SEND_FLAGS);
-        }
-        // To prepare the slices of many costs more than to write few.
-        match transmit.len() {
-            ..=FEW => Self::send_slices::<{ 2 * FEW }>(socket, transmit),
-            _ => Self::send_slices::<SLICES_MAX>(socket, transmit),
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn send_slices<const MOST: usize>(socket: &Socket, transmit: &Transmit) -> io::Result<usize> {
-        let mut slices = [IoSlice::new(&[]); MOST];
-        let count = transmit.slices(&mut slices);
-        socket.send_vectored_with_flags(&slices[..count], SEND_FLAGS)
-    }
-
-    /// Shuts both directions of the socket down.
-    pub(crate) fn shutdown(&self) {
-        // It may be gone already; then there is nothing left to shut down.
-        let _ = self.0.shutdown(Shutdown::Both);
-    }
-
-    /// Blocks until the socket takes bytes, is closed, or the time is over (false).
-    #[cfg(target_os = "linux")]
-    fn wait_writable(&self, left: Duration) -> bool {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let mut fds = [PollFd::new(&*self.0, PollFlags::OUT)];
-        let left = Timespec {
-            tv_sec: left.as_secs() as i64,
-            tv_nsec: i64::from(left.subsec_nanos()),
-        };
-        matches!(poll(&mut fds, Some(&left)), Ok(count) if count > 0)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn wait_writable(&self, _left: Duration) -> bool {
-        false
-    }
-
-    /// Whether the peer's system has confirmed nearly all that was written; `None` if the connection is gone. A socket with
-    /// room for next to nothing is writable when it holds next to nothing: see that nobody writes to it any more.
-    #[cfg(target_os = "linux")]
-    pub(super) fn is_confirmed(&self) -> Option<bool> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        self.0.set_send_buffer_size(1).ok()?;
-        let mut fds = [PollFd::new(&*self.0, PollFlags::OUT)];
-        poll(&mut fds, Some(&Timespec::default())).ok()?;
-        let found = fds[0].revents();
-        let is_gone = found.intersects(PollFlags::HUP | PollFlags::ERR);
-        (!is_gone).then(|| found.contains(PollFlags::OUT))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn is_confirmed(&self) -> Option<bool> {
-        None
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn batch_size(&self, max: u16) -> u16 {
-        max
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn send(&self, _transmit: &Transmit) -> io::Result<usize> {
-        Err(io::ErrorKind::WouldBlock.into())
-    }
-}
 
 /// What it takes to write: the socket, the batches under way, buffers to reuse.
 #[derive(Debug)]

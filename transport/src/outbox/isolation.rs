@@ -113,9 +113,13 @@ impl Outbox {
         self
     }
 
-    /// The same outbox, for a peer that was too slow on a connection before, with the waiting that it has not made good.
+    /// The same outbox, for a peer that was too slow on a connection before, with the waiting that it has not made good. Where
+    /// any progress will do ([`Isolation::min_rate`] is 0) it owes nothing: its sources wait as long as ever.
     #[must_use]
     pub fn with_stall_debt(self, debt: Duration) -> Self {
+        if self.isolated.policy.min_rate == 0 {
+            return self;
+        }
         let owing = StallClock::owing(Instant::now(), debt);
         self.isolated.clocks.lock()[Demand::Pace as usize] = owing;
         self

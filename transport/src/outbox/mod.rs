@@ -17,6 +17,12 @@
 mod attendance;
 mod closing;
 mod counts;
+#[cfg(target_os = "linux")]
+#[path = "direct/linux.rs"]
+mod direct;
+#[cfg(not(target_os = "linux"))]
+#[path = "direct/none.rs"]
+mod direct;
 mod discarded;
 mod exit;
 mod failover;
@@ -57,9 +63,9 @@ use closing::Closing;
 pub use closing::{CLOSE_GRACE, Unsent};
 use counts::Tally;
 pub use counts::{OutboxCounts, OutboxMemory, PriorityCounts};
+pub use direct::DirectSocket;
 pub use discarded::Discarded;
 use discarded::Discards;
-pub use exit::DirectSocket;
 use exit::Exit;
 use isolation::Isolated;
 pub use isolation::{HeldReader, Waiting, Watching};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Batches on their way into the socket, with the place where a partial write stopped.
 
-use std::{collections::VecDeque, io::IoSlice};
+use std::collections::VecDeque;
+#[cfg(target_os = "linux")]
+use std::io::IoSlice;
 
 use zonda_runtime::Segments;
 
@@ -117,6 +119,7 @@ impl Transmit {
     }
 
     /// The unwritten bytes as slices for one vectored write; tells how many there are.
+    #[cfg(target_os = "linux")]
     pub(crate) fn slices<'a>(&'a self, into: &mut [IoSlice<'a>]) -> usize {
         let mut count = 0;
         let mut put = |bytes: &'a [u8]| {
@@ -139,6 +142,7 @@ impl Transmit {
     }
 
     /// The unwritten bytes if they are one piece.
+    #[cfg(target_os = "linux")]
     pub(crate) fn single(&self) -> Option<&[u8]> {
         match (self.batches.len(), self.batches.front()) {
             (1, Some(batch)) if batch.tail().is_none() => batch.head().get(self.written..),
@@ -167,7 +171,7 @@ impl Segments for Transmit {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use zenoh_buffers::ZSlice;
     use zonda_codec::{Encode, EncodeError, Priority, Reliability, Writer};

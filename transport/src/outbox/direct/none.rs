@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a sender has no way to write without waiting, whatever the descriptor's mode, every write is the driver's.
+
+use std::{io, time::Duration};
+
+use crate::outbox::transmit::Transmit;
+
+/// A second handle to a link's socket. On this system there is none.
+#[derive(Debug, Clone)]
+pub enum DirectSocket {}
+
+impl DirectSocket {
+    /// None here.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn beside<T>(_stream: &T) -> io::Result<Option<Self>> {
+        Ok(None)
+    }
+
+    pub(in crate::outbox) fn batch_size(&self, _max: u16) -> u16 {
+        match *self {}
+    }
+
+    pub(in crate::outbox) fn send(&self, _transmit: &Transmit) -> io::Result<usize> {
+        match *self {}
+    }
+
+    pub(crate) fn shutdown(&self) {
+        match *self {}
+    }
+
+    pub(in crate::outbox) fn wait_writable(&self, _left: Duration) -> bool {
+        match *self {}
+    }
+
+    pub(in crate::outbox) fn is_confirmed(&self) -> Option<bool> {
+        match *self {}
+    }
+}
