@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #![forbid(unsafe_code)]
 
-//! Many peers: the forwarding table, the configuration and the [`node`] that ties connections to it.
+//! Many peers: the table of declarations and routes, the configuration and the [`node`] that ties connections to it.
 //! The library behind the session API and behind the daemon `zondad`.
 
+mod admin;
 pub mod config;
 #[cfg(feature = "daemon")]
 pub mod daemon;
 pub mod descriptors;
-pub mod forwarding;
+mod flow;
 pub mod hlc;
 pub mod metrics;
+pub mod model;
 pub mod node;
+mod notify;
+mod peers;
+mod query;
 pub mod scouting;
+pub mod table;
 
 pub use config::Config;

@@ -6,12 +6,12 @@ use std::convert::Infallible;
 
 pub use zonda_codec::{EndpointError, KeyExprError};
 pub use zonda_router::config::ConfigError;
-pub use zonda_router::forwarding::KeyOverLimit;
 pub use zonda_router::hlc::TooFarAhead;
 pub use zonda_router::node::{
     AskError as GetError, CloseError, DeclareError, Lost, OpenError, PublishError,
     ReplyError as AnswerError,
 };
+pub use zonda_router::table::KeyOverLimit;
 
 pub use crate::encoding::EncodingError;
 pub use crate::handlers::RecvError;

@@ -137,7 +137,7 @@ pub mod config {
         Config, ConfigError, Effective, Examined, Flag, GossipConfig, Origin, Problem, Retry,
         ScoutingConfig, Sources, TimeLimit, Warning, parse_endpoint,
     };
-    pub use zonda_router::forwarding::scouting::{Autoconnect, Strategy};
+    pub use zonda_router::table::scouting::{Autoconnect, Strategy};
     pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};
 
     /// The reference's spelling of [`Endpoint`].

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zonda_codec::EntityGlobalId;
-use zonda_router::forwarding::Notice;
 use zonda_router::node::{DeclareError, Listen, ListenerId, Node};
+use zonda_router::table::Notice;
 
 use crate::calls::{self, Calls, End as _, Registry, let_go};
 use crate::handlers::Taken;

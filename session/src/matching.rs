@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
-use zonda_router::forwarding::Notice;
 use zonda_router::node::{DeclareError, Listen, ListenerId};
+use zonda_router::table::Notice;
 
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,

@@ -11,8 +11,8 @@ use zonda_router::node::Delivery;
 use crate::bytes::{Encoding, ZBytes};
 
 pub use zonda_codec::{EntityGlobalId, SourceInfo};
-pub use zonda_router::forwarding::Locality;
 pub use zonda_router::node::SampleKind;
+pub use zonda_router::table::Locality;
 
 /// The reference's name of the number of a message in its source.
 pub type SourceSn = u32;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use zonda::config::AnyRuntime;
 use zonda::{Config, Session, Wait};
 use zonda_codec::{Declaration, Declare, WhatAmI, WireExpr, ZenohId};
-use zonda_router::forwarding::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
 use zonda_router::node::Node;
+use zonda_router::table::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
 
 use crate::counting::held;
 use crate::scene::{thread, until};

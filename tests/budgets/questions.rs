@@ -9,12 +9,10 @@ use zonda_codec::{
     ZenohId,
 };
 use zonda_router::config::Config;
-use zonda_router::forwarding::{
-    Ask, Disposal, FaceId, FaceInfo, FaceKind, ForwardingTable, Locality,
-};
 use zonda_router::node::{
     Answer, Answers, Asked, IncomingQuery, Node, OpenedQueryable, Question, QuestionEnd, Wait,
 };
+use zonda_router::table::{Ask, Disposal, FaceId, FaceInfo, FaceKind, ForwardingTable, Locality};
 
 use crate::counting::held;
 

@@ -9,7 +9,7 @@ use super::source::{Source, find, sources};
 const FOLDERS: [&str; 4] = [
     "codec/src/",
     "transport/src/protocol/",
-    "router/src/forwarding/",
+    "router/src/table/",
     "router/src/hlc.rs",
 ];
 

@@ -8,8 +8,11 @@ use zonda_codec::{Endpoint, KeyExpr, Priority, Resolution, WhatAmI, ZenohId};
 use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions};
 use zonda_transport::link::SocketBuffers;
 
-use super::json5::{Located, Value};
-use super::{Config, Setting, default_of, keys, value};
+use crate::config::{
+    Config, Setting, default_of,
+    json5::{Located, Value},
+    keys, value,
+};
 
 /// How long something is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

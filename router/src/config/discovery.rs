@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use zonda_codec::{Roles, WhatAmI};
 
-use super::json5::Value;
-use super::{Config, ConfigError, value};
-use crate::forwarding::scouting::{Autoconnect, Strategy};
+use crate::{
+    config::{Config, ConfigError, json5::Value, value},
+    table::scouting::{Autoconnect, Strategy},
+};
 
 /// Set to `off`, it changes the default of `scouting/multicast/enabled` to false, as for machines that shall not send
 /// anything to their network unasked, and for tests. What a configuration says wins.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{Config, Origin, SECRETS, keys, value::Kind};
+use crate::config::{Config, Origin, SECRETS, keys, value::Kind};
 
 /// One key as it takes effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Config {
     pub fn effective(&self) -> Vec<Effective> {
         let rows = keys::ROWS.iter().map(|key| {
             let value = match self.value(key.path) {
-                super::Value::Null if key.kind == Kind::Endpoints => "[]".to_owned(),
+                crate::config::Value::Null if key.kind == Kind::Endpoints => "[]".to_owned(),
                 value => value.to_string(),
             };
             self.shown(key.path, value)

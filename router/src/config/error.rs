@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{Origin, json5::SyntaxError};
+use crate::config::{Origin, json5::SyntaxError};
 
 /// Why a configuration was refused. One line: where, what, what to try.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@
 
 use zonda_transport::protocol::patience::Isolation;
 
-use super::Config;
+use crate::config::Config;
 
 impl Config {
     /// What a neighbour has to do so that its sources wait for it. Default: see [`Isolation`].

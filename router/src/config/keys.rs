@@ -3,7 +3,7 @@
 //! The table of every configuration key: its kind, its default and how far this node honours it.
 //! Adding a key, or learning to honour one, is a change of one row here.
 
-use super::value::Kind::{self, *};
+use crate::config::value::Kind::{self, *};
 
 /// One configuration key.
 #[derive(Debug, Clone, Copy)]

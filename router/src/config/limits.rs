@@ -4,9 +4,13 @@
 
 use std::time::Duration;
 
-use super::Config;
-use crate::forwarding::Limits;
-use crate::forwarding::scouting::{CandidateLimits, DialLimits};
+use crate::{
+    config::Config,
+    table::{
+        Limits,
+        scouting::{CandidateLimits, DialLimits},
+    },
+};
 
 impl Config {
     /// What the forwarding table may be made to do and to hold, by one neighbour if not said otherwise.

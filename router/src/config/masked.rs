@@ -3,7 +3,7 @@
 //! What may be said of a text that should have been a key, or a key and its value: it may hold a secret at the wrong
 //! place.
 
-use super::{SECRETS, keys};
+use crate::config::{SECRETS, keys};
 
 /// What stands for what is not shown.
 const REST: &str = "…";

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a value of a [`Config`](super::Config) comes from.
+/// Where a value of a [`Config`](crate::config::Config) comes from.
 ///
 /// ```
 /// use zonda_router::config::{Config, Origin};

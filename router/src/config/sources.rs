@@ -6,8 +6,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::json5::{self, Located, SyntaxError};
-use super::{Config, ConfigError, ENVIRONMENT, Origin, masked};
+use crate::config::{
+    Config, ConfigError, ENVIRONMENT, Origin,
+    json5::{self, Located, SyntaxError},
+    masked,
+};
 
 /// The environment variable that holds values: `key/path:json5;key/path:json5`.
 pub const VALUES: &str = "ZONDA_CFG";

@@ -6,10 +6,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::json5;
-use super::keys::{Key, ROWS, Support};
-use super::meaning;
-use super::value::in_words;
+use crate::config::{
+    json5,
+    keys::{Key, ROWS, Support},
+    meaning,
+    value::in_words,
+};
 
 const HEAD: &str = "\
 # Configuration keys
@@ -54,7 +56,7 @@ fn document() -> String {
     ROWS.iter().fold(HEAD.to_owned(), |mut text, key| {
         // the kinds of runtimes depend on the features
         let line = row(key).replace(
-            &in_words(super::value::Kind::Runtime),
+            &in_words(crate::config::value::Kind::Runtime),
             "the name of a runtime",
         );
         let _ = write!(text, "{line}");

@@ -4,8 +4,11 @@
 
 use std::time::Duration;
 
-use super::json5::{self, Value};
-use super::{Config, ConfigError, Flag, Sources, TimeLimit, keys};
+use crate::config::{
+    Config, ConfigError, Flag, Sources, TimeLimit,
+    json5::{self, Value},
+    keys,
+};
 use zonda_codec::{Priority, WhatAmI};
 use zonda_runtime::{RuntimeKind, RuntimeOptions, Scheduling};
 use zonda_transport::link::SocketBuffers;
@@ -117,7 +120,7 @@ fn the_reference_s_whole_default_configuration_is_accepted() {
 
 #[test]
 fn no_key_is_silently_ignored() {
-    let other = |default: &Value, kind: super::value::Kind| -> Vec<String> {
+    let other = |default: &Value, kind: crate::config::value::Kind| -> Vec<String> {
         use super::value::Kind::*;
         match kind {
             Bool => vec![(*default != Value::Bool(true)).to_string()],
@@ -342,7 +345,7 @@ fn values_by_role_take_the_role_s_own_or_the_default() {
 
 #[test]
 fn endpoints_may_differ_from_the_keys() {
-    let endpoint = |text: &str| super::parse_endpoint(text).unwrap();
+    let endpoint = |text: &str| crate::config::parse_endpoint(text).unwrap();
     let plain = endpoint("tcp/h:1");
     let (must, may) = (
         endpoint("tcp/h:1#exit_on_failure=true"),
@@ -393,7 +396,7 @@ fn malformed_endpoints_are_refused_with_their_key() {
         }
     }
     // Of a kind of link that is not here: opening the node says so.
-    assert!(super::parse_endpoint("quic/somewhere").is_ok());
+    assert!(crate::config::parse_endpoint("quic/somewhere").is_ok());
 }
 
 #[test]

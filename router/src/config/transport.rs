@@ -11,7 +11,7 @@ use zonda_transport::protocol::{
     options::LocalOptions,
 };
 
-use super::{Config, ConfigError, private};
+use crate::config::{Config, ConfigError, private};
 
 const COMPRESSION: &str = "transport/unicast/compression/enabled";
 const LOW_LATENCY: &str = "transport/unicast/lowlatency";

@@ -7,7 +7,7 @@ use zonda_runtime::{RuntimeKind, Scheduling};
 use zonda_transport::dial::RetryPolicy;
 use zonda_transport::link::{EndpointProblem, Protocol};
 
-use super::json5::Value;
+use crate::config::json5::Value;
 
 /// The kind of value a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +152,7 @@ pub fn cpus(value: &Value) -> Option<Vec<usize>> {
     items.iter().map(|item| cpu(&item.value)).collect()
 }
 
-fn texts(items: &[super::json5::Located]) -> Option<Vec<&str>> {
+fn texts(items: &[crate::config::json5::Located]) -> Option<Vec<&str>> {
     if !items.iter().all(|i| as_text(&i.value).is_some()) {
         return None;
     }

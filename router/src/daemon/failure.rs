@@ -7,8 +7,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 
-use crate::config::names_secret;
-use crate::node::OpenError;
+use crate::{config::names_secret, model::OpenError};
 
 /// Why the daemon ends without having done its work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

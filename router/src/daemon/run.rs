@@ -9,14 +9,18 @@ use std::time::Duration;
 
 use zonda_codec::{Locator, ZenohId};
 
-use super::allocator;
-use super::arguments::DaemonArgs;
-use super::failure::DaemonError;
-use super::settings::without_session;
-use super::signals::Shutdown;
-use super::terminal::{self, plain};
-use crate::descriptors;
-use crate::node::Node;
+use crate::{
+    daemon::{
+        allocator,
+        arguments::DaemonArgs,
+        failure::DaemonError,
+        settings::without_session,
+        signals::Shutdown,
+        terminal::{self, plain},
+    },
+    descriptors,
+    node::Node,
+};
 
 /// How long peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.
 const DRAIN: Duration = Duration::from_secs(5);

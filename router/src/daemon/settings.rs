@@ -2,10 +2,11 @@
 
 //! From flags to a configuration: the daemon's settings, in the order in which the later wins.
 
-use super::arguments::DaemonArgs;
-use super::failure::DaemonError;
-use crate::Config;
-use crate::config::{Flag, Sources};
+use crate::{
+    Config,
+    config::{Flag, Sources},
+    daemon::{arguments::DaemonArgs, failure::DaemonError},
+};
 
 /// What the daemon does by default and another node does not.
 const DEFAULTS: &[(&str, &str)] = &[("mode", "'router'"), ("adminspace/enabled", "true")];
@@ -225,7 +226,7 @@ mod tests {
             let Err(error) = Cli::try_parse_from(words_of_line) else {
                 panic!("{line}")
             };
-            let text = super::super::one_line(&error);
+            let text = crate::daemon::one_line(&error);
             assert!(text.contains(words) && !text.contains('\n'), "{text}");
         }
     }

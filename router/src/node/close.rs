@@ -11,9 +11,12 @@ use std::{
 use zonda_codec::{ZenohId, transport::reason};
 use zonda_transport::outbox::{Outbox, Unsent};
 
-use super::{
-    CloseError, Node,
-    shared::{Shared, State},
+use crate::{
+    model::CloseError,
+    node::{
+        Node,
+        shared::{Shared, State},
+    },
 };
 
 /// What a peer had not got when its link was closed: it is lost.
@@ -43,7 +46,7 @@ impl fmt::Display for Lost {
 const NAMED_MAX: usize = 8;
 
 /// The peers that something is lost for, in one line.
-pub(super) fn named(lost: &[Lost]) -> String {
+pub(crate) fn named(lost: &[Lost]) -> String {
     let named: Vec<String> = lost.iter().take(NAMED_MAX).map(Lost::to_string).collect();
     let more = match lost.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
@@ -163,7 +166,7 @@ impl Node {
 
 impl Shared {
     /// Notes what is lost with a link that has ended while the node closes.
-    pub(super) fn note_lost(&self, state: &mut State, peer: ZenohId, outbox: &Outbox) {
+    pub(crate) fn note_lost(&self, state: &mut State, peer: ZenohId, outbox: &Outbox) {
         if self.is_closed() {
             state
                 .lost_by_closing

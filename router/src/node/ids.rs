@@ -4,10 +4,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::shared::{Shared, State};
+use crate::node::shared::{Shared, State};
 
 /// Numbers from 1, each given to one at a time.
-pub(super) struct Ids(AtomicU64);
+pub(crate) struct Ids(AtomicU64);
 
 impl Default for Ids {
     fn default() -> Self {
@@ -17,7 +17,7 @@ impl Default for Ids {
 
 impl Ids {
     /// The next one. Once all were given out, one that `is_used` says is free.
-    pub(super) fn next(&self, is_used: impl Fn(u32) -> bool) -> u32 {
+    pub(crate) fn next(&self, is_used: impl Fn(u32) -> bool) -> u32 {
         loop {
             let number = self.0.fetch_add(1, Ordering::Relaxed);
             let id = number as u32;
@@ -39,7 +39,7 @@ impl State {
 
 impl Shared {
     /// An id for a declaration of this node's own that no other one has. Not to be called with the state locked.
-    pub(super) fn next_id(&self) -> u32 {
+    pub(crate) fn next_id(&self) -> u32 {
         self.ids.next(|id| self.state.lock().is_id_used(self, id))
     }
 }

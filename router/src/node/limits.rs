@@ -12,10 +12,7 @@ use zonda_codec::WhatAmI;
 use zonda_transport::listen::{ListenOptions, Listening};
 use zonda_transport::log_limit::LogLimit;
 
-use crate::config::Config;
-use crate::descriptors;
-
-use super::Node;
+use crate::{config::Config, descriptors, node::Node};
 
 /// One limit of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub struct LimitStatus {
 
 /// What is counted and logged when it happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     /// There are as many neighbours as there may be.
     Sessions,
     /// One address has as many as it may have.
@@ -55,18 +52,18 @@ const KINDS: usize = 6;
 
 /// A limit that was reached, and the neighbour or address that reached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reached {
-    pub(super) limit: Limit,
-    pub(super) who: String,
+pub(crate) struct Reached {
+    pub(crate) limit: Limit,
+    pub(crate) who: String,
 }
 
 /// The limits of connections, resolved when the node is opened.
 #[derive(Debug)]
-pub(super) struct Limits {
-    pub(super) sessions_max: usize,
-    pub(super) sessions_per_address: usize,
+pub(crate) struct Limits {
+    pub(crate) sessions_max: usize,
+    pub(crate) sessions_per_address: usize,
     /// Introductions of each listener.
-    pub(super) pending_max: usize,
+    pub(crate) pending_max: usize,
     descriptors: Option<u64>,
     reached: [AtomicU64; KINDS],
     logs: [LogLimit; KINDS],
@@ -74,7 +71,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// What the configuration says, as far as there are descriptors for it.
-    pub(super) fn new(config: &Config, descriptors: Option<u64>) -> Self {
+    pub(crate) fn new(config: &Config, descriptors: Option<u64>) -> Self {
         let room = descriptors.map_or(usize::MAX, |room| room.try_into().unwrap_or(usize::MAX));
         let wanted = config.accept_pending();
         let pending = wanted.unwrap_or(ListenOptions::default().pending_max);
@@ -119,7 +116,7 @@ impl Limits {
 
     /// Counts that a limit was reached, and logs it if that was not said within the last minute. Not to be called with the
     /// state locked.
-    pub(super) fn note(&self, reached: &Reached) {
+    pub(crate) fn note(&self, reached: &Reached) {
         let Reached { limit, who } = reached;
         self.reached[*limit as usize].fetch_add(1, Ordering::Relaxed);
         let Some(left_out) = self.logs[*limit as usize].admit(Instant::now()) else {

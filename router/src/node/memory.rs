@@ -29,14 +29,16 @@ use zonda_transport::{
     outbox::Outbox,
 };
 
-use crate::{config::Config, forwarding::FaceId};
-
-use super::{
-    Node,
-    shared::{Face, Shared, State},
+use crate::{
+    config::Config,
+    node::{
+        Node,
+        shared::{Face, Shared, State},
+    },
+    table::FaceId,
 };
 
-pub(super) mod leaving;
+pub(crate) mod leaving;
 
 /// Parts of the budget from which on the largest taker gives way, of [`PARTS`].
 const GIVES_WAY: usize = 6;
@@ -104,15 +106,15 @@ pub struct Largest {
 
 /// What one neighbour's connection holds, beside its outbox.
 #[derive(Debug, Clone)]
-pub(super) struct Holding {
-    pub(super) share: Arc<Share>,
+pub(crate) struct Holding {
+    pub(crate) share: Arc<Share>,
     /// Bytes of routes, said by the task that keeps them.
-    pub(super) routes: Arc<AtomicUsize>,
+    pub(crate) routes: Arc<AtomicUsize>,
 }
 
 /// The memory of a node.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     ledger: Arc<Ledger>,
     queues: AtomicUsize,
     tables: AtomicUsize,
@@ -125,7 +127,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         let follows = config.mode() == WhatAmI::Router;
         Memory {
             ledger: Ledger::new(budget(config), follows),
@@ -140,7 +142,7 @@ impl Memory {
     }
 
     /// A new connection's part.
-    pub(super) fn holding(&self) -> Holding {
+    pub(crate) fn holding(&self) -> Holding {
         Holding {
             share: Share::of(&self.ledger),
             routes: Arc::default(),
@@ -148,14 +150,14 @@ impl Memory {
     }
 
     /// Notes what the table holds after a change; too much, and nothing more can be declared.
-    pub(super) fn note_tables(&self, state: &mut State) {
+    pub(crate) fn note_tables(&self, state: &mut State) {
         self.tables.store(state.table.memory(), Ordering::Relaxed);
         let is_short = self.add_up() > self.ledger.budget();
         state.table.set_short_of_memory(is_short);
     }
 
     /// Notes bytes that were queued for neighbours that do not keep up, before the next look finds them there.
-    pub(super) fn note_behind(&self, bytes: usize) {
+    pub(crate) fn note_behind(&self, bytes: usize) {
         if bytes > 0 {
             self.queues.fetch_add(bytes, Ordering::Relaxed);
             self.add_up();
@@ -178,7 +180,7 @@ impl Memory {
 
     /// Whether sources have to wait for others to give way.
     #[inline]
-    pub(super) fn is_short(&self) -> bool {
+    pub(crate) fn is_short(&self) -> bool {
         self.ledger.held() > self.parts(IS_SHORT) && !self.is_stuck.load(Ordering::Relaxed)
     }
 
@@ -309,7 +311,7 @@ impl Keeps {
 
 impl Shared {
     /// Looks how much memory is held, and has somebody give way if it is too much. Tells when to look again.
-    pub(super) fn look_after_memory(&self) -> Instant {
+    pub(crate) fn look_after_memory(&self) -> Instant {
         let now = Instant::now();
         let memory = &self.memory;
         let mut state = self.state.lock();
@@ -334,7 +336,7 @@ impl Shared {
 impl Shared {
     /// Pauses the source behind `own` while memory is short. The source is not judged silent meanwhile.
     #[cold]
-    pub(super) async fn wait_for_memory(&self, own: &Outbox) {
+    pub(crate) async fn wait_for_memory(&self, own: &Outbox) {
         let _held = own.hold_reader();
         let until = Instant::now() + RELIEF_MAX;
         while self.memory.is_short() && !own.is_closed() && !own.is_closing() {

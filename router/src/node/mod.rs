@@ -1,252 +1,58 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The node: many connections and one forwarding table, behind a handful of calls.
+//! The node: many connections and one table, behind a handful of calls.
 //!
-//! A session *is* a node with a local face; a router is a node without one. Everything that decides is in
-//! [`crate::forwarding`]; everything that waits is in the transport's drivers. What is left here is to carry the
-//! table's actions out and to keep its answers at hand:
-//! - `shared`: the state all tasks share, and its one lock;
-//! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on its key;
-//! - `looking`: how they are found without keeping the lock;
-//! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `copies`: how
-//!   their copies are written;
-//! - `receiving`: how the node's own subscribers are called;
-//! - `publish`: what a publishing thread does; `tally` counts it, `ended` what is lost with a link;
-//! - `asking`: questions and answers, of the node's session and on their way through;
-//! - `listeners`: what the table tells the session, `liveliness` and `matching`: about what;
-//! - `events`, `reasons`, `refusals`, `dials`: what becomes of connections, reported and counted;
-//! - `discovery`, `found`: how it finds others and is found;
-//! - `open`, `listen`, `connect`, `admit`, `close`: the life of the node and of its connections;
-//! - `neighbours`, `places`, `limits`: who may be connected, and how many.
+//! A session *is* a node with a local face; a router is a node without one. What is decided is decided in
+//! [`crate::table`]; what waits is in the transport's drivers. The rooms of this crate carry the table's actions out and
+//! keep its answers at hand: `flow` for data, `query` for requests and replies, `peers` for connections, `notify` for what
+//! the session hears of the table.
+//!
+//! Here is what they share:
+//! - `shared`: the state of all tasks, and its one lock; `handle`: the public face of it;
+//! - `open`, `close`: the life of the node; `sweep` and `ids`: its upkeep;
+//! - `limits`, `memory`: how much of everything there may be.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's or that of a
 //! listener's queue, then nothing.
-//! A message of a declared publisher, or one that a connection brings for a known key, takes no lock but the lane's.
 
-mod admin;
-mod admit;
-mod asking;
-mod backpressure;
-mod close;
-mod connect;
-mod copies;
-mod dials;
-mod discovery;
-mod ended;
-mod events;
-mod found;
-mod ids;
-mod inbound;
-mod key_cache;
-mod limits;
-mod links;
-mod listen;
-mod listeners;
-mod liveliness;
-mod looking;
-mod matching;
-mod memory;
-mod metrics;
-mod neighbours;
-mod open;
-mod outboxes;
-mod places;
-mod plain;
+pub(crate) mod close;
+pub(crate) mod handle;
+pub(crate) mod ids;
+pub(crate) mod limits;
+pub(crate) mod memory;
+pub(crate) mod open;
 #[cfg(feature = "probe")]
 mod probe;
-mod publish;
-mod publisher;
-mod reasons;
-mod receiving;
-mod refusals;
-mod route;
-mod run;
-mod shared;
-mod slow;
-mod sweep;
-mod tally;
-mod types;
+pub(crate) mod shared;
+pub(crate) mod sweep;
 
-use std::{sync::Arc, time::Duration};
-
-use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
-
-pub use asking::*;
+pub use crate::{
+    flow::{
+        plain::{Passed, Passing, Plain},
+        publisher::PublisherFace,
+        receiving::{Deliveries, Delivery, Opened, Receive, Sink, Take},
+        tally::PublisherCounts,
+    },
+    metrics::node::METRICS,
+    model::*,
+    notify::{
+        listeners::{Listen, ListenerId, Taken},
+        liveliness::TokenId,
+    },
+    peers::{
+        dials::{EndpointStatus, Unreached},
+        discovery::DiscoveryStatus,
+        ended::EndedLinks,
+        events::{ConnectionEvent, EVENTS_MAX, Tell, Told},
+        reasons::{Loss, LossKind, Refusal, RefusalKind},
+        refusals::TurnedAway,
+    },
+    query::*,
+};
 pub use close::Lost;
-pub use dials::{EndpointStatus, Unreached};
-pub use discovery::DiscoveryStatus;
-pub use ended::EndedLinks;
-pub use events::{ConnectionEvent, EVENTS_MAX, Tell, Told};
+pub use handle::Node;
 pub use limits::LimitStatus;
-pub use listeners::{Listen, ListenerId, Taken};
-pub use liveliness::TokenId;
 pub use memory::{Largest, Usage};
-pub use metrics::METRICS;
-pub use plain::{Passed, Passing, Plain};
 #[cfg(feature = "probe")]
 pub use probe::End;
-pub use publisher::PublisherFace;
-pub use reasons::{Loss, LossKind, Refusal, RefusalKind};
-pub use receiving::{Deliveries, Delivery, Opened, Receive, Sink, Take};
-pub use refusals::TurnedAway;
-pub use tally::PublisherCounts;
-pub use types::*;
 pub use zonda_transport::link::{LinkAddress, Protocol};
-
-use crate::forwarding::Locality;
-
-use shared::{Shared, ntp64_now};
-
-/// A running node. Clones are cheap and mean the same node; dropping them does not close it, [`Node::close`] does.
-#[derive(Clone)]
-pub struct Node {
-    shared: Arc<Shared>,
-}
-
-impl std::fmt::Debug for Node {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Node")
-            .field("zid", &self.zid())
-            .field("role", &self.role())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Node {
-    /// The id of this node.
-    #[must_use]
-    pub fn zid(&self) -> ZenohId {
-        self.shared.zid
-    }
-
-    /// The role of this node.
-    #[must_use]
-    pub fn role(&self) -> WhatAmI {
-        self.shared.role
-    }
-
-    /// Where this node listens; port 0 is replaced by the system's choice.
-    #[must_use]
-    pub fn locators(&self) -> Vec<Locator> {
-        self.shared.locators()
-    }
-
-    /// The live links, ordered by the peer's id.
-    #[must_use]
-    pub fn links(&self) -> Vec<LinkStatus> {
-        self.shared.links()
-    }
-
-    /// The name of the runtime that the node's tasks run on.
-    #[must_use]
-    pub fn runtime(&self) -> &'static str {
-        self.shared.runtime.name()
-    }
-
-    /// Calls `sink` for each message on a key that intersects `key`, from now on until it is undeclared.
-    ///
-    /// # Errors
-    /// The node is closed.
-    pub fn declare_subscriber(
-        &self,
-        key: &KeyExpr<'_>,
-        sink: Sink,
-    ) -> Result<SubscriberId, DeclareError> {
-        self.declare_subscriber_from(key, Locality::Any, sink)
-    }
-
-    /// The same, for messages from there only; of one for those of the node's own session nobody else hears.
-    ///
-    /// # Errors
-    /// As [`Node::declare_subscriber`].
-    pub fn declare_subscriber_from(
-        &self,
-        key: &KeyExpr<'_>,
-        origin: Locality,
-        sink: Sink,
-    ) -> Result<SubscriberId, DeclareError> {
-        self.shared.declare_subscriber(key, origin, sink)
-    }
-
-    /// Ends a subscriber. A call of its sink that is under way on another thread may still finish. The sink is
-    /// dropped by its last user, never under a lock.
-    pub fn undeclare_subscriber(&self, id: SubscriberId) {
-        self.shared.undeclare_subscriber(id);
-    }
-
-    /// Declares a publisher of `key`: its route is kept at hand, and nothing is sent where nobody listens.
-    ///
-    /// # Errors
-    /// The node is closed.
-    pub fn declare_publisher(&self, key: &KeyExpr<'_>) -> Result<PublisherFace, DeclareError> {
-        self.declare_publisher_to(key, Locality::Any)
-    }
-
-    /// The same of a publisher whose messages go there only.
-    ///
-    /// # Errors
-    /// As [`Node::declare_publisher`].
-    pub fn declare_publisher_to(
-        &self,
-        key: &KeyExpr<'_>,
-        destination: Locality,
-    ) -> Result<PublisherFace, DeclareError> {
-        PublisherFace::declare(&self.shared, key, destination)
-    }
-
-    /// Publishes to `destination` on a key without a declared publisher.
-    ///
-    /// # Errors
-    /// What became of the message; see [`PublishError`].
-    ///
-    /// # Blocking
-    /// Under congestion control `Block` at most as long as `wait` says, else never.
-    pub fn publish(
-        &self,
-        key: &KeyExpr<'_>,
-        destination: Locality,
-        publication: &Publication<'_>,
-        wait: Wait,
-    ) -> Result<Outcome, PublishError> {
-        let route = self.shared.undeclared_route(key, destination)?;
-        self.shared.dispatch(&route, publication, wait)
-    }
-
-    /// Publishes to `destination` on a key without a declared publisher; under congestion control `Block` it waits for room
-    /// by waker, at most `limit`.
-    ///
-    /// # Errors
-    /// As [`Node::publish`].
-    ///
-    /// # Cancel safety
-    /// A future that is dropped has published to some neighbours or to none.
-    pub async fn publish_async(
-        &self,
-        key: &KeyExpr<'_>,
-        destination: Locality,
-        publication: &Publication<'_>,
-        limit: Duration,
-    ) -> Result<Outcome, PublishError> {
-        let route = self.shared.undeclared_route(key, destination)?;
-        self.shared.dispatch_async(&route, publication, limit).await
-    }
-
-    /// A timestamp of this node's clock: unique, and later than every one it has seen.
-    #[must_use]
-    pub fn new_timestamp(&self) -> Timestamp {
-        self.shared.clock.new_timestamp(ntp64_now())
-    }
-
-    /// True in a process that was forked off after the node was opened. The node's threads are not in it: every call
-    /// fails or gives nothing, none waits, and nothing of it disturbs the process that opened the node.
-    #[must_use]
-    pub fn is_forked(&self) -> bool {
-        self.shared.is_forked()
-    }
-
-    /// True once [`Node::close`] was called, and where [`Node::is_forked`].
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
-    }
-}

@@ -12,15 +12,17 @@ use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use crate::{
     config::{Config, ConfigError, TimeLimit},
-    forwarding::Deadline,
-};
-
-use super::{
-    Node, OpenError,
-    connect::{Attempt, Kept},
-    links::Standing,
-    reasons::{Refusal, RefusalKind},
-    shared::{Shared, first},
+    model::OpenError,
+    node::{
+        Node,
+        shared::{Shared, first},
+    },
+    peers::{
+        connect::{Attempt, Kept},
+        links::Standing,
+        reasons::{Refusal, RefusalKind},
+    },
+    table::Deadline,
 };
 
 /// How often answers that neighbours owe are looked after.

@@ -22,10 +22,11 @@ use zonda_transport::{
     },
 };
 
-use super::{
-    LinkStatus, Node,
-    admit::{Arrived, QUEUE_BYTES_MAX},
-    inbound::Inbound,
+use crate::{
+    flow::inbound::Inbound,
+    model::LinkStatus,
+    node::Node,
+    peers::admit::{Arrived, QUEUE_BYTES_MAX},
 };
 
 /// One end of a connection whose bytes its holder moves.

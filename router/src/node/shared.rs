@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What all tasks and threads of a node share: the forwarding table with its lock, the connections, the clock.
+//! What all tasks and threads of a node share: the table with its lock, the connections, the clock.
 
 use std::{
     collections::HashMap,
@@ -34,130 +34,124 @@ use zonda_transport::{
 };
 
 use crate::{
-    config::Config,
-    forwarding::{Action, FaceId, ForwardingTable, Locality, Note, NoteCause, OwnRef},
-    hlc::Hlc,
-};
-
-use super::{
-    DeclareError, EndedLinks, LinkStatus, PublishError, Sink, SubscriberId,
     admin::Described,
-    asking::{After, Queries},
-    close::Lost,
-    dials::Dials,
-    discovery::Discovery,
-    events::Events,
-    ids::Ids,
-    key_cache::KeyCache,
-    limits,
-    links::Links,
-    listeners::Listener,
-    looking::Looking,
-    memory::{Holding, Memory, leaving::Leavers},
-    neighbours::Neighbours,
-    refusals::Refusals,
-    route::Route,
-    slow::SlowConsumers,
+    config::Config,
+    flow::{key_cache::KeyCache, looking::Looking, receiving::Sink, route::Route},
+    hlc::Hlc,
+    model::{DeclareError, LinkStatus, PublishError, SubscriberId},
+    node::{
+        close::Lost,
+        ids::Ids,
+        limits,
+        memory::{Holding, Memory, leaving::Leavers},
+    },
+    notify::listeners::Listener,
+    peers::{
+        dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events, links::Links,
+        neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
+    },
+    query::{After, Queries},
+    table::{Action, FaceId, ForwardingTable, Locality, Note, NoteCause, OwnRef},
 };
 
 /// The longest key that the protocol can write.
-pub(super) const KEY_BYTES_MAX: usize = u16::MAX as usize;
+pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
 /// One live connection.
-pub(super) struct Face {
-    pub(super) outbox: Arc<Outbox>,
-    pub(super) status: LinkStatus,
+pub(crate) struct Face {
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) status: LinkStatus,
     /// This node opened it, rather than the peer.
-    pub(super) dialed: bool,
+    pub(crate) dialed: bool,
     /// Where there may be several links to it.
-    pub(super) links: Option<Links>,
+    pub(crate) links: Option<Links>,
     /// When it was connected.
-    pub(super) since: Instant,
+    pub(crate) since: Instant,
     /// When it was last asked for a sign of life.
-    pub(super) probed: Instant,
+    pub(crate) probed: Instant,
     /// How long it may be silent.
-    pub(super) lease: Duration,
+    pub(crate) lease: Duration,
     /// It has declared, asked or sent something; set by the task that reads from it.
-    pub(super) spoken: Arc<AtomicBool>,
+    pub(crate) spoken: Arc<AtomicBool>,
     /// What it holds beside its outbox.
-    pub(super) holding: Holding,
+    pub(crate) holding: Holding,
 }
 
 impl Face {
     /// Whether it has declared, asked or sent anything since it was connected.
-    pub(super) fn has_spoken(&self) -> bool {
+    pub(crate) fn has_spoken(&self) -> bool {
         self.spoken.load(Ordering::Relaxed)
     }
 }
 
 /// Everything behind the node's lock.
-pub(super) struct State {
-    pub(super) table: ForwardingTable,
-    pub(super) faces: HashMap<FaceId, Face>,
+pub(crate) struct State {
+    pub(crate) table: ForwardingTable,
+    pub(crate) faces: HashMap<FaceId, Face>,
     /// Who is connected, or admitted and about to be (`None`).
-    pub(super) neighbours: Neighbours,
-    pub(super) sinks: HashMap<u32, Sink>,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) sinks: HashMap<u32, Sink>,
     /// Those of the session that the table tells something.
-    pub(super) listeners: HashMap<u32, Arc<Listener>>,
-    pub(super) queries: Queries,
+    pub(crate) listeners: HashMap<u32, Arc<Listener>>,
+    pub(crate) queries: Queries,
     /// By where they go to ([`Locality`]).
-    pub(super) undeclared: [KeyCache; 3],
-    pub(super) actions: Vec<Action>,
+    pub(crate) undeclared: [KeyCache; 3],
+    pub(crate) actions: Vec<Action>,
     /// The admin space's last answer.
-    pub(super) described: Option<Described>,
+    pub(crate) described: Option<Described>,
     /// A task forgets what neighbours that are gone had declared.
-    pub(super) sweeping: bool,
-    pub(super) listening: Vec<Listening>,
-    pub(super) dials: Dials,
+    pub(crate) sweeping: bool,
+    pub(crate) listening: Vec<Listening>,
+    pub(crate) dials: Dials,
     /// What became of the messages for those who are gone.
-    pub(super) ended: EndedLinks,
+    pub(crate) ended: EndedLinks,
     /// What is lost because they had not taken it when the node was closed.
-    pub(super) lost_by_closing: Vec<Lost>,
+    pub(crate) lost_by_closing: Vec<Lost>,
     /// The neighbours that were too slow.
-    pub(super) slow: SlowConsumers,
+    pub(crate) slow: SlowConsumers,
     /// Those that have given way as they kept too much, until it is free.
-    pub(super) leavers: Leavers,
-    pub(super) discovery: Discovery,
+    pub(crate) leavers: Leavers,
+    pub(crate) discovery: Discovery,
 }
 
 /// The node itself.
-pub(super) struct Shared {
-    pub(super) zid: ZenohId,
-    pub(super) role: WhatAmI,
-    pub(super) config: Config,
+pub(crate) struct Shared {
+    pub(crate) zid: ZenohId,
+    pub(crate) role: WhatAmI,
+    pub(crate) config: Config,
     /// What its links may have.
-    pub(super) options: Arc<LocalOptions>,
-    pub(super) runtime: AnyRuntime,
+    pub(crate) options: Arc<LocalOptions>,
+    pub(crate) runtime: AnyRuntime,
     /// The face of this node's own publishers and subscribers.
-    pub(super) local: FaceId,
-    pub(super) clock: Hlc,
+    pub(crate) local: FaceId,
+    pub(crate) clock: Hlc,
     /// This node stamps what it routes and publishes.
-    pub(super) stamps: bool,
+    pub(crate) stamps: bool,
     /// What is stamped with an impossible future is dropped rather than stamped anew.
-    pub(super) drops_future: bool,
-    pub(super) state: Mutex<State>,
+    pub(crate) drops_future: bool,
+    pub(crate) state: Mutex<State>,
     closed: AtomicBool,
     /// The process that opened the node, in which its threads are.
     origin: Origin,
-    pub(super) ids: Ids,
+    pub(crate) ids: Ids,
     /// How many neighbours have gone.
     departed: AtomicU64,
     /// Notified whenever a connection comes or goes, and on close.
-    pub(super) changed: Event,
+    pub(crate) changed: Event,
     /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
-    pub(super) events: Events,
-    pub(super) refusals: Refusals,
-    pub(super) limits: limits::Limits,
+    pub(crate) events: Events,
+    pub(crate) refusals: Refusals,
+    pub(crate) limits: limits::Limits,
     /// How much memory is held, under one budget.
-    pub(super) memory: Memory,
+    pub(crate) memory: Memory,
     /// Wakes the task that looks after what is overdue, earlier than it meant to.
-    pub(super) hurry: Arc<Event>,
+    pub(crate) hurry: Arc<Event>,
     /// The node itself, for what outlives the call that makes it.
-    pub(super) this: Weak<Shared>,
+    pub(crate) this: Weak<Shared>,
 }
 
 /// Bytes that are an encoded message already.
-pub(super) struct Encoded<'a>(pub(super) &'a [u8]);
+pub(crate) struct Encoded<'a>(pub(crate) &'a [u8]);
 
 impl Encode for Encoded<'_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
@@ -166,7 +160,7 @@ impl Encode for Encoded<'_> {
 }
 
 impl Shared {
-    pub(super) fn new(
+    pub(crate) fn new(
         zid: ZenohId,
         config: Config,
         options: LocalOptions,
@@ -176,10 +170,10 @@ impl Shared {
         let role = config.mode();
         let mut table = ForwardingTable::with_limits(zid, role, config.table_limits());
         let mut actions = Vec::new();
-        let info = crate::forwarding::FaceInfo {
+        let info = crate::table::FaceInfo {
             zid,
             whatami: role,
-            kind: crate::forwarding::FaceKind::Local,
+            kind: crate::table::FaceKind::Local,
         };
         let local = table.add_face(info, &mut actions);
         if role != WhatAmI::Router && config.adminspace_enabled() {
@@ -233,20 +227,20 @@ impl Shared {
 
     /// Closed, or of no use to this process.
     #[inline]
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire) || self.is_forked()
     }
 
     /// Whether this process was forked off from the one that opened the node. Its threads are not here, and its lock
     /// may be held by one of them for ever, so nothing may be asked of it but this.
     #[inline]
-    pub(super) fn is_forked(&self) -> bool {
+    pub(crate) fn is_forked(&self) -> bool {
         self.origin.is_elsewhere()
     }
 
     /// Why nothing can be published on a closed node.
     #[cold]
-    pub(super) fn cannot_publish(&self) -> PublishError {
+    pub(crate) fn cannot_publish(&self) -> PublishError {
         match self.is_forked() {
             true => PublishError::Forked,
             false => PublishError::Closed,
@@ -254,23 +248,23 @@ impl Shared {
     }
 
     /// Marks the node closed; tells whether it was open.
-    pub(super) fn set_closed(&self) -> bool {
+    pub(crate) fn set_closed(&self) -> bool {
         !self.closed.swap(true, Ordering::AcqRel)
     }
 
     /// How many neighbours have gone so far; routes to them are of no use any more.
     #[inline]
-    pub(super) fn departed(&self) -> u64 {
+    pub(crate) fn departed(&self) -> u64 {
         self.departed.load(Ordering::Relaxed)
     }
 
     /// One more neighbour has gone, and its outbox is closed.
-    pub(super) fn note_departed(&self) {
+    pub(crate) fn note_departed(&self) {
         self.departed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Changes the table and carries out what it asks for, in the order it asks.
-    pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut result = None;
         let after = self.change(|state, _| result = Some(change(state)));
         after.finish();
@@ -278,7 +272,7 @@ impl Shared {
     }
 
     /// The same, leaving what is to be done without the lock to the caller.
-    pub(super) fn change(&self, change: impl FnOnce(&mut State, &mut After)) -> After {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut State, &mut After)) -> After {
         let mut after = After::default();
         let mut state = self.state.lock();
         change(&mut state, &mut after);
@@ -296,7 +290,7 @@ impl Shared {
 
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners called,
     /// after it is gone.
-    pub(super) fn carry_out(&self, state: &mut State, after: &mut After) {
+    pub(crate) fn carry_out(&self, state: &mut State, after: &mut After) {
         self.memory.note_tables(state);
         let mut listeners = Vec::new();
         let mut behind = 0;
@@ -328,13 +322,13 @@ impl Shared {
     }
 
     /// What the session declared under `id`.
-    pub(super) fn own(&self, id: u32) -> OwnRef {
+    pub(crate) fn own(&self, id: u32) -> OwnRef {
         let face = self.local;
         OwnRef { face, id }
     }
 
     /// Whether a declaration of `key` is possible now.
-    pub(super) fn may_declare(&self, key: &KeyExpr<'_>) -> Result<(), DeclareError> {
+    pub(crate) fn may_declare(&self, key: &KeyExpr<'_>) -> Result<(), DeclareError> {
         let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
         match len > limit {
             _ if self.is_forked() => Err(DeclareError::Forked),
@@ -344,7 +338,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn declare_subscriber(
+    pub(crate) fn declare_subscriber(
         &self,
         key: &KeyExpr<'_>,
         origin: Locality,
@@ -360,7 +354,7 @@ impl Shared {
         Ok(SubscriberId(id))
     }
 
-    pub(super) fn undeclare_subscriber(&self, id: SubscriberId) {
+    pub(crate) fn undeclare_subscriber(&self, id: SubscriberId) {
         if self.is_forked() {
             return;
         }
@@ -378,7 +372,7 @@ impl Shared {
     }
 
     /// The route of messages on `key` from `from`.
-    pub(super) fn resolve(
+    pub(crate) fn resolve(
         &self,
         from: FaceId,
         key: KeyExpr<'static>,
@@ -399,7 +393,7 @@ impl Shared {
     }
 
     /// The route of a key that no publisher was declared for, from a bounded cache.
-    pub(super) fn undeclared_route(
+    pub(crate) fn undeclared_route(
         &self,
         key: &KeyExpr<'_>,
         destination: Locality,
@@ -432,7 +426,7 @@ impl Shared {
     }
 
     /// Waits for `future`, at most until `deadline`.
-    pub(super) async fn until<F: Future>(&self, deadline: Instant, future: F) -> Option<F::Output> {
+    pub(crate) async fn until<F: Future>(&self, deadline: Instant, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         let mut due = pin!(self.runtime.sleep_until(deadline));
         poll_fn(|context| match future.as_mut().poll(context) {
@@ -443,7 +437,7 @@ impl Shared {
     }
 
     /// Waits, at most until `deadline`, until `holds` does; looks again whenever a connection comes or goes.
-    pub(super) async fn wait_until(
+    pub(crate) async fn wait_until(
         &self,
         deadline: Instant,
         holds: impl Fn(&State) -> bool,
@@ -459,7 +453,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn locators(&self) -> Vec<Locator> {
+    pub(crate) fn locators(&self) -> Vec<Locator> {
         if self.is_forked() {
             return Vec::new();
         }
@@ -471,7 +465,7 @@ impl Shared {
             .collect()
     }
 
-    pub(super) fn links(&self) -> Vec<LinkStatus> {
+    pub(crate) fn links(&self) -> Vec<LinkStatus> {
         if self.is_forked() {
             return Vec::new();
         }
@@ -501,7 +495,7 @@ impl Shared {
 }
 
 /// Waits for whichever comes first.
-pub(super) async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+pub(crate) async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|context| match one.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(()),
@@ -512,7 +506,7 @@ pub(super) async fn first(one: impl Future<Output = ()>, other: impl Future<Outp
 
 /// Passes on what the table notes, of each cause one line a minute in this process: neighbours that come and go could fill
 /// the log otherwise. Not to be called with the state locked.
-pub(super) fn log(notes: Vec<Note>) {
+pub(crate) fn log(notes: Vec<Note>) {
     static LIMITS: [LogLimit; NoteCause::COUNT] = [const { LogLimit::new() }; NoteCause::COUNT];
     for Note { cause, text } in notes {
         if let Some(left_out) = LIMITS[cause as usize].admit(Instant::now()) {
@@ -522,7 +516,7 @@ pub(super) fn log(notes: Vec<Note>) {
 }
 
 /// Says that a connection was lost before it began, for want of descriptors as a rule; at most once a minute.
-pub(super) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Error) {
+pub(crate) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Error) {
     static LIMIT: LogLimit = LogLimit::new();
     if let Some(left_out) = LIMIT.admit(Instant::now()) {
         tracing::warn!("no link to {zid} at {remote}: {error}{left_out}");
@@ -530,7 +524,7 @@ pub(super) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Erro
 }
 
 /// Says that a neighbour sends messages that are too large; at most once a minute.
-pub(super) fn log_too_large(zid: ZenohId, remote: &dyn Display, limit: usize) {
+pub(crate) fn log_too_large(zid: ZenohId, remote: &dyn Display, limit: usize) {
     static LIMIT: LogLimit = LogLimit::new();
     if let Some(left_out) = LIMIT.admit(Instant::now()) {
         tracing::warn!(
@@ -540,7 +534,7 @@ pub(super) fn log_too_large(zid: ZenohId, remote: &dyn Display, limit: usize) {
 }
 
 /// The system's clock as the protocol counts time. A clock before 1970 counts as 1970.
-pub(super) fn ntp64_now() -> Ntp64 {
+pub(crate) fn ntp64_now() -> Ntp64 {
     Ntp64::from_unix(
         SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -10,7 +10,7 @@ use std::{
 
 use zonda_runtime::{Runtime, with_runtime};
 
-use super::shared::{Shared, State};
+use crate::node::shared::{Shared, State};
 
 /// How long the state is kept from others in one go.
 const SWEEP_MAX: Duration = Duration::from_micros(500);
@@ -20,7 +20,7 @@ const SWEEP_SHORT_MAX: Duration = Duration::from_millis(4);
 
 impl State {
     /// Begins to forget; true if a task has to go on with it.
-    pub(super) fn begin_sweep(&mut self) -> bool {
+    pub(crate) fn begin_sweep(&mut self) -> bool {
         if self.sweeping {
             return false;
         }
@@ -46,7 +46,7 @@ impl State {
 
 impl Shared {
     /// Starts the task that forgets the rest.
-    pub(super) fn start_sweeping(shared: &Arc<Self>) {
+    pub(crate) fn start_sweeping(shared: &Arc<Self>) {
         let node = Arc::clone(shared);
         shared.runtime.spawn("zonda-sweep", move || async move {
             while !node.is_closed() && node.sweep_on() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use getifaddrs::{InterfaceFlags, getifaddrs};
 
-use crate::forwarding::scouting::{Address, Host, Interface};
+use crate::table::scouting::{Address, Host, Interface};
 
 /// How old a list may be.
 const FRESH: Duration = Duration::from_secs(10);

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use mio::net::UdpSocket;
 use socket2::{Domain, Socket, Type};
 
-use crate::forwarding::scouting::Interface;
+use crate::table::scouting::Interface;
 
 /// What was being done when the system said no.
 #[derive(Debug, thiserror::Error)]

@@ -6,10 +6,14 @@ use std::net::SocketAddr;
 
 use zonda_codec::{Hello, Locator, Roles, Scout, WhatAmI, ZenohId};
 
-use super::report::ScoutReport;
-use super::service::{Options, Party, Service};
-use crate::config::Config;
-use crate::forwarding::scouting::{Host, LOCATORS_MAX};
+use crate::{
+    config::Config,
+    scouting::{
+        report::ScoutReport,
+        service::{Options, Party, Service},
+    },
+    table::scouting::{Host, LOCATORS_MAX},
+};
 
 /// Somebody's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,10 +13,14 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use parking_lot::Mutex;
 use zonda_codec::{Encode, Hello, PROTOCOL_VERSION, Reader, Roles, Scout, ScoutingMessage};
 
-use super::interfaces::{self, Known, host_of};
-use super::port;
-use super::report::{InterfaceReport, ScoutReport, Use};
-use crate::forwarding::scouting::{Asking, Host};
+use crate::{
+    scouting::{
+        interfaces::{self, Known, host_of},
+        port,
+        report::{InterfaceReport, ScoutReport, Use},
+    },
+    table::scouting::{Asking, Host},
+};
 
 /// How often it is looked whether interfaces have come or gone.
 const LOOK_AFTER: Duration = Duration::from_secs(30);

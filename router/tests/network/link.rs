@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use zonda_router::forwarding::FaceId;
+use zonda_router::table::FaceId;
 
 /// What goes over a link.
 #[derive(Debug)]

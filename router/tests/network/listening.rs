@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use zonda_router::forwarding::Notice;
+use zonda_router::table::Notice;
 
 pub struct Listener {
     pub key: &'static str,

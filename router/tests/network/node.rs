@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
-use zonda_router::forwarding::{
+use zonda_router::table::{
     Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Locality, Notice, OwnRef,
 };
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, Qos, Target};
-use zonda_router::forwarding::{Ask, Branches, Disposal, FaceId, Locality};
+use zonda_router::table::{Ask, Branches, Disposal, FaceId, Locality};
 
 use crate::link::Message;
 use crate::node::key_expr;

@@ -4,7 +4,7 @@
 
 use zonda_codec::KeyExpr;
 use zonda_codec::key_expr::intersects;
-use zonda_router::forwarding::FaceId;
+use zonda_router::table::FaceId;
 
 use crate::listening::Heard;
 use crate::node::{Node, key_expr};

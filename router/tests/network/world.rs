@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use zonda_codec::{NetworkMessage, Reader, WhatAmI};
-use zonda_router::forwarding::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
+use zonda_router::table::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
 
 use crate::link::{Link, Message};
 use crate::node::Node;

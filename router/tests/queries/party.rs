@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{Consolidation, Encoding, KeyExpr, Payload, PushBody, Qos, Reliability, Target};
 use zonda_router::config::Config;
-use zonda_router::forwarding::Locality;
 use zonda_router::node::{
     Answer, AnswerBody, Answers, Asked, IncomingQuery, Node, OpenedQueryable, Outcome, Publication,
     QueryableId, Question, QuestionEnd, QuestionId, ReplyError, SampleKind, Value, Wait,
 };
+use zonda_router::table::Locality;
 use zonda_runtime::block_on;
 
 /// Never passes in a test that works.

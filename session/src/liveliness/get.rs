@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::forwarding::Notice;
 use zonda_router::node::DeclareError;
+use zonda_router::table::Notice;
 
 use crate::cancellation::CancellationToken;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};

@@ -3,8 +3,8 @@
 //! Subscribers to tokens: who comes to life and who goes.
 
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::forwarding::Notice;
 use zonda_router::node::DeclareError;
+use zonda_router::table::Notice;
 
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
 use crate::namespace::incoming;

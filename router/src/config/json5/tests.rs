@@ -2,7 +2,7 @@
 
 //! The reader against another one, on what is right and what is wrong, and on what is cut off or too deep.
 
-use super::parse;
+use crate::config::json5::parse;
 
 #[test]
 fn json5_agrees_with_another_reader() {

@@ -2,13 +2,16 @@
 
 //! Rows of limits: what neighbours declare, ask and tell of other nodes.
 
-use crate::forwarding::scouting::{CandidateCounts, CandidateLimits};
-use crate::forwarding::{Limits, Most};
-
-use super::LimitStatus;
+use crate::{
+    node::limits::LimitStatus,
+    table::{
+        Limits, Most,
+        scouting::{CandidateCounts, CandidateLimits},
+    },
+};
 
 /// A limit of which nothing else is known yet.
-pub(super) fn row(key: &'static str, counts: &'static str, value: usize) -> LimitStatus {
+pub(crate) fn row(key: &'static str, counts: &'static str, value: usize) -> LimitStatus {
     LimitStatus {
         key,
         counts,
@@ -20,20 +23,20 @@ pub(super) fn row(key: &'static str, counts: &'static str, value: usize) -> Limi
 
 impl LimitStatus {
     /// With how much of it is used.
-    pub(super) fn used(self, used: usize) -> Self {
+    pub(crate) fn used(self, used: usize) -> Self {
         let used = Some(used as u64);
         LimitStatus { used, ..self }
     }
 
     /// With how often it was reached.
-    pub(super) fn reached(self, times: u64) -> Self {
+    pub(crate) fn reached(self, times: u64) -> Self {
         let reached = Some(times);
         LimitStatus { reached, ..self }
     }
 }
 
 /// Those of the table, each for one neighbour.
-pub(super) fn of_table(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
+pub(crate) fn of_table(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
     let mut all = of_keys(limits);
     all.extend(of_declarations(limits, most));
     all.extend(of_work(limits, most));
@@ -142,7 +145,7 @@ fn of_work(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
 }
 
 /// Those of nodes that were heard of.
-pub(super) fn of_found(
+pub(crate) fn of_found(
     limits: &CandidateLimits,
     known: usize,
     counts: CandidateCounts,

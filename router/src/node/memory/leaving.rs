@@ -34,11 +34,11 @@ impl Leaver {
 
 /// All of a node that are not gone yet.
 #[derive(Debug, Default)]
-pub(in crate::node) struct Leavers(Vec<Leaver>);
+pub(crate) struct Leavers(Vec<Leaver>);
 
 impl Leavers {
     /// Notes a connection that is being closed, with how many bytes of received messages it keeps.
-    pub(super) fn add(&mut self, outbox: &Arc<Outbox>, share: &Arc<Share>, received: usize) {
+    pub(crate) fn add(&mut self, outbox: &Arc<Outbox>, share: &Arc<Share>, received: usize) {
         self.0.push(Leaver {
             outbox: Arc::downgrade(outbox),
             share: Arc::downgrade(share),
@@ -48,13 +48,13 @@ impl Leavers {
     }
 
     /// Bytes of received messages that will be free in a moment.
-    pub(super) fn received(&mut self, now: Instant) -> usize {
+    pub(crate) fn received(&mut self, now: Instant) -> usize {
         self.0.retain(|leaver| !leaver.is_gone(now));
         self.0.iter().map(|leaver| leaver.received).sum()
     }
 
     /// Whether a connection is one of them.
-    pub(super) fn has(&self, outbox: &Arc<Outbox>) -> bool {
+    pub(crate) fn has(&self, outbox: &Arc<Outbox>) -> bool {
         let outbox = Arc::as_ptr(outbox);
         self.0.iter().any(|leaver| leaver.outbox.as_ptr() == outbox)
     }
@@ -65,7 +65,7 @@ mod tests {
     use zonda_transport::ledger::Ledger;
 
     use super::*;
-    use crate::node::route::tests::outbox;
+    use crate::flow::route::tests::outbox;
 
     #[test]
     fn it_is_trusted_until_all_is_free_and_not_for_ever() {

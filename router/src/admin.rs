@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The admin space's root: this node's id and its connections, as JSON.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, encoding};
+
+use crate::{
+    model::{Publication, SampleKind, Value},
+    node::shared::{Shared, State},
+    query::After,
+    table::LocalBranch,
+};
+
+/// How long a description is used again, as a multiple of what it took to make.
+const REUSED: u32 = 20;
+
+/// The admin space's answer, as it was a moment ago.
+pub(crate) struct Described {
+    text: Arc<str>,
+    at: Instant,
+    took: Duration,
+}
+
+impl Shared {
+    /// Answers a question on `key` that reaches the admin space, and ends its branch there. Only the root has an answer.
+    pub(crate) fn answer_admin(
+        &self,
+        branch: &LocalBranch,
+        key: &KeyExpr<'_>,
+        state: &mut State,
+        after: &mut After,
+    ) {
+        let root = state.table.admin_key().clone();
+        let answers = self.config.adminspace_enabled() && self.config.adminspace_readable();
+        if answers && key.intersects(&root) {
+            let text = self.described(state);
+            let sample = Publication {
+                kind: SampleKind::Put,
+                payload: Value::Borrowed(text.as_bytes()),
+                encoding: Encoding {
+                    id: encoding::id("application/json").unwrap_or_default(),
+                    schema: None,
+                },
+                attachment: None,
+                timestamp: None,
+                source_info: None,
+                qos: Qos::REQUEST,
+                reliability: Reliability::Reliable,
+            };
+            self.say_at_once(branch, &root, &sample, state, after);
+        }
+        state.table.finish_branch(branch.face, branch.rid);
+    }
+
+    /// The description, which may be as old as twenty times what it took to make: however often it is asked for, to make it
+    /// takes no more than a twentieth of a processor.
+    fn described(&self, state: &mut State) -> Arc<str> {
+        let now = Instant::now();
+        if let Some(known) = &state.described
+            && now.saturating_duration_since(known.at) < known.took.saturating_mul(REUSED)
+        {
+            return Arc::clone(&known.text);
+        }
+        let text: Arc<str> = self.describe(state).to_string().into();
+        let at = Instant::now();
+        let took = at.saturating_duration_since(now);
+        state.described = Some(Described {
+            text: Arc::clone(&text),
+            at,
+            took,
+        });
+        text
+    }
+
+    fn describe(&self, state: &State) -> serde_json::Value {
+        let locators: Vec<String> = state
+            .listening
+            .iter()
+            .flat_map(|listening| listening.locators())
+            .map(|locator| locator.to_string())
+            .collect();
+        let mut sessions: Vec<_> = state.faces.values().map(|face| &face.status).collect();
+        sessions.sort_by_key(|status| status.zid);
+        let sessions: Vec<_> = sessions
+            .iter()
+            .map(|status| {
+                json!({
+                    "peer": status.zid.to_string(),
+                    "whatami": status.whatami.to_string(),
+                    "links": [{ "src": status.local.to_string(), "dst": status.remote.to_string() }],
+                })
+            })
+            .collect();
+        json!({
+            "zid": self.zid.to_string(),
+            "version": concat!("zonda ", env!("CARGO_PKG_VERSION")),
+            "metadata": serde_json::from_str(&self.config.metadata()).unwrap_or_else(|_| json!({})),
+            "locators": locators,
+            "sessions": sessions,
+            "endpoints": state.dials.describe(&state.faces),
+            "turned_away": self.describe_refusals(),
+            "plugins": {},
+        })
+    }
+}

@@ -1,0 +1,703 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a connection's reading task does with each message: data goes straight to the outboxes and callbacks of its
+//! route, everything else to the table.
+//!
+//! Forwarding is cut-through: of a data message only the head is written anew, with the neighbour's spelling of the
+//! key, and a timestamp where this node gives one; the body goes on as the bytes it came as.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use zonda_codec::{
+    CongestionControl, Declaration, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push,
+    PushBody, PushRun, Qos, Timestamp, WireExpr, Writer, splice_timestamp,
+};
+use zonda_transport::{
+    driver::{Ended, Handler},
+    outbox::{Outbox, Refused},
+    protocol::{
+        rx::{Context, Deliver},
+        tx::{Outgoing, Tail},
+    },
+};
+
+use crate::{
+    flow::{
+        backpressure::{Allowance, Congestion, Load},
+        looking::{Looking, Parked, ParkedQuestion},
+        outboxes::Outboxes,
+        publish::{call, let_go},
+        receiving::{Delivery, Opened},
+        route::{Hop, Route, RouteCache},
+        run::Alike,
+    },
+    hlc::Hlc,
+    node::shared::{Shared, State, first, log, log_too_large, ntp64_now},
+    query::{After, OpenQuestion},
+    table::{FaceId, INITIAL, Locality, QuestionSearch},
+};
+
+/// The receiving end of one face.
+pub(crate) struct Inbound {
+    shared: Arc<Shared>,
+    /// The end of the connection was reported.
+    over: bool,
+    /// For the others: the neighbour has declared, asked or sent something.
+    spoken: Arc<AtomicBool>,
+    /// The same for this task.
+    has_spoken: bool,
+    face: FaceId,
+    /// The way back to the neighbour.
+    outbox: Arc<Outbox>,
+    cache: RouteCache,
+    burst: Burst,
+    /// The table has more to tell in answer to a question of this neighbour, or to others about its last declaration, or
+    /// where its last message goes is not known yet; what else it sent waits until then.
+    answering: bool,
+    /// That message.
+    parked: Option<Box<Parked>>,
+    /// Or its last question.
+    parked_question: Option<Box<ParkedQuestion>>,
+}
+
+/// What one read's worth of messages leaves to do.
+#[derive(Default)]
+pub(crate) struct Burst {
+    /// Outboxes that got messages and must be written.
+    touched: Outboxes,
+    /// The lanes that went over their limits: the source pauses for them before the next read.
+    congestion: Congestion,
+    /// Questions of this node's own whose callbacks do not keep up: the source waits for them before the next read.
+    crowded: Vec<Arc<OpenQuestion>>,
+    /// The clock, read once per burst.
+    now: Option<Ntp64>,
+    /// The subscribers of the route that was used last, opened once for all its messages of the burst.
+    opened: Vec<Opened>,
+    /// The address of that route.
+    opened_for: usize,
+    /// Room to write the messages of a run once for several neighbours, if there are such.
+    pub(crate) paper: Vec<u8>,
+    /// Messages handed on since the last pause, and [`WORK_MAX`] once anything else took too long.
+    work: usize,
+    /// When the first message came that takes time of its own.
+    busy_since: Option<Instant>,
+    /// What this source may have declared to others before it waits for those who do not keep up.
+    allowance: Allowance,
+}
+
+/// Messages handed on, counted for each who gets them, before other tasks have their turn.
+const WORK_MAX: usize = 16_384;
+
+/// How long questions to the table and changes of it may take together before other tasks have their turn.
+const BUSY_MAX: Duration = Duration::from_millis(2);
+
+impl Burst {
+    /// Notes that `outbox` got messages.
+    pub(crate) fn touch(&mut self, outbox: &Arc<Outbox>) {
+        self.touched.add(outbox);
+    }
+
+    /// Notes that all of `outboxes` got messages.
+    pub(crate) fn touch_all(&mut self, outboxes: &Outboxes) {
+        self.touched.add_all(outboxes);
+    }
+
+    /// The subscribers of `route`.
+    #[inline]
+    pub(crate) fn open(&mut self, route: &Arc<Route>) -> &[Opened] {
+        let address = Arc::as_ptr(route) as usize;
+        if self.opened_for != address {
+            self.close();
+            self.opened
+                .extend(route.local.iter().filter_map(|sink| sink.open()));
+            self.opened_for = address;
+        }
+        &self.opened
+    }
+
+    /// Lets go of the subscribers. Also needed before a route may be dropped: another could get its address.
+    fn close(&mut self) {
+        let_go(&mut self.opened);
+        self.opened_for = 0;
+    }
+
+    pub(crate) fn now(&mut self) -> Ntp64 {
+        *self.now.get_or_insert_with(ntp64_now)
+    }
+
+    /// Notes that a lane went over its limit.
+    pub(crate) fn congest(&mut self, outbox: &Arc<Outbox>, priority: Priority) {
+        self.congestion.note(outbox, priority, Load::Data);
+    }
+
+    /// Notes that more answers wait for a callback than should.
+    pub(crate) fn crowd(&mut self, question: &Arc<OpenQuestion>) {
+        if !self
+            .crowded
+            .iter()
+            .any(|known| Arc::ptr_eq(known, question))
+        {
+            self.crowded.push(Arc::clone(question));
+        }
+    }
+
+    /// Does what a change of the state leaves to do; what must be written waits for the end of the burst.
+    pub(crate) fn follow(&mut self, after: After) {
+        self.touched.add_all(&after.touched);
+        after.run();
+    }
+
+    /// The same after a declaration or an interest. A source that has much declared waits for the neighbours that do not
+    /// keep up with it.
+    fn follow_declaration(&mut self, after: After) {
+        let declared = &after.declared;
+        if self.allowance.spend(declared.bytes) && !declared.full.is_empty() {
+            for outbox in &declared.full {
+                let control = Priority::Control;
+                self.congestion.note(outbox, control, Load::Declarations);
+            }
+        }
+        self.follow(after);
+    }
+
+    /// Counts messages handed on.
+    pub(crate) fn worked(&mut self, count: usize) {
+        self.work += count;
+    }
+
+    /// Before something that takes time of its own. The clock is read for these only, never for a message on a known route.
+    fn begin_work(&mut self) {
+        self.busy_since.get_or_insert_with(Instant::now);
+    }
+
+    /// After it.
+    fn end_work(&mut self) {
+        if self
+            .busy_since
+            .is_some_and(|since| since.elapsed() >= BUSY_MAX)
+        {
+            self.work = WORK_MAX;
+        }
+    }
+}
+
+/// A PUSH to forward, up to its payload.
+struct ForwardHead<'a> {
+    wire_expr: WireExpr<'a>,
+    qos: Qos,
+    /// The body as it came, without the payload.
+    raw: &'a [u8],
+    /// The timestamp to put in, if this node gives it one.
+    stamp: Option<Timestamp>,
+}
+
+impl Encode for ForwardHead<'_> {
+    #[inline]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let start = writer.position();
+        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| {
+            let rest = match &self.stamp {
+                Some(stamp) => splice_timestamp(self.raw, stamp, writer)?,
+                None => self.raw,
+            };
+            writer.bytes(rest)
+        });
+        if written.is_err() {
+            writer.rewind(start);
+        }
+        written
+    }
+}
+
+/// A PUSH that carries what only a full encoding preserves, or whose timestamp is replaced.
+struct WholeHead<'a>(Push<'a>);
+
+impl Encode for WholeHead<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        self.0.encode(writer)
+    }
+}
+
+impl Inbound {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        face: FaceId,
+        outbox: Arc<Outbox>,
+        spoken: Arc<AtomicBool>,
+        routes: Arc<AtomicUsize>,
+    ) -> Self {
+        let cache = RouteCache::new(shared.config.route_memory_max(), routes);
+        Self {
+            spoken,
+            has_spoken: false,
+            shared,
+            over: false,
+            face,
+            outbox,
+            cache,
+            burst: Burst::default(),
+            answering: false,
+            parked: None,
+            parked_question: None,
+        }
+    }
+
+    /// Notes that the neighbour makes use of its connection. Not for messages on known routes: one on an unknown route
+    /// came before them.
+    fn note_spoken(&mut self) {
+        if !self.has_spoken {
+            self.has_spoken = true;
+            self.spoken.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks the table and remembers the answer. `None` for a key that cannot be resolved, or where the answer takes long:
+    /// then the message waits for it.
+    #[cold]
+    fn look_up(&mut self, push: &Push<'_>, context: &Context<'_>) -> Option<Arc<Route>> {
+        let expr = &push.wire_expr;
+        self.note_spoken();
+        self.burst.begin_work();
+        let mut state = self.shared.state.lock();
+        let key = state.table.push_key(self.face, expr);
+        let looked = key.map(|key| {
+            let (table, everywhere) = (&mut state.table, Locality::Any);
+            let mut looking = Looking::new(table, self.face, key, None, everywhere);
+            let route = self.shared.look_on(&mut state, &mut looking);
+            route.ok_or_else(|| Box::new(looking))
+        });
+        let notes = state.table.take_notes();
+        drop(state);
+        self.burst.end_work();
+        log(notes);
+        match looked? {
+            Ok(route) => {
+                self.burst.close();
+                self.cache.put(expr, Arc::clone(&route));
+                Some(route)
+            }
+            Err(looking) => {
+                self.parked = Parked::new(looking, push, context).map(Box::new);
+                self.answering = self.parked.is_some();
+                None
+            }
+        }
+    }
+
+    /// Goes on looking for the route of the message that waits for it.
+    fn look_on(&mut self) {
+        let Some(mut parked) = self.parked.take() else {
+            return;
+        };
+        let Some(route) = parked.look_on(&self.shared) else {
+            self.answering = !self.outbox.is_closed();
+            self.parked = self.answering.then_some(parked);
+            return;
+        };
+        self.answering = false;
+        self.burst.close();
+        parked.lend(|push, raw_body, context| {
+            self.cache.put(&push.wire_expr, Arc::clone(&route));
+            let message = Incoming {
+                push,
+                raw_body,
+                context,
+            };
+            message.pass(&route, &self.shared, &mut self.burst);
+        });
+    }
+}
+
+impl Deliver for Inbound {
+    #[inline]
+    fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
+        let looked_up;
+        let route = match self.cache.get(&push.wire_expr) {
+            Some(route) => route,
+            None => {
+                looked_up = self.look_up(push, context);
+                let Some(route) = &looked_up else { return };
+                route
+            }
+        };
+        let message = Incoming {
+            push,
+            raw_body,
+            context,
+        };
+        message.pass(route, &self.shared, &mut self.burst);
+    }
+
+    fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
+        let Some(route) = self.cache.get(&push.wire_expr) else {
+            return;
+        };
+        let alike = Alike {
+            push,
+            context,
+            shared: &self.shared,
+        };
+        match (route.remote.is_empty(), route.local.is_empty()) {
+            (false, true) => alike.forward(route, run, &mut self.burst),
+            (true, false) if !self.shared.stamps => alike.deliver(route, run, &mut self.burst),
+            (true, true) => run.by_ref().for_each(drop),
+            (_, false) => {}
+        }
+    }
+
+    fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>) {
+        // One that was given up, as for asking without listening to the answers, has no say in what is left to read.
+        if self.outbox.is_closed() {
+            return;
+        }
+        self.note_spoken();
+        self.burst.begin_work();
+        let face = self.face;
+        let shared = &self.shared;
+        match &message {
+            NetworkMessage::Declare(declare) => {
+                let mut is_busy = false;
+                let after = shared.change(|state, _| {
+                    let table = &mut state.table;
+                    table.handle_declare(face, declare, &mut state.actions);
+                    is_busy = table.is_busy(face);
+                });
+                self.answering = is_busy;
+                self.burst.follow_declaration(after);
+                if let Declaration::KeyExpr { id, .. } | Declaration::UndeclareKeyExpr { id } =
+                    declare.body
+                {
+                    self.burst.close();
+                    self.cache.forget_id(id);
+                }
+                if declare.interest_id == Some(INITIAL) {
+                    shared.changed.notify(usize::MAX);
+                }
+            }
+            NetworkMessage::Interest(interest) => {
+                let mut answering = false;
+                let after = shared.change(|state, _| {
+                    let table = &mut state.table;
+                    table.handle_interest(face, interest, &mut state.actions);
+                    answering = table.is_busy(face);
+                });
+                self.answering = answering;
+                self.burst.follow_declaration(after);
+                self.respect_room(Priority::Control);
+            }
+            NetworkMessage::Request(request) => {
+                let mut search = QuestionSearch::default();
+                if !shared.take_question(face, context, &mut search, &mut self.burst) {
+                    self.parked_question = Some(Box::new(ParkedQuestion::new(search, context)));
+                    self.answering = true;
+                }
+                self.respect_room(request.qos.priority());
+            }
+            NetworkMessage::Response(_) => shared.take_answer(face, context, &mut self.burst),
+            NetworkMessage::ResponseFinal(end) => shared.take_final(face, end, &mut self.burst),
+            NetworkMessage::Oam(oam) => {
+                Shared::hear_oam(shared, face, oam);
+            }
+            // These come by the other door.
+            NetworkMessage::Push(_) => {}
+        }
+        self.burst.end_work();
+    }
+
+    #[inline]
+    fn wants_pause(&self) -> bool {
+        self.burst.work >= WORK_MAX || self.answering
+    }
+}
+
+/// A data message as it came.
+struct Incoming<'a> {
+    push: &'a Push<'a>,
+    raw_body: &'a [u8],
+    context: &'a Context<'a>,
+}
+
+impl Incoming<'_> {
+    /// Hands the message on to everybody on its route.
+    #[inline(always)]
+    fn pass(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
+        burst.work += route.remote.len() + route.local.len();
+        if route.local.is_empty() {
+            if !route.remote.is_empty() {
+                self.forward(route, shared, burst);
+            }
+        } else if shared.stamps {
+            self.hand_on_stamped(route, shared, burst);
+        } else {
+            if !route.remote.is_empty() {
+                self.forward(route, shared, burst);
+            }
+            let delivery = Delivery {
+                key: &route.key,
+                push: self.push,
+                block: self.context.block,
+                reliability: self.context.reliability,
+            };
+            call(burst.open(route), &delivery);
+        }
+    }
+
+    /// Queues the message for every neighbour on the route.
+    fn forward(&self, route: &Route, shared: &Shared, burst: &mut Burst) {
+        let stamp = match self.stamp(shared, burst) {
+            Stamp::Keep => None,
+            Stamp::Give(stamp) => Some(stamp),
+            Stamp::Refuse => return,
+        };
+        self.forward_as(route, stamp, burst);
+    }
+
+    /// The same, with this node's timestamp if it gives one.
+    fn forward_as(&self, route: &Route, stamp: Option<Timestamp>, burst: &mut Burst) {
+        let plain = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
+        let replaces = stamp.is_some() && body_timestamp(self.push).is_some();
+        for hop in &route.remote {
+            if plain && !replaces {
+                self.forward_raw(hop, stamp, burst);
+            } else {
+                self.forward_whole(hop, stamp, burst);
+            }
+        }
+    }
+
+    /// Hands the message on to neighbours and to this node's own subscribers, with one timestamp for all of them.
+    #[cold]
+    fn hand_on_stamped(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
+        let stamp = match self.stamp(shared, burst) {
+            Stamp::Keep => None,
+            Stamp::Give(stamp) => Some(stamp),
+            Stamp::Refuse => return,
+        };
+        self.forward_as(route, stamp, burst);
+        let mut push = *self.push;
+        if let (PushBody::Put(put), Some(stamp)) = (&mut push.body, stamp) {
+            put.timestamp = Some(stamp);
+        }
+        let delivery = Delivery {
+            key: &route.key,
+            push: &push,
+            block: self.context.block,
+            reliability: self.context.reliability,
+        };
+        call(burst.open(route), &delivery);
+    }
+
+    /// Whether this node gives the message a timestamp: only to a PUT, only where there is none or an impossible one.
+    fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Stamp {
+        if !shared.stamps {
+            return Stamp::Keep;
+        }
+        let PushBody::Put(put) = &self.push.body else {
+            return Stamp::Keep;
+        };
+        match &put.timestamp {
+            None => Stamp::Give(shared.clock.new_timestamp(burst.now())),
+            Some(stamp) => judge(&shared.clock, stamp, burst.now(), shared.drops_future),
+        }
+    }
+
+    #[inline]
+    fn forward_raw(&self, hop: &Hop, stamp: Option<Timestamp>, burst: &mut Burst) {
+        let payload: &[u8] = match &self.push.body {
+            PushBody::Put(put) => put.payload,
+            PushBody::Del(_) => &[],
+        };
+        let raw = self
+            .raw_body
+            .get(..self.raw_body.len() - payload.len())
+            .unwrap_or(self.raw_body);
+        let head = ForwardHead {
+            wire_expr: hop.wire_expr(),
+            qos: self.push.qos,
+            raw,
+            stamp,
+        };
+        let payload = Tail::Part {
+            block: self.context.block,
+            part: payload,
+        };
+        let message = Outgoing {
+            reliability: self.context.reliability,
+            head: &head,
+            payload,
+        };
+        self.queue(hop, &message, burst);
+    }
+
+    #[cold]
+    fn forward_whole(&self, hop: &Hop, stamp: Option<Timestamp>, burst: &mut Burst) {
+        let mut push = *self.push;
+        push.wire_expr = hop.wire_expr();
+        push.node_id = 0;
+        if let (PushBody::Put(put), Some(stamp)) = (&mut push.body, stamp) {
+            put.timestamp = Some(stamp);
+        }
+        let head = WholeHead(push);
+        let message = Outgoing {
+            reliability: self.context.reliability,
+            head: &head,
+            payload: Tail::NONE,
+        };
+        self.queue(hop, &message, burst);
+    }
+
+    #[inline]
+    fn queue<E: Encode>(&self, hop: &Hop, message: &Outgoing<'_, E>, burst: &mut Burst) {
+        let priority = self.push.qos.priority();
+        let queued = match self.push.qos.congestion_control() {
+            CongestionControl::Drop => hop.outbox.push(priority, message),
+            CongestionControl::BlockFirst => hop.outbox.push_first(priority, message),
+            CongestionControl::Block => match hop.outbox.push_over(priority, message) {
+                Ok((pushed, true)) => Ok(pushed),
+                Ok((pushed, false)) => {
+                    burst.congest(&hop.outbox, priority);
+                    Ok(pushed)
+                }
+                Err(refused) => Err(refused),
+            },
+        };
+        match queued {
+            Ok(_) => {}
+            Err(Refused::Full) => return hop.outbox.count_dropped(priority),
+            Err(Refused::Closed | Refused::TooLong) => return,
+        }
+        burst.touch(&hop.outbox);
+    }
+}
+
+/// What to do about a message's timestamp.
+enum Stamp {
+    Keep,
+    Give(Timestamp),
+    Refuse,
+}
+
+/// A timestamp from too far in the future is replaced, or costs the message where the configuration says so.
+fn judge(clock: &Hlc, stamp: &Timestamp, now: Ntp64, drops: bool) -> Stamp {
+    match clock.update(now, stamp) {
+        Ok(()) => Stamp::Keep,
+        Err(_) if drops => Stamp::Refuse,
+        Err(_) => Stamp::Give(clock.new_timestamp(now)),
+    }
+}
+
+fn body_timestamp<'a>(push: &'a Push<'_>) -> Option<&'a Timestamp> {
+    match &push.body {
+        PushBody::Put(put) => put.timestamp.as_ref(),
+        PushBody::Del(del) => del.timestamp.as_ref(),
+    }
+}
+
+impl Handler for Inbound {
+    async fn burst_end(&mut self) {
+        if self.parked.is_some() {
+            self.look_on();
+        } else if let Some(mut parked) = self.parked_question.take() {
+            let done = parked.take(&self.shared, self.face, &mut self.burst);
+            self.answering = !done && !self.outbox.is_closed();
+            self.parked_question = self.answering.then_some(parked);
+        } else if self.answering {
+            self.answer_on();
+        }
+        self.burst.now = None;
+        self.burst.work = 0;
+        self.burst.busy_since = None;
+        // A quiet connection keeps no such memory.
+        self.burst.paper = Vec::new();
+        self.burst.close();
+        self.cache.sweep(self.shared.departed());
+        self.burst.touched.flush();
+        if !self.burst.congestion.is_empty() {
+            let congestion = self.burst.congestion.take();
+            self.shared.ease(congestion, &self.outbox).await;
+        }
+        if !self.burst.crowded.is_empty() {
+            self.wait_for_callbacks().await;
+        }
+        if self.shared.memory.is_short() {
+            // In a box, as it is rarely there and would make every reading task larger.
+            Box::pin(self.shared.wait_for_memory(&self.outbox)).await;
+        }
+    }
+
+    #[cold]
+    fn missed_too_large(&mut self) {
+        let state = self.shared.state.lock();
+        let face = state.faces.get(&self.face);
+        let who = face.map(|face| (face.status.zid, face.status.remote.clone()));
+        drop(state);
+        if let Some((zid, remote)) = who {
+            log_too_large(zid, &remote, self.shared.config.max_message_size());
+        }
+    }
+
+    fn closed(&mut self, ended: Ended) {
+        self.over = true;
+        self.shared.remove_face(self.face, &ended);
+    }
+}
+
+impl Drop for Inbound {
+    /// A reading task that is dropped with its runtime, or that panics, takes its connection along.
+    fn drop(&mut self) {
+        if !self.over && !self.shared.is_forked() {
+            self.outbox.abandon();
+            self.closed(Ended::Abandoned);
+        }
+    }
+}
+
+impl Inbound {
+    /// Tells the neighbour the next part of a long answer, or others the next part of what it changed.
+    fn answer_on(&mut self) {
+        let face = self.face;
+        let mut more = false;
+        let after = self.shared.change(|state, _| {
+            let State { table, actions, .. } = state;
+            more = table.work_on(face, actions);
+        });
+        self.burst.follow_declaration(after);
+        self.answering = more && !self.outbox.is_closed();
+        self.respect_room(Priority::Control);
+    }
+
+    /// A neighbour that does not take its answers has to wait with its questions.
+    fn respect_room(&mut self, priority: Priority) {
+        if !self.outbox.has_room(priority) {
+            self.burst
+                .congestion
+                .note(&self.outbox, priority, Load::Answers);
+            self.burst.work = WORK_MAX;
+        }
+    }
+
+    /// Waits until this connection is over.
+    async fn outbox_closed(&self) {
+        loop {
+            let told = self.outbox.listen_room();
+            if self.outbox.is_closed() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Pauses this source until the callbacks that it overwhelms have caught up, or until it is gone.
+    async fn wait_for_callbacks(&mut self) {
+        let _held = self.outbox.hold_reader();
+        for question in std::mem::take(&mut self.burst.crowded) {
+            first(question.room(), self.outbox_closed()).await;
+        }
+    }
+}

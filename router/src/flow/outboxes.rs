@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a burst touches, each once, in the order in which it was touched first.
+
+use std::sync::Arc;
+
+use zonda_transport::outbox::Outbox;
+
+/// A set in the order of arrival. The neighbours of a route, or those interested in a key, come in the same order each time:
+/// to add the one behind the one that was added last costs the same however many there are.
+pub(crate) struct InOrder<T> {
+    all: Vec<T>,
+    /// The place behind the one that was added last.
+    next: usize,
+}
+
+impl<T> Default for InOrder<T> {
+    fn default() -> Self {
+        InOrder {
+            all: Vec::new(),
+            next: 0,
+        }
+    }
+}
+
+impl<T> InOrder<T> {
+    /// Adds what `make` gives unless there is one that `is_it` already.
+    pub(crate) fn add(&mut self, is_it: impl Fn(&T) -> bool, make: impl FnOnce() -> T) {
+        let known = match self.all.get(self.next) {
+            Some(next) if is_it(next) => self.next,
+            _ => self.all.iter().position(is_it).unwrap_or_else(|| {
+                self.all.push(make());
+                self.all.len() - 1
+            }),
+        };
+        self.next = known + 1;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.all.iter()
+    }
+
+    /// All of them; the set is empty afterwards and keeps its memory.
+    pub(crate) fn drain(&mut self) -> std::vec::Drain<'_, T> {
+        self.next = 0;
+        self.all.drain(..)
+    }
+
+    pub(crate) fn retain(&mut self, keeps: impl FnMut(&T) -> bool) {
+        self.next = 0;
+        self.all.retain(keeps);
+    }
+}
+
+/// The outboxes that got messages and must be written.
+#[derive(Default)]
+pub(crate) struct Outboxes(InOrder<Arc<Outbox>>);
+
+impl Outboxes {
+    /// Adds `outbox` if it is not there yet.
+    #[inline]
+    pub(crate) fn add(&mut self, outbox: &Arc<Outbox>) {
+        self.0
+            .add(|known| Arc::ptr_eq(known, outbox), || Arc::clone(outbox));
+    }
+
+    /// Adds all of `others`.
+    pub(crate) fn add_all(&mut self, others: &Outboxes) {
+        others.0.iter().for_each(|outbox| self.add(outbox));
+    }
+
+    /// Writes what waits in each as far as its socket takes it, and forgets them.
+    pub(crate) fn flush(&mut self) {
+        for outbox in self.0.drain() {
+            outbox.flush();
+        }
+    }
+}

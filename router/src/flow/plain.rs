@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The short way of the message that nearly all are: a put with nothing beside its payload, for other nodes alone. Its
+//! head differs from the last one's in the payload's length only, so it is encoded once for each neighbour and copied
+//! from then on.
+
+use std::sync::Arc;
+
+use zonda_codec::{CongestionControl, Encode, Encoding, Priority, Qos, Reliability, WireExpr};
+use zonda_transport::{
+    outbox::{Offered, Outbox, Refused},
+    protocol::tx::{ShortHead, Tail},
+};
+
+use crate::{
+    flow::{
+        publish::{Head, MESSAGE_BYTES_MAX, body},
+        publisher::Way,
+        route::{Hop, Route},
+        tally::Tally,
+    },
+    model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
+    node::shared::Shared,
+};
+
+/// A put with nothing beside its payload.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain<'a> {
+    /// The value.
+    pub payload: Value<'a>,
+    /// The number of its encoding, which has no schema.
+    pub encoding: u16,
+    /// Priority, congestion control and express.
+    pub qos: Qos,
+    /// Whether it may be lost on the way.
+    pub reliability: Reliability,
+}
+
+impl Offered for Plain<'_> {
+    #[inline(always)]
+    fn priority(&self) -> Priority {
+        self.qos.priority()
+    }
+
+    #[inline(always)]
+    fn reliability(&self) -> Reliability {
+        self.reliability
+    }
+
+    #[inline(always)]
+    fn is_express(&self) -> bool {
+        self.qos.is_express()
+    }
+
+    fn payload(&self) -> Tail<'_> {
+        match self.payload {
+            Value::Borrowed(bytes) => Tail::Copy(bytes),
+            Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
+        }
+    }
+}
+
+impl<'a> From<Plain<'a>> for Publication<'a> {
+    fn from(plain: Plain<'a>) -> Self {
+        Publication {
+            kind: SampleKind::Put,
+            payload: plain.payload,
+            encoding: Encoding {
+                id: plain.encoding,
+                schema: None,
+            },
+            attachment: None,
+            timestamp: None,
+            source_info: None,
+            qos: plain.qos,
+            reliability: plain.reliability,
+        }
+    }
+}
+
+/// What became of a message that all neighbours on its route took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    /// [`Outcome::Sent`].
+    Sent,
+    /// [`Outcome::Queued`].
+    Queued,
+}
+
+/// What became of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
+/// read back in one piece before the parts are there, which once cost a quarter of a put.
+#[derive(Debug)]
+#[must_use = "the message may not have been accepted"]
+pub struct Passing {
+    /// What became of it, if it took the usual course.
+    pub passed: Passed,
+    /// What became of it otherwise; `passed` then says nothing.
+    pub unusual: Option<Box<Result<Outcome, PublishError>>>,
+}
+
+impl Passing {
+    /// The same as one value.
+    #[inline(always)]
+    pub fn into_result(self) -> Result<Outcome, PublishError> {
+        match self.unusual {
+            None => Ok(self.passed.into()),
+            Some(unusual) => *unusual,
+        }
+    }
+}
+
+impl From<Passed> for Outcome {
+    #[inline(always)]
+    fn from(passed: Passed) -> Outcome {
+        match passed {
+            Passed::Sent => Outcome::Sent,
+            Passed::Queued => Outcome::Queued,
+        }
+    }
+}
+
+/// The head of one neighbour's copy.
+pub(crate) struct Prepared {
+    /// Up to the payload's length.
+    front: ShortHead,
+    /// With the length that the last message had.
+    whole: ShortHead,
+}
+
+impl Prepared {
+    /// `None` for a key that this neighbour has no id for: then the head has a text in it and is written anew each
+    /// time. Header, key id, qos, body's header, encoding and length take at most fifteen bytes.
+    fn new(wire_expr: WireExpr<'_>, plain: &Plain<'_>) -> Option<Prepared> {
+        let empty = Plain {
+            payload: Value::Borrowed(&[]),
+            ..*plain
+        };
+        let head = Head {
+            wire_expr,
+            qos: plain.qos,
+            body: &body(&empty.into(), None),
+            payload_len: 0,
+        };
+        let whole = ShortHead::new(|writer| head.encode(writer))?;
+        // The last byte is the length of the empty payload.
+        let front = whole.shortened()?;
+        Some(Prepared { front, whole })
+    }
+
+    /// Writes another length. `None` if it takes too much room.
+    fn complete(&mut self, payload_len: usize) -> Option<()> {
+        self.whole = ShortHead::new(|writer| {
+            self.front.encode(writer)?;
+            writer.vle(payload_len as u64)
+        })?;
+        Some(())
+    }
+}
+
+/// A neighbour's head, and where it goes.
+pub(crate) struct Ready {
+    outbox: Arc<Outbox>,
+    prepared: Prepared,
+}
+
+/// The prepared heads of one route.
+pub(crate) struct Heads {
+    qos: Qos,
+    encoding: u16,
+    /// The length of the payload that stands in them.
+    payload_len: usize,
+    /// In the order of the route's neighbours; `None` if messages on this route have no short way.
+    prepared: Option<Box<[Ready]>>,
+}
+
+impl Heads {
+    /// Prepares the heads for messages like `plain`. A route that has no short way gets heads that fit no message.
+    pub(crate) fn new(shared: &Shared, route: &Route, plain: &Plain<'_>) -> Heads {
+        let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
+        let short = simple && !shared.stamps && route.local.is_empty();
+        let prepare = |hop: &Hop| {
+            let prepared = Prepared::new(hop.wire_expr(), plain)?;
+            let outbox = Arc::clone(&hop.outbox);
+            Some(Ready { outbox, prepared })
+        };
+        let prepared = short.then(|| route.remote.iter().map(prepare).collect());
+        Heads {
+            qos: plain.qos,
+            encoding: plain.encoding,
+            payload_len: 0,
+            prepared: prepared.flatten(),
+        }
+    }
+
+    /// Those of `plain`, with its length; `None` if they do not fit it.
+    #[inline(always)]
+    pub(crate) fn of(&mut self, plain: &Plain<'_>, payload_len: usize) -> Option<&[Ready]> {
+        let fit = self.qos == plain.qos
+            && self.encoding == plain.encoding
+            && (self.payload_len == payload_len || self.complete(payload_len));
+        self.prepared.as_deref().filter(|_| fit)
+    }
+
+    /// Writes another length into all of them; tells whether it could.
+    #[inline(never)]
+    fn complete(&mut self, payload_len: usize) -> bool {
+        if payload_len > MESSAGE_BYTES_MAX {
+            return false;
+        }
+        self.payload_len = payload_len;
+        let mut heads = self.prepared.iter_mut().flatten();
+        let done = heads.all(|head| head.prepared.complete(payload_len).is_some());
+        if !done {
+            // They differ in their lengths now.
+            self.prepared = None;
+        }
+        done
+    }
+}
+
+impl Shared {
+    /// As [`Shared::dispatch`], with the [heads](Heads::of) of the message. It is counted.
+    #[inline(always)]
+    pub(crate) fn dispatch_plain(
+        &self,
+        way: &Way,
+        ready: &[Ready],
+        plain: &Plain<'_>,
+        payload: &[u8],
+        wait: Wait,
+    ) -> Passing {
+        if self.is_closed() {
+            return self.dispatch_unusual(way, plain, wait);
+        }
+        let mut passed = Passed::Sent;
+        let offered = match ready {
+            // Most publishers have one neighbour. Without the loop it stays in registers.
+            [one] => offer(one, plain, payload, &mut passed).map_err(|refused| (0, refused)),
+            all => offer_each(all, plain, payload, &mut passed),
+        };
+        if let Err((index, refused)) = offered {
+            let rest = way.route.remote.get(index..).unwrap_or_default();
+            let result = self.dispatch_refused(rest, refused, plain, wait, passed);
+            return unusual(result, plain, &way.tally);
+        }
+        way.tally.count(passed, payload.len());
+        Passing {
+            passed,
+            unusual: None,
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn dispatch_unusual(&self, way: &Way, plain: &Plain<'_>, wait: Wait) -> Passing {
+        let result = self.dispatch(&way.route, &(*plain).into(), wait);
+        unusual(result, plain, &way.tally)
+    }
+
+    #[cold]
+    fn dispatch_refused(
+        &self,
+        rest: &[Hop],
+        refused: Refused,
+        plain: &Plain<'_>,
+        wait: Wait,
+        passed: Passed,
+    ) -> Result<Outcome, PublishError> {
+        let publication = (*plain).into();
+        self.dispatch_rest(rest, refused, &publication, wait, passed.into())
+    }
+}
+
+/// Offers it to one neighbour, and notes if it did not leave at once.
+#[inline(always)]
+fn offer(
+    ready: &Ready,
+    plain: &Plain<'_>,
+    payload: &[u8],
+    passed: &mut Passed,
+) -> Result<(), Refused> {
+    if !ready.outbox.offer(&ready.prepared.whole, plain, payload)? {
+        *passed = Passed::Queued;
+    }
+    Ok(())
+}
+
+/// Offers it to each neighbour up to one that refuses it, whose place is returned.
+#[inline(never)]
+fn offer_each(
+    ready: &[Ready],
+    plain: &Plain<'_>,
+    payload: &[u8],
+    passed: &mut Passed,
+) -> Result<(), (usize, Refused)> {
+    for (index, one) in ready.iter().enumerate() {
+        offer(one, plain, payload, passed).map_err(|refused| (index, refused))?;
+    }
+    Ok(())
+}
+
+/// The result, counted, in two registers.
+#[cold]
+fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tally) -> Passing {
+    let bytes = plain.payload.as_slice().len();
+    let passed = match result {
+        Ok(Outcome::Sent) => Passed::Sent,
+        Ok(Outcome::Queued) => Passed::Queued,
+        other => {
+            tally.count_other(bytes, &other);
+            return Passing {
+                passed: Passed::Queued,
+                unusual: Some(Box::new(other)),
+            };
+        }
+    };
+    tally.count(passed, bytes);
+    Passing {
+        passed,
+        unusual: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zonda_codec::{EncodeError, Mapping, Writer};
+
+    use super::*;
+
+    fn plain(payload: &[u8], encoding: u16, qos: Qos) -> Plain<'_> {
+        Plain {
+            payload: Value::Borrowed(payload),
+            encoding,
+            qos,
+            reliability: Reliability::Reliable,
+        }
+    }
+
+    /// Whatever a prepared head can stand for, it has the bytes of one that was written for its message.
+    #[test]
+    fn a_completed_head_is_the_head_written_anew() {
+        let payload = vec![0; 70_000];
+        for scope in [1, 127, 128, 65_535] {
+            for mapping in [Mapping::Sender, Mapping::Receiver] {
+                for (encoding, qos) in [
+                    (0, Qos::DATA),
+                    (7, Qos::DECLARE),
+                    (65_535, Qos::from_bits(0x1d)),
+                ] {
+                    let wire_expr = WireExpr {
+                        scope,
+                        suffix: "",
+                        mapping,
+                    };
+                    let prepared = Prepared::new(wire_expr, &plain(&[], encoding, qos));
+                    let mut prepared = prepared.expect("room");
+                    for payload_len in [0, 1, 127, 128, 16_383, 16_384, 70_000] {
+                        let message = plain(&payload[..payload_len], encoding, qos).into();
+                        let anew = Head {
+                            wire_expr,
+                            qos,
+                            body: &body(&message, None),
+                            payload_len,
+                        };
+                        prepared.complete(payload_len).expect("room");
+                        let completed = prepared.whole;
+                        assert_eq!(completed.to_vec(), anew.to_vec());
+                        let mut tight = vec![0; anew.to_vec().expect("a form").len()];
+                        assert_eq!(completed.encode(&mut Writer::new(&mut tight)), Ok(()));
+                        assert_eq!(Ok(&tight), anew.to_vec().as_ref());
+                        tight.pop();
+                        let cut = completed.encode(&mut Writer::new(&mut tight));
+                        assert_eq!(cut, Err(EncodeError::NoRoom));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_in_full_has_no_prepared_head() {
+        let long = WireExpr::full("a/key/that/has/no/id/here");
+        assert!(Prepared::new(long, &plain(&[], 0, Qos::DATA)).is_none());
+    }
+}

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a publishing thread does: encode the message into the lane of each neighbour on the route, call each local
+//! subscriber. One lane lock per neighbour, no allocation, no hand-over to another thread.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Duration, Instant},
+};
+
+use zonda_codec::{
+    CongestionControl, Del, Encode, EncodeError, Payload, Push, PushBody, Put, Qos, RawExtensions,
+    Timestamp, WireExpr, Writer, ZenohId,
+};
+use zonda_transport::{
+    outbox::Refused,
+    protocol::tx::{Outgoing, Pushed, Tail},
+};
+
+use crate::{
+    flow::{
+        receiving::{Deliveries, Delivery, Opened},
+        route::{Hop, Route},
+    },
+    model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
+    node::shared::{Shared, ntp64_now},
+};
+
+/// A PUSH up to its payload.
+pub(crate) struct Head<'a> {
+    pub(crate) wire_expr: WireExpr<'a>,
+    pub(crate) qos: Qos,
+    pub(crate) body: &'a PushBody<'a>,
+    pub(crate) payload_len: usize,
+}
+
+impl Encode for Head<'_> {
+    #[inline]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let start = writer.position();
+        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| {
+            match self.body {
+                PushBody::Put(put) => put.encode_head(self.payload_len, writer),
+                PushBody::Del(del) => del.encode(writer),
+            }
+        });
+        if written.is_err() {
+            writer.rewind(start);
+        }
+        written
+    }
+}
+
+/// The body of a publication; its payload is left out, it travels beside.
+#[inline]
+pub(crate) fn body<'a>(
+    publication: &Publication<'a>,
+    timestamp: Option<Timestamp>,
+) -> PushBody<'a> {
+    match publication.kind {
+        SampleKind::Put => PushBody::Put(Put {
+            timestamp,
+            encoding: publication.encoding,
+            source_info: publication.source_info,
+            attachment: publication.attachment,
+            unknown: RawExtensions::default(),
+            payload: publication.payload.as_slice(),
+        }),
+        SampleKind::Delete => PushBody::Del(Del {
+            timestamp,
+            source_info: publication.source_info,
+            attachment: publication.attachment,
+            unknown: RawExtensions::default(),
+        }),
+    }
+}
+
+/// One publication on its way to the hops of a route.
+struct Sending<'a> {
+    publication: &'a Publication<'a>,
+    body: &'a PushBody<'a>,
+}
+
+impl Sending<'_> {
+    /// Queues the message for one neighbour. `Ok(true)` if the socket has it already.
+    #[inline]
+    fn offer(&self, hop: &Hop) -> Result<bool, Refused> {
+        let qos = self.publication.qos;
+        let payload = match (self.publication.kind, self.publication.payload) {
+            (SampleKind::Delete, _) => Tail::NONE,
+            (SampleKind::Put, Value::Borrowed(bytes)) => Tail::Copy(bytes),
+            (SampleKind::Put, Value::Shared(payload)) => Tail::Shared(payload.as_zslice()),
+        };
+        let head = Head {
+            wire_expr: hop.wire_expr(),
+            qos,
+            body: self.body,
+            payload_len: payload.bytes().len(),
+        };
+        let message = Outgoing {
+            reliability: self.publication.reliability,
+            head: &head,
+            payload,
+        };
+        let pushed = match hop.outbox.push(qos.priority(), &message) {
+            Ok(pushed) => pushed,
+            Err(refused) => self.second_chance(hop, refused, &message)?,
+        };
+        Ok(hop.outbox.settle(pushed, qos.is_express()))
+    }
+
+    /// Under `BlockFirst` one message is queued although the queue is full.
+    #[cold]
+    fn second_chance(
+        &self,
+        hop: &Hop,
+        refused: Refused,
+        message: &Outgoing<'_, Head<'_>>,
+    ) -> Result<Pushed, Refused> {
+        let qos = self.publication.qos;
+        match (refused, qos.congestion_control()) {
+            (Refused::Full, CongestionControl::BlockFirst) => {
+                hop.outbox.push_first(qos.priority(), message)
+            }
+            _ => Err(refused),
+        }
+    }
+
+    /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
+    #[inline]
+    fn note<'h>(
+        &self,
+        hop: &'h Hop,
+        offered: Result<bool, Refused>,
+        wait: Wait,
+        verdict: &mut Verdict,
+        slow: &mut Vec<&'h Hop>,
+    ) {
+        match offered {
+            Ok(written) => verdict.sent(written),
+            Err(Refused::Full) if self.waits() && wait != Wait::Never => slow.push(hop),
+            Err(refused) => self.judge(hop, refused, None, verdict),
+        }
+    }
+
+    /// Writes down that a neighbour did not take the message, after the time that it was given.
+    fn judge(&self, hop: &Hop, refused: Refused, waited: Option<Duration>, verdict: &mut Verdict) {
+        match refused {
+            Refused::Full => verdict.failed(self.refused(hop, waited)),
+            Refused::TooLong => verdict.failed(self.too_long(hop)),
+            Refused::Closed => verdict.lost(hop.zid),
+        }
+    }
+
+    /// Queues the message for a neighbour that had no room, waiting for it at most until `deadline`.
+    #[cold]
+    fn insist(&self, hop: &Hop, shared: &Shared, deadline: Instant) -> Result<bool, Refused> {
+        let priority = self.publication.qos.priority();
+        loop {
+            match self.offer(hop) {
+                Err(Refused::Full) if shared.wait_for_room(&hop.outbox, priority, deadline) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Waits for every slow neighbour in turn; all of them together get no more than `limit`.
+    fn insist_all(&self, slow: &[&Hop], shared: &Shared, limit: Duration, verdict: &mut Verdict) {
+        if slow.is_empty() {
+            return;
+        }
+        let deadline = zonda_runtime::after(limit);
+        for hop in slow {
+            match self.insist(hop, shared, deadline) {
+                Ok(written) => verdict.sent(written),
+                Err(refused) => self.judge(hop, refused, Some(limit), verdict),
+            }
+        }
+    }
+
+    /// The same without holding the thread.
+    async fn insist_async(
+        &self,
+        hop: &Hop,
+        shared: &Shared,
+        deadline: Instant,
+    ) -> Result<bool, Refused> {
+        let priority = self.publication.qos.priority();
+        loop {
+            match self.offer(hop) {
+                Err(Refused::Full) if shared.room_by(&hop.outbox, priority, deadline).await => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// What a full queue means for a publication that may not wait (any longer).
+    fn refused(&self, hop: &Hop, waited: Option<Duration>) -> PublishError {
+        let (peer, priority) = (hop.zid, self.publication.qos.priority());
+        match (self.publication.qos.congestion_control(), waited) {
+            (CongestionControl::Block, waited) => {
+                hop.outbox.count_refused(priority);
+                match waited {
+                    None => PublishError::WouldBlock { peer },
+                    Some(after) => PublishError::Timeout { peer, after },
+                }
+            }
+            _ => {
+                hop.outbox.count_dropped(priority);
+                PublishError::Dropped { peer }
+            }
+        }
+    }
+
+    /// What it means that no batch can hold the message.
+    #[cold]
+    fn too_long(&self, hop: &Hop) -> PublishError {
+        let publication = self.publication;
+        let size =
+            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        match hop.outbox.message_bytes_max() {
+            Some(limit) => PublishError::TooLargeForLink {
+                peer: hop.zid,
+                size,
+                limit,
+            },
+            None => PublishError::FieldTooLong,
+        }
+    }
+
+    fn waits(&self) -> bool {
+        self.publication.qos.congestion_control() == CongestionControl::Block
+    }
+}
+
+/// What happened at several neighbours, as one answer: the first failure, else a lost link, else the slowest success.
+struct Verdict {
+    outcome: Outcome,
+    failure: Option<PublishError>,
+}
+
+impl Verdict {
+    fn new() -> Self {
+        Self {
+            outcome: Outcome::Sent,
+            failure: None,
+        }
+    }
+
+    #[inline]
+    fn sent(&mut self, written: bool) {
+        if !written && self.outcome == Outcome::Sent {
+            self.outcome = Outcome::Queued;
+        }
+    }
+
+    fn lost(&mut self, peer: ZenohId) {
+        self.outcome = Outcome::LinkLost { peer };
+    }
+
+    fn failed(&mut self, failure: PublishError) {
+        self.failure.get_or_insert(failure);
+    }
+
+    #[inline]
+    fn end(self) -> Result<Outcome, PublishError> {
+        match self.failure {
+            None => Ok(self.outcome),
+            Some(failure) => Err(failure),
+        }
+    }
+}
+
+impl Shared {
+    /// Publishes to everybody on `route`. A neighbour that has no room is waited for, if at all, only after all
+    /// others have the message.
+    pub(crate) fn dispatch(
+        &self,
+        route: &Route,
+        publication: &Publication<'_>,
+        wait: Wait,
+    ) -> Result<Outcome, PublishError> {
+        let body = self.checked_body(publication)?;
+        let sending = Sending {
+            publication,
+            body: &body,
+        };
+        let mut verdict = Verdict::new();
+        let mut slow = Vec::new();
+        for hop in &route.remote {
+            let offered = sending.offer(hop);
+            sending.note(hop, offered, wait, &mut verdict, &mut slow);
+        }
+        if !route.local.is_empty() {
+            deliver_local(route, publication, body);
+        }
+        if let Wait::AtMost(limit) = wait {
+            sending.insist_all(&slow, self, limit, &mut verdict);
+        }
+        verdict.end()
+    }
+
+    /// Goes on with a message for other nodes alone after the first of `hops` has refused it; `outcome` is what became
+    /// of it at the neighbours before.
+    #[cold]
+    pub(crate) fn dispatch_rest(
+        &self,
+        hops: &[Hop],
+        refused: Refused,
+        publication: &Publication<'_>,
+        wait: Wait,
+        outcome: Outcome,
+    ) -> Result<Outcome, PublishError> {
+        let body = self.checked_body(publication)?;
+        let sending = Sending {
+            publication,
+            body: &body,
+        };
+        let mut verdict = Verdict {
+            outcome,
+            failure: None,
+        };
+        let mut slow = Vec::new();
+        let mut refused = Some(refused);
+        for hop in hops {
+            let offered = match refused.take() {
+                Some(refused) => Err(refused),
+                None => sending.offer(hop),
+            };
+            sending.note(hop, offered, wait, &mut verdict, &mut slow);
+        }
+        if let Wait::AtMost(limit) = wait {
+            sending.insist_all(&slow, self, limit, &mut verdict);
+        }
+        verdict.end()
+    }
+
+    /// Publishes without ever holding the thread: under `Block` it waits by waker for those that have no room, after all
+    /// others have the message; all of them together get no more than `limit`.
+    pub(crate) async fn dispatch_async(
+        &self,
+        route: &Route,
+        publication: &Publication<'_>,
+        limit: Duration,
+    ) -> Result<Outcome, PublishError> {
+        let body = self.checked_body(publication)?;
+        let sending = Sending {
+            publication,
+            body: &body,
+        };
+        let mut verdict = Verdict::new();
+        let mut slow = Vec::new();
+        let wait = Wait::AtMost(limit);
+        for hop in &route.remote {
+            let offered = sending.offer(hop);
+            sending.note(hop, offered, wait, &mut verdict, &mut slow);
+        }
+        if !route.local.is_empty() {
+            deliver_local(route, publication, body);
+        }
+        if slow.is_empty() {
+            return verdict.end();
+        }
+        let deadline = zonda_runtime::after(limit);
+        for hop in slow {
+            match sending.insist_async(hop, self, deadline).await {
+                Ok(written) => verdict.sent(written),
+                Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
+            }
+        }
+        verdict.end()
+    }
+
+    #[inline]
+    fn checked_body<'a>(
+        &self,
+        publication: &Publication<'a>,
+    ) -> Result<PushBody<'a>, PublishError> {
+        if self.is_closed() {
+            return Err(self.cannot_publish());
+        }
+        let size =
+            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        if size > MESSAGE_BYTES_MAX {
+            self.check_huge(size)?;
+        }
+        let timestamp = match publication.timestamp {
+            None if self.stamps => Some(self.clock.new_timestamp(ntp64_now())),
+            Some(given) if self.stamps => Some(self.checked_stamp(publication.kind, given)?),
+            given => given,
+        };
+        Ok(body(publication, timestamp))
+    }
+
+    /// The timestamp to publish with for one that the application gave: another one if it is too far in the future, as
+    /// every node that stamps would replace it. Deletions keep theirs.
+    #[cold]
+    fn checked_stamp(&self, kind: SampleKind, given: Timestamp) -> Result<Timestamp, PublishError> {
+        if kind == SampleKind::Delete {
+            return Ok(given);
+        }
+        let now = ntp64_now();
+        match self.clock.update(now, &given) {
+            Ok(()) => Ok(given),
+            Err(error) if self.drops_future => Err(PublishError::TooFarAhead(error)),
+            Err(_) => Ok(self.clock.new_timestamp(now)),
+        }
+    }
+
+    /// A node that is configured to accept more than others do by default may send as much: its neighbours will have been
+    /// configured alike.
+    #[cold]
+    fn check_huge(&self, size: usize) -> Result<(), PublishError> {
+        let own = self.config.max_message_size();
+        let limit = own.saturating_sub(HEADERS_BYTES_MAX).max(MESSAGE_BYTES_MAX);
+        if size > limit {
+            return Err(PublishError::TooLarge { size, limit });
+        }
+        Ok(())
+    }
+}
+
+/// Most bytes of payload and attachment that every node accepts by default (`max_message_size`), less the headers.
+pub(crate) const MESSAGE_BYTES_MAX: usize = (1 << 30) - HEADERS_BYTES_MAX;
+
+/// Room for what surrounds payload and attachment in a message.
+const HEADERS_BYTES_MAX: usize = 1 << 16;
+
+/// Calls the node's own subscribers, on the publishing thread, with no lock held.
+#[cold]
+fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_>) {
+    let block = match publication.payload {
+        Value::Borrowed(bytes) => Payload::from(bytes),
+        Value::Shared(payload) => payload.clone(),
+    };
+    // The same body, with the shorter life of `block`.
+    let mut body: PushBody<'_> = body;
+    if let PushBody::Put(put) = &mut body {
+        put.payload = block.as_slice();
+    }
+    let push = Push {
+        wire_expr: WireExpr::full(route.key.as_str()),
+        qos: publication.qos,
+        timestamp: None,
+        node_id: 0,
+        ts_stack: None,
+        body,
+    };
+    let mut opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();
+    call(
+        &opened,
+        &Delivery {
+            key: &route.key,
+            push: &push,
+            block: block.as_zslice(),
+            reliability: publication.reliability,
+        },
+    );
+    let_go(&mut opened);
+}
+
+/// Calls every subscriber; one that panics ends neither the others nor the caller.
+#[inline]
+pub(crate) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
+    for subscriber in subscribers {
+        caught(delivery, || subscriber.take(delivery));
+    }
+}
+
+/// Calls a subscriber with messages like `like`. If it panics, what is left of them is left there.
+#[inline]
+pub(crate) fn call_run(subscriber: &Opened, like: &Delivery<'_>, run: &mut Deliveries<'_, '_>) {
+    caught(like, || subscriber.take_run(like, run));
+}
+
+#[inline]
+fn caught(delivery: &Delivery<'_>, call: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(call)).is_err() {
+        tracing::error!(
+            "a subscriber's callback on {} panicked; the message is lost for it",
+            delivery.key
+        );
+    }
+}
+
+/// Lets go of subscribers. What belongs to a user may be dropped with them; if that panics, it harms nobody else.
+pub(crate) fn let_go(subscribers: &mut Vec<Opened>) {
+    if catch_unwind(AssertUnwindSafe(|| subscribers.clear())).is_err() {
+        tracing::error!("what belonged to a subscriber's callback panicked while it was dropped");
+    }
+}

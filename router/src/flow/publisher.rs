@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A declared publisher: one key, its route at hand.
+
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use zonda_codec::{EntityGlobalId, KeyExpr};
+
+use crate::{
+    flow::{
+        plain::{Heads, Passed, Passing, Plain},
+        route::Route,
+        tally::{PublisherCounts, Tallies, Tally},
+    },
+    model::{DeclareError, Outcome, Publication, PublishError, Wait},
+    node::shared::{Shared, State},
+    notify::listeners::{Listen, ListenerId},
+    table::{Counterpart, Locality},
+};
+
+thread_local! {
+    /// The routes of the publishers that this thread used last, by their serial number. Taking one out and putting
+    /// it back costs no atomic operation, as asking a shared place for it would with every message.
+    static RECENT: [Cell<Option<Box<Recent>>>; RECENT_MAX] = const { [const { Cell::new(None) }; RECENT_MAX] };
+}
+
+/// Publishers whose route a thread keeps at hand; a power of two.
+const RECENT_MAX: usize = 8;
+
+/// A publisher's route at a thread's hand. Boxed, so that taking it and putting it back moves one word.
+struct Recent {
+    serial: u64,
+    way: Way,
+    /// The heads of its plain messages, once there was one.
+    heads: Option<Heads>,
+}
+
+/// Where a publisher's messages go, and where a thread counts them.
+pub(crate) struct Way {
+    pub(crate) route: Arc<Route>,
+    pub(crate) tally: Arc<Tally>,
+}
+
+/// Numbers the publishers of a process.
+static SERIAL: AtomicU64 = AtomicU64::new(0);
+
+/// Publishes on one key. Dropping it undeclares it, without blocking.
+pub struct PublisherFace {
+    shared: Arc<Shared>,
+    id: u32,
+    destination: Locality,
+    serial: u64,
+    route: ArcSwap<Route>,
+    tallies: Tallies,
+}
+
+impl std::fmt::Debug for PublisherFace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PublisherFace")
+            .field("key", &self.route.load().key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PublisherFace {
+    pub(crate) fn declare(
+        shared: &Arc<Shared>,
+        key: &KeyExpr<'_>,
+        destination: Locality,
+    ) -> Result<Self, DeclareError> {
+        shared.may_declare(key)?;
+        let id = shared.next_id();
+        let key = key.clone().into_owned();
+        if destination.is_beyond() {
+            shared.update(|state| {
+                let State { table, actions, .. } = &mut *state;
+                table.local_publisher(shared.local, id, &key, actions);
+            });
+        }
+        let route = shared.resolve(shared.local, key, Some(id), destination);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        Ok(Self {
+            shared: Arc::clone(shared),
+            id,
+            destination,
+            serial,
+            route: ArcSwap::new(route),
+            tallies: Tallies::default(),
+        })
+    }
+
+    /// Publishes a message.
+    ///
+    /// Cost with one neighbour and no local subscriber: one atomic load to see that the route still holds, one lane
+    /// lock, one copy of a small payload; no allocation.
+    ///
+    /// # Errors
+    /// What became of the message; see [`PublishError`].
+    ///
+    /// # Blocking
+    /// Under congestion control `Block` at most as long as `wait` says, else never.
+    #[inline]
+    pub fn publish(
+        &self,
+        publication: &Publication<'_>,
+        wait: Wait,
+    ) -> Result<Outcome, PublishError> {
+        let recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
+        let result = self.shared.dispatch(&recent.way.route, publication, wait);
+        let bytes = publication.payload.as_slice().len();
+        match result {
+            Ok(Outcome::Sent) => recent.way.tally.count(Passed::Sent, bytes),
+            Ok(Outcome::Queued) => recent.way.tally.count(Passed::Queued, bytes),
+            _ => recent.way.tally.count_other(bytes, &result),
+        }
+        self.keep_at_hand(recent);
+        result
+    }
+
+    /// As [`PublisherFace::publish`], for a message that has nothing beside its payload: the heads of such messages are
+    /// prepared, one for each neighbour.
+    ///
+    /// # Blocking
+    /// As [`PublisherFace::publish`].
+    pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
+        let passing = RECENT.try_with(|slots| {
+            let slot = &slots[self.slot()];
+            // Nobody else uses it meanwhile, also not what this call itself may call.
+            let mut recent = slot.take().filter(|recent| self.holds(recent))?;
+            let passing = self.publish_prepared(&mut recent, plain, wait);
+            slot.set(Some(recent));
+            passing
+        });
+        match passing {
+            Ok(Some(passing)) => passing,
+            _ => self.publish_unprepared(plain, wait),
+        }
+    }
+
+    /// Publishes with the heads that this thread has; `None` if they do not fit, and nothing was done.
+    #[inline(always)]
+    fn publish_prepared(
+        &self,
+        recent: &mut Recent,
+        plain: &Plain<'_>,
+        wait: Wait,
+    ) -> Option<Passing> {
+        let Recent { way, heads, .. } = recent;
+        let payload = plain.payload.as_slice();
+        let ready = heads.as_mut()?.of(plain, payload.len())?;
+        Some((self.shared).dispatch_plain(way, ready, plain, payload, wait))
+    }
+
+    /// Prepares what a thread keeps at hand, or does without.
+    #[inline(never)]
+    fn publish_unprepared(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
+        let mut recent = match self.at_hand() {
+            Some(recent) if recent.heads.is_some() => recent,
+            recent => self.prepare(recent, plain),
+        };
+        let passing = self.publish_prepared(&mut recent, plain, wait);
+        let passing =
+            passing.unwrap_or_else(|| (self.shared).dispatch_unusual(&recent.way, plain, wait));
+        self.keep_at_hand(recent);
+        passing
+    }
+
+    /// The route with the heads of messages like `plain`.
+    #[cold]
+    fn prepare(&self, recent: Option<Box<Recent>>, plain: &Plain<'_>) -> Box<Recent> {
+        let mut recent = recent.unwrap_or_else(|| self.renewed_recent());
+        // A route with local subscribers is not kept, so nothing is prepared for it.
+        recent.heads = (recent.way.route.local.is_empty())
+            .then(|| Heads::new(&self.shared, &recent.way.route, plain));
+        recent
+    }
+
+    #[cold]
+    fn renewed_recent(&self) -> Box<Recent> {
+        Box::new(Recent {
+            serial: self.serial,
+            way: Way {
+                route: self.renewed(),
+                tally: self.tallies.take(),
+            },
+            heads: None,
+        })
+    }
+
+    /// This thread's own copy of the route, if it has one that still holds.
+    #[inline(always)]
+    fn at_hand(&self) -> Option<Box<Recent>> {
+        let recent = RECENT
+            .try_with(|recent| recent[self.slot()].take())
+            .ok()
+            .flatten()?;
+        self.holds(&recent).then_some(recent)
+    }
+
+    /// Whether it is this publisher's, and its route that of now.
+    #[inline(always)]
+    fn holds(&self, recent: &Recent) -> bool {
+        recent.serial == self.serial && recent.way.route.holds()
+    }
+
+    /// Puts the route where [`Self::at_hand`] finds it. Not one with local subscribers: their closures must not
+    /// outlive them because a thread once published.
+    #[inline(always)]
+    fn keep_at_hand(&self, recent: Box<Recent>) {
+        if recent.way.route.local.is_empty() {
+            // A thread that is ending keeps nothing any more.
+            let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
+        }
+    }
+
+    #[inline]
+    fn slot(&self) -> usize {
+        self.serial as usize % RECENT_MAX
+    }
+
+    /// Publishes a message; under congestion control `Block` it waits for room by waker.
+    ///
+    /// # Errors
+    /// As [`PublisherFace::publish`].
+    ///
+    /// # Cancel safety
+    /// A future that is dropped has published to some neighbours or to none.
+    pub async fn publish_async(
+        &self,
+        publication: &Publication<'_>,
+    ) -> Result<Outcome, PublishError> {
+        self.publish_async_within(publication, self.shared.config.wait_before_close())
+            .await
+    }
+
+    /// As [`PublisherFace::publish_async`], waiting at most `limit`.
+    ///
+    /// # Errors
+    /// As [`PublisherFace::publish`].
+    pub async fn publish_async_within(
+        &self,
+        publication: &Publication<'_>,
+        limit: Duration,
+    ) -> Result<Outcome, PublishError> {
+        let route = self.renewed();
+        self.tallies.offer(publication.payload.as_slice().len());
+        let result = self.shared.dispatch_async(&route, publication, limit).await;
+        self.tallies.decide(&result);
+        result
+    }
+
+    /// What became of its messages so far.
+    #[must_use]
+    pub fn counters(&self) -> PublisherCounts {
+        self.tallies.counts()
+    }
+
+    /// Its id among all entities.
+    #[must_use]
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.shared.zid,
+            eid: self.id,
+        }
+    }
+
+    /// Whether any subscriber is known that a message would reach.
+    #[must_use]
+    pub fn has_matching_subscribers(&self) -> bool {
+        let key = &self.route.load().key;
+        let audience = Counterpart::Subscribers.within(self.destination);
+        self.shared.has_counterpart(key, audience)
+    }
+
+    /// Tells `listener` whether any subscriber is known that a message would reach: that there is one if there is, and
+    /// then of each change. It ends with the publisher.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_matching_listener(
+        &self,
+        listener: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        let key = &self.route.load().key;
+        let audience = Counterpart::Subscribers.within(self.destination);
+        self.shared
+            .declare_matching(self.id, key, audience, listener)
+    }
+
+    /// The route for the table as it is now.
+    #[cold]
+    fn renewed(&self) -> Arc<Route> {
+        let route = self.route.load_full();
+        if route.holds() {
+            return route;
+        }
+        let (shared, key) = (&self.shared, route.key.clone());
+        let renewed = shared.resolve(shared.local, key, Some(self.id), self.destination);
+        self.route.store(Arc::clone(&renewed));
+        renewed
+    }
+}
+
+impl Drop for PublisherFace {
+    fn drop(&mut self) {
+        let shared = &self.shared;
+        if shared.is_forked() {
+            return;
+        }
+        drop(self.at_hand());
+        shared.update(|state| {
+            state
+                .table
+                .undeclare_local_publisher(shared.local, self.id, &mut state.actions);
+        });
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The table's answers, resolved: outboxes instead of face ids, callbacks instead of subscriber ids.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use zonda_codec::{KeyExpr, Mapping, WireExpr, ZenohId};
+use zonda_transport::outbox::Outbox;
+
+use crate::{
+    flow::{key_cache::KeyCache, receiving::Sink},
+    table::{self, Validity},
+};
+
+/// Where messages on one key from one source go, for as long as nothing happens on the key.
+pub(crate) struct Route {
+    pub(crate) validity: Arc<Validity>,
+    pub(crate) key: KeyExpr<'static>,
+    pub(crate) remote: Box<[Hop]>,
+    pub(crate) local: Box<[Sink]>,
+}
+
+impl Route {
+    /// Bytes of memory that it holds, without what it shares with the node.
+    pub(crate) fn memory(&self) -> usize {
+        let (key, hops, sinks) = (self.key.as_str().len(), &self.remote, &self.local);
+        size_of::<Self>() + 2 * key + size_of_val(&**hops) + size_of_val(&**sinks)
+    }
+
+    /// Whether it leads to a neighbour that is gone. Nobody uses it any more then.
+    fn is_of_the_gone(&self) -> bool {
+        self.remote.iter().any(|hop| hop.outbox.is_closed())
+    }
+
+    /// Whether it is still what the table would say.
+    #[inline(always)]
+    pub(crate) fn holds(&self) -> bool {
+        self.validity.holds()
+    }
+}
+
+/// One neighbour on a route.
+pub(crate) struct Hop {
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) zid: ZenohId,
+    spelling: table::Hop,
+}
+
+impl Hop {
+    pub(crate) fn new(outbox: Arc<Outbox>, zid: ZenohId, spelling: table::Hop) -> Self {
+        Self {
+            outbox,
+            zid,
+            spelling,
+        }
+    }
+
+    /// The key as this neighbour reads it.
+    #[inline]
+    pub(crate) fn wire_expr(&self) -> WireExpr<'_> {
+        self.spelling.wire_expr()
+    }
+}
+
+/// The routes of what one connection sends: an index for declared ids, bounded maps for everything else.
+///
+/// Routes to neighbours that are gone are looked for in [slices](RouteCache::sweep).
+pub(crate) struct RouteCache {
+    /// By mapping, then by scope, for keys that are an id and nothing else.
+    by_id: [Places; 2],
+    /// Bytes of memory that these may hold.
+    by_id_max: usize,
+    /// Where the next one goes if there are more: mapping and scope.
+    goes_next: (usize, usize),
+    /// The keys in full.
+    by_key: KeyCache,
+    /// The other keys, by mapping, scope and suffix in one text.
+    by_text: KeyCache,
+    /// Reused to build the text.
+    text: String,
+    sweep: Sweep,
+    /// Bytes of memory that all of it holds, for others to read.
+    held: Arc<AtomicUsize>,
+}
+
+/// Routes by a small number.
+#[derive(Default)]
+pub(crate) struct Places {
+    routes: Vec<Option<Arc<Route>>>,
+    /// Bytes of memory that they hold.
+    memory: usize,
+}
+
+impl Places {
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<&Arc<Route>> {
+        self.routes.get(at)?.as_ref()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.routes.len()
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    pub(crate) fn push(&mut self, route: Arc<Route>) {
+        self.memory += route.memory();
+        self.routes.push(Some(route));
+    }
+
+    /// Puts a route into a place, which is made if need be; gives back the one that was there.
+    pub(crate) fn put(&mut self, at: usize, route: Arc<Route>) -> Option<Arc<Route>> {
+        if self.routes.len() <= at {
+            self.routes.resize(at + 1, None);
+        }
+        let before = self.take(at);
+        self.memory += route.memory();
+        self.routes[at] = Some(route);
+        before
+    }
+
+    /// Empties a place.
+    pub(crate) fn take(&mut self, at: usize) -> Option<Arc<Route>> {
+        let route = self.routes.get_mut(at)?.take()?;
+        self.memory -= route.memory();
+        Some(route)
+    }
+
+    /// Drops the routes from place `at` on that lead to the gone; looks at `count` places and tells how many there were.
+    fn sweep(&mut self, at: usize, count: usize) -> usize {
+        let end = self.routes.len().min(at.saturating_add(count));
+        for at in at..end {
+            if self.get(at).is_some_and(|route| route.is_of_the_gone()) {
+                drop(self.take(at));
+            }
+        }
+        end.saturating_sub(at)
+    }
+}
+
+/// How far the search for routes to neighbours that are gone has come.
+#[derive(Default)]
+struct Sweep {
+    /// How many were gone when it began.
+    departed: u64,
+    /// The table and the place in it to look at next, while it is under way.
+    at: Option<(usize, usize)>,
+}
+
+/// Routes looked at in one go.
+const SWEEP_MAX: usize = 1024;
+
+impl RouteCache {
+    /// Empty. It holds at most about `memory_max` bytes: half of them for keys that are an id. It says in `held` how many it
+    /// does.
+    pub(crate) fn new(memory_max: usize, held: Arc<AtomicUsize>) -> Self {
+        Self {
+            by_id: Default::default(),
+            by_id_max: memory_max / 2,
+            goes_next: (0, 0),
+            by_key: KeyCache::with_max(memory_max / 4),
+            by_text: KeyCache::with_max(memory_max / 4),
+            text: String::new(),
+            sweep: Sweep::default(),
+            held,
+        }
+    }
+
+    fn say_held(&self) {
+        self.held.store(self.memory(), Ordering::Relaxed);
+    }
+
+    /// Bytes of memory that its routes hold.
+    pub(crate) fn memory(&self) -> usize {
+        self.by_id_memory() + self.by_key.memory() + self.by_text.memory()
+    }
+
+    /// Goes on looking for routes that lead to neighbours that are gone, of which there have been `departed` so far. To be
+    /// called now and then, with no lock held: a route may hold the last reference to a user's closure.
+    #[inline]
+    pub(crate) fn sweep(&mut self, departed: u64) {
+        if self.sweep.at.is_some() || self.sweep.departed != departed {
+            self.sweep_on(departed);
+        }
+    }
+
+    #[cold]
+    fn sweep_on(&mut self, departed: u64) {
+        let (mut table, mut at) = self.sweep.at.unwrap_or_else(|| {
+            self.sweep.departed = departed;
+            (0, 0)
+        });
+        let [own, theirs] = &mut self.by_id;
+        let [young_keys, old_keys] = self.by_key.places();
+        let [young_texts, old_texts] = self.by_text.places();
+        let mut tables = [own, theirs, young_keys, old_keys, young_texts, old_texts];
+        let mut left = SWEEP_MAX;
+        while left > 0
+            && let Some(places) = tables.get_mut(table)
+        {
+            let seen = places.sweep(at, left);
+            (left, at) = (left - seen, at + seen);
+            if at >= places.len() {
+                (table, at) = (table + 1, 0);
+            }
+        }
+        self.sweep.at = (table < tables.len()).then_some((table, at));
+        self.say_held();
+    }
+
+    /// Makes room among the keys that are an id.
+    #[cold]
+    fn make_room(&mut self) {
+        while self.by_id_memory() > self.by_id_max {
+            let (mapping, at) = self.goes_next;
+            let places = &mut self.by_id[mapping];
+            if at < places.len() {
+                drop(places.take(at));
+                self.goes_next.1 += 1;
+            } else {
+                self.goes_next = (1 - mapping, 0);
+            }
+        }
+    }
+
+    fn by_id_memory(&self) -> usize {
+        self.by_id.iter().map(Places::memory).sum()
+    }
+
+    /// The route for `expr` if it is known and still valid.
+    #[inline]
+    pub(crate) fn get(&mut self, expr: &WireExpr<'_>) -> Option<&Arc<Route>> {
+        if expr.suffix.is_empty() {
+            let routes = &self.by_id[mapping_index(expr.mapping)];
+            let route = routes.get(usize::from(expr.scope));
+            return route.filter(|route| route.holds());
+        }
+        if expr.scope == 0 {
+            return self.by_key.get(expr.suffix);
+        }
+        write_text(&mut self.text, expr);
+        self.by_text.get(&self.text)
+    }
+
+    /// Forgets the routes of keys that are written with an id of the neighbour, which means another key from now on or none.
+    pub(crate) fn forget_id(&mut self, id: u16) {
+        drop(self.by_id[mapping_index(Mapping::Sender)].take(usize::from(id)));
+        self.by_text.clear();
+    }
+
+    /// Remembers a route.
+    pub(crate) fn put(&mut self, expr: &WireExpr<'_>, route: Arc<Route>) {
+        if expr.suffix.is_empty() {
+            let routes = &mut self.by_id[mapping_index(expr.mapping)];
+            drop(routes.put(usize::from(expr.scope), route));
+            if self.by_id_memory() > self.by_id_max {
+                self.make_room();
+            }
+        } else if expr.scope == 0 {
+            drop(self.by_key.put(expr.suffix, route));
+        } else {
+            write_text(&mut self.text, expr);
+            drop(self.by_text.put(&self.text, route));
+        }
+        self.say_held();
+    }
+}
+
+fn mapping_index(mapping: Mapping) -> usize {
+    match mapping {
+        Mapping::Receiver => 0,
+        Mapping::Sender => 1,
+    }
+}
+
+/// Mapping and scope as two fixed characters in front of the suffix: every expression has one text of its own.
+fn write_text(text: &mut String, expr: &WireExpr<'_>) {
+    text.clear();
+    text.push(if expr.mapping == Mapping::Sender {
+        's'
+    } else {
+        'r'
+    });
+    // Scopes have 16 bits; the shift keeps clear of the range that is no character.
+    text.push(char::from_u32(u32::from(expr.scope) + 0x1_0000).unwrap_or('\0'));
+    text.push_str(expr.suffix);
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a connection's reading task does with messages that are alike but for payload and time: one look at the route,
+//! one lock of each neighbour's lane, and the head of the copies is written once for all of them.
+
+use std::sync::Arc;
+
+use zonda_codec::{CongestionControl, Push, PushBody, PushRun, Put, Timestamp};
+use zonda_transport::{
+    outbox::{Overflow, Queue, RunQueued},
+    protocol::{
+        rx::Context,
+        tx::{Outgoing, Tail},
+    },
+};
+
+use crate::{
+    flow::{
+        copies::{Clock, Copied, Copy, Front, ID_FRONT_BYTES_MAX, SHEET_BYTES_MAX, Sheet, Stencil},
+        inbound::Burst,
+        publish::{call, call_run},
+        receiving::{Deliveries, Delivery},
+        route::{Hop, Route},
+    },
+    node::shared::Shared,
+};
+
+/// Messages like `push`, on their way through this node.
+pub(crate) struct Alike<'r, 'a> {
+    pub(crate) push: &'r Push<'a>,
+    pub(crate) context: &'r Context<'r>,
+    pub(crate) shared: &'r Shared,
+}
+
+/// Who gives the timestamps of a run.
+enum Stamps {
+    /// They stay as they are, or stay away.
+    Theirs,
+    /// This node.
+    Ours(Clock),
+}
+
+impl Stamps {
+    fn clock(&self) -> Option<&Clock> {
+        match self {
+            Stamps::Theirs => None,
+            Stamps::Ours(clock) => Some(clock),
+        }
+    }
+}
+
+impl<'a> Alike<'_, 'a> {
+    /// Queues the messages of `run` for every neighbour on the route. If they need more than a new head they are left in
+    /// it.
+    pub(crate) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut Burst) {
+        let simple = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
+        let Some(stamps) = simple.then(|| self.stamps(run, burst)).flatten() else {
+            return;
+        };
+        let clock = stamps.clock();
+        let before = run.left();
+        let mut paper = std::mem::take(&mut burst.paper);
+        let sheet = self.sheet(route, clock, run, &mut paper);
+        let mut end = None;
+        for hop in &route.remote {
+            let copies = Copies {
+                front: self.front(hop, clock),
+                run,
+                sheet: sheet.as_ref(),
+            };
+            self.queue(hop, &copies, &mut end, burst);
+        }
+        match end.or(sheet.map(|sheet| sheet.end)) {
+            Some(end) => *run = end,
+            // Nobody took all of them.
+            None => run.by_ref().for_each(drop),
+        }
+        burst.paper = paper;
+        burst.worked((before - run.left()) * route.remote.len());
+    }
+
+    /// Gives the messages of `run` to the subscribers of a route that leads to them alone. A change of the routes is seen by
+    /// the next message: what is left is on other ways.
+    pub(crate) fn deliver(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut Burst) {
+        let before = run.left();
+        let like = Delivery {
+            key: &route.key,
+            push: self.push,
+            block: self.context.block,
+            reliability: self.context.reliability,
+        };
+        let mut run = Deliveries {
+            run,
+            validity: &route.validity,
+        };
+        match burst.open(route) {
+            [only] => call_run(only, &like, &mut run),
+            // Each message goes to all of them before the next one does.
+            all => run.one_by_one(&like, |delivery| call(all, delivery)),
+        }
+        let done = before - run.run.left();
+        burst.worked(done * route.local.len());
+    }
+
+    /// `None` if some message has a timestamp that this node does not accept.
+    fn stamps(&self, run: &PushRun<'a>, burst: &mut Burst) -> Option<Stamps> {
+        let shared = self.shared;
+        if !shared.stamps {
+            return Some(Stamps::Theirs);
+        }
+        let mut latest = None;
+        if self.is_stamped() {
+            latest = run.clone().filter_map(|again| again.timestamp).max();
+        }
+        if let Some(latest) = latest {
+            // The others are not later, and that is all that matters to the clock.
+            shared.clock.update(burst.now(), &latest).ok()?;
+            return Some(Stamps::Theirs);
+        }
+        let first = shared.clock.new_times(burst.now(), run.left() as u64);
+        Some(Stamps::Ours(Clock {
+            first: Timestamp::new(first, shared.clock.id()),
+            header: *run.clone().next()?.raw_body.first()? | Put::FLAG_TIMESTAMP,
+        }))
+    }
+
+    fn is_stamped(&self) -> bool {
+        matches!(&self.push.body, PushBody::Put(put) if put.timestamp.is_some())
+    }
+
+    /// What the copies for `hop` begin with.
+    fn front<'c>(&self, hop: &'c Hop, clock: Option<&'c Clock>) -> Front<'c> {
+        Front {
+            wire_expr: hop.wire_expr(),
+            qos: self.push.qos,
+            clock,
+        }
+    }
+
+    /// The copies for the first of several neighbours, which are small as a rule those for the others as well.
+    fn sheet<'s>(
+        &self,
+        route: &'s Route,
+        clock: Option<&'s Clock>,
+        run: &PushRun<'a>,
+        paper: &'s mut Vec<u8>,
+    ) -> Option<Sheet<'s, 'a>> {
+        let [first, _, ..] = &*route.remote else {
+            return None;
+        };
+        let PushBody::Put(put) = &self.push.body else {
+            return None;
+        };
+        let copy_bytes = ID_FRONT_BYTES_MAX + put.payload.len();
+        if copy_bytes.saturating_mul(run.left()) > SHEET_BYTES_MAX {
+            return None;
+        }
+        Sheet::write(self.front(first, clock), run.clone(), paper)
+    }
+
+    /// Queues the messages for one neighbour. `end` is the end of the run if it was found on the way.
+    fn queue(
+        &self,
+        hop: &Hop,
+        copies: &Copies<'_, 'a>,
+        end: &mut Option<PushRun<'a>>,
+        burst: &mut Burst,
+    ) {
+        let qos = self.push.qos;
+        let overflow = match qos.congestion_control() {
+            CongestionControl::Block => Overflow::Keep,
+            CongestionControl::BlockFirst => Overflow::KeepFirst,
+            CongestionControl::Drop => Overflow::Drop,
+        };
+        let queued = hop.outbox.push_run(qos.priority(), overflow, |queue| {
+            if !self.repeat(queue, copies) {
+                *end = self.fill(queue, copies).or(end.take());
+            }
+        });
+        if let RunQueued::Some { has_room, sealed } = queued {
+            if sealed {
+                // A batch is written while the processor still has it at hand, not when all have been made.
+                hop.outbox.flush();
+            }
+            if overflow == Overflow::Keep && !has_room {
+                burst.congest(&hop.outbox, qos.priority());
+            }
+            burst.touch(&hop.outbox);
+        }
+    }
+
+    /// Queues the copies that are written already, if they are for this neighbour as well and fit as they are.
+    fn repeat(&self, queue: &mut Queue<'_>, copies: &Copies<'_, 'a>) -> bool {
+        let sheet = copies.sheet.filter(|sheet| sheet.is_for(&copies.front));
+        sheet.is_some_and(|sheet| {
+            let reliability = self.context.reliability;
+            queue.extend(reliability, |writer| sheet.copy(writer)) == Some(true)
+        })
+    }
+
+    /// Queues the messages as far as they are taken; gives the end of the run if that is all of them.
+    fn fill(&self, queue: &mut Queue<'_>, copies: &Copies<'_, 'a>) -> Option<PushRun<'a>> {
+        let reliability = self.context.reliability;
+        let stencil = Stencil::new(&copies.front);
+        let mut run = copies.run.clone();
+        let mut number = 0;
+        loop {
+            let copied = queue.extend(reliability, |writer| {
+                let copied = stencil.copy(number, writer, &mut run);
+                (copied.number - number, copied)
+            });
+            let Copied {
+                number: place,
+                left,
+            } = copied.unwrap_or_else(|| Copied {
+                number,
+                left: run.next(),
+            });
+            let Some(again) = left else {
+                return Some(run);
+            };
+            let message = Outgoing {
+                reliability,
+                head: &Copy {
+                    front: &copies.front,
+                    message: &again,
+                    number: place,
+                },
+                payload: Tail::Part {
+                    block: self.context.block,
+                    part: again.payload,
+                },
+            };
+            if !queue.push(&message) {
+                return None;
+            }
+            number = place + 1;
+        }
+    }
+}
+
+/// The messages for one neighbour.
+struct Copies<'r, 'a> {
+    front: Front<'r>,
+    run: &'r PushRun<'a>,
+    /// Copies that are written already, for a neighbour that may spell the key otherwise.
+    sheet: Option<&'r Sheet<'r, 'a>>,
+}

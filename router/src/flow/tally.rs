@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a publisher has done. Each thread that publishes counts for itself, so that counting costs a message two
+//! additions to memory that no other processor writes; what is not the usual course is counted together.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use zonda_transport::sync::Mutex;
+
+use crate::{
+    flow::plain::Passed,
+    model::{Outcome, PublishError},
+};
+
+/// What became of a publisher's messages, one outcome each, however many neighbours a message goes to: the worst. What was
+/// offered and is not among the outcomes is being waited for, or its future was dropped meanwhile
+/// ([`PublisherCounts::undecided`]).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PublisherCounts {
+    /// Messages that were to be published.
+    pub offered: u64,
+    /// Bytes of their payloads.
+    pub bytes: u64,
+    /// [`Outcome::Sent`]: with the socket of each neighbour, or nobody wanted it.
+    pub sent: u64,
+    /// [`Outcome::Queued`]: accepted for each neighbour; at least one socket did not have it yet.
+    pub queued: u64,
+    /// [`Outcome::Dropped`], [`PublishError::Dropped`]: some neighbour's queue was full.
+    pub dropped: u64,
+    /// [`PublishError::WouldBlock`].
+    pub would_block: u64,
+    /// [`PublishError::Timeout`].
+    pub timed_out: u64,
+    /// [`Outcome::LinkLost`]: the link to some neighbour ended before it had accepted the message.
+    pub link_lost: u64,
+    /// Any other [`PublishError`]: nothing was published.
+    pub invalid: u64,
+}
+
+impl PublisherCounts {
+    /// Messages without an outcome: an asynchronous put waits, or was given up.
+    #[must_use]
+    pub fn undecided(&self) -> u64 {
+        let decided = self.sent + self.queued + self.dropped + self.would_block;
+        let decided = decided + self.timed_out + self.link_lost + self.invalid;
+        self.offered.saturating_sub(decided)
+    }
+
+    fn offer(&mut self, bytes: usize) {
+        self.offered += 1;
+        self.bytes += bytes as u64;
+    }
+
+    fn decide(&mut self, result: &Result<Outcome, PublishError>) {
+        let counter = match result {
+            Ok(Outcome::Sent) => &mut self.sent,
+            Ok(Outcome::Queued) => &mut self.queued,
+            Ok(Outcome::Dropped { .. }) | Err(PublishError::Dropped { .. }) => &mut self.dropped,
+            Ok(Outcome::LinkLost { .. }) => &mut self.link_lost,
+            Err(PublishError::WouldBlock { .. }) => &mut self.would_block,
+            Err(PublishError::Timeout { .. }) => &mut self.timed_out,
+            Err(_) => &mut self.invalid,
+        };
+        *counter += 1;
+    }
+}
+
+/// The usual course, counted by one thread at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// By [`Passed`].
+    passed: [AtomicU64; 2],
+    bytes: AtomicU64,
+    others: Arc<Mutex<PublisherCounts>>,
+}
+
+impl Tally {
+    /// Counts a message of `bytes` that all neighbours took. Only for the thread that has this tally.
+    #[inline(always)]
+    pub(crate) fn count(&self, passed: Passed, bytes: usize) {
+        let add = |counter: &AtomicU64, more| {
+            counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+        };
+        add(&self.passed[passed as usize], 1);
+        add(&self.bytes, bytes as u64);
+    }
+
+    /// Counts a message of `bytes` and what became of it.
+    #[cold]
+    pub(crate) fn count_other(&self, bytes: usize, result: &Result<Outcome, PublishError>) {
+        let mut counts = self.others.lock();
+        counts.offer(bytes);
+        counts.decide(result);
+    }
+}
+
+/// All that a publisher counts.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies {
+    /// Those of threads, of which some may have ended or lost interest.
+    own: Mutex<Vec<Arc<Tally>>>,
+    /// What was not counted by a thread for itself.
+    others: Arc<Mutex<PublisherCounts>>,
+}
+
+impl Tallies {
+    /// A tally for one thread: one that nobody has any more, else another.
+    pub(crate) fn take(&self) -> Arc<Tally> {
+        let mut own = self.own.lock();
+        // Asked like this it also sees all that its holder before has counted.
+        let unused = own
+            .iter_mut()
+            .position(|tally| Arc::get_mut(tally).is_some());
+        if let Some(tally) = unused.and_then(|index| own.get(index)) {
+            return Arc::clone(tally);
+        }
+        let tally = Arc::new(Tally {
+            others: Arc::clone(&self.others),
+            ..Tally::default()
+        });
+        own.push(Arc::clone(&tally));
+        tally
+    }
+
+    /// Counts that a message of `bytes` is offered, whose outcome is counted later.
+    pub(crate) fn offer(&self, bytes: usize) {
+        self.others.lock().offer(bytes);
+    }
+
+    /// Counts what became of a message that was offered.
+    pub(crate) fn decide(&self, result: &Result<Outcome, PublishError>) {
+        self.others.lock().decide(result);
+    }
+
+    pub(crate) fn counts(&self) -> PublisherCounts {
+        let own = self.own.lock();
+        let mut counts = *self.others.lock();
+        for tally in own.iter() {
+            let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+            let [sent, queued] = &tally.passed;
+            let (sent, queued) = (read(sent), read(queued));
+            counts.sent += sent;
+            counts.queued += queued;
+            counts.offered += sent + queued;
+            counts.bytes += read(&tally.bytes);
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_that_nobody_has_any_more_is_used_again() {
+        let tallies = Tallies::default();
+        let (first, second) = (tallies.take(), tallies.take());
+        first.count(Passed::Sent, 3);
+        second.count(Passed::Queued, 4);
+        drop(first);
+        tallies.take().count(Passed::Sent, 5);
+        assert_eq!(tallies.own.lock().len(), 2);
+        tallies.offer(6);
+        second.count_other(7, &Err(PublishError::Closed));
+        let counts = tallies.counts();
+        assert_eq!((counts.sent, counts.queued, counts.invalid), (2, 1, 1));
+        assert_eq!((counts.offered, counts.bytes), (5, 25));
+        assert_eq!(counts.undecided(), 1);
+    }
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Everything that a node counts, as metrics: each declared in the table below, and read where it is kept.
+
+use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
+
+use crate::{
+    metrics::text::{Kind, Metric, Sample},
+    model::LinkStatus,
+    node::{Node, Usage},
+    peers::discovery::DiscoveryStatus,
+};
+
+/// Declares metrics.
+macro_rules! metrics {
+    ($($id:ident $kind:ident $name:literal $help:literal;)+) => {
+        $(static $id: Metric = Metric { name: $name, kind: Kind::$kind, help: $help };)+
+
+        /// Every metric of a node.
+        pub static METRICS: &[&Metric] = &[$(&$id),+];
+    };
+}
+
+metrics! {
+    LINKS Gauge "zonda_links" "Links that are open, by role of the neighbour.";
+    LINKS_ENDED Counter "zonda_links_ended" "Links that have ended.";
+    MESSAGES_LOST Counter "zonda_messages_lost" "Messages that were accepted and lost with a link that ended, by priority.";
+    SLOW_CONSUMERS Counter "zonda_slow_consumers" "Links that were closed because the neighbour took too little while sources waited.";
+    TURNED_AWAY Counter "zonda_turned_away" "Connections that were turned away, by reason.";
+    ATTEMPTS Gauge "zonda_endpoint_attempts" "Attempts to connect since the endpoint was connected last.";
+    INTRODUCTIONS Counter "zonda_introductions" "Connections that came to a listener, by what became of them.";
+    INTRODUCTIONS_NOW Gauge "zonda_introductions_pending" "Connections that have not introduced themselves yet.";
+    LIMIT Gauge "zonda_limit" "The value of a limit.";
+    LIMIT_USED Gauge "zonda_limit_used" "How much of a limit is used: of one for each neighbour, by the neighbour that has most.";
+    LIMIT_REACHED Counter "zonda_limit_reached" "How often a limit was reached.";
+    MEMORY_BUDGET Gauge "zonda_memory_budget_bytes" "Memory that the node may hold.";
+    MEMORY Gauge "zonda_memory_bytes" "Memory that the node holds, by what holds it.";
+    MEMORY_PEAK Gauge "zonda_memory_peak_bytes" "The most that the node held at a look.";
+    MEMORY_CLOSED Counter "zonda_memory_links_closed" "Links that were closed because the neighbour kept most of the memory.";
+    MEMORY_REFUSED Counter "zonda_memory_messages_refused" "Messages that there was no memory for.";
+    UNFINISHED_CLOSED Counter "zonda_unfinished_links_closed" "Links that were closed because a message was begun and not gone on with.";
+    LINK_BYTES Counter "zonda_link_sent_bytes" "Bytes handed to a link's socket, framing included.";
+    LINK_WRITES Counter "zonda_link_writes" "Writes to a link's socket, by who made them.";
+    LINK_FULL Counter "zonda_link_full" "Attempts that found a queue of a link full.";
+    LINK_TOO_LONG Counter "zonda_link_too_long" "Messages with a field that is longer than the protocol can say.";
+    LINK_MESSAGES Counter "zonda_link_messages" "Messages for a neighbour, by priority and what became of them.";
+    LINK_BATCH_BYTES Counter "zonda_link_batch_bytes" "Bytes of whole batches that a link's socket has, by priority.";
+    LINK_QUEUED Gauge "zonda_link_queued" "Messages that wait for a neighbour, by priority.";
+    LINK_QUEUED_BYTES Gauge "zonda_link_queued_bytes" "Bytes that wait for a neighbour, by priority.";
+    LINK_IGNORED Counter "zonda_link_ignored" "What a neighbour declared, asked or sent and this node ignored, by reason.";
+    LINK_DISCARDED Counter "zonda_link_discarded" "What was received from a neighbour and thrown away, by reason.";
+    SCOUTS Counter "zonda_scouts" "Nodes that scouted for this one, by what became of them.";
+    CANDIDATES Counter "zonda_candidates" "What became of nodes that this one heard of.";
+    GOSSIP Counter "zonda_gossip" "News of nodes, by what became of them.";
+}
+
+/// Samples of one metric that differ in one label.
+fn each<const N: usize>(
+    metric: &'static Metric,
+    label: &'static str,
+    values: [(&'static str, u64); N],
+) -> impl Iterator<Item = Sample> {
+    let values = values.into_iter();
+    values.map(move |(name, value)| Sample::of(metric, value).with(label, name))
+}
+
+impl Node {
+    /// Everything that this node counts, as it is now. [`crate::metrics::text::text`] writes it.
+    ///
+    /// # Blocking
+    /// For the node's lock, several times.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<Sample> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        let links = self.links();
+        all.extend(of_links(&links));
+        let ended = self.ended_links();
+        all.push(Sample::of(&LINKS_ENDED, ended.links));
+        all.extend(ended.priorities.iter().map(|counts| {
+            Sample::of(&MESSAGES_LOST, counts.queued).with("priority", priority(counts))
+        }));
+        all.push(Sample::of(&SLOW_CONSUMERS, self.slow_consumers()));
+        all.extend(self.turned_away().iter().map(|known| {
+            Sample::of(&TURNED_AWAY, known.count).with("reason", known.reason.kind.name())
+        }));
+        all.extend(self.endpoints().iter().map(|status| {
+            Sample::of(&ATTEMPTS, status.attempts).with("endpoint", status.endpoint.to_string())
+        }));
+        all.extend(self.of_listeners());
+        for limit in self.limits() {
+            let of = |metric, value| Sample::of(metric, value).with("key", limit.key);
+            all.push(of(&LIMIT, limit.value));
+            all.extend(limit.used.map(|used| of(&LIMIT_USED, used)));
+            all.extend(limit.reached.map(|count| of(&LIMIT_REACHED, count)));
+        }
+        all.extend(of_memory(&self.usage()));
+        all.extend(of_discovery(&self.discovery()));
+        links.iter().for_each(|link| of_link(link, &mut all));
+        all
+    }
+
+    fn of_listeners(&self) -> Vec<Sample> {
+        let state = self.shared.state.lock();
+        let listeners = state.listening.iter();
+        let found = listeners.map(|listener| {
+            let endpoint = listener.endpoint().to_string();
+            (endpoint, listener.counts(), listener.pending() as u64)
+        });
+        let found: Vec<_> = found.collect();
+        drop(state);
+        let mut all = Vec::new();
+        for (endpoint, counts, pending) in found {
+            let of_endpoint = |sample: Sample| sample.with("endpoint", endpoint.clone());
+            all.push(of_endpoint(Sample::of(&INTRODUCTIONS_NOW, pending)));
+            all.extend(of_introductions(counts).map(of_endpoint));
+        }
+        all
+    }
+}
+
+fn priority(counts: &PriorityCounts) -> String {
+    format!("{:?}", counts.priority)
+}
+
+fn of_links(links: &[LinkStatus]) -> impl Iterator<Item = Sample> {
+    let count = |role: &str| {
+        let same = links.iter().filter(|link| link.whatami.to_string() == role);
+        same.count() as u64
+    };
+    let roles = ["client", "peer", "router"].map(|role| (role, count(role)));
+    each(&LINKS, "role", roles)
+}
+
+fn of_introductions(counts: ListenCounts) -> impl Iterator<Item = Sample> {
+    let results = [
+        ("accepted", counts.accepted),
+        ("evicted", counts.evicted),
+        ("timed_out", counts.timed_out),
+        ("wrong_version", counts.wrong_version),
+        ("own_id", counts.own_id),
+        ("turned_away", counts.turned_away),
+        ("unauthenticated", counts.unauthenticated),
+        ("closed_by_peer", counts.closed_by_peer),
+        ("malformed", counts.malformed),
+        ("bad_cookie", counts.bad_cookie),
+        ("io", counts.io),
+        ("accept_error", counts.accept_errors),
+    ];
+    each(&INTRODUCTIONS, "result", results)
+}
+
+fn of_memory(usage: &Usage) -> impl Iterator<Item = Sample> {
+    let bytes = |bytes: usize| bytes as u64;
+    let parts = [
+        ("received", bytes(usage.received)),
+        ("queues", bytes(usage.queues)),
+        ("tables", bytes(usage.tables)),
+        ("routes", bytes(usage.routes)),
+    ];
+    let others = [
+        Sample::of(&MEMORY_BUDGET, bytes(usage.budget)),
+        Sample::of(&MEMORY_PEAK, bytes(usage.peak)),
+        Sample::of(&MEMORY_CLOSED, usage.links_closed),
+        Sample::of(&MEMORY_REFUSED, usage.messages_refused),
+        Sample::of(&UNFINISHED_CLOSED, usage.unfinished_closed),
+    ];
+    others.into_iter().chain(each(&MEMORY, "part", parts))
+}
+
+fn of_discovery(found: &DiscoveryStatus) -> impl Iterator<Item = Sample> {
+    let (scouts, candidates, gossip) = (found.scouts, found.candidates, found.gossip);
+    let scouts = [
+        ("answered", scouts.answered),
+        ("unreachable", scouts.unreachable),
+        ("over_limit", scouts.over_limit),
+        ("malformed", scouts.malformed),
+    ];
+    let candidates = [
+        ("attempt", candidates.attempts),
+        ("failure", candidates.failures),
+        ("given_up", candidates.given_up),
+        ("over_limit", candidates.over_limit),
+        ("held_back", candidates.held_back),
+        ("failed_too_often", candidates.failed_too_often),
+        ("other_node", candidates.other_node),
+    ];
+    let gossip = [
+        ("told", gossip.told),
+        ("heard", gossip.heard),
+        ("over_limit", gossip.over_limit),
+        ("unknown", gossip.unknown),
+        ("put_off", gossip.put_off),
+    ];
+    each(&SCOUTS, "result", scouts)
+        .chain(each(&CANDIDATES, "result", candidates))
+        .chain(each(&GOSSIP, "result", gossip))
+}
+
+/// What is counted for one link. Several links of one neighbour differ in their ends.
+fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
+    let of_link = |sample: Sample| {
+        sample
+            .with("zid", link.zid.to_string())
+            .with("role", link.whatami.to_string())
+            .with("remote", link.remote.to_string())
+    };
+    let (sent, ignored, discarded) = (&link.sent, &link.ignored, &link.discarded);
+    let single = [
+        Sample::of(&LINK_BYTES, sent.bytes),
+        Sample::of(&LINK_FULL, sent.refused_full),
+        Sample::of(&LINK_TOO_LONG, sent.refused_too_long),
+    ];
+    all.extend(single.into_iter().map(of_link));
+    let writes = [
+        ("sender", sent.writes_direct),
+        ("driver", sent.writes_driver),
+    ];
+    all.extend(each(&LINK_WRITES, "by", writes).map(of_link));
+    for counts in &link.priorities {
+        let of_priority = |sample: Sample| of_link(sample).with("priority", priority(counts));
+        let results = [
+            ("accepted", counts.accepted),
+            ("sent", counts.sent),
+            ("dropped", counts.dropped),
+            ("refused", counts.refused),
+        ];
+        all.extend(each(&LINK_MESSAGES, "result", results).map(of_priority));
+        let others = [
+            Sample::of(&LINK_BATCH_BYTES, counts.sent_bytes),
+            Sample::of(&LINK_QUEUED, counts.queued),
+            Sample::of(&LINK_QUEUED_BYTES, counts.queued_bytes as u64),
+        ];
+        all.extend(others.into_iter().map(of_priority));
+    }
+    let ignored = [
+        ("over_limit", ignored.over_limit),
+        ("bad_key", ignored.bad_keys),
+        ("bad_push", ignored.bad_pushes),
+        ("id_conflict", ignored.id_conflicts),
+        ("unknown_id", ignored.unknown_ids),
+        ("misplaced", ignored.misplaced),
+        ("wild_key_refused", ignored.wild_keys_refused),
+        ("question_refused", ignored.questions_refused),
+        ("repeated_question", ignored.repeated_questions),
+        ("unknown_answer", ignored.unknown_answers),
+    ];
+    all.extend(each(&LINK_IGNORED, "reason", ignored).map(of_link));
+    let discarded = [
+        ("frame", discarded.frames),
+        ("fragment", discarded.fragments),
+        ("message", discarded.messages),
+        ("too_large", discarded.too_large),
+        ("undecodable", discarded.undecodable),
+    ];
+    all.extend(each(&LINK_DISCARDED, "reason", discarded).map(of_link));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_the_format_asks_for() {
+        let mut names: Vec<_> = METRICS.iter().map(|metric| metric.name).collect();
+        for metric in METRICS {
+            let mut chars = metric.name.chars();
+            assert!(
+                chars.all(|c| c.is_ascii_lowercase() || c == '_'),
+                "{metric:?}"
+            );
+            assert!(metric.name.starts_with("zonda_"), "{metric:?}");
+            let is_counter = metric.kind == Kind::Counter;
+            assert!(
+                !(is_counter && metric.name.ends_with("_total")),
+                "{metric:?}"
+            );
+            assert!(metric.help.ends_with('.'), "{metric:?}");
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), METRICS.len(), "each name once");
+    }
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The plain data that crosses the seam between a [`Node`](crate::node::Node) and the session above it:
+//! what is published, what is delivered, and every way an operation can end. No behaviour lives here.
+
+use std::fmt;
+use std::time::Duration;
+
+use zonda_codec::{
+    Encoding, KeyExprError, Locator, Payload, Qos, Reliability, SourceInfo, Timestamp, WhatAmI,
+    ZenohId,
+};
+pub use zonda_transport::{
+    outbox::{Discarded, OutboxCounts, PriorityCounts},
+    protocol::options::LinkOptions,
+};
+
+pub use crate::table::FaceCounters;
+use crate::{hlc::TooFarAhead, node::close::Lost, peers::reasons::Refusal, table::KeyOverLimit};
+
+/// What a publication does to the value of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SampleKind {
+    /// The key has a new value.
+    #[default]
+    Put,
+    /// The key has no value any more; the payload is empty.
+    Delete,
+}
+
+impl fmt::Display for SampleKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SampleKind::Put => "PUT",
+            SampleKind::Delete => "DELETE",
+        })
+    }
+}
+
+/// The bytes of a value to publish.
+#[derive(Debug, Clone, Copy)]
+pub enum Value<'a> {
+    /// Bytes that are copied into the send queue, however many they are.
+    Borrowed(&'a [u8]),
+    /// Shared bytes: few are copied, many are sent from where they lie.
+    Shared(&'a Payload),
+}
+
+impl<'a> Value<'a> {
+    /// The bytes.
+    #[must_use]
+    #[inline]
+    pub fn as_slice(&self) -> &'a [u8] {
+        match self {
+            Value::Borrowed(bytes) => bytes,
+            Value::Shared(payload) => payload.as_slice(),
+        }
+    }
+}
+
+/// One message to publish. Borrows everything, so building one costs no allocation.
+#[derive(Debug, Clone, Copy)]
+pub struct Publication<'a> {
+    /// Put or delete.
+    pub kind: SampleKind,
+    /// The value; ignored for [`SampleKind::Delete`].
+    pub payload: Value<'a>,
+    /// How to read the payload; ignored for [`SampleKind::Delete`].
+    pub encoding: Encoding<'a>,
+    /// Application data beside the payload.
+    pub attachment: Option<&'a [u8]>,
+    /// When the value was made; `None` lets the first router stamp it, if it does.
+    pub timestamp: Option<Timestamp>,
+    /// Who made the value, and its number in that source.
+    pub source_info: Option<SourceInfo>,
+    /// Priority, congestion control and express flag.
+    pub qos: Qos,
+    /// Whether a hop may lose the message.
+    pub reliability: Reliability,
+}
+
+/// How long a publication may wait for room in a full queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Return at once.
+    Never,
+    /// Block the calling thread for at most this long.
+    AtMost(Duration),
+}
+
+/// What became of a publication that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Handed to the socket, or to every local subscriber, or nobody wants it.
+    Sent,
+    /// Accepted into the send queue of at least one peer; the peer has not taken it yet.
+    Queued,
+    /// Congestion control `Drop`, and the send queue of at least one peer was full: it does not get the message.
+    /// Made by the session from [`PublishError::Dropped`], since a caller of plain `put` asked for dropping.
+    Dropped {
+        /// The slow peer.
+        peer: ZenohId,
+    },
+    /// The link to at least one peer ended before it had accepted the message: the peer does not get it, unless it came
+    /// back meanwhile by another link. Its subscribers are unknown from now on, until it is connected again.
+    LinkLost {
+        /// The peer whose link ended.
+        peer: ZenohId,
+    },
+}
+
+/// Why a publication was not (fully) accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
+    /// Nothing was queued for this peer because its queue is full and the caller asked not to wait.
+    #[error("the send queue of peer {peer} is full")]
+    WouldBlock {
+        /// The slow peer.
+        peer: ZenohId,
+    },
+    /// Congestion control `Drop`: the message was dropped (and counted) for this peer.
+    #[error("dropped for peer {peer}, whose send queue is full")]
+    Dropped {
+        /// The slow peer.
+        peer: ZenohId,
+    },
+    /// Congestion control `Block`: the queue of this peer stayed full for the whole deadline.
+    #[error("the send queue of peer {peer} stayed full for {after:?}")]
+    Timeout {
+        /// The slow peer.
+        peer: ZenohId,
+        /// How long the call waited.
+        after: Duration,
+    },
+    /// The message is larger than a peer may accept.
+    #[error("a message of {size} bytes exceeds the limit of {limit} bytes")]
+    TooLarge {
+        /// Encoded size in bytes.
+        size: usize,
+        /// The limit in bytes (`transport/link/rx/max_message_size`).
+        limit: usize,
+    },
+    /// The link to this peer has agreed on single messages without fragments (`transport/unicast/lowlatency`): nothing was
+    /// queued for it.
+    #[error(
+        "a message of {size} bytes does not fit the {limit} bytes that the lowlatency link to peer {peer} carries: publish less at once, or leave transport/unicast/lowlatency out"
+    )]
+    TooLargeForLink {
+        /// The peer.
+        peer: ZenohId,
+        /// Payload and attachment in bytes.
+        size: usize,
+        /// The most that an encoded message may have, in bytes.
+        limit: usize,
+    },
+    /// The schema of the encoding is longer than the protocol can say.
+    #[error("an encoding schema of {len} bytes exceeds the limit of 255 bytes")]
+    SchemaTooLong {
+        /// Length in bytes.
+        len: usize,
+    },
+    /// A field of the message is longer than the protocol can say.
+    #[error("a field of the message is longer than the protocol can say")]
+    FieldTooLong,
+    /// The key is not a valid key expression.
+    #[error(transparent)]
+    Key(#[from] KeyExprError),
+    /// The key is more complex than a node accepts.
+    #[error(transparent)]
+    KeyOverLimit(#[from] KeyOverLimit),
+    /// The timestamp is too far in the future, and `timestamping/drop_future_timestamp` is set.
+    #[error("{0}, and timestamping/drop_future_timestamp is set")]
+    TooFarAhead(TooFarAhead),
+    /// The node is closed.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// Why a subscriber or a publisher could not be declared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeclareError {
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
+    /// The key is not a valid key expression.
+    #[error(transparent)]
+    Key(#[from] KeyExprError),
+    /// The node is closed.
+    #[error("the session is closed")]
+    Closed,
+    /// The key is longer than the protocol can say.
+    #[error("a key of {len} bytes exceeds the limit of {limit} bytes")]
+    KeyTooLong {
+        /// Length in bytes.
+        len: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The key is more complex than a node accepts.
+    #[error(transparent)]
+    KeyOverLimit(#[from] KeyOverLimit),
+    /// Every declaration id of this node is in use.
+    #[error("{limit} declarations are live already; undeclare some first")]
+    TooMany {
+        /// How many may be live at once.
+        limit: usize,
+    },
+}
+
+/// Why a node could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The configuration asks for something impossible.
+    #[error("{reason}")]
+    Config {
+        /// One line: key, value, what to try.
+        reason: String,
+    },
+    /// The runtime could not start.
+    #[error("cannot start the {runtime} runtime: {reason}")]
+    Runtime {
+        /// The name of the runtime.
+        runtime: String,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// A client needs at least one endpoint to connect to, or to scout for one.
+    #[error(
+        "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447) or scouting/multicast/enabled"
+    )]
+    NoEndpoint,
+    /// A client without endpoints found nobody to connect to.
+    #[error(
+        "no {roles} found within {after:?}: {tried}; set connect/endpoints, or see zonda scout --explain"
+    )]
+    NobodyFound {
+        /// Who was looked for.
+        roles: String,
+        /// For how long (`scouting/timeout`).
+        after: Duration,
+        /// On which interfaces, and what went wrong.
+        tried: String,
+    },
+    /// An endpoint cannot be listened on.
+    #[error("cannot listen on {endpoint}: {reason}")]
+    Listen {
+        /// The endpoint as configured.
+        endpoint: String,
+        /// Why, in one line.
+        reason: String,
+    },
+    /// No configured endpoint could be connected to within the limits of `connect/timeout_ms`.
+    #[error("cannot connect to {endpoint}: {reason}")]
+    Connect {
+        /// The endpoint (or, joined by commas, the endpoints) tried.
+        endpoint: String,
+        /// Why the last attempt failed: a kind for programs, and one line.
+        reason: Refusal,
+    },
+}
+
+/// Why a close was not clean. The node is closed all the same.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CloseError {
+    /// This process was forked off from the one that opened the session, and has none of its threads.
+    #[error(
+        "this process was forked off after the session was opened: open a session here, or fork before"
+    )]
+    Forked,
+    /// Some peers had not taken what was queued for them by the deadline, or were gone before; it is lost.
+    #[error("not everything was delivered within {after:?} of closing; lost: {}", crate::node::close::named(.lost))]
+    Timeout {
+        /// The neighbours that did not take everything, each with what it missed.
+        lost: Vec<Lost>,
+        /// How long they had.
+        after: Duration,
+    },
+}
+
+/// Names a subscriber of a node until it is undeclared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SubscriberId(pub u32);
+
+/// One live link, for display. Where there are several to one peer, what was sent and ignored is that of all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkStatus {
+    /// The peer's id.
+    pub zid: ZenohId,
+    /// The peer's role.
+    pub whatami: WhatAmI,
+    /// Our end, such as `tcp/127.0.0.1:41230`.
+    pub local: Locator,
+    /// The peer's end.
+    pub remote: Locator,
+    /// Whether this node opened it.
+    pub dialed: bool,
+    /// Bytes of a batch at most, as agreed.
+    pub batch_size: u16,
+    /// Whether messages have priorities on it.
+    pub is_qos: bool,
+    /// What was sent to the peer, and what was not.
+    pub sent: OutboxCounts,
+    /// The same for each priority, the most urgent first.
+    pub priorities: Vec<PriorityCounts>,
+    /// What the peer declared or asked and this node ignored.
+    pub ignored: FaceCounters,
+    /// What was received from the peer and thrown away.
+    pub discarded: Discarded,
+    /// What the link has beyond the plain protocol.
+    pub options: LinkOptions,
+}
+
+/// The reference's names for the parts of a link.
+impl LinkStatus {
+    /// The peer's id.
+    pub fn zid(&self) -> &ZenohId {
+        &self.zid
+    }
+
+    /// Our end.
+    pub fn src(&self) -> &Locator {
+        &self.local
+    }
+
+    /// The peer's end.
+    pub fn dst(&self) -> &Locator {
+        &self.remote
+    }
+
+    /// Bytes of a batch at most, as agreed.
+    pub fn mtu(&self) -> u16 {
+        self.batch_size
+    }
+
+    /// Whether it is a stream of bytes, as TCP is.
+    pub fn is_streamed(&self) -> bool {
+        true
+    }
+
+    /// The reliability of the link itself; `None` where messages have no priorities.
+    pub fn reliability(&self) -> Option<Reliability> {
+        self.is_qos.then_some(Reliability::Reliable)
+    }
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Listeners: what the table tells the session is queued for each of them and delivered by a task of the node's runtime, one
+//! notice after another, with no lock held. Who changes the table never waits for a listener, and no listener for another.
+//!
+//! A listener that does not keep up loses nothing but what has been undone meanwhile: beyond [`NOTICES_MAX`] in its queue,
+//! a change that takes back one that waits in it cancels it out, both untold and counted. So the queue holds no more than
+//! the limit and one notice for each key.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::Poll,
+};
+
+use event_listener::Event;
+use zonda_codec::KeyExpr;
+use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
+use zonda_transport::sync::Mutex;
+
+use crate::{
+    node::{Node, shared::State},
+    table::Notice,
+};
+
+/// Notices that wait for a listener before changes cancel each other out.
+const NOTICES_MAX: usize = 16_384;
+
+/// Notices delivered before other tasks have their turn.
+const TURN: usize = 64;
+
+/// Something of the session that hears of changes.
+pub trait Listen: Send + Sync {
+    /// Takes a notice. Calls do not overlap and keep the order of the changes; [`Notice::End`] is the last. No lock is
+    /// held. A panic is logged, and costs that notice. If something is given back, the next notice waits for it.
+    fn notice(&self, notice: Notice) -> Option<Taken>;
+}
+
+/// Waits until a notice is taken.
+pub type Taken = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Names a listener of a node, until it is undeclared or has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ListenerId(pub u32);
+
+/// A listener as the node keeps it.
+pub(crate) struct Listener {
+    listen: Arc<dyn Listen>,
+    queue: Mutex<Queue>,
+    cancelled: AtomicU64,
+    /// Notified when nothing more will be queued.
+    pub(crate) over: Event,
+    /// Notified when nothing more will be delivered.
+    ended: Event,
+}
+
+/// The notices that wait for a listener.
+#[derive(Default)]
+struct Queue {
+    /// By the order in which they are delivered.
+    notices: BTreeMap<u64, Notice>,
+    /// The number of the next one.
+    next: u64,
+    /// The newest that waits for each key; kept up only while the queue is over its limit.
+    newest: Option<HashMap<KeyExpr<'static>, u64>>,
+    /// A task tells it what is in the queue, or will soon.
+    telling: bool,
+    /// Nothing is queued any more.
+    over: bool,
+    /// Nothing is delivered any more.
+    ended: bool,
+}
+
+impl Queue {
+    /// Queues a notice; false if it cancelled one that waits.
+    fn push(&mut self, notice: Notice) -> bool {
+        let is_full = self.notices.len() >= NOTICES_MAX;
+        match &notice {
+            Notice::Token { key, .. } => {
+                if is_full {
+                    self.index();
+                }
+                if let Some(newest) = &mut self.newest {
+                    if let Some(other) = newest.remove(key) {
+                        self.notices.remove(&other);
+                        return false;
+                    }
+                    newest.insert(key.clone(), self.next);
+                }
+            }
+            // Each is the opposite of the one before.
+            Notice::Matching(_) if is_full => {
+                self.notices.pop_last();
+                return false;
+            }
+            _ => {}
+        }
+        self.notices.insert(self.next, notice);
+        self.next += 1;
+        true
+    }
+
+    fn index(&mut self) {
+        if self.newest.is_some() {
+            return;
+        }
+        let tokens = self.notices.iter().filter_map(|(at, notice)| match notice {
+            Notice::Token { key, .. } => Some((key.clone(), *at)),
+            _ => None,
+        });
+        self.newest = Some(tokens.collect());
+    }
+
+    fn pop(&mut self) -> Option<Notice> {
+        let (at, notice) = self.notices.pop_first()?;
+        if self.notices.is_empty() {
+            self.newest = None;
+        }
+        if let (Some(newest), Notice::Token { key, .. }) = (&mut self.newest, &notice)
+            && newest.get(key) == Some(&at)
+        {
+            newest.remove(key);
+        }
+        Some(notice)
+    }
+}
+
+impl Listener {
+    pub(crate) fn new(listen: Arc<dyn Listen>) -> Arc<Self> {
+        Arc::new(Self {
+            listen,
+            queue: Mutex::new(Queue::default()),
+            cancelled: AtomicU64::new(0),
+            over: Event::new(),
+            ended: Event::new(),
+        })
+    }
+
+    /// Queues a notice; true if a task must be started to tell it.
+    fn queue(&self, notice: Notice) -> bool {
+        let mut queue = self.queue.lock();
+        if queue.over {
+            return false;
+        }
+        if matches!(notice, Notice::End { .. }) {
+            queue.over = true;
+            self.over.notify(usize::MAX);
+        }
+        if !queue.push(notice) {
+            self.cancelled.fetch_add(2, Ordering::Relaxed);
+        }
+        !std::mem::replace(&mut queue.telling, true)
+    }
+
+    /// Nothing more is delivered, not even what is queued. A call that is under way may still end.
+    pub(crate) fn end(&self) {
+        let mut queue = self.queue.lock();
+        (queue.over, queue.ended) = (true, true);
+        let dropped = std::mem::take(&mut queue.notices);
+        drop(queue);
+        drop(dropped);
+        self.over.notify(usize::MAX);
+        self.ended.notify(usize::MAX);
+    }
+
+    /// Whether nothing more will be queued.
+    pub(crate) fn is_over(&self) -> bool {
+        self.queue.lock().over
+    }
+
+    /// Starts the task that tells what is queued. It ends when the queue is empty.
+    pub(crate) fn start_telling(self: &Arc<Self>, runtime: &AnyRuntime) {
+        let (listener, yields) = (Arc::clone(self), runtime.clone());
+        runtime.spawn("zonda-notices", move || async move {
+            while listener.tell_some().await {
+                with_runtime!(&yields, runtime => runtime.yield_now().await);
+            }
+        });
+    }
+
+    /// Tells a few; true if there are more.
+    async fn tell_some(&self) -> bool {
+        for _ in 0..TURN {
+            let Some(notice) = self.next() else {
+                return false;
+            };
+            match catch_unwind(AssertUnwindSafe(|| self.listen.notice(notice))) {
+                Ok(None) => {}
+                Ok(Some(taken)) => self.wait_for(taken).await,
+                Err(_) => tracing::error!("a listener panicked; the notice is lost for it"),
+            }
+        }
+        true
+    }
+
+    /// What is to be delivered next; after `None` another task has to be started for what comes.
+    fn next(&self) -> Option<Notice> {
+        let mut queue = self.queue.lock();
+        let notice = queue.pop();
+        queue.telling = notice.is_some();
+        notice
+    }
+
+    /// Waits until a notice is taken or need not be taken any more.
+    async fn wait_for(&self, mut taken: Taken) {
+        let mut ended = self.ended.listen();
+        if self.queue.lock().ended {
+            return;
+        }
+        poll_fn(|context| match taken.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => Pin::new(&mut ended).poll(context),
+        })
+        .await;
+    }
+}
+
+impl State {
+    /// Queues a notice for a listener; gives it back if a task must be started that tells it.
+    pub(crate) fn queue_notice(&mut self, id: u32, notice: Notice) -> Option<Arc<Listener>> {
+        let listener = match notice {
+            Notice::End { .. } => self.listeners.remove(&id)?,
+            _ => Arc::clone(self.listeners.get(&id)?),
+        };
+        listener.queue(notice).then_some(listener)
+    }
+}
+
+impl Node {
+    /// Ends a listener of any kind. No call of it begins afterwards; one that is under way on another thread may still
+    /// finish.
+    pub fn undeclare_listener(&self, id: ListenerId) {
+        let shared = &self.shared;
+        if shared.is_forked() {
+            return;
+        }
+        let ended = shared.update(|state| {
+            let ended = state.listeners.remove(&id.0);
+            let State { table, actions, .. } = state;
+            table.undeclare_local_token_listener(shared.local, id.0, actions);
+            table.undeclare_local_matching(shared.local, id.0);
+            table.end_token_question(id.0, actions);
+            ended
+        });
+        // User code may go with it, so no lock is held.
+        if let Some(ended) = ended {
+            ended.end();
+        }
+    }
+
+    /// How many changes a listener did not get because others took them back before it had time for them.
+    #[must_use]
+    pub fn cancelled_notices(&self, id: ListenerId) -> u64 {
+        if self.shared.is_forked() {
+            return 0;
+        }
+        let state = self.shared.state.lock();
+        let listener = state.listeners.get(&id.0);
+        listener.map_or(0, |listener| listener.cancelled.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(key: &str, alive: bool) -> Notice {
+        let key = KeyExpr::new(key.to_owned()).expect("a key");
+        Notice::Token { key, alive }
+    }
+
+    fn all(queue: &mut Queue) -> Vec<Notice> {
+        std::iter::from_fn(|| queue.pop()).collect()
+    }
+
+    #[test]
+    fn notices_keep_their_order() {
+        let mut queue = Queue::default();
+        let some = [
+            token("a", true),
+            token("a", false),
+            token("b", true),
+            token("a", true),
+        ];
+        for notice in &some {
+            assert!(queue.push(notice.clone()));
+        }
+        assert_eq!(all(&mut queue), some);
+    }
+
+    #[test]
+    fn a_listener_that_is_stuck_costs_a_bounded_queue_and_is_told_how_it_stands_in_the_end() {
+        let mut queue = Queue::default();
+        for round in 0..5 * NOTICES_MAX {
+            queue.push(token("flaps", round % 2 == 0));
+            queue.push(token(&format!("gone/{round}"), true));
+            queue.push(token(&format!("gone/{round}"), false));
+        }
+        queue.push(token("flaps", true));
+        queue.push(token("last", true));
+        assert!(
+            queue.notices.len() <= NOTICES_MAX + 4,
+            "{}",
+            queue.notices.len()
+        );
+        let mut alive = HashMap::new();
+        for notice in all(&mut queue) {
+            if let Notice::Token { key, alive: now } = notice {
+                let before = alive.insert(key, now).unwrap_or(false);
+                assert_ne!(before, now, "each is a change");
+            }
+        }
+        alive.retain(|_, alive| *alive);
+        let left: Vec<&str> = alive.keys().map(KeyExpr::as_str).collect();
+        assert_eq!((left.len(), queue.newest.is_none()), (2, true), "{left:?}");
+    }
+
+    #[test]
+    fn matching_that_changes_for_ever_is_bounded_too() {
+        let mut queue = Queue::default();
+        for round in 0..3 * NOTICES_MAX + 1 {
+            queue.push(Notice::Matching(round % 2 == 0));
+        }
+        let told = all(&mut queue);
+        assert!(told.len() <= NOTICES_MAX + 1);
+        for (at, notice) in told.iter().enumerate() {
+            assert_eq!(*notice, Notice::Matching(at % 2 == 0));
+        }
+        assert_eq!(told.last(), Some(&Notice::Matching(true)));
+    }
+}

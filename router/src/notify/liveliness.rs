@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Liveliness tokens of the node's session, listeners to tokens, and questions for those that are alive.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use zonda_codec::KeyExpr;
+use zonda_runtime::{Runtime, with_runtime};
+
+use crate::{
+    model::DeclareError,
+    node::{Node, shared::Shared},
+    notify::listeners::{Listen, Listener, ListenerId},
+};
+
+/// Names a liveliness token of a node until it is undeclared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TokenId(pub u32);
+
+impl Node {
+    /// Declares a liveliness token: listeners learn that this node lives, and that it ends when the token does,
+    /// when this node closes, or when the link to it is lost.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_token(&self, key: &KeyExpr<'_>) -> Result<TokenId, DeclareError> {
+        let shared = &self.shared;
+        shared.may_declare(key)?;
+        let id = shared.next_id();
+        shared.update(|state| {
+            state
+                .table
+                .local_token(shared.local, id, key, &mut state.actions);
+        });
+        Ok(TokenId(id))
+    }
+
+    /// Ends a liveliness token.
+    pub fn undeclare_token(&self, id: TokenId) {
+        let shared = &self.shared;
+        if shared.is_forked() {
+            return;
+        }
+        shared.update(|state| {
+            state
+                .table
+                .undeclare_local_token(shared.local, id.0, &mut state.actions);
+        });
+    }
+
+    /// Tells `listener` of each token that comes or goes on a key that intersects `key`; with `history` also of those
+    /// that are alive already.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_token_listener(
+        &self,
+        key: &KeyExpr<'_>,
+        history: bool,
+        listener: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        let shared = &self.shared;
+        shared.may_declare(key)?;
+        let id = shared.next_id();
+        shared.update(|state| {
+            state.listeners.insert(id, Listener::new(listener));
+            state
+                .table
+                .local_token_listener(shared.local, id, key, history, &mut state.actions);
+        });
+        shared.tell_all(id);
+        Ok(ListenerId(id))
+    }
+
+    /// Tells `listener` each key that intersects `key` and has a live token, once, and then the end: whether the answer
+    /// was complete within `limit`.
+    ///
+    /// Peers tell each other unasked, so among them the answer is known here; gateways are asked. A client that has lost
+    /// its gateway waits for one.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn ask_tokens(
+        &self,
+        key: &KeyExpr<'_>,
+        limit: Duration,
+        listener: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        let shared = &self.shared;
+        shared.may_declare(key)?;
+        let (id, listener) = (shared.next_id(), Listener::new(listener));
+        shared.update(|state| {
+            state.listeners.insert(id, Arc::clone(&listener));
+            state
+                .table
+                .local_token_question(shared.local, id, key, &mut state.actions);
+        });
+        shared.tell_all(id);
+        if shared.state.lock().listeners.contains_key(&id) {
+            Shared::limit_question(shared, id, &listener, limit);
+        }
+        Ok(ListenerId(id))
+    }
+}
+
+impl Shared {
+    /// Tells the rest of what was alive before, slice by slice.
+    fn tell_all(&self, id: u32) {
+        while self.update(|state| state.table.tell_on(id, &mut state.actions)) {}
+    }
+
+    /// Starts the task that ends a question when its time is over.
+    fn limit_question(shared: &Arc<Self>, id: u32, asker: &Arc<Listener>, limit: Duration) {
+        // A time so far away that the clock cannot say it is no limit.
+        let Some(due) = Instant::now().checked_add(limit) else {
+            return;
+        };
+        let (node, asker) = (Arc::clone(shared), Arc::clone(asker));
+        let wait = move || async move {
+            let over = asker.over.listen();
+            if asker.is_over() {
+                return;
+            }
+            if node.until(due, over).await.is_none() {
+                node.update(|state| state.table.end_token_question(id, &mut state.actions));
+            }
+        };
+        with_runtime!(&shared.runtime, runtime => runtime.spawn_brief("zonda-answers", wait));
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Whether anybody is there for the publishers and queriers of the node's session.
+
+use std::sync::Arc;
+
+use zonda_codec::KeyExpr;
+
+use crate::{
+    model::DeclareError,
+    node::shared::{Shared, State},
+    notify::listeners::{Listen, Listener, ListenerId},
+    table::Audience,
+};
+
+impl Shared {
+    /// Whether any node is known now that something of the session on `key` would reach. Nobody in a forked process.
+    pub(crate) fn has_counterpart(&self, key: &KeyExpr<'_>, audience: Audience) -> bool {
+        if self.is_forked() {
+            return false;
+        }
+        let state = self.state.lock();
+        state
+            .table
+            .has_counterpart(self.local, key.as_str(), audience)
+    }
+
+    /// Tells `listen` so, at first and whenever it changes, until the publisher or querier of the id `owner` ends.
+    pub(crate) fn declare_matching(
+        &self,
+        owner: u32,
+        key: &KeyExpr<'static>,
+        audience: Audience,
+        listen: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        self.may_declare(key)?;
+        let id = self.next_id();
+        self.update(|state| {
+            state.listeners.insert(id, Listener::new(listen));
+            let State { table, actions, .. } = state;
+            table.local_matching(self.own(owner), id, key, audience, actions);
+        });
+        Ok(ListenerId(id))
+    }
+}

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How connections become faces, and what is left when they end.
+
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::{Duration, Instant},
+};
+
+use zonda_codec::{Endpoint, Locator, Priority, WhatAmI, ZenohId, transport::reason};
+use zonda_runtime::with_runtime;
+use zonda_transport::{
+    driver::{self, Bundle, Drive, Ended, Joining},
+    link::{Link, LinkAddress},
+    listen::Admission,
+    outbox::{CLOSE_GRACE, DirectSocket, Outbox},
+    protocol::{
+        handshake::HandshakeError,
+        parameters::{Established, LocalParameters},
+        patience::Isolation,
+        rx::Receiver,
+        timers::Timers,
+    },
+};
+
+use crate::{
+    flow::inbound::Inbound,
+    model::LinkStatus,
+    node::{
+        memory::Holding,
+        shared::{Face, Shared, State, log_lost_link},
+    },
+    peers::{
+        links::{Joined, Links, Placed, Standing},
+        places::Newcomer,
+    },
+    table::{FaceId, FaceInfo, FaceKind},
+};
+
+/// Most bytes that wait for a peer in each priority before congestion control sets in.
+pub(crate) const QUEUE_BYTES_MAX: usize = 512 * 1024;
+
+/// The door for connections that peers open.
+pub(crate) struct Door(pub(crate) Arc<Shared>);
+
+impl Admission for Door {
+    fn before_admit(
+        &self,
+        established: &Established,
+        _remote: &LinkAddress,
+    ) -> impl Future<Output = ()> + Send {
+        let (shared, established) = (Arc::clone(&self.0), established.clone());
+        let is_single = established.options.multilink().is_none();
+        async move {
+            if is_single {
+                shared.wait_for_own_attempt(established.zid).await;
+            }
+            shared.probe_older(&established).await;
+        }
+    }
+
+    fn admit(&self, established: &Established, remote: &LinkAddress) -> Result<(), u8> {
+        let is_single = established.options.multilink().is_none();
+        if is_single && self.0.prefers_own_link(&established.zid) {
+            return Err(reason::MAX_LINKS);
+        }
+        let group = Some(remote.group());
+        self.0.reserve(Newcomer { established, group })
+    }
+
+    fn accepted(&self, link: Link, _listener: &Endpoint) {
+        Shared::settle(&self.0, link, false);
+    }
+
+    fn withdrawn(&self, established: &Established) {
+        self.0.release(established.zid);
+    }
+
+    fn failed_at(&self, listener: &Endpoint, remote: Option<&LinkAddress>, error: HandshakeError) {
+        self.0.note_refused(listener, remote, &error);
+    }
+}
+
+impl Shared {
+    /// What this node brings to every handshake.
+    pub(crate) fn parameters(&self) -> LocalParameters {
+        LocalParameters {
+            batch_size: self.config.batch_size(),
+            batch_size_min: self.config.batch_size_min(),
+            remote_lease_max: self.config.lease_max(),
+            resolution: self.config.resolution(),
+            qos: self.config.qos_enabled(),
+            lease: self.config.lease(),
+            keep_alive_divisor: self.config.keep_alive_divisor(),
+            message_size_max: self.config.max_message_size(),
+            options: Arc::clone(&self.options),
+            ..LocalParameters::new(self.zid, self.role)
+        }
+    }
+
+    fn release(&self, zid: ZenohId) {
+        let mut state = self.state.lock();
+        if state.neighbours.get(&zid) == Some(None) {
+            state.neighbours.remove(&zid);
+        } else {
+            state.release_link(zid);
+        }
+    }
+
+    /// Makes room for a connection that this node opened. When both sides connect to each other at once there are
+    /// two; the one that the node of the greater id opened stays, on both sides.
+    pub(crate) fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
+        let zid = established.zid;
+        let newcomer = Newcomer {
+            established,
+            group: None,
+        };
+        let Err(refusal) = self.reserve(newcomer) else {
+            return Ok(());
+        };
+        let mut state = self.state.lock();
+        let existing = state.neighbours.face(&zid);
+        let replaced = existing
+            .and_then(|face| state.faces.get(&face))
+            .filter(|face| !face.dialed && self.zid > zid);
+        let Some(face) = replaced.map(|face| Arc::clone(&face.outbox)) else {
+            return Err(refusal);
+        };
+        state.neighbours.reserve(zid, None);
+        drop(state);
+        face.close(reason::MAX_LINKS, zonda_runtime::after(CLOSE_GRACE));
+        Ok(())
+    }
+
+    /// Makes an open link whose place was reserved part of its connection, or a connection of its own.
+    pub(crate) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
+        match Self::join(shared, link) {
+            Joined::Standing(standing) => standing,
+            Joined::First(link) => Self::adopt(shared, *link, dialed),
+        }
+    }
+
+    /// Makes a face of an open link whose place was reserved, and starts its tasks.
+    fn adopt(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
+        let Link {
+            stream,
+            established,
+            local,
+            remote,
+            unread,
+        } = link;
+        let zid = established.zid;
+        let Some((local, remote)) = local.locator().zip(remote.locator()) else {
+            shared.release(zid);
+            return None;
+        };
+        let status = status_of(&established, local, remote, dialed);
+        // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
+        let direct = match DirectSocket::beside(&stream) {
+            Ok(direct) => direct,
+            Err(error) => {
+                log_lost_link(zid, &status.remote, &error);
+                shared.release(zid);
+                return None;
+            }
+        };
+        tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
+        let outbox = Arc::new(shared.outbox(&established, &status, direct.clone()));
+        let holding = shared.memory.holding();
+        let drive = Drive {
+            stream,
+            unread,
+            receiver: shared.receiver(&established, &holding),
+            timers: shared.timers(&established),
+            outbox: Arc::clone(&outbox),
+        };
+        let (told, spoken) = (status.clone(), Arc::new(AtomicBool::new(false)));
+        let arrived = Arrived {
+            outbox: Arc::clone(&outbox),
+            dialed,
+            lease: established.remote_lease,
+            spoken: Arc::clone(&spoken),
+            holding: holding.clone(),
+        };
+        let face = shared.update(|state| state.add_face(status, arrived));
+        shared.tell_connected(face, &told);
+        let (node, way_out, routes) = (Arc::clone(shared), Arc::clone(&outbox), holding.routes);
+        let inbound = Inbound::new(node, face, way_out, spoken, routes);
+        let standing = match established.options.multilink() {
+            None => {
+                with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
+                Some(Standing { face, link: None })
+            }
+            Some(_) => Self::begin_bundle(
+                shared,
+                face,
+                inbound,
+                Begun {
+                    drive,
+                    direct,
+                    established,
+                },
+            ),
+        };
+        // Closing says goodbye to the faces that it finds; one that comes later is on its own.
+        if shared.is_closed() {
+            outbox.close(reason::GENERIC, zonda_runtime::after(CLOSE_GRACE));
+        }
+        shared.changed.notify(usize::MAX);
+        standing
+    }
+
+    /// Starts the first of perhaps several links.
+    fn begin_bundle(
+        shared: &Arc<Self>,
+        face: FaceId,
+        inbound: Inbound,
+        begun: Begun,
+    ) -> Option<Standing> {
+        let Begun {
+            drive,
+            direct,
+            established,
+        } = begun;
+        let Drive {
+            stream,
+            unread,
+            receiver,
+            timers,
+            outbox,
+        } = drive;
+        let node = Arc::downgrade(shared);
+        let told = move || {
+            if let Some(node) = node.upgrade() {
+                node.changed.notify(usize::MAX);
+            }
+        };
+        let bundle = Bundle::new(outbox, receiver, inbound, told);
+        let mut state = shared.state.lock();
+        let (local, remote) = state.faces.get_mut(&face).map(|face| {
+            face.links = Some(Links::new(&bundle, established));
+            (face.status.local.clone(), face.status.remote.clone())
+        })?;
+        drop(state);
+        let joining = Joining {
+            stream,
+            unread,
+            timers,
+            direct,
+        };
+        let placed = Placed {
+            joining,
+            local,
+            remote,
+        };
+        shared.place(face, &bundle, placed)
+    }
+
+    /// The queues for a new neighbour, with the terms for one that does not keep up.
+    fn outbox(
+        &self,
+        established: &Established,
+        status: &LinkStatus,
+        direct: Option<DirectSocket>,
+    ) -> Outbox {
+        let limit = |priority| self.queue_bytes_max(priority);
+        Outbox::with_limits(established, &limit, direct)
+            .with_isolation(self.terms(status))
+            .with_stall_debt(self.owed(status))
+    }
+
+    /// How long sources wait for a neighbour that has just connected. A gateway is not given up for being slow: it pauses for
+    /// the sake of others, and this node has no better way.
+    fn terms(&self, status: &LinkStatus) -> Isolation {
+        let full = self.config.isolation();
+        if self.role != WhatAmI::Router && status.whatami == WhatAmI::Router {
+            return Isolation {
+                min_rate: 0,
+                stall: Duration::MAX,
+                standstill: Duration::MAX,
+                ..full
+            };
+        }
+        full
+    }
+
+    /// What a neighbour that has just connected owes, as it was too slow before.
+    fn owed(&self, status: &LinkStatus) -> Duration {
+        let state = self.state.lock();
+        let group = state.neighbours.group(&status.zid);
+        state.slow.owed(Instant::now(), status.zid, group)
+    }
+
+    /// Lease and keep-alive of a new connection.
+    fn timers(&self, established: &Established) -> Timers {
+        let LocalParameters {
+            lease,
+            keep_alive_divisor,
+            ..
+        } = self.parameters();
+        let theirs = established.remote_lease;
+        Timers::new(Instant::now(), lease, keep_alive_divisor, theirs)
+    }
+
+    /// The receiving half of a new connection, within its limits.
+    fn receiver(&self, established: &Established, holding: &Holding) -> Receiver {
+        let (most, idle) = (self.config.unfinished_max(), self.config.unfinished_time());
+        Receiver::new(established, self.config.max_message_size()).within(
+            Arc::clone(&holding.share),
+            most,
+            idle,
+        )
+    }
+
+    /// Most bytes that wait for a peer in this priority.
+    fn queue_bytes_max(&self, priority: Priority) -> usize {
+        let set = self.config.queue_bytes(priority);
+        set.unwrap_or(QUEUE_BYTES_MAX)
+    }
+
+    /// Forgets a connection and everything it declared, the latter a little later if it is much.
+    pub(crate) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
+        self.note_departed();
+        let mut is_news = false;
+        let (removed, sweeps, is_alone) = self.update(|state| {
+            let face = state.faces.remove(&id);
+            if let Some(face) = &face
+                && *ended == Ended::TooSlow
+            {
+                let (zid, debt) = (face.status.zid, face.outbox.stall_debt());
+                let group = state.neighbours.group(&zid);
+                is_news = state.slow.note(Instant::now(), zid, group, debt);
+            }
+            if let Some(face) = &face
+                && state.neighbours.face(&face.status.zid) == Some(id)
+            {
+                state.neighbours.remove(&face.status.zid);
+                if face.dialed && !self.is_closed() {
+                    state.table.expect_back(face.status.zid, Instant::now());
+                }
+            }
+            if let Some(face) = &face {
+                state.ended.add(&face.outbox);
+                self.note_lost(state, face.status.zid, &face.outbox);
+            }
+            state.table.remove_face(id, &mut state.actions);
+            let zid = face.as_ref().map(|face| face.status.zid);
+            let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
+            // Routes of the session's own may lead to it. They go when no lock is held, as user code may run then.
+            let routes = std::mem::take(&mut state.undeclared);
+            let sweeps = state.begin_sweep();
+            if self.is_closed() {
+                // This node says goodbye to the others as well. What it declared to them now would be lost, and counted.
+                state.actions.clear();
+            }
+            ((face, routes), sweeps, is_alone)
+        });
+        let (removed, routes) = removed;
+        drop(routes);
+        if is_alone {
+            self.ask_again();
+        }
+        if sweeps {
+            Self::start_sweeping(self);
+        }
+        self.tell_lost(id, ended);
+        if let Some(face) = &removed
+            && is_news
+        {
+            tracing::warn!(
+                "the link to {} {} at {} is closed, as it is a slow consumer: it took too little while others waited for it (isolation/*, node counter slow_consumers; the same one is only counted for the next minute)",
+                face.status.whatami,
+                face.status.zid,
+                face.status.remote
+            );
+        }
+        if let Some(face) = removed {
+            tracing::info!(
+                "link to {} {} ended: {ended}",
+                face.status.whatami,
+                face.status.zid
+            );
+        }
+        self.changed.notify(usize::MAX);
+    }
+}
+
+impl State {
+    pub(crate) fn add_face(&mut self, status: LinkStatus, arrived: Arrived) -> FaceId {
+        let Arrived {
+            outbox,
+            dialed,
+            lease,
+            spoken,
+            holding,
+        } = arrived;
+        let info = FaceInfo {
+            zid: status.zid,
+            whatami: status.whatami,
+            kind: FaceKind::Remote,
+        };
+        let declarations = self.actions.len();
+        let face = self.table.add_face(info, &mut self.actions);
+        self.gossip_first(face, &status, declarations);
+        self.neighbours.settle(status.zid, face);
+        let now = Instant::now();
+        self.faces.insert(
+            face,
+            Face {
+                outbox,
+                status,
+                dialed,
+                links: None,
+                since: now,
+                probed: now,
+                lease,
+                spoken,
+                holding,
+            },
+        );
+        face
+    }
+}
+
+/// The way out to a neighbour that has just come, and what is kept beside it.
+pub(crate) struct Arrived {
+    pub(crate) outbox: Arc<Outbox>,
+    /// This node opened the connection.
+    pub(crate) dialed: bool,
+    /// How long the neighbour may be silent.
+    pub(crate) lease: Duration,
+    /// Set once it has declared, asked or sent anything.
+    pub(crate) spoken: Arc<AtomicBool>,
+    pub(crate) holding: Holding,
+}
+
+/// The first of perhaps several links to a neighbour.
+struct Begun {
+    drive: Drive,
+    direct: Option<DirectSocket>,
+    established: Established,
+}
+
+/// A link that has just come up.
+fn status_of(
+    established: &Established,
+    local: Locator,
+    remote: Locator,
+    dialed: bool,
+) -> LinkStatus {
+    LinkStatus {
+        zid: established.zid,
+        whatami: established.whatami,
+        local,
+        remote,
+        dialed,
+        batch_size: established.batch_size,
+        is_qos: established.qos,
+        sent: Default::default(),
+        priorities: Vec::new(),
+        ignored: Default::default(),
+        discarded: Default::default(),
+        options: established.options.clone(),
+    }
+}

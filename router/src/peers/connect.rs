@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Keeping the configured connections: dial, hold, dial again.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use zonda_codec::{Endpoint, WhatAmI};
+use zonda_runtime::with_runtime;
+use zonda_transport::{
+    dial::{Backoff, DialError, DialOptions, RetryPolicy, open_link_with},
+    link::Link,
+};
+
+use crate::{
+    config::Retry,
+    node::shared::Shared,
+    peers::{
+        links::Standing,
+        reasons::{Refusal, RefusalKind},
+    },
+};
+
+/// How long after losing a connection that had lasted the first attempt to restore it is made: at once.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// A connection to keep.
+pub(crate) struct Kept {
+    /// To one of these.
+    endpoints: Vec<Endpoint>,
+    /// The one that stands already, if one does.
+    pub(crate) standing: Option<Standing>,
+}
+
+impl Kept {
+    pub(crate) fn new(endpoints: Vec<Endpoint>, standing: Option<Standing>) -> Self {
+        Kept {
+            endpoints,
+            standing,
+        }
+    }
+}
+
+/// Why an attempt did not end in a connection.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum Attempt {
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    /// There is a connection to that node already.
+    #[error("already connected to the node at {0}")]
+    Known(Endpoint),
+    #[error("the session is closed")]
+    Closed,
+}
+
+impl Attempt {
+    pub(crate) fn kind(&self) -> RefusalKind {
+        match self {
+            Attempt::Dial(error) => Refusal::from(error).kind,
+            Attempt::Known(_) => RefusalKind::MaxLinks,
+            Attempt::Closed => RefusalKind::Closing,
+        }
+    }
+}
+
+impl Shared {
+    /// One attempt to connect to one endpoint.
+    async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
+        shared.note_begin(endpoint);
+        let result = Self::attempt_untold(shared, endpoint).await;
+        shared.note_attempt(endpoint, &result);
+        result
+    }
+
+    async fn attempt_untold(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
+        if shared.is_closed() {
+            return Err(Attempt::Closed);
+        }
+        let link = shared.dial(endpoint).await?;
+        if shared.reserve_dialed(&link.established).is_err() {
+            return Err(Attempt::Known(endpoint.clone()));
+        }
+        Self::settle(shared, link, true).ok_or(Attempt::Closed)
+    }
+
+    async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
+        let options = DialOptions {
+            timeout: self.config.open_timeout(),
+            buffers: self.config.tcp_buffers(),
+            ..DialOptions::default()
+        };
+        with_runtime!(&self.runtime, runtime => {
+            open_link_with(runtime, endpoint, &self.parameters(), &options).await
+        })
+    }
+
+    /// One attempt at each endpoint in turn, until one succeeds: what a client does, which has one connection.
+    pub(crate) async fn attempt_any(
+        shared: &Arc<Self>,
+        endpoints: &[Endpoint],
+    ) -> Result<Standing, Option<Attempt>> {
+        let mut last = None;
+        for endpoint in endpoints {
+            match Self::attempt(shared, endpoint).await {
+                Ok(face) => {
+                    shared.note_reached(endpoints);
+                    return Ok(face);
+                }
+                Err(known @ Attempt::Known(_)) if shared.role != WhatAmI::Client => {
+                    return Err(Some(known));
+                }
+                Err(failure) => last = Some(failure),
+            }
+        }
+        Err(last)
+    }
+
+    /// Keeps a connection to one of `endpoints` for as long as the node is open. `face` is the connection that
+    /// stands already, if one does.
+    pub(crate) async fn keep_connected(
+        shared: Arc<Self>,
+        endpoints: Vec<Endpoint>,
+        mut face: Option<Standing>,
+    ) {
+        let mut backoff = shared.backoff_any(&endpoints);
+        while !shared.is_closed() {
+            if let Some(face) = face.take() {
+                let since = Instant::now();
+                shared.wait_until_gone(face).await;
+                if since.elapsed() >= SETTLED {
+                    backoff.reset();
+                }
+            }
+            match Self::attempt_any(&shared, &endpoints).await {
+                Ok(connected) => {
+                    face = Some(connected);
+                    continue;
+                }
+                Err(Some(Attempt::Known(_))) => {
+                    tracing::debug!("{}", "this node is connected already")
+                }
+                Err(Some(failure)) => tracing::info!("{failure}"),
+                Err(None) => return,
+            }
+            let wait = backoff.next_wait();
+            shared.note_retry(&endpoints, Some(wait));
+            shared.pause(wait).await;
+        }
+    }
+
+    pub(crate) fn backoff_any(&self, endpoints: &[Endpoint]) -> Backoff {
+        let retry = self.config.connect_retry();
+        match endpoints.first() {
+            Some(endpoint) => self.backoff(retry, endpoint),
+            None => Backoff::new(policy(retry)),
+        }
+    }
+
+    pub(crate) fn backoff(&self, retry: Retry, endpoint: &Endpoint) -> Backoff {
+        let policy = policy(retry);
+        // The configuration lets no option in that cannot be, except of a protocol that leads nowhere anyway.
+        Backoff::new(policy.with_endpoint(endpoint).unwrap_or(policy))
+    }
+
+    async fn wait_until_gone(&self, standing: Standing) {
+        loop {
+            let changed = self.changed.listen();
+            if self.is_closed() || !self.state.lock().stands(standing) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits, unless the node closes first.
+    pub(crate) async fn pause(&self, wait: Duration) {
+        let deadline = zonda_runtime::after(wait);
+        loop {
+            let changed = self.changed.listen();
+            if self.is_closed() || self.until(deadline, changed).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Starts keeping a configured connection.
+    pub(crate) fn start_connecting(shared: &Arc<Self>, kept: Kept) {
+        let node = Arc::clone(shared);
+        shared.runtime.spawn("zonda-connect", move || {
+            Self::keep_connected(node, kept.endpoints, kept.standing)
+        });
+    }
+}
+
+fn policy(retry: Retry) -> RetryPolicy {
+    RetryPolicy {
+        init: retry.period_init,
+        max: retry.period_max,
+        factor: retry.increase_factor,
+    }
+}

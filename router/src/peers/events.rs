@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Events of connections, delivered to listeners: in order, one call at a time, with no lock held. A thread of its
+//! own calls the listener while there is something to tell, so that nothing of the node waits for it, and it may block and
+//! close the node.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use zonda_codec::Endpoint;
+use zonda_transport::{link::LinkAddress, sync::Mutex};
+
+use crate::{
+    model::LinkStatus,
+    node::{Node, shared::Shared},
+    peers::reasons::{Loss, Refusal},
+    table::FaceId,
+};
+
+/// Events that wait for a listener at most; the oldest give way and are counted.
+pub const EVENTS_MAX: usize = 1024;
+
+/// Something that happened to a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConnectionEvent {
+    /// A link is open.
+    Connected(LinkStatus),
+    /// A link is no more.
+    Lost {
+        /// The link as it was.
+        link: LinkStatus,
+        /// Why it ended.
+        reason: Loss,
+    },
+    /// An attempt to connect to a configured endpoint failed.
+    Failed {
+        /// The endpoint as configured.
+        endpoint: Endpoint,
+        /// Why.
+        reason: Refusal,
+        /// How many attempts were made since the node was opened or the endpoint was connected last.
+        attempts: u64,
+        /// When the next attempt is made; `None` if none is, or another endpoint took its place.
+        next_retry: Option<Duration>,
+    },
+    /// Somebody who connected to this node was turned away.
+    Refused {
+        /// Where it listens.
+        listener: Endpoint,
+        /// Where the other side is, if it is known.
+        remote: Option<LinkAddress>,
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+impl ConnectionEvent {
+    /// What happened, in one word: `connected`, `lost`, `failed` or `refused`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ConnectionEvent::Connected(_) => "connected",
+            ConnectionEvent::Lost { .. } => "lost",
+            ConnectionEvent::Failed { .. } => "failed",
+            ConnectionEvent::Refused { .. } => "refused",
+        }
+    }
+}
+
+/// One line.
+impl fmt::Display for ConnectionEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConnectionEvent::Connected(link) => {
+                write!(
+                    f,
+                    "connected to {} {} at {}",
+                    link.whatami, link.zid, link.remote
+                )
+            }
+            ConnectionEvent::Lost { link, reason } => {
+                let (role, zid, remote) = (link.whatami, link.zid, &link.remote);
+                write!(f, "lost {role} {zid} at {remote}: {reason}")
+            }
+            ConnectionEvent::Failed {
+                endpoint,
+                reason,
+                attempts,
+                next_retry,
+            } => {
+                write!(
+                    f,
+                    "cannot connect to {endpoint}: {reason} (attempt {attempts}"
+                )?;
+                match next_retry {
+                    Some(wait) => write!(f, ", the next in {wait:.1?})"),
+                    None => f.write_str(")"),
+                }
+            }
+            ConnectionEvent::Refused {
+                listener,
+                remote,
+                reason,
+            } => {
+                let remote = remote
+                    .as_ref()
+                    .map_or("somebody".to_owned(), ToString::to_string);
+                write!(f, "turned {remote} away at {listener}: {reason}")
+            }
+        }
+    }
+}
+
+/// The function of a listener.
+pub type Tell = Box<dyn Fn(ConnectionEvent) + Send + Sync>;
+
+/// One who listens.
+pub struct Told {
+    waiting: Mutex<VecDeque<ConnectionEvent>>,
+    /// A thread calls the function now.
+    busy: AtomicBool,
+    /// Nothing more will come: the function goes when what waits was delivered.
+    last: AtomicBool,
+    dropped: AtomicU64,
+    tell: Mutex<Option<Arc<Tell>>>,
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Told")
+            .field("dropped", &self.dropped())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Told {
+    fn new(tell: Tell, history: VecDeque<ConnectionEvent>) -> Arc<Told> {
+        Arc::new(Told {
+            waiting: Mutex::new(history),
+            busy: AtomicBool::new(false),
+            last: AtomicBool::new(false),
+            dropped: AtomicU64::new(0),
+            tell: Mutex::new(Some(Arc::new(tell))),
+        })
+    }
+
+    /// How many events gave way because the function did not keep up with them.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// No call of the function begins any more. It is dropped here, or when the call ends that is under way.
+    fn end(&self) {
+        let tell = self.tell.lock().take();
+        // The user's closure may go with it, so no lock is held.
+        drop(tell);
+    }
+
+    fn put(&self, event: ConnectionEvent) {
+        let mut waiting = self.waiting.lock();
+        let oldest = match waiting.len() < EVENTS_MAX {
+            true => None,
+            false => waiting.pop_front(),
+        };
+        waiting.push_back(event);
+        drop(waiting);
+        if oldest.is_some() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Calls the function for everything that waits, on a thread that ends when nothing does.
+    fn call(self: &Arc<Told>) {
+        if self.busy.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let listener = Arc::clone(self);
+        let thread = std::thread::Builder::new().name("zonda-events".into());
+        if let Err(error) = thread.spawn(move || listener.drain()) {
+            tracing::warn!("cannot tell what happens to connections: {error}");
+            self.busy.store(false, Ordering::SeqCst);
+        }
+    }
+
+    fn drain(self: &Arc<Told>) {
+        while let Some((event, tell)) = self.next() {
+            if catch_unwind(AssertUnwindSafe(|| tell(event))).is_err() {
+                tracing::error!("a listener of connections panicked; this event is lost to it");
+            }
+        }
+        let is_last = self.last.load(Ordering::SeqCst);
+        self.busy.store(false, Ordering::SeqCst);
+        // What came after the last look was left to this thread.
+        let is_left = !self.waiting.lock().is_empty() && self.tell.lock().is_some();
+        match is_left {
+            true => self.call(),
+            false if is_last => self.end(),
+            false => {}
+        }
+    }
+
+    fn next(&self) -> Option<(ConnectionEvent, Arc<Tell>)> {
+        let tell = self.tell.lock().clone()?;
+        let event = self.waiting.lock().pop_front()?;
+        Some((event, tell))
+    }
+}
+
+/// The listeners, and the links that are open by what they heard.
+#[derive(Debug, Default)]
+pub(crate) struct Events(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    listeners: Vec<Arc<Told>>,
+    open: BTreeMap<FaceId, LinkStatus>,
+}
+
+impl Shared {
+    /// Tells an event to all who listen. The order of calls is the order of events; not to be called with the state
+    /// locked.
+    pub(crate) fn tell(&self, event: impl FnOnce() -> ConnectionEvent) {
+        self.tell_with(|_| Some(event()));
+    }
+
+    /// Tells that a link is open.
+    pub(crate) fn tell_connected(&self, face: FaceId, link: &LinkStatus) {
+        self.tell_with(|open| {
+            open.insert(face, link.clone());
+            Some(ConnectionEvent::Connected(link.clone()))
+        });
+    }
+
+    /// Tells that a link is no more.
+    pub(crate) fn tell_lost(&self, face: FaceId, reason: impl Into<Loss>) {
+        self.tell_with(|open| {
+            let link = open.remove(&face)?;
+            let reason = reason.into();
+            Some(ConnectionEvent::Lost { link, reason })
+        });
+        if self.is_closed() && self.has_told_all() {
+            self.end_listeners();
+        }
+    }
+
+    fn tell_with(
+        &self,
+        event: impl FnOnce(&mut BTreeMap<FaceId, LinkStatus>) -> Option<ConnectionEvent>,
+    ) {
+        let mut known = self.events.0.lock();
+        let Some(event) = event(&mut known.open) else {
+            return;
+        };
+        let all: Vec<Arc<Told>> = known.listeners.clone();
+        for listener in &all {
+            listener.put(event.clone());
+        }
+        drop(known);
+        all.iter().for_each(Told::call);
+    }
+
+    /// Whether all events of links were delivered.
+    pub(crate) fn has_told_all(&self) -> bool {
+        self.events.0.lock().open.is_empty()
+    }
+
+    /// Lets the listeners go once they got what waits for them.
+    pub(crate) fn end_listeners(&self) {
+        let listeners = std::mem::take(&mut self.events.0.lock().listeners);
+        for listener in &listeners {
+            listener.last.store(true, Ordering::SeqCst);
+            listener.call();
+        }
+    }
+}
+
+impl Node {
+    /// Calls `tell` for everything that happens to connections from now on, and with `history` before that for every
+    /// link that is open. Ends with [`Node::unlisten`].
+    pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<Told> {
+        let shared = &self.shared;
+        if self.is_forked() {
+            let listener = Told::new(tell, VecDeque::new());
+            listener.end();
+            return listener;
+        }
+        // What comes or goes meanwhile is delivered with this lock.
+        let mut known = shared.events.0.lock();
+        let links = known.open.values().filter(|_| history).cloned();
+        let listener = Told::new(tell, links.map(ConnectionEvent::Connected).collect());
+        match self.is_closed() {
+            true => listener.last.store(true, Ordering::SeqCst),
+            false => known.listeners.push(Arc::clone(&listener)),
+        }
+        drop(known);
+        listener.call();
+        listener
+    }
+
+    /// Ends a listener: no call of its function begins afterwards, one that is under way may still end.
+    pub fn unlisten(&self, listener: &Arc<Told>) {
+        listener.end();
+        if self.is_forked() {
+            return;
+        }
+        let mut known = self.shared.events.0.lock();
+        let index = known
+            .listeners
+            .iter()
+            .position(|other| Arc::ptr_eq(other, listener));
+        let removed = index.map(|index| known.listeners.swap_remove(index));
+        drop(known);
+        // The user's closure may go with it, so no lock is held.
+        drop(removed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::*;
+    use crate::peers::reasons::RefusalKind;
+
+    fn event(number: usize) -> ConnectionEvent {
+        ConnectionEvent::Refused {
+            listener: "tcp/127.0.0.1:1".parse().expect("valid"),
+            remote: None,
+            reason: Refusal {
+                kind: RefusalKind::Version,
+                text: number.to_string(),
+            },
+        }
+    }
+
+    /// The number of the next event.
+    fn next(told: &Receiver<ConnectionEvent>) -> String {
+        match told.recv().expect("it is told") {
+            ConnectionEvent::Refused { reason, .. } => reason.text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_oldest_give_way_and_are_counted() {
+        let (send, told) = channel();
+        let (go, waits) = channel::<()>();
+        let waits = Mutex::new(waits);
+        let listener = Told::new(
+            Box::new(move |event| {
+                send.send(event).expect("it is waited for");
+                // an error means that nobody waits any more
+                let _ = waits.lock().recv();
+            }),
+            VecDeque::new(),
+        );
+        listener.put(event(0));
+        listener.call();
+        assert_eq!(next(&told), "0");
+        for number in 1..=EVENTS_MAX + 5 {
+            listener.put(event(number));
+            listener.call();
+        }
+        assert_eq!(listener.dropped(), 5);
+        drop(go);
+        for number in 6..=EVENTS_MAX + 5 {
+            assert_eq!(next(&told), number.to_string());
+        }
+        listener.end();
+        assert!(told.recv().is_err(), "the function is gone");
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Connecting to those who were heard of, and what `open` waits for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId, transport::reason};
+use zonda_runtime::with_runtime;
+use zonda_transport::dial::{DialError, DialOptions, open_link_with};
+use zonda_transport::protocol::handshake::HandshakeError;
+use zonda_transport::protocol::options::LocalOptions;
+
+use crate::{
+    model::OpenError,
+    node::{
+        Node,
+        shared::{Shared, State},
+    },
+    peers::connect::Attempt,
+    table::scouting::{self, Link, Outcome},
+};
+
+/// However many locators a node has, each gets at least this much of the time that is left.
+const SHARE_MIN: Duration = Duration::from_millis(500);
+
+impl Shared {
+    /// One attempt at a node that was heard of: at each of its locators in turn.
+    pub(crate) async fn connect_to(shared: Arc<Self>, attempt: scouting::Attempt) {
+        let scouting::Attempt { zid, locators } = attempt;
+        let deadline = zonda_runtime::after(shared.config.open_timeout());
+        let mut failure = None;
+        for (tried, locator) in locators.iter().enumerate() {
+            if shared.is_closed() || shared.state.lock().link_to(&zid) != Link::None {
+                break;
+            }
+            if !shared.begins_at(&zid, locator) {
+                continue;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let parts = u32::try_from(locators.len() - tried).unwrap_or(u32::MAX);
+            let limit = (left / parts).max(SHARE_MIN);
+            let options = DialOptions {
+                timeout: limit,
+                expected: Some(zid),
+                buffers: shared.config.tcp_buffers(),
+            };
+            let dialed = Self::dial_found(&shared, &locator.clone().into(), options).await;
+            shared.note_tried(locator, &dialed);
+            match dialed {
+                Ok(()) | Err(Attempt::Known(_)) => {
+                    failure = None;
+                    break;
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        if let Some(error) = &failure {
+            tracing::debug!("{zid}: {error}");
+        }
+        let mut state = shared.state.lock();
+        if let Some(error) = failure {
+            state.discovery.last_failure = Some(error.to_string());
+        }
+        let is_linked = state.link_to(&zid) == Link::Up;
+        let candidates = &mut state.discovery.candidates;
+        candidates.ended(&zid, is_linked, Instant::now());
+        drop(state);
+        // a link of that node may wait for this
+        shared.changed.notify(usize::MAX);
+        // another one may have its turn
+        Self::connect_to_found(&shared);
+    }
+
+    /// Whether a place of a node may be tried now.
+    fn begins_at(&self, zid: &ZenohId, locator: &Locator) -> bool {
+        let candidates = &mut self.state.lock().discovery.candidates;
+        candidates.begin(zid, locator, Instant::now())
+    }
+
+    /// Writes down what an attempt has shown of a place.
+    fn note_tried(&self, locator: &Locator, dialed: &Result<(), Attempt>) {
+        let outcome = match dialed {
+            Ok(()) | Err(Attempt::Known(_)) => Outcome::Found,
+            Err(Attempt::Dial(DialError::Handshake { source, .. })) => match source {
+                HandshakeError::WrongId { found, .. } => Outcome::Other(*found),
+                HandshakeError::Refused {
+                    reason: reason::MAX_LINKS,
+                } => Outcome::Declined,
+                _ => Outcome::Failed,
+            },
+            Err(_) => Outcome::Failed,
+        };
+        let candidates = &mut self.state.lock().discovery.candidates;
+        candidates.tried(locator, outcome, Instant::now());
+    }
+
+    /// Whether this node is about to open a link to that one, and should.
+    pub(crate) fn prefers_own_link(&self, zid: &ZenohId) -> bool {
+        let state = self.state.lock();
+        state.discovery.candidates.prefers_own(zid, Instant::now())
+    }
+
+    /// Waits, but not for long, until it is clear whether this node's own attempt to connect to that one leads to a link.
+    pub(crate) async fn wait_for_own_attempt(&self, zid: ZenohId) {
+        let limit = |state: &State| {
+            let candidates = &state.discovery.candidates;
+            candidates.waits_for_own_until(&zid, Instant::now())
+        };
+        let until = limit(&self.state.lock());
+        if let Some(until) = until {
+            self.wait_until(until, |state| limit(state).is_none()).await;
+        }
+    }
+
+    async fn dial_found(
+        shared: &Arc<Self>,
+        endpoint: &Endpoint,
+        options: DialOptions,
+    ) -> Result<(), Attempt> {
+        let mut parameters = shared.parameters();
+        if !shared.config.shows_user_to_all() {
+            let mut options = LocalOptions::clone(&parameters.options);
+            options.credentials = None;
+            parameters.options = Arc::new(options);
+        }
+        let link = with_runtime!(&shared.runtime, runtime => {
+            open_link_with(runtime, endpoint, &parameters, &options).await
+        })?;
+        if shared.reserve_dialed(&link.established).is_err() {
+            return Err(Attempt::Known(endpoint.clone()));
+        }
+        Self::settle(shared, link, true)
+            .map(drop)
+            .ok_or(Attempt::Closed)
+    }
+}
+
+impl State {
+    /// Whether some link can be used: its peer has sent its declarations, if that is awaited.
+    pub(crate) fn has_usable_link(&self, awaits_declarations: bool) -> bool {
+        let mut faces = self.faces.keys();
+        faces.any(|face| !awaits_declarations || self.table.has_told_all(*face))
+    }
+}
+
+impl Node {
+    /// A client without endpoints: waits until somebody who answers can be connected to.
+    pub(crate) async fn find_gateway(&self) -> Result<(), OpenError> {
+        let shared = &self.shared;
+        let scouting = shared.config.scouting();
+        if !shared.scouts(&scouting) {
+            return Err(OpenError::NoEndpoint);
+        }
+        let deadline = zonda_runtime::after(scouting.timeout);
+        let is_connected = |state: &State| !state.faces.is_empty();
+        if shared.wait_until(deadline, is_connected).await {
+            return Ok(());
+        }
+        let status = self.discovery();
+        let tried = status.scouting.map_or_else(
+            || "scouting could not start".to_owned(),
+            |report| report.to_string(),
+        );
+        Err(OpenError::NobodyFound {
+            roles: scouting.autoconnect.roles.to_string(),
+            after: scouting.timeout,
+            tried: match status.last_failure {
+                Some(failure) => format!("{tried}; {failure}"),
+                None => tried,
+            },
+        })
+    }
+
+    /// Waits for the first link that can be used, if there is reason to expect one, but not for long.
+    pub(crate) async fn await_first_link(&self, awaits_endpoints: bool) {
+        let shared = &self.shared;
+        let config = &shared.config;
+        let scouting = config.scouting();
+        let scouts = shared.role == WhatAmI::Peer && shared.scouts(&scouting);
+        if !config.open_awaits_connection() || !(awaits_endpoints || scouts) {
+            return;
+        }
+        let deadline = zonda_runtime::after(scouting.delay);
+        let awaits_declarations = config.open_awaits_declarations();
+        let is_usable = |state: &State| state.has_usable_link(awaits_declarations);
+        shared.wait_until(deadline, is_usable).await;
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Listening on the configured endpoints: at once, again for a while, or again and again in the background.
+
+use std::{sync::Arc, time::Instant};
+
+use zonda_codec::Endpoint;
+use zonda_runtime::with_runtime;
+use zonda_transport::listen::{ListenError, ListenOptions, Listening, listen_with};
+
+use crate::{
+    config::TimeLimit,
+    model::OpenError,
+    node::{Node, shared::Shared},
+    peers::admit::Door,
+};
+
+impl Node {
+    /// Listens on every configured endpoint. One that fails is tried again if `listen/timeout_ms` says so: before this
+    /// returns where a failure ends the node, in the background where it does not.
+    pub(crate) async fn listen(&self) -> Result<(), OpenError> {
+        let shared = &self.shared;
+        let (config, began) = (&shared.config, Instant::now());
+        for endpoint in config.listen_endpoints() {
+            let Err(error) = Shared::listen_once(shared, &endpoint) else {
+                continue;
+            };
+            let must = config.listen_must_succeed(&endpoint);
+            match config.listen_timeout() {
+                TimeLimit::Once if must => return Err(refused(&endpoint, &error)),
+                TimeLimit::Once => tracing::warn!("{error}"),
+                limit if must => {
+                    tracing::warn!("{error}; waiting for it (listen/timeout_ms)");
+                    self.listen_until(&endpoint, limit, began).await?;
+                }
+                TimeLimit::For(_) | TimeLimit::Forever => {
+                    tracing::warn!("{error}; trying again in the background");
+                    let node = Arc::clone(shared);
+                    shared
+                        .runtime
+                        .spawn("zonda-listen", move || Shared::keep_trying(node, endpoint));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn listen_until(
+        &self,
+        endpoint: &Endpoint,
+        limit: TimeLimit,
+        began: Instant,
+    ) -> Result<(), OpenError> {
+        let shared = &self.shared;
+        let mut backoff = shared.backoff(shared.config.listen_retry(), endpoint);
+        loop {
+            let Err(error) = Shared::listen_once(shared, endpoint) else {
+                return Ok(());
+            };
+            let wait = backoff.next_wait();
+            if !limit.allows(began.elapsed() + wait) {
+                return Err(refused(endpoint, &error));
+            }
+            tracing::debug!("{error}");
+            shared.pause(wait).await;
+        }
+    }
+}
+
+impl Shared {
+    /// One attempt to listen; nothing comes of it once the node is closed.
+    fn listen_once(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<(), ListenError> {
+        let listening = shared.start_listening(endpoint, Door(Arc::clone(shared)))?;
+        let mut state = shared.state.lock();
+        // Closing takes what listens with this lock, after the node is marked as closed.
+        let late = match shared.is_closed() {
+            true => Some(listening),
+            false => {
+                state.listening.push(listening);
+                None
+            }
+        };
+        drop(state);
+        if late.is_none() {
+            shared.tell_own();
+        }
+        drop(late);
+        Ok(())
+    }
+
+    fn start_listening(&self, endpoint: &Endpoint, door: Door) -> Result<Listening, ListenError> {
+        let options = ListenOptions {
+            pending_max: self.limits.pending_max,
+            accept_timeout: self.config.accept_timeout(),
+            buffers: self.config.tcp_buffers(),
+        };
+        let door = Arc::new(door);
+        with_runtime!(&self.runtime, runtime => {
+            listen_with(runtime, endpoint, self.parameters(), door, options)
+        })
+    }
+
+    async fn keep_trying(shared: Arc<Self>, endpoint: Endpoint) {
+        let mut backoff = shared.backoff(shared.config.listen_retry(), &endpoint);
+        loop {
+            shared.pause(backoff.next_wait()).await;
+            if shared.is_closed() {
+                return;
+            }
+            match Self::listen_once(&shared, &endpoint) {
+                Ok(()) => return tracing::info!("listening on {endpoint} now"),
+                Err(error) => tracing::debug!("{error}"),
+            }
+        }
+    }
+}
+
+fn refused(endpoint: &Endpoint, error: &ListenError) -> OpenError {
+    let (endpoint, text) = (endpoint.to_string(), error.to_string());
+    let reason = text.strip_prefix(&format!("cannot listen on {endpoint}: "));
+    OpenError::Listen {
+        reason: reason.unwrap_or(&text).to_owned(),
+        endpoint,
+    }
+}

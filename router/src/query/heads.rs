@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Questions and answers up to the bytes that travel beside them.
+
+use zonda_codec::{
+    Encode, EncodeError, EntityGlobalId, Qos, Request, ResponseBody, ResponseHead, WireExpr, Writer,
+};
+
+use crate::table::Asker;
+
+/// A REQUEST of this node's own, up to its payload.
+pub(crate) struct AskHead<'a> {
+    pub(crate) request: Request<'a>,
+    pub(crate) payload_len: usize,
+}
+
+impl Encode for AskHead<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| {
+            self.request.encode_head(writer)?;
+            self.request.body.encode_head(self.payload_len, writer)
+        })
+    }
+}
+
+/// A REQUEST that is passed on, up to its body.
+pub(crate) struct PassedHead<'a>(pub(crate) Request<'a>);
+
+impl Encode for PassedHead<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        self.0.encode_head(writer)
+    }
+}
+
+/// A RESPONSE of this node's own, up to its payload.
+pub(crate) struct AnswerHead<'a> {
+    pub(crate) head: ResponseHead<'a>,
+    pub(crate) body: &'a ResponseBody<'a>,
+    pub(crate) payload_len: usize,
+}
+
+impl Encode for AnswerHead<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        writer.all_or_nothing(|writer| {
+            self.head.encode(writer)?;
+            match self.body {
+                ResponseBody::Reply(reply) => reply.encode_head(self.payload_len, writer),
+                ResponseBody::Err(error) => error.encode_head(self.payload_len, writer),
+            }
+        })
+    }
+}
+
+/// The beginning of a response to `asker`: its number, its treatment, and the key in full.
+pub(crate) fn response<'a>(
+    asker: &Asker,
+    key: &'a str,
+    responder: Option<EntityGlobalId>,
+) -> ResponseHead<'a> {
+    ResponseHead {
+        rid: asker.rid,
+        wire_expr: WireExpr::full(key),
+        qos: asker.qos,
+        timestamp: None,
+        responder,
+        ts_stack: None,
+    }
+}
+
+/// What is sent to an asker of this treatment although its lane is full: everything but what may be dropped.
+pub(crate) fn may_drop(qos: Qos) -> bool {
+    qos.congestion_control() != zonda_codec::CongestionControl::Block
+}

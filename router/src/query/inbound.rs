@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Questions and answers that a connection brings. They are passed on as they came: only the head is written anew.
+
+use std::{sync::Arc, time::Duration};
+
+use zonda_codec::{KeyExpr, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal};
+use zonda_transport::{
+    outbox::{Outbox, Refused},
+    protocol::{
+        rx::Context,
+        tx::{Outgoing, Tail},
+    },
+};
+
+use crate::{
+    flow::{inbound::Burst, outboxes::Outboxes},
+    node::shared::{Shared, State, log},
+    query::{
+        Answer, AnswerBody, IncomingQuery,
+        heads::{PassedHead, may_drop, response},
+        open::{Next, OpenQuestion},
+        settle::After,
+    },
+    table::{Ask, Asker, Branches, Disposal, FaceId, Locality, QuestionSearch},
+};
+
+/// How much longer a neighbour's question is kept open than it says. The asker has a clock of its own, and is to be
+/// the one whose clock ends it: else he would hear of one timeout twice, or not know that it was one.
+const ASKER_FIRST: Duration = Duration::from_millis(500);
+
+/// A question as it came.
+struct Passing<'a> {
+    request: Request<'a>,
+    raw_body: &'a [u8],
+    key: &'a KeyExpr<'static>,
+    context: &'a Context<'a>,
+}
+
+/// What a message does to the burst it came in.
+#[derive(Default)]
+struct Effects {
+    touched: Outboxes,
+    congested: Vec<Arc<Outbox>>,
+}
+
+impl Shared {
+    /// A REQUEST from a neighbour. If it takes long to find those to ask, `search` only begins: false then, and the same
+    /// request is to be taken again.
+    pub(crate) fn take_question(
+        &self,
+        face: FaceId,
+        context: &Context<'_>,
+        search: &mut QuestionSearch,
+        burst: &mut Burst,
+    ) -> bool {
+        let Ok((request, raw_body)) = Request::decode_with_raw(&mut Reader::new(context.raw))
+        else {
+            return true;
+        };
+        let mut is_done = true;
+        let mut effects = Effects::default();
+        let after = self.change(|state, after| {
+            let asker = Asker {
+                face,
+                rid: request.rid,
+                qos: request.qos,
+            };
+            let Some(key) = state.table.question_key(face, &request.wire_expr) else {
+                state.table.refuse_question(asker);
+                return;
+            };
+            let timeout = request
+                .timeout
+                .unwrap_or_else(|| self.config.query_timeout());
+            let ask = Ask {
+                rid: request.rid,
+                key: &key,
+                target: request.target,
+                qos: request.qos,
+                timeout: timeout + ASKER_FIRST,
+                querier: None,
+                destination: Locality::Any,
+            };
+            let now = std::time::Instant::now();
+            let disposal = state.table.search_question(face, &ask, now, search);
+            is_done = disposal.is_some();
+            if let Some(Disposal::Asked(branches)) = disposal {
+                let passing = Passing {
+                    request,
+                    raw_body,
+                    key: &key,
+                    context,
+                };
+                self.wake_clock(state);
+                passing.forward(&branches, state, &mut effects);
+                self.ask_own_all(&passing, &branches, state, after);
+            }
+        });
+        effects.apply(request.qos, burst);
+        burst.follow(after);
+        is_done
+    }
+
+    /// A RESPONSE from a neighbour.
+    pub(crate) fn take_answer(&self, face: FaceId, context: &Context<'_>, burst: &mut Burst) {
+        let Ok((answer, raw_body)) = Response::decode_with_raw(&mut Reader::new(context.raw))
+        else {
+            return;
+        };
+        let mut state = self.state.lock();
+        let Some(asker) = state.table.answered(face, answer.rid) else {
+            return;
+        };
+        let is_error = matches!(answer.body, ResponseBody::Err(_));
+        let key = match answer.wire_expr.is_empty() && is_error {
+            true => None,
+            false => match state.table.answer_key(face, &answer.wire_expr) {
+                Some(key) => Some(key),
+                None => {
+                    let notes = state.table.take_notes();
+                    drop(state);
+                    return log(notes);
+                }
+            },
+        };
+        if asker.face == self.local {
+            let question = state.queries.open.get(&asker.rid).cloned();
+            if let Some(question) = question {
+                let given = given(&question, key.as_ref(), &answer, context);
+                let next = given.map(|given| (question.enter(&given), given));
+                drop(state);
+                deliver(&question, next, burst);
+            }
+            return;
+        }
+        let Some(outbox) = state.faces.get(&asker.face).map(|face| &face.outbox) else {
+            return;
+        };
+        let text = key.as_ref().map_or("", KeyExpr::as_str);
+        let head = response(&asker, text, answer.responder);
+        let message = Outgoing {
+            reliability: Reliability::Reliable,
+            head: &head,
+            payload: Tail::Part {
+                block: context.block,
+                part: raw_body,
+            },
+        };
+        let mut effects = Effects::default();
+        // Under the state's lock, so that no end of the question can come before.
+        queue(outbox, &asker, &message, &mut effects);
+        drop(state);
+        effects.apply(asker.qos, burst);
+    }
+
+    /// A RESPONSE_FINAL from a neighbour.
+    pub(crate) fn take_final(&self, face: FaceId, end: &ResponseFinal, burst: &mut Burst) {
+        let after = self.change(|state, _| state.table.finish_branch(face, end.rid));
+        burst.follow(after);
+    }
+
+    fn ask_own_all(
+        &self,
+        passing: &Passing<'_>,
+        branches: &Branches,
+        state: &mut State,
+        after: &mut After,
+    ) {
+        for branch in &branches.local {
+            let block = passing.context.block;
+            let query = |node| {
+                IncomingQuery::of_neighbour(node, branch, passing.key, &passing.request, block)
+            };
+            self.ask_own(branch, passing.key, query, state, after);
+        }
+    }
+}
+
+impl Passing<'_> {
+    /// Queues the question for every neighbour that is asked.
+    fn forward(&self, branches: &Branches, state: &mut State, effects: &mut Effects) {
+        for hop in &branches.hops {
+            let Some(face) = state.faces.get(&hop.face) else {
+                continue;
+            };
+            let head = PassedHead(Request {
+                rid: hop.rid,
+                wire_expr: hop.wire_expr(self.key.as_str()),
+                timestamp: None,
+                node_id: 0,
+                ..self.request
+            });
+            let message = Outgoing {
+                reliability: Reliability::Reliable,
+                head: &head,
+                payload: Tail::Part {
+                    block: self.context.block,
+                    part: self.raw_body,
+                },
+            };
+            let asker = Asker {
+                face: hop.face,
+                rid: hop.rid,
+                qos: self.request.qos,
+            };
+            if !queue(&face.outbox, &asker, &message, effects) {
+                state.table.finish_branch(hop.face, hop.rid);
+            }
+        }
+    }
+}
+
+/// Queues a message of a question's treatment; false if it was dropped.
+fn queue<E: zonda_codec::Encode>(
+    outbox: &Arc<Outbox>,
+    asker: &Asker,
+    message: &Outgoing<'_, E>,
+    effects: &mut Effects,
+) -> bool {
+    let priority = asker.qos.priority();
+    if may_drop(asker.qos) {
+        match outbox.push(priority, message) {
+            Ok(_) => {}
+            Err(Refused::Full) => {
+                outbox.count_dropped(priority);
+                return false;
+            }
+            Err(_) => return true,
+        }
+    } else {
+        match outbox.push_over(priority, message) {
+            Ok((_, true)) => {}
+            Ok((_, false)) => effects.congested.push(Arc::clone(outbox)),
+            Err(_) => return true,
+        }
+    }
+    effects.touched.add(outbox);
+    true
+}
+
+impl Effects {
+    fn apply(self, qos: zonda_codec::Qos, burst: &mut Burst) {
+        burst.touch_all(&self.touched);
+        for outbox in &self.congested {
+            burst.congest(outbox, qos.priority());
+        }
+    }
+}
+
+/// An answer as the session's question gets it; `None` if it is none to that question.
+fn given<'a>(
+    question: &'a OpenQuestion,
+    key: Option<&'a KeyExpr<'a>>,
+    answer: &'a Response<'a>,
+    context: &'a Context<'a>,
+) -> Option<Answer<'a>> {
+    let (key, body) = match &answer.body {
+        ResponseBody::Reply(reply) => {
+            let key = key.filter(|key| question.accepts(key))?;
+            (key, AnswerBody::Sample(&reply.payload))
+        }
+        ResponseBody::Err(error) => {
+            let (encoding, payload) = (error.encoding, error.payload);
+            let key: &KeyExpr<'_> = question.key();
+            (key, AnswerBody::Error { encoding, payload })
+        }
+    };
+    Some(Answer {
+        key,
+        responder: answer.responder,
+        body,
+        block: context.block,
+        qos: answer.qos,
+    })
+}
+
+fn deliver(question: &Arc<OpenQuestion>, next: Option<(Next, Answer<'_>)>, burst: &mut Burst) {
+    match next {
+        Some((Next::Deliver, answer)) => question.deliver(&answer),
+        Some((Next::Drain, _)) => question.drain(),
+        Some((Next::Crowded, _)) => burst.crowd(question),
+        Some((Next::Nothing, _)) | None => {}
+    }
+}

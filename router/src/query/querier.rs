@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A declared querier: the gateways are asked who answers on its key.
+
+use std::sync::Arc;
+
+use zonda_codec::{KeyExpr, Target};
+
+use crate::{
+    model::DeclareError,
+    node::shared::{Shared, State},
+    notify::listeners::{Listen, ListenerId},
+    table::{Audience, Counterpart, Locality},
+};
+
+/// Asks on one key. Dropping it undeclares it, without blocking.
+pub struct QuerierFace {
+    shared: Arc<Shared>,
+    id: u32,
+    key: KeyExpr<'static>,
+    destination: Locality,
+}
+
+impl std::fmt::Debug for QuerierFace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QuerierFace")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl QuerierFace {
+    pub(crate) fn declare(
+        shared: &Arc<Shared>,
+        key: &KeyExpr<'_>,
+        destination: Locality,
+    ) -> Result<Self, DeclareError> {
+        shared.may_declare(key)?;
+        let id = shared.next_id();
+        let key = key.clone().into_owned().into_cloneable();
+        if destination.is_beyond() {
+            shared.update(|state| {
+                let State { table, actions, .. } = state;
+                table.local_querier(shared.local, id, &key, actions);
+            });
+        }
+        Ok(Self {
+            shared: Arc::clone(shared),
+            id,
+            key,
+            destination,
+        })
+    }
+
+    /// The key it asks on.
+    #[must_use]
+    pub fn key(&self) -> &KeyExpr<'static> {
+        &self.key
+    }
+
+    /// The id of the querier in its node, unique among all its declarations.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Whether any queryable is known that a question for `target` would reach.
+    #[must_use]
+    pub fn has_matching_queryables(&self, target: Target) -> bool {
+        self.shared
+            .has_counterpart(&self.key, self.audience(target))
+    }
+
+    /// Tells `listener` whether any queryable is known that a question for `target` would reach: that there is one if there
+    /// is, and then of each change. It ends with the querier.
+    ///
+    /// # Errors
+    /// The node is closed.
+    pub fn declare_matching_listener(
+        &self,
+        target: Target,
+        listener: Arc<dyn Listen>,
+    ) -> Result<ListenerId, DeclareError> {
+        let audience = self.audience(target);
+        self.shared
+            .declare_matching(self.id, &self.key, audience, listener)
+    }
+
+    fn audience(&self, target: Target) -> Audience {
+        Counterpart::of_target(target).within(self.destination)
+    }
+}
+
+impl Drop for QuerierFace {
+    fn drop(&mut self) {
+        let shared = &self.shared;
+        if shared.is_forked() {
+            return;
+        }
+        shared.update(|state| {
+            let State { table, actions, .. } = state;
+            table.undeclare_local_querier(shared.local, self.id, actions);
+        });
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What is left to do when the table has changed and the lock is gone: batches to write, users' code to call.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Instant,
+};
+
+use zonda_codec::{
+    Encode, Encoding, EntityGlobalId, ErrBody, RawExtensions, Reliability, ResponseBody,
+    ResponseFinal, ZenohId,
+};
+use zonda_runtime::AnyRuntime;
+use zonda_transport::{
+    outbox::Outbox,
+    protocol::tx::{Outgoing, Tail},
+};
+
+use crate::{
+    flow::outboxes::Outboxes,
+    node::shared::{Shared, State, log},
+    notify::listeners::Listener,
+    query::{
+        AskedSink, IncomingQuery, QuestionEnd,
+        ask::HeldQuestion,
+        heads::response,
+        open::{Next, OpenQuestion, TIMEOUT_TEXT},
+    },
+    table::{Asker, Ended, Ending, Note},
+};
+
+/// What a change of the state leaves to do without its lock.
+#[derive(Default)]
+#[must_use = "somebody waits for it"]
+pub(crate) struct After {
+    /// Outboxes that got messages and must be written.
+    pub(crate) touched: Outboxes,
+    /// What neighbours were sent because of it.
+    pub(crate) declared: Declared,
+    /// Listeners with notices to deliver, and where that is done.
+    pub(crate) told: Option<(AnyRuntime, Vec<Arc<Listener>>)>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) notes: Vec<Note>,
+    /// What is not needed any more. Users' code may run when it goes, so it must not go with the lock held.
+    ended: Vec<(Arc<OpenQuestion>, Option<HeldQuestion>)>,
+    asked: Vec<HeldQuestion>,
+}
+
+/// Users' code to run.
+pub(crate) enum Call {
+    /// The news of a question of this node.
+    Drain(Arc<OpenQuestion>),
+    /// A query that the node's own queryables are asked.
+    Ask(IncomingQuery, Vec<AskedSink>),
+}
+
+/// The declarations that a change has caused.
+#[derive(Default)]
+pub(crate) struct Declared {
+    /// Bytes of all of them.
+    pub(crate) bytes: usize,
+    /// The neighbours whose control lane is over its limit.
+    pub(crate) full: Vec<Arc<Outbox>>,
+}
+
+impl Declared {
+    pub(crate) fn note(&mut self, outbox: &Arc<Outbox>, bytes: usize, has_room: bool) {
+        self.bytes += bytes;
+        // The messages for one neighbour follow each other as a rule; a repetition does no harm.
+        let is_last = |last: &Arc<Outbox>| Arc::ptr_eq(last, outbox);
+        if !has_room && !self.full.last().is_some_and(is_last) {
+            self.full.push(Arc::clone(outbox));
+        }
+    }
+}
+
+impl After {
+    /// Does it. Not to be called with a lock held.
+    #[inline]
+    pub(crate) fn finish(mut self) {
+        self.touched.flush();
+        self.run();
+    }
+
+    /// The same, except that writing is left to the caller.
+    #[inline]
+    pub(crate) fn run(self) {
+        if let Some((runtime, listeners)) = self.told {
+            for listener in listeners {
+                listener.start_telling(&runtime);
+            }
+        }
+        log(self.notes);
+        if !self.calls.is_empty() {
+            self.calls.into_iter().for_each(Call::run);
+        }
+    }
+
+    /// Notes listeners with notices to deliver.
+    pub(crate) fn tell(&mut self, runtime: &AnyRuntime, listeners: Vec<Arc<Listener>>) {
+        if !listeners.is_empty() {
+            let told = self
+                .told
+                .get_or_insert_with(|| (runtime.clone(), Vec::new()));
+            told.1.extend(listeners);
+        }
+    }
+
+    pub(crate) fn touch(&mut self, outbox: &Arc<Outbox>) {
+        self.touched.add(outbox);
+    }
+}
+
+impl Call {
+    pub(crate) fn run(self) {
+        match self {
+            Call::Drain(question) => question.drain(),
+            Call::Ask(query, sinks) => ask_all(query, &sinks),
+        }
+    }
+}
+
+/// The last one gets the query itself and nothing of it stays here: it may have answered, and left with its node, before
+/// this thread goes on.
+fn ask_all(query: IncomingQuery, sinks: &[AskedSink]) {
+    let key = query.key().clone();
+    let mut query = Some(query);
+    let mut all = sinks.iter().filter_map(|sink| sink.open()).peekable();
+    while let Some(opened) = all.next() {
+        let asked = match all.peek() {
+            Some(_) => query.clone(),
+            None => query.take(),
+        };
+        let Some(asked) = asked else { return };
+        if catch_unwind(AssertUnwindSafe(move || opened(asked))).is_err() {
+            tracing::error!("a queryable's callback on {key} panicked; the query is lost for it");
+        }
+    }
+}
+
+impl Shared {
+    /// Tells askers about questions that have ended, and asks what was held.
+    #[inline]
+    pub(crate) fn settle_questions(&self, state: &mut State, after: &mut After) {
+        if state.table.may_release_held() || state.table.may_watch_held() {
+            self.release_held(state, after);
+        }
+        if state.table.has_ended() {
+            self.end_questions(state, after);
+        }
+    }
+
+    #[cold]
+    fn release_held(&self, state: &mut State, after: &mut After) {
+        for (rid, branches) in state.table.release_held(Instant::now()) {
+            if let Some(held) = state.queries.held.remove(&rid) {
+                held.lend(|question| self.spread(&branches, question, state, after));
+                after.asked.push(held);
+            }
+        }
+        let State { table, actions, .. } = &mut *state;
+        table.watch_held(actions);
+        self.carry_out(state, after);
+    }
+
+    #[inline(never)]
+    fn end_questions(&self, state: &mut State, after: &mut After) {
+        for Ended { asker, how } in state.table.take_ended() {
+            if asker.face == self.local {
+                let Some(question) = state.queries.open.remove(&asker.rid) else {
+                    continue;
+                };
+                let held = state.queries.held.remove(&asker.rid);
+                let (end, timeouts) = match how {
+                    Ending::Complete => (QuestionEnd::Complete, 0),
+                    Ending::LinkLost(peer) => (QuestionEnd::LinkLost { peer }, 0),
+                    Ending::TimedOut(open) => (QuestionEnd::TimedOut, open),
+                };
+                if question.end(end, timeouts) == Next::Drain {
+                    after.calls.push(Call::Drain(Arc::clone(&question)));
+                }
+                after.ended.push((question, held));
+            } else if let Some(face) = state.faces.get(&asker.face) {
+                match how {
+                    Ending::Complete => {}
+                    Ending::LinkLost(peer) => {
+                        let text = lost_text(peer);
+                        let reason = text.as_bytes();
+                        self.send_error(&asker, reason, Encoding::ZENOH_STRING, &face.outbox);
+                    }
+                    Ending::TimedOut(open) => {
+                        for _ in 0..open {
+                            self.send_error(&asker, TIMEOUT_TEXT, Encoding::BYTES, &face.outbox);
+                        }
+                    }
+                }
+                let end = ResponseFinal {
+                    rid: asker.rid,
+                    qos: asker.qos,
+                    timestamp: None,
+                };
+                send_over(&asker, &face.outbox, &end);
+                after.touch(&face.outbox);
+            }
+        }
+    }
+
+    /// The error that stands for answers that will not come.
+    fn send_error(&self, asker: &Asker, payload: &[u8], encoding: Encoding<'_>, outbox: &Outbox) {
+        let responder = EntityGlobalId {
+            zid: self.zid,
+            eid: 0,
+        };
+        let error = ErrBody {
+            encoding,
+            source_info: None,
+            unknown: RawExtensions::default(),
+            payload,
+        };
+        let head = response(asker, "", Some(responder));
+        send_over(asker, outbox, &head.with_body(ResponseBody::Err(error)));
+    }
+}
+
+/// What an asker gets that cannot see for itself that a link was lost: this node's own sessions say the same.
+fn lost_text(peer: ZenohId) -> String {
+    format!("the link to {peer} was lost")
+}
+
+/// Queues what must not be dropped, in the lane of the question.
+fn send_over(asker: &Asker, outbox: &Outbox, message: &impl Encode) {
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: message,
+        payload: Tail::NONE,
+    };
+    // A connection that is closed loses its questions by itself.
+    let _ = outbox.push_over(asker.qos.priority(), &message);
+}

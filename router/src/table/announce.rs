@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Telling neighbours what exists: all of it to gateways and fellow peers, and to served nodes what their interests
+//! cover. An entity stays announced as long as one source that may be passed on to the neighbour is left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
+
+use crate::table::{
+    Action,
+    announcing::Came,
+    entity::{Change, EntityRef, Kind, Source},
+    face::{Face, Told},
+    ids::{Spelling, beginning},
+    interest::{GroupKey, InterestRef, Kept},
+    key_tree::steps::Steps,
+    message,
+    table::ForwardingTable,
+};
+
+/// What a face is to hear of an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hears {
+    /// Everything.
+    All,
+    /// How one it knows changes and that it ends, but of no new one.
+    Known,
+    /// Nothing; but what was announced to it before is taken back when it is no longer true.
+    Nothing,
+}
+
+/// The faces that a change concerns, with what each is sent about it, and the groups.
+struct Concerned {
+    kind: Kind,
+    change: Change,
+    came: Came,
+    slots: BTreeMap<u32, Hears>,
+    groups: Vec<(u32, Arc<str>)>,
+    /// Those who asked for changes only.
+    late: BTreeSet<u32>,
+}
+
+impl Concerned {
+    fn new(kind: Kind, change: Change, came: Came) -> Self {
+        Concerned {
+            kind,
+            change,
+            came,
+            slots: BTreeMap::new(),
+            groups: Vec::new(),
+            late: BTreeSet::new(),
+        }
+    }
+
+    /// Notes that an interest covers the key.
+    fn note(&mut self, slot: u32, kept: &Kept) {
+        let group = kept.group_key(self.kind);
+        let matters = self.came.is_for(slot) || self.kind == Kind::Queryable;
+        if matters {
+            let hears = self.slots.entry(slot).or_insert(Hears::Known);
+            if group.is_none() {
+                *hears = Hears::All;
+            }
+        }
+        if let Some(key) = group
+            && matters
+            && slot != self.change.slot
+        {
+            self.groups.push((slot, key.clone()));
+        }
+        if kept.future_only {
+            self.late.insert(slot);
+        }
+    }
+}
+
+/// What it costs to tell a face, beside finding it.
+pub(super) const FOUND_STEPS: usize = 4;
+
+impl ForwardingTable {
+    /// Tells everybody concerned how the sources of an entity changed, and forgets it if none is left.
+    pub(super) fn apply(
+        &mut self,
+        entity: EntityRef,
+        change: Option<Change>,
+        actions: &mut Vec<Action>,
+    ) {
+        if entity.kind == Kind::Subscriber && change.is_some() {
+            self.outdate_entity(entity.index);
+        }
+        if entity.kind == Kind::Queryable && change.is_some() {
+            self.stir_held();
+        }
+        self.tell_of(entity, change, actions);
+    }
+
+    /// The same for a change that alters no route: that of a face that is gone already.
+    pub(super) fn tell_of(
+        &mut self,
+        entity: EntityRef,
+        change: Option<Change>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(change) = change else {
+            return;
+        };
+        if change.south {
+            for slot in self.north.clone() {
+                self.refresh(entity, slot, Hears::All, actions);
+            }
+        }
+        self.tell_interested(entity, change, actions);
+        self.tell_session(entity, change, actions);
+        if change.after == 0 && !self.is_announcing(entity) {
+            self.forget_entity(entity);
+        }
+    }
+
+    /// Forgets an entity that has no sources, after all faces that knew of it heard of its end.
+    pub(super) fn forget_entity(&mut self, EntityRef { kind, index }: EntityRef) {
+        for &slot in self.entities_mut(kind).remove(index).as_slice() {
+            if let Some(face) = self.faces.get_mut(slot) {
+                face.told.of_mut(kind).remove(&index);
+            }
+        }
+    }
+
+    /// Announces the end of a token to faces that never heard of it, as a gateway does; it says the key.
+    pub(super) fn end_untold_key(&mut self, key: &str, actions: &mut Vec<Action>) {
+        let mut slots = BTreeSet::new();
+        let mut check = |slot, kept: &Kept| {
+            if kept.future_only {
+                slots.insert(slot);
+            }
+        };
+        self.interested(Kind::Token, key, &Steps::unlimited(), &mut check);
+        for slot in slots {
+            self.end_untold(slot, key, actions);
+        }
+    }
+
+    /// Announces the end of a token to a face that never heard of it, as it asked for changes after that.
+    pub(super) fn end_untold(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
+        if let Some(face) = self.faces.get(slot) {
+            let spelling = face.ids.spell_declared(key);
+            let key = Some(spelling.wire_expr(key));
+            let end = Declaration::UndeclareToken { id: 0, key };
+            message::declare(face.id, None, end, actions);
+        }
+    }
+
+    /// Tells the session's listeners what concerns them, after the sources of an entity changed. (That a token came is
+    /// declared where it comes in.)
+    fn tell_session(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
+        match entity.kind {
+            Kind::Token if change.after == 0 => self.token_gone(entity.index, actions),
+            Kind::Token => {}
+            Kind::Subscriber | Kind::Queryable => self.rematch(entity, change, actions),
+        }
+    }
+
+    /// Tells a new neighbour of the north of every entity of the south.
+    pub(super) fn tell_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
+        for kind in Kind::ALL {
+            let mut all = Vec::new();
+            self.entities(kind)
+                .tree
+                .for_each(&mut |index| all.push(index));
+            all.sort_unstable();
+            for index in all {
+                self.refresh(EntityRef { kind, index }, slot, Hears::All, actions);
+            }
+        }
+    }
+
+    /// Brings what `slot` knows of an entity up to date.
+    pub(super) fn refresh(
+        &mut self,
+        entity: EntityRef,
+        slot: u32,
+        hears: Hears,
+        actions: &mut Vec<Action>,
+    ) {
+        let EntityRef { kind, index } = entity;
+        let Some(face) = self.faces.get(slot) else {
+            return;
+        };
+        let now = visible(kind, self.entities(kind).sources(index), face);
+        let before = face.told.of(kind).get(&index).copied();
+        match (now, before) {
+            (Some(info), None) if hears == Hears::All => {
+                self.tell(entity, info, slot, None, actions);
+            }
+            (Some(info), Some(told)) if hears != Hears::Nothing && told.info != info => {
+                self.tell(entity, info, slot, None, actions);
+            }
+            (None, Some(told)) => {
+                self.entities_mut(kind).remove_told(index, slot);
+                if let Some(face) = self.faces.get_mut(slot) {
+                    face.told.of_mut(kind).remove(&index);
+                    if hears != Hears::Nothing {
+                        let end = message::undeclaration(kind, told.id);
+                        message::declare(face.id, None, end, actions);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells `slot` of an entity under the id it knows it by, or a new one.
+    pub(super) fn tell(
+        &mut self,
+        entity: EntityRef,
+        info: QueryableInfo,
+        slot: u32,
+        interest_id: Option<u32>,
+        actions: &mut Vec<Action>,
+    ) {
+        let EntityRef { kind, index } = entity;
+        let Some(key) = self.entities(kind).key(index) else {
+            return;
+        };
+        let spelling = self.spell(slot, &key, actions);
+        let Some(face) = self.faces.get_mut(slot) else {
+            return;
+        };
+        let known = face.told.of(kind).get(&index).map(|told| told.id);
+        let id = known.unwrap_or_else(|| face.next_told_id());
+        face.told.of_mut(kind).insert(index, Told { id, info });
+        let body = message::declaration(kind, id, spelling.wire_expr(&key), info);
+        message::declare(face.id, interest_id, body, actions);
+        if known.is_none() {
+            self.entities_mut(kind).add_told(index, slot);
+        }
+    }
+
+    /// How to write a key to `slot` in a declaration or an interest. Declares an id for its plain beginning first
+    /// if the neighbour may get one: always in the north, in the south where an interest asks for it.
+    pub(super) fn spell(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) -> Spelling {
+        let own_key_ids_max = self.limits.own_key_ids_max;
+        let Some(face) = self.faces.get_mut(slot) else {
+            return Spelling::full();
+        };
+        let written = face.ids.spell_declared(key);
+        let prefix = beginning(key);
+        if written.skip >= prefix.len()
+            || face.ids.our_count() >= own_key_ids_max
+            || !(face.relation.conduct().tell_unasked || face.grants(prefix))
+        {
+            return written;
+        }
+        let Some(id) = face.ids.declare(prefix) else {
+            return written;
+        };
+        let wire_expr = WireExpr::full(prefix);
+        let body = Declaration::KeyExpr { id, wire_expr };
+        message::declare(face.id, None, body, actions);
+        let spelling = face.ids.spell_declared(key);
+        self.outdate_spellings(slot, prefix);
+        spelling
+    }
+
+    /// Tells the served nodes whose interests cover an entity.
+    fn tell_interested(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
+        let EntityRef { kind, index } = entity;
+        // With two or more sources before and after, everybody sees the entity as before; with one before or left,
+        // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
+        // any source.
+        let fewest = change.before.min(change.after);
+        let is_queryable = kind == Kind::Queryable;
+        if (fewest > 1 && !is_queryable) || (fewest > 0 && kind == Kind::Token) {
+            return;
+        }
+        let only = if fewest == 1 {
+            let mut others = self.entities(kind).sources(index).iter();
+            others
+                .find(|source| source.slot != change.slot)
+                .map(|other| other.slot)
+        } else {
+            None
+        };
+        let came = match fewest {
+            0 => Came::All,
+            _ => Came::Only(only),
+        };
+        if self.announces_again(entity, came) {
+            return;
+        }
+        let mut concerned = Concerned::new(kind, change, came);
+        let steps = Steps::new(self.limits.announce_steps_max);
+        // Without anybody to tell, the key need not be put together.
+        let key = match self.has_interests() {
+            true => self.entities(kind).key(index),
+            false => None,
+        };
+        if let Some(key) = key {
+            let found = &mut |slot, kept: &Kept| concerned.note(slot, kept);
+            if !self.interested(kind, &key, &steps, found) {
+                return self.announce_later(change.slot, entity, key, came);
+            }
+            if kind == Kind::Token && change.after == 0 {
+                let mut untold = std::mem::take(&mut concerned.late);
+                untold.retain(|slot| !self.is_told(*slot, entity));
+                let mut end = |slot| self.end_untold(slot, &key, actions);
+                untold.into_iter().for_each(&mut end);
+            }
+        }
+        if let Some(slot) = only {
+            concerned.slots.entry(slot).or_insert(Hears::Nothing);
+        }
+        self.tell_concerned(entity, concerned, &steps, actions);
+    }
+
+    fn tell_concerned(
+        &mut self,
+        entity: EntityRef,
+        concerned: Concerned,
+        steps: &Steps,
+        actions: &mut Vec<Action>,
+    ) {
+        let EntityRef { kind, index } = entity;
+        let mut groups = concerned.groups;
+        for (slot, hears) in concerned.slots {
+            self.refresh(entity, slot, hears, actions);
+        }
+        groups.sort_unstable();
+        groups.dedup();
+        for (slot, key) in groups {
+            self.refresh_group(slot, GroupKey { kind, key }, index, steps, actions);
+        }
+    }
+
+    /// Whether a face knows of an entity.
+    pub(super) fn is_told(&self, slot: u32, entity: EntityRef) -> bool {
+        let face = self.faces.get(slot);
+        face.is_some_and(|face| face.told.of(entity.kind).contains_key(&entity.index))
+    }
+
+    /// Whether any interest is kept.
+    fn has_interests(&self) -> bool {
+        !self.interests.is_empty() || !self.interests_in_all.is_empty()
+    }
+
+    /// Calls `found` with the place of the face of each kept interest in `kind` that covers `key`; false if the steps were
+    /// over before.
+    pub(super) fn interested(
+        &self,
+        kind: Kind,
+        key: &str,
+        steps: &Steps,
+        found: &mut impl FnMut(u32, &Kept),
+    ) -> bool {
+        let mut check = |interest: InterestRef| {
+            if steps.are_over() {
+                return;
+            }
+            let face = self.faces.get(interest.slot);
+            if let Some(kept) = face.and_then(|face| face.interests.get(&interest.id))
+                && kept.options.contains(kind.option())
+            {
+                steps.spend(FOUND_STEPS);
+                found(interest.slot, kept);
+            }
+        };
+        let all = self.interests.matches_within(key, steps, &mut check);
+        steps.spend(
+            self.interests_in_all
+                .len()
+                .min(self.limits.announce_steps_max),
+        );
+        self.interests_in_all.iter().copied().for_each(&mut check);
+        all && !steps.are_over()
+    }
+}
+
+/// What an entity looks like from a face, given its sources; `None` if the face may not know of it.
+///
+/// A served node sees everything but its own (of tokens also its own), the north sees the south.
+pub(super) fn visible(kind: Kind, sources: &[Source], face: &Face) -> Option<QueryableInfo> {
+    let conduct = face.relation.conduct();
+    let mut seen = sources.iter().filter(|source| {
+        let own = source.slot == face.id.index && kind != Kind::Token;
+        (source.south || conduct.south) && !own
+    });
+    let mut merged = seen.next()?.info();
+    if kind == Kind::Queryable {
+        for other in seen.map(Source::info) {
+            merged.complete |= other.complete;
+            merged.distance = merged.distance.min(other.distance);
+        }
+    }
+    Some(merged)
+}
+
+/// The kinds an interest asks for.
+pub(super) fn kinds(options: InterestOptions) -> impl Iterator<Item = Kind> {
+    let wanted = move |kind: &Kind| options.contains(kind.option());
+    Kind::ALL.into_iter().filter(wanted)
+}

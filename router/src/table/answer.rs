@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Answers to interests: what exists and matches, sent in slices, so that no answer keeps the others waiting for long,
+//! however much there is to tell. Between two slices the table may change; what it then tells by itself and what the
+//! rest of the answer tells is together what is true at the end.
+
+use std::sync::Arc;
+
+use zonda_codec::{Declaration, InterestMode, InterestOptions};
+
+use crate::table::{
+    Action, FaceId,
+    announce::visible,
+    entity::{EntityRef, Kind},
+    interest::{Asking, GroupKey, InterestRef},
+    key_tree::{pattern::Pattern, steps::Steps},
+    message,
+    policy::Relation,
+    search::Search,
+    table::ForwardingTable,
+};
+
+/// Bytes of declarations after which a slice ends, however few they are.
+const SLICE_BYTES: usize = 256 * 1024;
+
+/// Steps in the key tree to find what matches. With more to look at, entities are looked at one after another.
+const SLICE_STEPS: usize = 20_000;
+
+/// What a slice may cost in entities that are looked at, long keys counting for more than one.
+const SLICE_LOOKS: usize = 10_000;
+
+/// An answer under way.
+#[derive(Debug)]
+pub(super) struct Answer {
+    asking: Asking,
+    /// What is left of [`Kind::ALL`], the kind under way first.
+    kinds: &'static [Kind],
+    /// What is left of that kind; `None` before it is begun.
+    rest: Option<Rest>,
+}
+
+#[derive(Debug)]
+enum Rest {
+    /// These, with their keys, as a place may have got another entity meanwhile. The last comes first.
+    These(Vec<(u32, Box<str>)>),
+    /// Whatever matches from this place on.
+    From(u32),
+    /// One declaration for all that match this key.
+    Group(Arc<str>, Search),
+}
+
+/// What a slice may still do.
+struct Slice {
+    tells: usize,
+    looks: usize,
+    /// Where in the list of actions the next to be weighed is.
+    weighed: usize,
+    bytes: usize,
+}
+
+impl Slice {
+    fn is_over(&mut self, actions: &[Action]) -> bool {
+        for action in actions.get(self.weighed..).unwrap_or(&[]) {
+            self.bytes += action.weight();
+        }
+        self.weighed = actions.len();
+        self.tells == 0 || self.looks == 0 || self.bytes >= SLICE_BYTES
+    }
+}
+
+impl ForwardingTable {
+    /// Goes on with an answer that was too long for one slice; true if there is more to tell. While there is, no other
+    /// message of this neighbour should be handled: an interest would be kept waiting for the whole of it.
+    pub fn answer_on(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
+        let answer = self.face_mut(face).and_then(|face| face.answer.take());
+        let Some(answer) = answer else {
+            return false;
+        };
+        self.answer_slice(face, *answer, actions);
+        self.is_answering(face)
+    }
+
+    /// Whether [`answer_on`](Self::answer_on) has something to do.
+    pub fn is_answering(&self, face: FaceId) -> bool {
+        self.face(face).is_some_and(|face| face.answer.is_some())
+    }
+
+    /// Tells what is known and matches, as answers to the interest, or the first part of it, and ends it if it can.
+    pub(super) fn answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
+        let answer = Answer {
+            asking,
+            kinds: &Kind::ALL,
+            rest: None,
+        };
+        self.answer_slice(face, answer, actions);
+    }
+
+    fn answer_slice(&mut self, face: FaceId, mut answer: Answer, actions: &mut Vec<Action>) {
+        let mut slice = Slice {
+            tells: self.limits.answer_slice_max.max(1),
+            looks: SLICE_LOOKS,
+            weighed: actions.len(),
+            bytes: 0,
+        };
+        while let Some((&kind, kinds)) = answer.kinds.split_first() {
+            if slice.is_over(actions) {
+                if let Some(asker) = self.face_mut(face) {
+                    asker.answer = Some(Box::new(answer));
+                }
+                return;
+            }
+            if !answer.asking.options.contains(kind.option())
+                || !self.answer_some(face, kind, &mut answer, &mut slice, actions)
+            {
+                (answer.kinds, answer.rest) = (kinds, None);
+            }
+        }
+        self.end_answer(face, answer.asking, actions);
+    }
+
+    /// Tells of some entities of a kind; false if it was the last of them.
+    fn answer_some(
+        &mut self,
+        face: FaceId,
+        kind: Kind,
+        answer: &mut Answer,
+        slice: &mut Slice,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let asking = &answer.asking;
+        let rest = match &mut answer.rest {
+            Some(rest) => rest,
+            None => {
+                let kept = self
+                    .face(face)
+                    .and_then(|face| face.interests.get(&asking.id));
+                let group = kept.and_then(|kept| kept.group_key(kind).cloned());
+                let group = group.filter(|_| asking.mode != InterestMode::Current);
+                answer.rest.insert(match group {
+                    Some(key) => Rest::Group(key, Search::default()),
+                    None => self.begin(kind, asking.key.as_deref()),
+                })
+            }
+        };
+        match rest {
+            Rest::Group(key, search) => {
+                let (slot, id, key) = (face.index, asking.id, key.clone());
+                let (asker, group) = (InterestRef { slot, id }, GroupKey { kind, key });
+                let steps = Steps::new(slice.looks);
+                let done = self.answer_group(asker, group, search, &steps, actions);
+                slice.looks = slice.looks.saturating_sub(steps.spent());
+                !done
+            }
+            Rest::These(these) => {
+                while let Some((index, key)) = these.pop() {
+                    if self.entities(kind).has_key(index, &key) {
+                        self.answer_one(face, EntityRef { kind, index }, asking, actions);
+                    }
+                    slice.tells -= 1;
+                    if slice.is_over(actions) {
+                        return true;
+                    }
+                }
+                false
+            }
+            Rest::From(place) => {
+                let pattern = asking.key.as_deref().map(Pattern::new);
+                let words = pattern.as_ref().map_or(0, Pattern::words);
+                let end = self.entities(kind).places();
+                let mut key = String::new();
+                while *place < end {
+                    let index = *place;
+                    *place += 1;
+                    let exists = self.entities(kind).write_key(index, &mut key);
+                    let matches = exists && {
+                        let cost = 1 + key.len() * words / 64;
+                        slice.looks = slice.looks.saturating_sub(cost);
+                        pattern.as_ref().is_none_or(|pattern| pattern.meets(&key))
+                    };
+                    let entity = EntityRef { kind, index };
+                    if matches && self.answer_one(face, entity, asking, actions) {
+                        slice.tells -= 1;
+                    }
+                    if slice.is_over(actions) {
+                        return true;
+                    }
+                }
+                false
+            }
+        }
+    }
+
+    /// What there is to tell of a kind.
+    fn begin(&self, kind: Kind, key: Option<&str>) -> Rest {
+        let Some(key) = key else {
+            return Rest::From(0);
+        };
+        let entities = self.entities(kind);
+        let mut these = Vec::new();
+        let all = entities
+            .tree
+            .matches_within(key, &Steps::new(SLICE_STEPS), &mut |entity| {
+                these.extend(entities.key(entity).map(|key| (entity, key.into())));
+            });
+        if !all {
+            return Rest::From(0);
+        }
+        these.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+        Rest::These(these)
+    }
+
+    /// Tells of one entity if the asker may see it.
+    fn answer_one(
+        &mut self,
+        face: FaceId,
+        entity: EntityRef,
+        asking: &Asking,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let Some(asker) = self.face(face) else {
+            return false;
+        };
+        let EntityRef { kind, index } = entity;
+        let sources = self.entities(kind).sources(index);
+        let Some(info) = visible(kind, sources, asker) else {
+            return false;
+        };
+        if asking.mode == InterestMode::Current {
+            if let Some(key) = self.entities(kind).key(index) {
+                self.tell_token(face, asking.id, &key, actions);
+            }
+        } else {
+            self.tell(entity, info, face.index, Some(asking.id), actions);
+        }
+        true
+    }
+
+    /// One token of an answer that is not kept: its id means nothing and is 0.
+    pub(super) fn tell_token(
+        &mut self,
+        face: FaceId,
+        interest_id: u32,
+        key: &str,
+        actions: &mut Vec<Action>,
+    ) {
+        if let Some(asker) = self.face(face) {
+            let expr = asker.ids.spell_declared(key).wire_expr(key);
+            let body = Declaration::Token {
+                id: 0,
+                wire_expr: expr,
+            };
+            message::declare(face, Some(interest_id), body, actions);
+        }
+    }
+
+    /// All that this node knows by itself has been sent.
+    fn end_answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
+        let id = asking.id;
+        let relation = self.relation(face);
+        let is_served = relation == Some(Relation::Served);
+        let waits = if asking.mode == InterestMode::Current {
+            is_served && self.ask_current(face, id, asking.key, actions)
+        } else {
+            let asker = self.face_mut(face);
+            match asker.and_then(|asker| asker.interests.get_mut(&id)) {
+                Some(kept) => {
+                    kept.answering = false;
+                    kept.unanswered
+                }
+                // A served node's interest that is not kept any more has nothing to end.
+                None => is_served,
+            }
+        };
+        if !waits {
+            message::declare(face, Some(id), Declaration::Final, actions);
+        }
+    }
+
+    /// Current alone is served for tokens only; the reference answers nothing else.
+    pub(super) fn answers_current(options: InterestOptions) -> bool {
+        options.contains(InterestOptions::TOKENS)
+            && !options.contains(InterestOptions::SUBSCRIBERS)
+            && !options.contains(InterestOptions::QUERYABLES)
+    }
+}

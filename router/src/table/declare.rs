@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Declarations of neighbours: what they have, recorded per face and id, and summed up per key.
+
+use std::sync::Arc;
+
+use zonda_codec::{Declaration, Declare, KeyExpr, Mapping, QueryableInfo, WireExpr};
+
+use crate::table::{
+    Action, FaceId, INITIAL,
+    entity::{EntityRef, Kind, Source},
+    ids::Learned,
+    limits::key_memory,
+    policy::Relation,
+    table::ForwardingTable,
+};
+
+/// Whether a key has wildcards.
+fn is_wild(key: &str) -> bool {
+    key.contains('*')
+}
+
+/// Something that a face declares on a key.
+#[derive(Clone, Copy)]
+pub(super) struct Declared {
+    pub(super) kind: Kind,
+    /// The id that the face gives it.
+    pub(super) id: u32,
+    pub(super) info: QueryableInfo,
+}
+
+impl Declared {
+    /// Without anything to know beside its key.
+    pub(super) fn plain(kind: Kind, id: u32) -> Self {
+        let info = QueryableInfo::default();
+        Declared { kind, id, info }
+    }
+}
+
+/// The id of a token in an answer that is not kept: it says nothing of how the token ends.
+const ANSWER: u32 = 0;
+
+impl ForwardingTable {
+    /// A DECLARE from a neighbour.
+    pub fn handle_declare(
+        &mut self,
+        face: FaceId,
+        declare: &Declare<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        if !source.relation.conduct().open {
+            source.counters.misplaced += 1;
+            return;
+        }
+        match declare.body {
+            Declaration::KeyExpr { id, wire_expr } => self.learn_key(face, id, wire_expr),
+            Declaration::UndeclareKeyExpr { id } => self.forget_key(face, id),
+            Declaration::Subscriber { id, wire_expr } => {
+                let new = Declared::plain(Kind::Subscriber, id);
+                self.learn_entity(face, new, wire_expr, declare.interest_id, actions);
+            }
+            Declaration::Queryable {
+                id,
+                wire_expr,
+                info,
+            } => {
+                let kind = Kind::Queryable;
+                let new = Declared { kind, id, info };
+                self.learn_entity(face, new, wire_expr, declare.interest_id, actions);
+            }
+            Declaration::Token { id, wire_expr } => {
+                let new = Declared::plain(Kind::Token, id);
+                self.learn_entity(face, new, wire_expr, declare.interest_id, actions);
+            }
+            Declaration::UndeclareSubscriber { id, .. } => {
+                self.remove_entity(face, Kind::Subscriber, id, actions);
+            }
+            Declaration::UndeclareQueryable { id, .. } => {
+                self.remove_entity(face, Kind::Queryable, id, actions);
+            }
+            Declaration::UndeclareToken { id, key } => self.end_token(face, id, key, actions),
+            Declaration::Final => self.handle_final(face, declare.interest_id, actions),
+        }
+    }
+
+    /// A D_KEYEXPR. It has no mapping bit: a scope in it counts as one of the receiver's ids, as the reference has it.
+    fn learn_key(&mut self, face: FaceId, id: u16, expr: WireExpr<'_>) {
+        let expr = WireExpr {
+            mapping: Mapping::Receiver,
+            ..expr
+        };
+        let key = self.declared_key(face, &expr);
+        let limits = self.limits;
+        let (Some(key), Some(source)) = (key, self.face_mut(face)) else {
+            return;
+        };
+        if id == 0 {
+            source.counters.bad_keys += 1;
+            return;
+        }
+        let known = source.ids.text(id, Mapping::Sender).is_some();
+        let memory = key_memory(key.as_str());
+        let count = source.ids.their_count();
+        if !known && source.is_full(count, limits.key_ids_max, memory, &limits) {
+            let note = source.note_of_full();
+            return self.notes.extend(note);
+        }
+        let text: Arc<str> = Arc::from(key);
+        match source.ids.learn(id, Arc::clone(&text)) {
+            Learned::New => {
+                source.key_memory += memory;
+                source.id_memory += memory;
+                self.id_memory += memory;
+                self.outdate_spellings(face.index, &text);
+            }
+            Learned::Known => {}
+            Learned::Conflict => source.counters.id_conflicts += 1,
+        }
+    }
+
+    fn forget_key(&mut self, face: FaceId, id: u16) {
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        match source.ids.forget(id) {
+            Some((text, is_used)) => {
+                let memory = key_memory(&text);
+                source.key_memory -= memory;
+                source.id_memory -= memory;
+                self.id_memory -= memory;
+                if is_used {
+                    self.outdate_spellings(face.index, &text);
+                }
+            }
+            None => source.counters.unknown_ids += 1,
+        }
+    }
+
+    fn learn_entity(
+        &mut self,
+        face: FaceId,
+        new: Declared,
+        expr: WireExpr<'_>,
+        interest_id: Option<u32>,
+        actions: &mut Vec<Action>,
+    ) {
+        let key = self.declared_key(face, &expr);
+        let (Some(key), Some(source)) = (key, self.face_mut(face)) else {
+            return;
+        };
+        let Declared { kind, id, .. } = new;
+        let relation = source.relation;
+        match (kind, interest_id, relation) {
+            (Kind::Token, Some(_), Relation::Served) => {
+                source.counters.misplaced += 1;
+                return;
+            }
+            (Kind::Token, Some(interest), Relation::Upstream)
+                if self.relay_token(face, interest, &key, actions)
+                    || (id == ANSWER && !self.is_interested(face, interest)) =>
+            {
+                return;
+            }
+            _ => {}
+        }
+        if relation == Relation::Upstream && !self.is_wanted(kind, key.as_str()) {
+            return;
+        }
+        if kind == Kind::Token && self.has_token_listeners() {
+            let answered = interest_id.map(|_| face);
+            self.add_token(face, id, key, answered, actions);
+            return;
+        }
+        self.add_entity(face, new, key, actions);
+    }
+
+    /// What a face declared under its id.
+    pub(super) fn entity_of(&self, face: FaceId, kind: Kind, id: u32) -> Option<u32> {
+        self.face(face)?.declared.of(kind).get(id)
+    }
+
+    /// Records an entity of a face under its id.
+    pub(super) fn add_entity(
+        &mut self,
+        face: FaceId,
+        new: Declared,
+        key: KeyExpr<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Declared { kind, id, info } = new;
+        if let Some(index) = self.entity_of(face, kind, id)
+            && self.entities(kind).has_key(index, key.as_str())
+        {
+            let change = self.entities_mut(kind).set_info(index, face.index, info);
+            self.apply(EntityRef { kind, index }, change, actions);
+            return;
+        }
+        let limits = self.limits;
+        let memory = key_memory(key.as_str());
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        let (count, limit) = source.occupancy(kind, &limits);
+        if source.is_full(count, limit, memory, &limits) {
+            let note = source.note_of_full();
+            return self.notes.extend(note);
+        }
+        let is_wild = is_wild(key.as_str());
+        if is_wild {
+            let (refused, note) = source.has_too_wild(&limits);
+            if refused {
+                self.notes.extend(note);
+                return;
+            }
+            source.wild_keys += 1;
+        }
+        source.key_memory += memory;
+        let south = source.relation.conduct().south;
+        let index = self.entities_mut(kind).find_or_add(key.as_str());
+        if let Some(source) = self.face_mut(face)
+            && let Some(orphan) = source.declared.of_mut(kind).insert(id, index)
+        {
+            source.orphans.of_mut(kind).push(orphan);
+        }
+        let source = Source::new(face.index, south, info);
+        let change = self.entities_mut(kind).add_source(index, source);
+        self.apply(EntityRef { kind, index }, change, actions);
+    }
+
+    /// A U_TOKEN. A gateway writes the key of a token that it never declared, for neighbours that asked for changes only.
+    fn end_token(
+        &mut self,
+        face: FaceId,
+        id: u32,
+        key: Option<WireExpr<'_>>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(source) = self.face(face) else {
+            return;
+        };
+        let is_known = source.declared.of(Kind::Token).get(id).is_some();
+        match key {
+            Some(key) if !is_known && source.relation == Relation::Upstream => {
+                if let Some(key) = self.declared_key(face, &key)
+                    && self.alive(key.as_str()).is_none()
+                {
+                    self.end_untold_key(key.as_str(), actions);
+                }
+            }
+            _ => self.remove_entity(face, Kind::Token, id, actions),
+        }
+    }
+
+    /// Forgets the entity a face declared under `id`.
+    pub(super) fn remove_entity(
+        &mut self,
+        face: FaceId,
+        kind: Kind,
+        id: u32,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        let Some(index) = source.declared.of_mut(kind).remove(id) else {
+            source.counters.unknown_ids += 1;
+            return;
+        };
+        self.release_entity(face, EntityRef { kind, index }, actions);
+    }
+
+    /// Takes back one declaration of an entity that the face's tables no longer mention.
+    pub(super) fn release_entity(
+        &mut self,
+        face: FaceId,
+        entity: EntityRef,
+        actions: &mut Vec<Action>,
+    ) {
+        let EntityRef { kind, index } = entity;
+        let memory = self.entities(kind).key_memory(index);
+        let is_wild = self.entities(kind).is_wild(index);
+        if let Some(source) = self.face_mut(face) {
+            source.key_memory -= memory;
+            source.wild_keys -= usize::from(is_wild);
+        }
+        let slot = face.index;
+        let change = self.entities_mut(kind).remove_source(index, slot, false);
+        self.apply(entity, change, actions);
+    }
+
+    pub(super) fn handle_final(
+        &mut self,
+        face: FaceId,
+        interest_id: Option<u32>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(source) = self.face_mut(face) else {
+            return;
+        };
+        match (source.relation, interest_id) {
+            (Relation::PeerToPeer, Some(INITIAL)) => {
+                if !std::mem::replace(&mut source.final_zero, true) {
+                    self.outdate_all();
+                }
+                self.unanswered.remove(&(face, INITIAL));
+                self.stop_waiting_for(face, actions);
+                self.stir_held();
+            }
+            (Relation::Upstream, Some(id)) => self.finalise(face, id, actions),
+            _ => source.counters.misplaced += 1,
+        }
+    }
+}

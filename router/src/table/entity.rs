@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Subscribers, queryables and tokens: one entity per key and kind, with the faces that declared it
+//! (its sources) and the faces that know it.
+
+use zonda_codec::{InterestOptions, QueryableInfo};
+
+use crate::table::{
+    key_tree::{KeyTree, Values},
+    slots::Slots,
+};
+
+/// An entity of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct EntityRef {
+    pub(super) kind: Kind,
+    /// Its number among those of its kind.
+    pub(super) index: u32,
+}
+
+/// What can be declared on a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Subscriber,
+    Queryable,
+    Token,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 3] = [Kind::Subscriber, Kind::Queryable, Kind::Token];
+
+    /// The option of an interest that asks for this kind.
+    pub(super) const fn option(self) -> InterestOptions {
+        match self {
+            Kind::Subscriber => InterestOptions::SUBSCRIBERS,
+            Kind::Queryable => InterestOptions::QUERYABLES,
+            Kind::Token => InterestOptions::TOKENS,
+        }
+    }
+}
+
+/// One value per kind.
+#[derive(Debug, Default)]
+pub(super) struct PerKind<T>([T; 3]);
+
+impl<T> PerKind<T> {
+    pub(super) fn of(&self, kind: Kind) -> &T {
+        &self.0[kind as usize]
+    }
+
+    pub(super) fn of_mut(&mut self, kind: Kind) -> &mut T {
+        &mut self.0[kind as usize]
+    }
+
+    /// What `change` makes of each.
+    pub(super) fn map<U>(self, change: impl FnMut(T) -> U) -> PerKind<U> {
+        PerKind(self.0.map(change))
+    }
+}
+
+/// A face that declared an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) slot: u32,
+    /// How many of its ids declare it.
+    count: u32,
+    distance: u16,
+    complete: bool,
+    /// The face belongs to this node's own side.
+    pub(super) south: bool,
+}
+
+impl Source {
+    pub(super) const fn new(slot: u32, south: bool, info: QueryableInfo) -> Self {
+        Source {
+            slot,
+            count: 1,
+            distance: info.distance,
+            complete: info.complete,
+            south,
+        }
+    }
+
+    pub(super) const fn info(&self) -> QueryableInfo {
+        QueryableInfo {
+            complete: self.complete,
+            distance: self.distance,
+        }
+    }
+}
+
+/// Sorted by slot. One source, the usual case, needs no allocation.
+#[derive(Debug)]
+enum Sources {
+    None,
+    One(Source),
+    #[expect(
+        clippy::box_collection,
+        reason = "a vector inside would double the size of every entity"
+    )]
+    Many(Box<Vec<Source>>),
+}
+
+impl Sources {
+    fn as_slice(&self) -> &[Source] {
+        match self {
+            Sources::None => &[],
+            Sources::One(source) => std::slice::from_ref(source),
+            Sources::Many(sources) => sources,
+        }
+    }
+
+    fn find(&self, slot: u32) -> Result<usize, usize> {
+        self.as_slice()
+            .binary_search_by_key(&slot, |source| source.slot)
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Source] {
+        match self {
+            Sources::None => &mut [],
+            Sources::One(source) => std::slice::from_mut(source),
+            Sources::Many(sources) => sources,
+        }
+    }
+
+    fn insert(&mut self, at: usize, source: Source) {
+        match self {
+            Sources::None => *self = Sources::One(source),
+            Sources::Many(sources) => sources.insert(at, source),
+            Sources::One(first) => {
+                let mut sources = Box::new(vec![*first]);
+                sources.insert(at, source);
+                *self = Sources::Many(sources);
+            }
+        }
+    }
+
+    fn remove(&mut self, at: usize) {
+        match self {
+            Sources::None => {}
+            Sources::One(_) => *self = Sources::None,
+            Sources::Many(sources) => {
+                sources.remove(at);
+                if let [last] = sources[..] {
+                    *self = Sources::One(last);
+                }
+            }
+        }
+    }
+}
+
+/// A key on which something is declared.
+#[derive(Debug)]
+struct Entity {
+    /// Where its key is in the tree.
+    place: u32,
+    sources: Sources,
+    /// The faces that know it by an id of this node; mostly none.
+    told: Values<u32>,
+}
+
+/// How the sources of an entity changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The face whose declaration came or went.
+    pub(super) slot: u32,
+    /// Whether that face belongs to this node's own side.
+    pub(super) south: bool,
+    /// How many faces declared the entity before.
+    pub(super) before: usize,
+    /// How many do now.
+    pub(super) after: usize,
+}
+
+/// All entities of one kind.
+#[derive(Debug, Default)]
+pub(super) struct Entities {
+    pub(super) tree: KeyTree<u32>,
+    slots: Slots<Entity>,
+    /// How many faces know one by an id, all together.
+    told: usize,
+}
+
+/// Bytes of memory that it takes to know by which id a face knows an entity, in the face and in the entity.
+pub(super) const TOLD_BYTES: usize = 32;
+
+impl Entities {
+    /// The entity on this key, which is made if there is none.
+    pub(super) fn find_or_add(&mut self, key: &str) -> u32 {
+        let place = self.tree.place(key);
+        if let Some(entity) = self.tree.first_at(place) {
+            return entity;
+        }
+        let entity = self.slots.insert(Entity {
+            place,
+            sources: Sources::None,
+            told: Values::None,
+        });
+        self.tree.insert_at(place, entity);
+        entity
+    }
+
+    /// Removes an entity without sources; gives back the faces that still had an id for it.
+    pub(super) fn remove(&mut self, entity: u32) -> Values<u32> {
+        let Some(removed) = self.slots.remove(entity) else {
+            return Values::None;
+        };
+        self.tree.remove_at(removed.place, entity);
+        self.told -= removed.told.as_slice().len();
+        removed.told
+    }
+
+    /// The key of an entity, put together anew.
+    pub(super) fn key(&self, entity: u32) -> Option<String> {
+        let mut key = String::new();
+        self.write_key(entity, &mut key).then_some(key)
+    }
+
+    /// Writes the key of an entity to `key`; false if there is no such entity.
+    pub(super) fn write_key(&self, entity: u32, key: &mut String) -> bool {
+        let found = self.slots.get(entity);
+        found.is_some_and(|found| {
+            self.tree.write_key(found.place, key);
+            true
+        })
+    }
+
+    /// What an entity's key counts as.
+    pub(super) fn key_memory(&self, entity: u32) -> usize {
+        let found = self.slots.get(entity);
+        found.map_or(0, |found| self.tree.key_memory(found.place))
+    }
+
+    /// Bytes of memory of all of them: keys, the faces that declared them, the faces that know them.
+    pub(super) fn memory(&self) -> usize {
+        self.tree.memory() + self.slots.memory() + self.told * TOLD_BYTES
+    }
+
+    /// Whether the key of an entity has wildcards.
+    pub(super) fn is_wild(&self, entity: u32) -> bool {
+        let found = self.slots.get(entity);
+        found.is_some_and(|found| self.tree.is_wild(found.place))
+    }
+
+    /// Whether there is an entity of this number with this key.
+    pub(super) fn has_key(&self, entity: u32, key: &str) -> bool {
+        let found = self.slots.get(entity);
+        found.is_some_and(|found| self.tree.is_key_of(found.place, key))
+    }
+
+    /// All entities have numbers below this.
+    pub(super) fn places(&self) -> u32 {
+        self.slots.places()
+    }
+
+    pub(super) fn sources(&self, entity: u32) -> &[Source] {
+        match self.slots.get(entity) {
+            Some(entity) => entity.sources.as_slice(),
+            None => &[],
+        }
+    }
+
+    /// The faces that know an entity by an id of this node.
+    pub(super) fn told(&self, entity: u32) -> &[u32] {
+        let found = self.slots.get(entity);
+        found.map_or(&[], |entity| entity.told.as_slice())
+    }
+
+    /// Adds one declaration of a face. `None` if nothing changes for anybody else.
+    pub(super) fn add_source(&mut self, entity: u32, new: Source) -> Option<Change> {
+        let sources = &mut self.slots.get_mut(entity)?.sources;
+        let before = sources.as_slice().len();
+        let mut change = Change {
+            slot: new.slot,
+            south: new.south,
+            before,
+            after: before,
+        };
+        match sources.find(new.slot) {
+            Ok(at) => {
+                let source = sources.as_mut_slice().get_mut(at)?;
+                source.count += 1;
+                set_info(source, new.info()).then_some(change)
+            }
+            Err(at) => {
+                sources.insert(at, new);
+                change.after += 1;
+                Some(change)
+            }
+        }
+    }
+
+    /// Changes what a face's declaration promises. `None` if nothing changes.
+    pub(super) fn set_info(
+        &mut self,
+        entity: u32,
+        slot: u32,
+        info: QueryableInfo,
+    ) -> Option<Change> {
+        let sources = &mut self.slots.get_mut(entity)?.sources;
+        let at = sources.find(slot).ok()?;
+        let count = sources.as_slice().len();
+        let source = sources.as_mut_slice().get_mut(at)?;
+        set_info(source, info).then_some(Change {
+            slot,
+            south: source.south,
+            before: count,
+            after: count,
+        })
+    }
+
+    /// Takes back one declaration of a face, or all. `None` if nothing changes for anybody else.
+    pub(super) fn remove_source(&mut self, entity: u32, slot: u32, all: bool) -> Option<Change> {
+        let sources = &mut self.slots.get_mut(entity)?.sources;
+        let at = sources.find(slot).ok()?;
+        let before = sources.as_slice().len();
+        let source = sources.as_mut_slice().get_mut(at)?;
+        source.count -= 1;
+        if source.count > 0 && !all {
+            return None;
+        }
+        let south = source.south;
+        sources.remove(at);
+        Some(Change {
+            slot,
+            south,
+            before,
+            after: before - 1,
+        })
+    }
+
+    /// Notes that it was declared to a face.
+    pub(super) fn add_told(&mut self, entity: u32, slot: u32) {
+        if let Some(entity) = self.slots.get_mut(entity) {
+            entity.told.push(slot);
+            self.told += 1;
+        }
+    }
+
+    /// Notes that a face has no id for it any more.
+    pub(super) fn remove_told(&mut self, entity: u32, slot: u32) {
+        if let Some(entity) = self.slots.get_mut(entity)
+            && entity.told.remove(slot)
+        {
+            self.told -= 1;
+        }
+    }
+}
+
+fn set_info(source: &mut Source, info: QueryableInfo) -> bool {
+    let changed = source.info() != info;
+    (source.complete, source.distance) = (info.complete, info.distance);
+    changed
+}

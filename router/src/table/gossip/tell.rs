@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Link states on their way out: collected, then encoded into as few messages as is reasonable.
+
+use zonda_codec::{
+    Encode, LinkState, LinkStates, Locator, Locators, Numbers, Oam, OamBody, Qos, WhatAmI, ZenohId,
+};
+
+use crate::table::{Action, FaceId, message};
+
+/// States in one message; a long list goes in several.
+const STATES_MAX: usize = 256;
+
+/// The state of a node.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) psid: u64,
+    pub(super) sn: u64,
+    pub(super) zid: ZenohId,
+    pub(super) whatami: WhatAmI,
+    /// Left out if empty.
+    pub(super) locators: Vec<Locator>,
+    pub(super) links: Vec<u64>,
+}
+
+/// States to send.
+#[derive(Debug, Default)]
+pub(super) struct Telling(Vec<Entry>);
+
+impl Telling {
+    pub(super) fn add(&mut self, node: Entry) {
+        self.0.push(node);
+    }
+
+    /// Sends them to one neighbour; tells how many messages that took.
+    pub(super) fn send(&self, face: FaceId, actions: &mut Vec<Action>) -> u64 {
+        let mut sent = 0;
+        for part in self.0.chunks(STATES_MAX) {
+            let texts: Vec<Vec<&str>> = part
+                .iter()
+                .map(|entry| entry.locators.iter().map(Locator::as_str).collect())
+                .collect();
+            let states: Vec<LinkState<'_>> = part
+                .iter()
+                .zip(&texts)
+                .map(|(entry, texts)| LinkState {
+                    psid: entry.psid,
+                    sn: entry.sn,
+                    zid: Some(entry.zid),
+                    whatami: Some(entry.whatami),
+                    locators: (!texts.is_empty()).then(|| Locators::new(texts)),
+                    is_gateway: false,
+                    links: Numbers::new(&entry.links),
+                    weights: None,
+                })
+                .collect();
+            let Ok(body) = LinkStates(&states).to_vec() else {
+                continue;
+            };
+            let oam = Oam {
+                id: Oam::LINK_STATE,
+                qos: Qos::DECLARE,
+                timestamp: None,
+                body: OamBody::Buf(&body),
+            };
+            message::send(face, &oam, actions);
+            sent += 1;
+        }
+        sent
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What two nodes are to each other, as data. Routers, peers and clients share all the code of this folder;
+//! they differ by the two tables below and by nothing else.
+
+use zonda_codec::WhatAmI;
+
+use crate::table::{FaceInfo, FaceKind};
+
+/// What the node behind a face is to this node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// The node's own session.
+    Local,
+    /// This node is its gateway: it declares what it has, asks with interests, and gets what it asked for.
+    Served,
+    /// It is this node's gateway: the mirror image of [`Relation::Served`].
+    Upstream,
+    /// Two peers: each tells the other everything its own side has, unasked.
+    PeerToPeer,
+    /// Two routers: connected, but nothing is exchanged until routers form networks.
+    RouterToRouter,
+    /// Two clients: they have nothing to say to each other.
+    Unrelated,
+}
+
+use Relation::{Local, PeerToPeer, RouterToRouter, Served, Unrelated, Upstream};
+
+/// `[own role][remote role]`, both in the order router, peer, client.
+const RELATIONS: [[Relation; 3]; 3] = [
+    [RouterToRouter, Served, Served],
+    [Upstream, PeerToPeer, Served],
+    [Upstream, Upstream, Unrelated],
+];
+
+/// What a relation allows and demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conduct {
+    /// It belongs to this node's own side: whatever reaches this node may be passed on to it, and what it
+    /// has may be passed on to everybody. Between two faces that are not, nothing passes.
+    pub south: bool,
+    /// Data and declarations cross this face at all.
+    pub open: bool,
+    /// Every entity of this node's own side is declared to it without asking.
+    pub tell_unasked: bool,
+    /// Its interests are answered.
+    pub answer_interests: bool,
+    /// Its interests are kept, and changes are sent as they happen.
+    pub keep_interests: bool,
+    /// This node sends it interests, and believes only what these cover.
+    pub ask: bool,
+    /// The exchange begins with everything and a D_FINAL for interest 0, both ways.
+    pub initial_exchange: bool,
+}
+
+const CLOSED: Conduct = Conduct {
+    south: false,
+    open: false,
+    tell_unasked: false,
+    answer_interests: false,
+    keep_interests: false,
+    ask: false,
+    initial_exchange: false,
+};
+
+impl Relation {
+    /// The relation of a node of role `own` to the node behind a face.
+    pub fn between(own: WhatAmI, face: &FaceInfo) -> Relation {
+        match face.kind {
+            FaceKind::Local => Local,
+            FaceKind::Remote => RELATIONS[row(own)][row(face.whatami)],
+        }
+    }
+
+    /// What the relation allows and demands.
+    pub const fn conduct(self) -> Conduct {
+        match self {
+            Local => Conduct {
+                south: true,
+                open: true,
+                ..CLOSED
+            },
+            Served => Conduct {
+                south: true,
+                open: true,
+                answer_interests: true,
+                keep_interests: true,
+                ..CLOSED
+            },
+            Upstream => Conduct {
+                open: true,
+                tell_unasked: true,
+                ask: true,
+                ..CLOSED
+            },
+            PeerToPeer => Conduct {
+                open: true,
+                tell_unasked: true,
+                answer_interests: true,
+                initial_exchange: true,
+                ..CLOSED
+            },
+            RouterToRouter | Unrelated => CLOSED,
+        }
+    }
+
+    /// Whether what comes from a face of this relation may go to one of relation `to`.
+    pub const fn flows_to(self, to: Relation) -> bool {
+        let (from, to) = (self.conduct(), to.conduct());
+        from.open && to.open && (from.south || to.south)
+    }
+}
+
+const fn row(role: WhatAmI) -> usize {
+    match role {
+        WhatAmI::Router => 0,
+        WhatAmI::Peer => 1,
+        WhatAmI::Client => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Relation; 6] = [
+        Local,
+        Served,
+        Upstream,
+        PeerToPeer,
+        RouterToRouter,
+        Unrelated,
+    ];
+
+    #[test]
+    fn nothing_passes_between_two_faces_of_the_other_side() {
+        for from in ALL {
+            for to in ALL {
+                let open = from.conduct().open && to.conduct().open;
+                let south = matches!(from, Local | Served) || matches!(to, Local | Served);
+                assert_eq!(from.flows_to(to), open && south, "{from:?} to {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn gateways_answer_those_who_ask() {
+        for own in [WhatAmI::Router, WhatAmI::Peer, WhatAmI::Client] {
+            for remote in [WhatAmI::Router, WhatAmI::Peer, WhatAmI::Client] {
+                let here = RELATIONS[row(own)][row(remote)];
+                let there = RELATIONS[row(remote)][row(own)];
+                assert_eq!(here == Upstream, there == Served, "{own} and {remote}");
+                assert!(!here.conduct().ask || there.conduct().keep_interests);
+            }
+        }
+    }
+}

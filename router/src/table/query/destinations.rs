@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The destinations of a question.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use zonda_codec::{KeyExpr, QueryableInfo, Target, key_expr::includes};
+
+use crate::table::{
+    Counterpart, FaceId, FaceKind,
+    entity::{Kind, Source},
+    face::Face,
+    key_tree::steps::Steps,
+    policy::Relation,
+    query::{Ask, distance},
+    search::Search,
+    table::ForwardingTable,
+};
+
+/// A face that may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Destination {
+    pub(super) slot: u32,
+    /// The face that was at this place.
+    id: FaceId,
+    /// How far its nearest complete queryable is whose key includes the question's.
+    complete_at: Option<u32>,
+    /// It declared a queryable that matches, rather than not having said (enough of) what it has.
+    pub(super) is_known: bool,
+    /// It is a gateway that may know somebody.
+    pub(super) is_gateway: bool,
+}
+
+/// The faces that a question goes to, while they are being looked for.
+#[derive(Debug, Default)]
+pub struct QuestionSearch {
+    search: Search,
+    found: BTreeMap<u32, Destination>,
+}
+
+impl ForwardingTable {
+    /// The faces that a question from `from` goes to, ordered, each once.
+    pub(super) fn destinations_of_question(&self, from: FaceId, ask: &Ask<'_>) -> Vec<Destination> {
+        let mut search = QuestionSearch::default();
+        let found = self.search_destinations(from, ask, &mut search, &Steps::unlimited());
+        found.unwrap_or_default()
+    }
+
+    /// Goes on with the search for them; `None` if there is more to look at.
+    pub(super) fn search_destinations(
+        &self,
+        from: FaceId,
+        ask: &Ask<'_>,
+        search: &mut QuestionSearch,
+        steps: &Steps,
+    ) -> Option<Vec<Destination>> {
+        let Some(source) = self.face(from) else {
+            return Some(Vec::new());
+        };
+        if !self.search_queryables(source, ask, search, steps) {
+            return None;
+        }
+        let mut found = std::mem::take(&mut search.found);
+        found.retain(|_, destination| self.face(destination.id).is_some());
+        Some(self.destinations_among(source, ask, found))
+    }
+
+    fn destinations_among(
+        &self,
+        source: &Face,
+        ask: &Ask<'_>,
+        mut found: BTreeMap<u32, Destination>,
+    ) -> Vec<Destination> {
+        let (key, target) = (ask.key.as_str(), ask.target);
+        self.add_private_queryables(source, ask, &mut found);
+        if target == Target::BestMatching
+            && let Some(nearest) = nearest_complete(&found)
+        {
+            return vec![nearest];
+        }
+        if target == Target::AllComplete {
+            found.retain(|_, destination| destination.complete_at.is_some());
+        }
+        for &slot in &self.north {
+            if let Some(face) = self.faces.get(slot)
+                && ask.destination.is_beyond()
+                && self.reaches(source, face)
+                && self.is_asked_unfiltered(source, face, key, ask.querier)
+            {
+                found.entry(slot).or_insert(Destination {
+                    slot,
+                    id: face.id,
+                    complete_at: None,
+                    is_known: false,
+                    is_gateway: face.relation == Relation::Upstream,
+                });
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// The session's queryables on keys that intersect `key`, for a question of its own or of another node.
+    pub(super) fn own_queryables(
+        &self,
+        face: FaceId,
+        is_own: bool,
+        key: &KeyExpr<'_>,
+        complete_only: bool,
+    ) -> Vec<u32> {
+        let mut ids = Vec::new();
+        if Some(face) == self.admin_face {
+            return ids;
+        }
+        self.local_queryables.matches(key.as_str(), &mut |id| {
+            let is_complete = self.complete_queryables.contains(&id);
+            let is_meant = !is_own || self.reserved.is_for_session(id);
+            if is_meant && (is_complete || !complete_only) {
+                ids.push(id);
+            }
+        });
+        if is_own {
+            let mut add = |id, is_complete| {
+                if is_complete || !complete_only {
+                    ids.push(id);
+                }
+            };
+            self.reserved
+                .private(Kind::Queryable, key.as_str(), &mut add);
+        }
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Adds the session itself where it asks what it has for itself only.
+    fn add_private_queryables(
+        &self,
+        source: &Face,
+        ask: &Ask<'_>,
+        found: &mut BTreeMap<u32, Destination>,
+    ) {
+        if !self.is_session(source) || !ask.destination.is_within() {
+            return;
+        }
+        let mut add = |_, is_complete: bool| {
+            let complete_at = (is_complete && ask.target != Target::All).then_some(0);
+            note(found, source.id, complete_at);
+        };
+        self.reserved
+            .private(Kind::Queryable, ask.key.as_str(), &mut add);
+    }
+
+    /// Goes on looking for the faces that declared a queryable which a question from `source` may reach; false if there is
+    /// more to look at.
+    fn search_queryables(
+        &self,
+        source: &Face,
+        ask: &Ask<'_>,
+        QuestionSearch { search, found }: &mut QuestionSearch,
+        steps: &Steps,
+    ) -> bool {
+        let (key, target) = (ask.key.as_str(), ask.target);
+        let entities = self.entities(Kind::Queryable);
+        let mut text = String::new();
+        entities.search(key, search, steps, &mut |entity| {
+            let mut is_included = None;
+            let sources = entities.sources(entity);
+            steps.spend(2 * sources.len());
+            for queryable in sources {
+                let Some(face) = self.faces.get(queryable.slot) else {
+                    continue;
+                };
+                if !self.reaches(source, face) {
+                    continue;
+                }
+                let Some(info) = self.seen_as(source, face, entity, queryable, ask) else {
+                    continue;
+                };
+                let is_complete = info.complete && target != Target::All && {
+                    *is_included.get_or_insert_with(|| {
+                        text.clear();
+                        entities.write_key(entity, &mut text) && {
+                            steps.spend_comparing(&text, key);
+                            includes(&text, key)
+                        }
+                    })
+                };
+                let complete_at = is_complete.then(|| distance(face.relation, info.distance));
+                note(found, face.id, complete_at);
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// What `face` has under `entity` for a question of `source`; `None` if nothing, because of the question's destination
+    /// or because what the session has there is for others only.
+    fn seen_as(
+        &self,
+        source: &Face,
+        face: &Face,
+        entity: u32,
+        declared: &Source,
+        ask: &Ask<'_>,
+    ) -> Option<QueryableInfo> {
+        let info = declared.info();
+        if !self.is_session(source) {
+            return Some(info);
+        }
+        let counts = |what: Counterpart| self.counts(face, entity, what.within(ask.destination));
+        counts(Counterpart::Queryables).then(|| QueryableInfo {
+            complete: info.complete && counts(Counterpart::CompleteQueryables),
+            ..info
+        })
+    }
+
+    /// Whether `face` is asked because it did not yet say (enough of) what it has.
+    fn is_asked_unfiltered(
+        &self,
+        source: &Face,
+        face: &Face,
+        key: &str,
+        querier: Option<u32>,
+    ) -> bool {
+        debug_assert_eq!(face.info.kind, FaceKind::Remote);
+        match face.relation {
+            Relation::PeerToPeer => !face.final_zero,
+            Relation::Upstream => !self.upstream_knows(source, face, Kind::Queryable, key, querier),
+            _ => false,
+        }
+    }
+}
+
+/// Adds a face that has a queryable, complete at that distance, to those that were found.
+fn note(found: &mut BTreeMap<u32, Destination>, id: FaceId, complete_at: Option<u32>) {
+    let slot = id.index;
+    if found.get(&slot).is_some_and(|known| known.id != id) {
+        // Another face has got the place.
+        found.remove(&slot);
+    }
+    let destination = found.entry(slot).or_insert(Destination {
+        slot,
+        id,
+        complete_at: None,
+        is_known: true,
+        is_gateway: false,
+    });
+    destination.complete_at = match (destination.complete_at, complete_at) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+}
+
+/// The nearest of those that know everything asked for; of several the first.
+fn nearest_complete(found: &BTreeMap<u32, Destination>) -> Option<Destination> {
+    let complete = found.values().filter_map(|destination| {
+        let distance = destination.complete_at?;
+        Some((distance, destination))
+    });
+    let (_, nearest) = complete.min_by_key(|(distance, _)| *distance)?;
+    Some(*nearest)
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Where a message goes: one hop per neighbour, each with the shortest spelling of the key for it.
+
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::{ControlFlow, Deref};
+use std::sync::Arc;
+
+use zonda_codec::{KeyExpr, Mapping, WireExpr};
+
+use crate::table::{
+    Counterpart, FaceId, FaceKind, Kind, Locality, Validity,
+    face::Face,
+    key_tree::steps::Steps,
+    policy::Relation,
+    search::{SLICE_STEPS, Search},
+    table::ForwardingTable,
+};
+
+/// Everybody a message on one key from one source goes to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Route {
+    /// One per neighbour, ordered by face; never the source.
+    pub hops: Vec<Hop>,
+    /// The local subscribers, each by its id.
+    pub local: Vec<u32>,
+}
+
+/// One neighbour a message goes to, and how to write the key for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hop {
+    /// The neighbour.
+    pub face: FaceId,
+    /// A declared key expression id, or 0.
+    pub scope: u16,
+    /// Whose id the scope is.
+    pub mapping: Mapping,
+    /// Text behind the scope.
+    pub suffix: Suffix,
+}
+
+/// The end of a key. All hops of a route share its text.
+#[derive(Clone, Default)]
+pub struct Suffix {
+    key: Arc<str>,
+    skip: usize,
+}
+
+impl Deref for Suffix {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        self.key.get(self.skip..).unwrap_or("")
+    }
+}
+
+impl PartialEq for Suffix {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Suffix {}
+
+impl fmt::Debug for Suffix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl Hop {
+    /// The id of the neighbour that the key is spelled with, if it is one.
+    pub(super) fn their_id(&self) -> Option<u16> {
+        (self.scope != 0 && self.mapping == Mapping::Receiver).then_some(self.scope)
+    }
+
+    /// The key as it is written to this neighbour.
+    pub fn wire_expr(&self) -> WireExpr<'_> {
+        WireExpr {
+            scope: self.scope,
+            suffix: &self.suffix,
+            mapping: self.mapping,
+        }
+    }
+}
+
+/// Where a push goes, on its way to be found out.
+#[derive(Debug)]
+pub struct RouteSearch {
+    from: FaceId,
+    key: KeyExpr<'static>,
+    publisher: Option<u32>,
+    /// How long the answer holds, if it is kept.
+    validity: Option<Arc<Validity>>,
+    search: Search,
+    /// Those that declared a matching subscriber, by place.
+    found: BTreeMap<u32, FaceId>,
+}
+
+impl RouteSearch {
+    fn new(from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Self {
+        RouteSearch {
+            from,
+            key,
+            publisher,
+            validity: None,
+            search: Search::default(),
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// How long the answer holds.
+    pub fn validity(&self) -> Arc<Validity> {
+        self.validity.clone().unwrap_or_default()
+    }
+
+    /// The key.
+    pub fn key(&self) -> &KeyExpr<'static> {
+        &self.key
+    }
+}
+
+impl ForwardingTable {
+    /// Where a push on `key` from `from` goes. `publisher` is the id of the declared publisher it comes
+    /// from, if it comes from a local one.
+    ///
+    /// Data goes to a gateway unless the gateway answered the publisher's interest and knows no subscriber
+    /// (write filtering), and to another peer unless that peer declared all it has and no subscriber matched.
+    /// This is how it is now, at one go; [`begin_route`](Self::begin_route) is for who keeps the answer.
+    pub fn route(&self, from: FaceId, key: &KeyExpr<'_>, publisher: Option<u32>) -> Route {
+        let mut search = RouteSearch::new(from, key.clone().into_owned(), publisher);
+        loop {
+            if let Some(route) = self.look_for_route(&mut search) {
+                return route;
+            }
+        }
+    }
+
+    /// Begins to look for where a push on `key` from `from` goes.
+    pub fn begin_route(
+        &mut self,
+        from: FaceId,
+        key: KeyExpr<'static>,
+        publisher: Option<u32>,
+    ) -> RouteSearch {
+        let validity = Some(self.keep_key(key.as_str()));
+        RouteSearch {
+            validity,
+            ..RouteSearch::new(from, key, publisher)
+        }
+    }
+
+    /// Goes on with a search for [`SLICE_STEPS`]; `None` if there is more to look at. The table may change between two
+    /// slices: what comes or goes meanwhile may be on the route or not, and if it matters the answer does not
+    /// [hold](RouteSearch::validity).
+    pub fn search_route(&mut self, search: &mut RouteSearch) -> Option<Route> {
+        let route = self.look_for_route(search)?;
+        if let Some(validity) = &search.validity {
+            self.note_route(search.key.as_str(), validity, &route.hops);
+        }
+        Some(route)
+    }
+
+    fn look_for_route(&self, search: &mut RouteSearch) -> Option<Route> {
+        let source = self.face(search.from);
+        let Some(source) = source.filter(|source| source.relation.conduct().open) else {
+            return Some(Route::default());
+        };
+        let entities = self.entities(Kind::Subscriber);
+        let steps = Steps::new(SLICE_STEPS);
+        let key = search.key.as_str();
+        let done = entities.search(key, &mut search.search, &steps, &mut |entity| {
+            let sources = entities.sources(entity);
+            steps.spend(sources.len());
+            for source in sources {
+                if let Some(face) = self.faces.get(source.slot) {
+                    search.found.insert(source.slot, face.id);
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        if !done {
+            return None;
+        }
+        let mut route = Route {
+            hops: Vec::new(),
+            local: self.own_subscribers(source, key),
+        };
+        let (whole, nothing) = (LazyCell::new(|| Arc::from(key)), Arc::default());
+        for slot in self.destinations(source, search) {
+            if let Some(face) = self.faces.get(slot) {
+                let spelling = face.ids.spell(key);
+                route.hops.push(Hop {
+                    face: face.id,
+                    scope: spelling.scope,
+                    mapping: spelling.mapping,
+                    suffix: Suffix {
+                        key: match spelling.skip < key.len() {
+                            true => Arc::clone(&whole),
+                            false => Arc::clone(&nothing),
+                        },
+                        skip: spelling.skip,
+                    },
+                });
+            }
+        }
+        Some(route)
+    }
+
+    /// The session's subscribers that a push on `key` from `source` reaches.
+    fn own_subscribers(&self, source: &Face, key: &str) -> Vec<u32> {
+        let is_own = source.info.kind == FaceKind::Local;
+        let mut ids = Vec::new();
+        self.local_subscribers.matches(key, &mut |id| {
+            if !is_own || self.reserved.is_for_session(id) {
+                ids.push(id);
+            }
+        });
+        if is_own {
+            let mut add = |id, _| ids.push(id);
+            self.reserved.private(Kind::Subscriber, key, &mut add);
+        }
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Whether any subscriber, local or remote, is known that a push on `key` from `from` would reach.
+    /// Unlike [`route`](Self::route) it counts only subscribers that were declared.
+    pub fn has_matching_subscribers(
+        &self,
+        from: FaceId,
+        key: &KeyExpr<'_>,
+        _publisher: Option<u32>,
+    ) -> bool {
+        let audience = Counterpart::Subscribers.within(Locality::Any);
+        self.has_counterpart(from, key.as_str(), audience)
+    }
+
+    /// The remote faces that get a message, ordered, each once.
+    fn destinations(&self, source: &Face, search: &RouteSearch) -> Vec<u32> {
+        let (key, publisher) = (search.key.as_str(), search.publisher);
+        let is_there = |(slot, id): (&u32, &FaceId)| self.face(*id).map(|_| *slot);
+        let mut slots: Vec<u32> = search.found.iter().filter_map(is_there).collect();
+        for &slot in &self.north {
+            if let Some(face) = self.faces.get(slot)
+                && self.sends_unfiltered(source, face, key, publisher)
+            {
+                slots.push(slot);
+            }
+        }
+        slots.sort_unstable();
+        slots.dedup();
+        slots.retain(|&slot| {
+            self.faces.get(slot).is_some_and(|face| {
+                face.info.kind == FaceKind::Remote && self.reaches(source, face)
+            })
+        });
+        slots
+    }
+
+    /// Whether messages from `source` may go to `face` at all.
+    pub(super) fn reaches(&self, source: &Face, face: &Face) -> bool {
+        let relayed = source.relation == Relation::Served && face.relation == Relation::Served;
+        source.relation.flows_to(face.relation)
+            && (source.id != face.id || face.info.kind == FaceKind::Local)
+            && !(relayed && source.is_linked_to(face))
+    }
+
+    /// Whether `face` gets data because it did not yet say (enough of) what it has.
+    fn sends_unfiltered(
+        &self,
+        source: &Face,
+        face: &Face,
+        key: &str,
+        publisher: Option<u32>,
+    ) -> bool {
+        match face.relation {
+            Relation::PeerToPeer => !face.final_zero,
+            Relation::Upstream => {
+                !self.upstream_knows(source, face, Kind::Subscriber, key, publisher)
+            }
+            _ => false,
+        }
+    }
+}
