@@ -2,30 +2,23 @@
 
 //! The admin space's root: this node's id and its connections, as JSON.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use serde_json::json;
 use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, encoding};
 
 use crate::{
     model::{Publication, SampleKind, Value},
-    node::shared::{Shared, State},
+    node::{
+        shared::Shared,
+        state::{Described, State},
+    },
     query::After,
     table::LocalBranch,
 };
 
 /// How long a description is used again, as a multiple of what it took to make.
 const REUSED: u32 = 20;
-
-/// The admin space's answer, as it was a moment ago.
-pub(crate) struct Described {
-    text: Arc<str>,
-    at: Instant,
-    took: Duration,
-}
 
 impl Shared {
     /// Answers a question on `key` that reaches the admin space, and ends its branch there. Only the root has an answer.
@@ -103,8 +96,8 @@ impl Shared {
             "metadata": serde_json::from_str(&self.config.metadata()).unwrap_or_else(|_| json!({})),
             "locators": locators,
             "sessions": sessions,
-            "endpoints": state.dials.describe(&state.faces),
-            "turned_away": self.describe_refusals(),
+            "endpoints": state.dials.describe(|face| state.faces.contains_key(&face)),
+            "turned_away": self.refusals.describe(),
             "plugins": {},
         })
     }

@@ -16,7 +16,7 @@ pub use zonda_transport::{
 };
 
 pub use crate::table::FaceCounters;
-use crate::{hlc::TooFarAhead, node::close::Lost, peers::reasons::Refusal, table::KeyOverLimit};
+use crate::{hlc::TooFarAhead, peers::reasons::Refusal, table::KeyOverLimit};
 
 /// What a publication does to the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -280,7 +280,7 @@ pub enum CloseError {
     )]
     Forked,
     /// Some peers had not taken what was queued for them by the deadline, or were gone before; it is lost.
-    #[error("not everything was delivered within {after:?} of closing; lost: {}", crate::node::close::named(.lost))]
+    #[error("not everything was delivered within {after:?} of closing; lost: {}", named(.lost))]
     Timeout {
         /// The neighbours that did not take everything, each with what it missed.
         lost: Vec<Lost>,
@@ -354,4 +354,40 @@ impl LinkStatus {
     pub fn reliability(&self) -> Option<Reliability> {
         self.is_qos.then_some(Reliability::Reliable)
     }
+}
+
+/// What a peer had not got when its link was closed: it is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// The peer's id.
+    pub peer: ZenohId,
+    /// Messages that the operating system's socket did not have as a whole. 0 if it had all, but the peer's system had not
+    /// confirmed all of that in time: then nobody can say how many of the last ones are lost.
+    pub messages: u64,
+    /// Bytes of these messages that the socket did not have.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.messages {
+            0 => write!(f, "{} (the last bytes unconfirmed)", self.peer),
+            1 => write!(f, "{} (1 message, {} bytes)", self.peer, self.bytes),
+            count => write!(f, "{} ({count} messages, {} bytes)", self.peer, self.bytes),
+        }
+    }
+}
+
+/// At most so many peers are named in one line.
+const NAMED_MAX: usize = 8;
+
+/// The peers that something is lost for, in one line.
+pub(crate) fn named(lost: &[Lost]) -> String {
+    let named: Vec<String> = lost.iter().take(NAMED_MAX).map(Lost::to_string).collect();
+    let more = match lost.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    named.join(", ") + &more
 }

@@ -19,7 +19,7 @@ use crate::{
         terminal::{self, plain},
     },
     descriptors,
-    node::Node,
+    node::handle::Node,
 };
 
 /// How long peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.

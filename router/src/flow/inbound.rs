@@ -6,12 +6,9 @@
 //! Forwarding is cut-through: of a data message only the head is written anew, with the neighbour's spelling of the
 //! key, and a timestamp where this node gives one; the body goes on as the bytes it came as.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant},
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use zonda_codec::{
@@ -29,17 +26,20 @@ use zonda_transport::{
 
 use crate::{
     flow::{
-        backpressure::{Allowance, Congestion, Load},
+        backpressure::Load,
+        burst::{Burst, WORK_MAX},
         looking::{Looking, Parked, ParkedQuestion},
-        outboxes::Outboxes,
-        publish::{call, let_go},
-        receiving::{Delivery, Opened},
+        publish::call,
+        receiving::Delivery,
         route::{Hop, Route, RouteCache},
         run::Alike,
     },
     hlc::Hlc,
-    node::shared::{Shared, State, first, log, log_too_large, ntp64_now},
-    query::{After, OpenQuestion},
+    node::{
+        log::{log, log_too_large},
+        shared::{Shared, first},
+        state::State,
+    },
     table::{FaceId, INITIAL, Locality, QuestionSearch},
 };
 
@@ -64,127 +64,6 @@ pub(crate) struct Inbound {
     parked: Option<Box<Parked>>,
     /// Or its last question.
     parked_question: Option<Box<ParkedQuestion>>,
-}
-
-/// What one read's worth of messages leaves to do.
-#[derive(Default)]
-pub(crate) struct Burst {
-    /// Outboxes that got messages and must be written.
-    touched: Outboxes,
-    /// The lanes that went over their limits: the source pauses for them before the next read.
-    congestion: Congestion,
-    /// Questions of this node's own whose callbacks do not keep up: the source waits for them before the next read.
-    crowded: Vec<Arc<OpenQuestion>>,
-    /// The clock, read once per burst.
-    now: Option<Ntp64>,
-    /// The subscribers of the route that was used last, opened once for all its messages of the burst.
-    opened: Vec<Opened>,
-    /// The address of that route.
-    opened_for: usize,
-    /// Room to write the messages of a run once for several neighbours, if there are such.
-    pub(crate) paper: Vec<u8>,
-    /// Messages handed on since the last pause, and [`WORK_MAX`] once anything else took too long.
-    work: usize,
-    /// When the first message came that takes time of its own.
-    busy_since: Option<Instant>,
-    /// What this source may have declared to others before it waits for those who do not keep up.
-    allowance: Allowance,
-}
-
-/// Messages handed on, counted for each who gets them, before other tasks have their turn.
-const WORK_MAX: usize = 16_384;
-
-/// How long questions to the table and changes of it may take together before other tasks have their turn.
-const BUSY_MAX: Duration = Duration::from_millis(2);
-
-impl Burst {
-    /// Notes that `outbox` got messages.
-    pub(crate) fn touch(&mut self, outbox: &Arc<Outbox>) {
-        self.touched.add(outbox);
-    }
-
-    /// Notes that all of `outboxes` got messages.
-    pub(crate) fn touch_all(&mut self, outboxes: &Outboxes) {
-        self.touched.add_all(outboxes);
-    }
-
-    /// The subscribers of `route`.
-    #[inline]
-    pub(crate) fn open(&mut self, route: &Arc<Route>) -> &[Opened] {
-        let address = Arc::as_ptr(route) as usize;
-        if self.opened_for != address {
-            self.close();
-            self.opened
-                .extend(route.local.iter().filter_map(|sink| sink.open()));
-            self.opened_for = address;
-        }
-        &self.opened
-    }
-
-    /// Lets go of the subscribers. Also needed before a route may be dropped: another could get its address.
-    fn close(&mut self) {
-        let_go(&mut self.opened);
-        self.opened_for = 0;
-    }
-
-    pub(crate) fn now(&mut self) -> Ntp64 {
-        *self.now.get_or_insert_with(ntp64_now)
-    }
-
-    /// Notes that a lane went over its limit.
-    pub(crate) fn congest(&mut self, outbox: &Arc<Outbox>, priority: Priority) {
-        self.congestion.note(outbox, priority, Load::Data);
-    }
-
-    /// Notes that more answers wait for a callback than should.
-    pub(crate) fn crowd(&mut self, question: &Arc<OpenQuestion>) {
-        if !self
-            .crowded
-            .iter()
-            .any(|known| Arc::ptr_eq(known, question))
-        {
-            self.crowded.push(Arc::clone(question));
-        }
-    }
-
-    /// Does what a change of the state leaves to do; what must be written waits for the end of the burst.
-    pub(crate) fn follow(&mut self, after: After) {
-        self.touched.add_all(&after.touched);
-        after.run();
-    }
-
-    /// The same after a declaration or an interest. A source that has much declared waits for the neighbours that do not
-    /// keep up with it.
-    fn follow_declaration(&mut self, after: After) {
-        let declared = &after.declared;
-        if self.allowance.spend(declared.bytes) && !declared.full.is_empty() {
-            for outbox in &declared.full {
-                let control = Priority::Control;
-                self.congestion.note(outbox, control, Load::Declarations);
-            }
-        }
-        self.follow(after);
-    }
-
-    /// Counts messages handed on.
-    pub(crate) fn worked(&mut self, count: usize) {
-        self.work += count;
-    }
-
-    /// Before something that takes time of its own. The clock is read for these only, never for a message on a known route.
-    fn begin_work(&mut self) {
-        self.busy_since.get_or_insert_with(Instant::now);
-    }
-
-    /// After it.
-    fn end_work(&mut self) {
-        if self
-            .busy_since
-            .is_some_and(|since| since.elapsed() >= BUSY_MAX)
-        {
-            self.work = WORK_MAX;
-        }
-    }
 }
 
 /// A PUSH to forward, up to its payload.

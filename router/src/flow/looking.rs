@@ -10,10 +10,10 @@ use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 
 use crate::{
     flow::{
-        inbound::Burst,
+        burst::Burst,
         route::{Hop, Route},
     },
-    node::shared::{Shared, State},
+    node::{shared::Shared, state::State},
     table::{FaceId, ForwardingTable, Locality, QuestionSearch, RouteSearch},
 };
 

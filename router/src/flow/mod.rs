@@ -6,13 +6,14 @@
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `copies`: how
 //!   their copies are written;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on their key;
-//!   `looking`: how they are found without keeping the node's lock; `key_cache`: those of keys without a declaration;
+//!   `resolve`, `looking`: how they are found without keeping the node's lock; `key_cache`: those of keys without a declaration;
 //! - `receiving`: how the node's own subscribers are called;
-//! - `backpressure`, `outboxes`: what a source waits for when a neighbour does not take its messages.
+//! - `burst`, `backpressure`, `outboxes`: what a source waits for when a neighbour does not take its messages.
 //!
 //! A message of a declared publisher, or one that a connection brings for a known key, takes no lock but the lane's.
 
 pub(crate) mod backpressure;
+pub(crate) mod burst;
 pub(crate) mod copies;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;
@@ -22,6 +23,7 @@ pub(crate) mod plain;
 pub(crate) mod publish;
 pub(crate) mod publisher;
 pub(crate) mod receiving;
+pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod tally;

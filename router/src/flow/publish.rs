@@ -23,7 +23,7 @@ use crate::{
         route::{Hop, Route},
     },
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
-    node::shared::{Shared, ntp64_now},
+    node::{clock::ntp64_now, shared::Shared},
 };
 
 /// A PUSH up to its payload.

@@ -21,7 +21,7 @@ use crate::{
         tally::{PublisherCounts, Tallies, Tally},
     },
     model::{DeclareError, Outcome, Publication, PublishError, Wait},
-    node::shared::{Shared, State},
+    node::{shared::Shared, state::State},
     notify::listeners::{Listen, ListenerId},
     table::{Counterpart, Locality},
 };

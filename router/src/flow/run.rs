@@ -16,8 +16,8 @@ use zonda_transport::{
 
 use crate::{
     flow::{
+        burst::Burst,
         copies::{Clock, Copied, Copy, Front, ID_FRONT_BYTES_MAX, SHEET_BYTES_MAX, Sheet, Stencil},
-        inbound::Burst,
         publish::{call, call_run},
         receiving::{Deliveries, Delivery},
         route::{Hop, Route},

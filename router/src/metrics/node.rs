@@ -7,7 +7,7 @@ use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
 use crate::{
     metrics::text::{Kind, Metric, Sample},
     model::LinkStatus,
-    node::{Node, Usage},
+    node::{Usage, handle::Node},
     peers::discovery::DiscoveryStatus,
 };
 

@@ -3,7 +3,6 @@
 //! Closing a node: stop listening, say goodbye to every peer, be done by the deadline.
 
 use std::{
-    fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -12,48 +11,9 @@ use zonda_codec::{ZenohId, transport::reason};
 use zonda_transport::outbox::{Outbox, Unsent};
 
 use crate::{
-    model::CloseError,
-    node::{
-        Node,
-        shared::{Shared, State},
-    },
+    model::{CloseError, Lost},
+    node::{handle::Node, shared::Shared, state::State},
 };
-
-/// What a peer had not got when its link was closed: it is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Lost {
-    /// The peer's id.
-    pub peer: ZenohId,
-    /// Messages that the operating system's socket did not have as a whole. 0 if it had all, but the peer's system had not
-    /// confirmed all of that in time: then nobody can say how many of the last ones are lost.
-    pub messages: u64,
-    /// Bytes of these messages that the socket did not have.
-    pub bytes: u64,
-}
-
-impl fmt::Display for Lost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.messages {
-            0 => write!(f, "{} (the last bytes unconfirmed)", self.peer),
-            1 => write!(f, "{} (1 message, {} bytes)", self.peer, self.bytes),
-            count => write!(f, "{} ({count} messages, {} bytes)", self.peer, self.bytes),
-        }
-    }
-}
-
-/// At most so many peers are named in one line.
-const NAMED_MAX: usize = 8;
-
-/// The peers that something is lost for, in one line.
-pub(crate) fn named(lost: &[Lost]) -> String {
-    let named: Vec<String> = lost.iter().take(NAMED_MAX).map(Lost::to_string).collect();
-    let more = match lost.len().saturating_sub(NAMED_MAX) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    named.join(", ") + &more
-}
 
 impl Node {
     /// Closes the node: stops reading from its peers, sends what is queued for them, says Close to every one, ends all

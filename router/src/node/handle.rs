@@ -6,14 +6,13 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 
+use super::shared::Shared;
 use crate::{
-    flow::publisher::PublisherFace,
-    flow::receiving::Sink,
+    flow::{publisher::PublisherFace, receiving::Sink},
     model::{DeclareError, LinkStatus, Outcome, Publication, PublishError, SubscriberId, Wait},
+    node::clock::ntp64_now,
     table::Locality,
 };
-
-use super::shared::{Shared, ntp64_now};
 
 /// A running node. Clones are cheap and mean the same node; dropping them does not close it, [`Node::close`] does.
 #[derive(Clone)]

@@ -4,8 +4,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::node::shared::{Shared, State};
-
 /// Numbers from 1, each given to one at a time.
 pub(crate) struct Ids(AtomicU64);
 
@@ -26,21 +24,6 @@ impl Ids {
                 return id;
             }
         }
-    }
-}
-
-impl State {
-    fn is_id_used(&self, shared: &Shared, id: u32) -> bool {
-        self.sinks.contains_key(&id)
-            || self.listeners.contains_key(&id)
-            || self.table.uses_id(shared.local, id)
-    }
-}
-
-impl Shared {
-    /// An id for a declaration of this node's own that no other one has. Not to be called with the state locked.
-    pub(crate) fn next_id(&self) -> u32 {
-        self.ids.next(|id| self.state.lock().is_id_used(self, id))
     }
 }
 

@@ -3,16 +3,16 @@
 //! The limits of a node: what each is, how much of it is used now, and how often it was reached. Each is said in the log
 //! when it is reached, once a minute at most.
 
-mod rows;
+pub(crate) mod rows;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use zonda_codec::WhatAmI;
-use zonda_transport::listen::{ListenOptions, Listening};
+use zonda_transport::listen::ListenOptions;
 use zonda_transport::log_limit::LogLimit;
 
-use crate::{config::Config, descriptors, node::Node};
+use crate::{config::Config, descriptors};
 
 /// One limit of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) struct Limits {
     pub(crate) sessions_per_address: usize,
     /// Introductions of each listener.
     pub(crate) pending_max: usize,
-    descriptors: Option<u64>,
+    pub(crate) descriptors: Option<u64>,
     reached: [AtomicU64; KINDS],
     logs: [LogLimit; KINDS],
 }
@@ -110,7 +110,7 @@ impl Limits {
         }
     }
 
-    fn counted(&self, limit: Limit) -> u64 {
+    pub(crate) fn counted(&self, limit: Limit) -> u64 {
         self.reached[limit as usize].load(Ordering::Relaxed)
     }
 
@@ -148,112 +148,6 @@ impl Limits {
                 "{who} was silent and gave way to a newer connection of a node with the same id{left_out}"
             ),
         }
-    }
-}
-
-impl Node {
-    /// The limits of this node, each with its configuration key, its value and how much of it is used now.
-    #[must_use]
-    pub fn limits(&self) -> Vec<LimitStatus> {
-        if self.is_forked() {
-            return Vec::new();
-        }
-        let mut all = self.limits_of_connections();
-        all.extend(self.limits_of_neighbours());
-        let config = &self.shared.config;
-        let state = self.shared.state.lock();
-        let (most, candidates) = (state.table.most(), &state.discovery.candidates);
-        let (known, counts) = (candidates.len(), candidates.counts());
-        drop(state);
-        all.extend(rows::of_table(&config.table_limits(), &most));
-        all.extend(rows::of_found(&config.candidate_limits(), known, counts));
-        all
-    }
-
-    fn limits_of_connections(&self) -> Vec<LimitStatus> {
-        let (limits, config) = (&self.shared.limits, &self.shared.config);
-        let state = self.shared.state.lock();
-        let (sessions, largest) = (state.neighbours.len(), state.neighbours.largest());
-        let pending: usize = state.listening.iter().map(Listening::pending).sum();
-        let pending_max: usize = state.listening.iter().map(Listening::pending_max).sum();
-        let evicted = state.listening.iter().map(|l| l.counts().evicted).sum();
-        drop(state);
-        let mut rows = vec![
-            rows::row(
-                "transport/unicast/max_sessions",
-                "neighbours of the node",
-                limits.sessions_max,
-            )
-            .used(sessions)
-            .reached(limits.counted(Limit::Sessions)),
-            rows::row(
-                "limits/sessions_per_address",
-                "neighbours from one address",
-                limits.sessions_per_address,
-            )
-            .used(largest)
-            .reached(limits.counted(Limit::SessionsPerAddress)),
-            rows::row(
-                "transport/unicast/accept_pending",
-                "introductions under way",
-                pending_max,
-            )
-            .used(pending)
-            .reached(evicted),
-            rows::row(
-                "limits/lease_max_ms",
-                "ms of silence of a neighbour",
-                config.lease_max().as_millis() as usize,
-            ),
-            rows::row(
-                "limits/batch_bytes_min",
-                "bytes of a batch at least",
-                config.batch_size_min().into(),
-            ),
-        ];
-        rows.extend(limits.descriptors.map(|value| LimitStatus {
-            key: "ulimit -n",
-            counts: "files and sockets of the process",
-            value,
-            used: descriptors::used(),
-            reached: None,
-        }));
-        rows
-    }
-
-    fn limits_of_neighbours(&self) -> Vec<LimitStatus> {
-        let (config, usage) = (&self.shared.config, self.usage());
-        let largest = usage.largest;
-        let (memory, keys) = (
-            "bytes of memory of the node",
-            "bytes of memory of a neighbour's keys",
-        );
-        let gave_way = usage.links_closed + usage.messages_refused;
-        vec![
-            rows::row("limits/memory_bytes", memory, usage.budget)
-                .used(usage.held)
-                .reached(gave_way),
-            rows::row("limits/key_memory_bytes", keys, config.key_memory_max())
-                .used(largest.tables),
-            rows::row(
-                "limits/route_bytes",
-                "bytes of memory of a neighbour's routes",
-                config.route_memory_max(),
-            )
-            .used(largest.routes),
-            rows::row(
-                "limits/unfinished_bytes",
-                "bytes of a neighbour's unfinished messages",
-                config.unfinished_max(),
-            )
-            .used(largest.unfinished),
-            rows::row(
-                "limits/unfinished_ms",
-                "ms of keep-alives alone amid a message",
-                config.unfinished_time().as_millis() as usize,
-            )
-            .reached(usage.unfinished_closed),
-        ]
     }
 }
 

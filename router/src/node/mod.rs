@@ -8,22 +8,26 @@
 //! the session hears of the table.
 //!
 //! Here is what they share:
-//! - `shared`: the state of all tasks, and its one lock; `handle`: the public face of it;
+//! - `state`: what is behind the one lock; `shared`: the lock, and all else that tasks share; `handle`: the public face of it;
 //! - `open`, `close`: the life of the node; `sweep` and `ids`: its upkeep;
 //! - `limits`, `memory`: how much of everything there may be.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's or that of a
 //! listener's queue, then nothing.
 
+pub(crate) mod clock;
 pub(crate) mod close;
 pub(crate) mod handle;
 pub(crate) mod ids;
 pub(crate) mod limits;
+pub(crate) mod log;
 pub(crate) mod memory;
 pub(crate) mod open;
 #[cfg(feature = "probe")]
 mod probe;
+mod report;
 pub(crate) mod shared;
+pub(crate) mod state;
 pub(crate) mod sweep;
 
 pub use crate::{
@@ -49,7 +53,6 @@ pub use crate::{
     },
     query::*,
 };
-pub use close::Lost;
 pub use handle::Node;
 pub use limits::LimitStatus;
 pub use memory::{Largest, Usage};

@@ -14,7 +14,7 @@ use crate::{
     config::{Config, ConfigError, TimeLimit},
     model::OpenError,
     node::{
-        Node,
+        handle::Node,
         shared::{Shared, first},
     },
     peers::{

@@ -25,7 +25,7 @@ use zonda_transport::{
 use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
-    node::Node,
+    node::handle::Node,
     peers::admit::{Arrived, QUEUE_BYTES_MAX},
 };
 

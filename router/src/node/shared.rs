@@ -4,115 +4,50 @@
 
 use std::{
     collections::HashMap,
-    fmt::Display,
     future::{Future, poll_fn},
-    io,
     pin::pin,
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Poll,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::Instant,
 };
 
 use event_listener::Event;
 use zonda_codec::{
-    Encode, EncodeError, KeyExpr, Locator, Ntp64, Priority, Reliability, WhatAmI, Writer, ZenohId,
+    Encode, EncodeError, KeyExpr, Locator, Priority, Reliability, WhatAmI, Writer, ZenohId,
 };
 use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
-    log_limit::LogLimit,
-    outbox::Outbox,
     protocol::{
         options::LocalOptions,
         tx::{Outgoing, Tail},
     },
     sync::Mutex,
-    text::shown,
 };
 
 use crate::{
-    admin::Described,
     config::Config,
-    flow::{key_cache::KeyCache, looking::Looking, receiving::Sink, route::Route},
     hlc::Hlc,
-    model::{DeclareError, LinkStatus, PublishError, SubscriberId},
+    model::{DeclareError, LinkStatus, PublishError},
     node::{
-        close::Lost,
         ids::Ids,
         limits,
-        memory::{Holding, Memory, leaving::Leavers},
+        memory::{Memory, leaving::Leavers},
+        state::{Face, State},
     },
-    notify::listeners::Listener,
     peers::{
-        dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events, links::Links,
+        dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events,
         neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
     },
     query::{After, Queries},
-    table::{Action, FaceId, ForwardingTable, Locality, Note, NoteCause, OwnRef},
+    table::{Action, FaceId, ForwardingTable, OwnRef},
 };
 
 /// The longest key that the protocol can write.
 pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
-
-/// One live connection.
-pub(crate) struct Face {
-    pub(crate) outbox: Arc<Outbox>,
-    pub(crate) status: LinkStatus,
-    /// This node opened it, rather than the peer.
-    pub(crate) dialed: bool,
-    /// Where there may be several links to it.
-    pub(crate) links: Option<Links>,
-    /// When it was connected.
-    pub(crate) since: Instant,
-    /// When it was last asked for a sign of life.
-    pub(crate) probed: Instant,
-    /// How long it may be silent.
-    pub(crate) lease: Duration,
-    /// It has declared, asked or sent something; set by the task that reads from it.
-    pub(crate) spoken: Arc<AtomicBool>,
-    /// What it holds beside its outbox.
-    pub(crate) holding: Holding,
-}
-
-impl Face {
-    /// Whether it has declared, asked or sent anything since it was connected.
-    pub(crate) fn has_spoken(&self) -> bool {
-        self.spoken.load(Ordering::Relaxed)
-    }
-}
-
-/// Everything behind the node's lock.
-pub(crate) struct State {
-    pub(crate) table: ForwardingTable,
-    pub(crate) faces: HashMap<FaceId, Face>,
-    /// Who is connected, or admitted and about to be (`None`).
-    pub(crate) neighbours: Neighbours,
-    pub(crate) sinks: HashMap<u32, Sink>,
-    /// Those of the session that the table tells something.
-    pub(crate) listeners: HashMap<u32, Arc<Listener>>,
-    pub(crate) queries: Queries,
-    /// By where they go to ([`Locality`]).
-    pub(crate) undeclared: [KeyCache; 3],
-    pub(crate) actions: Vec<Action>,
-    /// The admin space's last answer.
-    pub(crate) described: Option<Described>,
-    /// A task forgets what neighbours that are gone had declared.
-    pub(crate) sweeping: bool,
-    pub(crate) listening: Vec<Listening>,
-    pub(crate) dials: Dials,
-    /// What became of the messages for those who are gone.
-    pub(crate) ended: EndedLinks,
-    /// What is lost because they had not taken it when the node was closed.
-    pub(crate) lost_by_closing: Vec<Lost>,
-    /// The neighbours that were too slow.
-    pub(crate) slow: SlowConsumers,
-    /// Those that have given way as they kept too much, until it is free.
-    pub(crate) leavers: Leavers,
-    pub(crate) discovery: Discovery,
-}
 
 /// The node itself.
 pub(crate) struct Shared {
@@ -160,6 +95,12 @@ impl Encode for Encoded<'_> {
 }
 
 impl Shared {
+    /// An id for a declaration of this node's own that no other one has. Not to be called with the state locked.
+    pub(crate) fn next_id(&self) -> u32 {
+        self.ids
+            .next(|id| self.state.lock().is_id_used(self.local, id))
+    }
+
     pub(crate) fn new(
         zid: ZenohId,
         config: Config,
@@ -291,7 +232,7 @@ impl Shared {
     /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners called,
     /// after it is gone.
     pub(crate) fn carry_out(&self, state: &mut State, after: &mut After) {
-        self.memory.note_tables(state);
+        self.memory.note_tables(&mut state.table);
         let mut listeners = Vec::new();
         let mut behind = 0;
         for action in std::mem::take(&mut state.actions) {
@@ -336,93 +277,6 @@ impl Shared {
             true => Err(DeclareError::KeyTooLong { len, limit }),
             false => Ok(self.state.lock().table.check_key(key)?),
         }
-    }
-
-    pub(crate) fn declare_subscriber(
-        &self,
-        key: &KeyExpr<'_>,
-        origin: Locality,
-        sink: Sink,
-    ) -> Result<SubscriberId, DeclareError> {
-        self.may_declare(key)?;
-        let id = self.next_id();
-        self.update(|state| {
-            state.sinks.insert(id, sink);
-            let State { table, actions, .. } = state;
-            table.local_subscriber_from(self.own(id), key, origin, actions);
-        });
-        Ok(SubscriberId(id))
-    }
-
-    pub(crate) fn undeclare_subscriber(&self, id: SubscriberId) {
-        if self.is_forked() {
-            return;
-        }
-        let (sink, routes) = self.update(|state| {
-            state
-                .table
-                .undeclare_local_subscriber(self.local, id.0, &mut state.actions);
-            (
-                state.sinks.remove(&id.0),
-                std::mem::take(&mut state.undeclared),
-            )
-        });
-        // User code may run when these go, so it is done here, without the lock.
-        drop((sink, routes));
-    }
-
-    /// The route of messages on `key` from `from`.
-    pub(crate) fn resolve(
-        &self,
-        from: FaceId,
-        key: KeyExpr<'static>,
-        publisher: Option<u32>,
-        destination: Locality,
-    ) -> Arc<Route> {
-        if self.is_forked() {
-            return Arc::new(Route {
-                validity: Default::default(),
-                key,
-                remote: Default::default(),
-                local: Default::default(),
-            });
-        }
-        let mut state = self.state.lock();
-        let looking = Looking::new(&mut state.table, from, key, publisher, destination);
-        self.look_to_end(&mut state, looking)
-    }
-
-    /// The route of a key that no publisher was declared for, from a bounded cache.
-    pub(crate) fn undeclared_route(
-        &self,
-        key: &KeyExpr<'_>,
-        destination: Locality,
-    ) -> Result<Arc<Route>, PublishError> {
-        if self.is_closed() {
-            return Err(self.cannot_publish());
-        }
-        let size = key.as_str().len();
-        if size > KEY_BYTES_MAX {
-            return Err(PublishError::TooLarge {
-                size,
-                limit: KEY_BYTES_MAX,
-            });
-        }
-        let mut state = self.state.lock();
-        let known = &mut state.undeclared[destination as usize];
-        if let Some(route) = known.get(key.as_str()) {
-            return Ok(Arc::clone(route));
-        }
-        state.table.check_key(key)?;
-        let (whose, kept) = (self.local, key.clone().into_owned());
-        let looking = Looking::new(&mut state.table, whose, kept, None, destination);
-        let route = self.look_to_end(&mut state, looking);
-        let known = &mut state.undeclared[destination as usize];
-        let forgotten = known.put(key.as_str(), Arc::clone(&route));
-        drop(state);
-        // Old routes may hold the last reference to a user's closure.
-        drop(forgotten);
-        Ok(route)
     }
 
     /// Waits for `future`, at most until `deadline`.
@@ -502,42 +356,4 @@ pub(crate) async fn first(one: impl Future<Output = ()>, other: impl Future<Outp
         Poll::Pending => other.as_mut().poll(context),
     })
     .await;
-}
-
-/// Passes on what the table notes, of each cause one line a minute in this process: neighbours that come and go could fill
-/// the log otherwise. Not to be called with the state locked.
-pub(crate) fn log(notes: Vec<Note>) {
-    static LIMITS: [LogLimit; NoteCause::COUNT] = [const { LogLimit::new() }; NoteCause::COUNT];
-    for Note { cause, text } in notes {
-        if let Some(left_out) = LIMITS[cause as usize].admit(Instant::now()) {
-            tracing::warn!("{}{left_out}", shown(&text));
-        }
-    }
-}
-
-/// Says that a connection was lost before it began, for want of descriptors as a rule; at most once a minute.
-pub(crate) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Error) {
-    static LIMIT: LogLimit = LogLimit::new();
-    if let Some(left_out) = LIMIT.admit(Instant::now()) {
-        tracing::warn!("no link to {zid} at {remote}: {error}{left_out}");
-    }
-}
-
-/// Says that a neighbour sends messages that are too large; at most once a minute.
-pub(crate) fn log_too_large(zid: ZenohId, remote: &dyn Display, limit: usize) {
-    static LIMIT: LogLimit = LogLimit::new();
-    if let Some(left_out) = LIMIT.admit(Instant::now()) {
-        tracing::warn!(
-            "a message of {zid} at {remote} is larger than {limit} bytes, or too many are unfinished: it is discarded; further ones of this link are only counted (transport/link/rx/max_message_size){left_out}"
-        );
-    }
-}
-
-/// The system's clock as the protocol counts time. A clock before 1970 counts as 1970.
-pub(crate) fn ntp64_now() -> Ntp64 {
-    Ntp64::from_unix(
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default(),
-    )
 }

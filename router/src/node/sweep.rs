@@ -10,7 +10,7 @@ use std::{
 
 use zonda_runtime::{Runtime, with_runtime};
 
-use crate::node::shared::{Shared, State};
+use crate::node::{shared::Shared, state::State};
 
 /// How long the state is kept from others in one go.
 const SWEEP_MAX: Duration = Duration::from_micros(500);

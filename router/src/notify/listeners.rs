@@ -25,7 +25,7 @@ use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 use zonda_transport::sync::Mutex;
 
 use crate::{
-    node::{Node, shared::State},
+    node::{handle::Node, state::State},
     table::Notice,
 };
 

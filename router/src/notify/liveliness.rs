@@ -12,7 +12,7 @@ use zonda_runtime::{Runtime, with_runtime};
 
 use crate::{
     model::DeclareError,
-    node::{Node, shared::Shared},
+    node::{handle::Node, shared::Shared},
     notify::listeners::{Listen, Listener, ListenerId},
 };
 

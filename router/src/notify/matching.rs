@@ -8,7 +8,7 @@ use zonda_codec::KeyExpr;
 
 use crate::{
     model::DeclareError,
-    node::shared::{Shared, State},
+    node::{shared::Shared, state::State},
     notify::listeners::{Listen, Listener, ListenerId},
     table::Audience,
 };

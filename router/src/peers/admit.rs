@@ -3,7 +3,7 @@
 //! How connections become faces, and what is left when they end.
 
 use std::{
-    sync::{Arc, atomic::AtomicBool},
+    sync::{Arc, Weak, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -27,11 +27,14 @@ use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{
+        log::log_lost_link,
         memory::Holding,
-        shared::{Face, Shared, State, log_lost_link},
+        shared::Shared,
+        state::{Face, State},
     },
     peers::{
-        links::{Joined, Links, Placed, Standing},
+        join::{Joined, Placed},
+        links::{Links, Several, Standing},
         places::Newcomer,
     },
     table::{FaceId, FaceInfo, FaceKind},
@@ -238,7 +241,8 @@ impl Shared {
         let bundle = Bundle::new(outbox, receiver, inbound, told);
         let mut state = shared.state.lock();
         let (local, remote) = state.faces.get_mut(&face).map(|face| {
-            face.links = Some(Links::new(&bundle, established));
+            let several: Weak<dyn Several> = Arc::downgrade(&bundle) as _;
+            face.links = Some(Links::new(several, established));
             (face.status.local.clone(), face.status.remote.clone())
         })?;
         drop(state);
@@ -253,7 +257,7 @@ impl Shared {
             local,
             remote,
         };
-        shared.place(face, &bundle, placed)
+        shared.place(face, bundle, placed)
     }
 
     /// The queues for a new neighbour, with the terms for one that does not keep up.

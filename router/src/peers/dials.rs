@@ -3,24 +3,14 @@
 //! What has become of the endpoints that the configuration wants connected: how often each was tried, why the last
 //! attempt failed, when the next one is.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use zonda_codec::{Endpoint, WhatAmI};
+use zonda_codec::Endpoint;
 
 use crate::{
-    node::{
-        Node,
-        shared::{Face, Shared},
-    },
-    peers::{
-        connect::Attempt,
-        events::ConnectionEvent,
-        links::Standing,
-        reasons::{Refusal, RefusalKind},
-    },
+    peers::reasons::{Refusal, RefusalKind},
     table::FaceId,
 };
 
@@ -97,11 +87,118 @@ impl Dials {
     }
 }
 
+/// How an attempt at an endpoint ended.
+#[derive(Debug, Clone)]
+pub(crate) enum Ended {
+    /// The connection stands.
+    Reached(FaceId),
+    /// The node there is connected already.
+    Known,
+    /// It failed.
+    Failed(Refusal),
+}
+
+/// A failure that was not reported yet.
+pub(crate) struct Failure {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) reason: Refusal,
+    pub(crate) attempts: u64,
+}
+
 impl Dials {
+    /// Writes down that an attempt begins.
+    pub(crate) fn begin(&mut self, endpoint: &Endpoint) {
+        for dial in self.of(std::slice::from_ref(endpoint)) {
+            dial.attempts += 1;
+            dial.next = None;
+        }
+    }
+
+    /// Writes down how an attempt ended.
+    pub(crate) fn end(&mut self, endpoint: &Endpoint, how: &Ended) {
+        for dial in self.of(std::slice::from_ref(endpoint)) {
+            match how {
+                Ended::Reached(face) => {
+                    dial.face = Some(*face);
+                    dial.reached = true;
+                    dial.attempts = 0;
+                    dial.last = None;
+                }
+                Ended::Known => {
+                    dial.reached = true;
+                    dial.last = Some(Refusal {
+                        kind: RefusalKind::MaxLinks,
+                        text: "the node there is connected already".to_owned(),
+                    });
+                }
+                Ended::Failed(reason) => {
+                    dial.last = Some(reason.clone());
+                    dial.fresh = true;
+                }
+            }
+        }
+    }
+
+    /// Writes down that one of `endpoints` was reached: the others will not be tried.
+    pub(crate) fn reach(&mut self, endpoints: &[Endpoint]) {
+        for dial in self.of(endpoints) {
+            dial.reached = true;
+        }
+    }
+
+    /// Writes down when the next attempt at `endpoints` is made; the failures that were not reported yet.
+    pub(crate) fn retry(&mut self, endpoints: &[Endpoint], next: Option<Instant>) -> Vec<Failure> {
+        let mut failed = Vec::new();
+        for dial in self.of(endpoints) {
+            dial.next = next;
+            if let (true, Some(reason)) = (std::mem::take(&mut dial.fresh), &dial.last) {
+                failed.push(Failure {
+                    endpoint: dial.endpoint.clone(),
+                    reason: reason.clone(),
+                    attempts: dial.attempts,
+                });
+            }
+        }
+        failed
+    }
+
+    /// Whether any was reached since the node was opened.
+    pub(crate) fn any_reached(&self) -> bool {
+        self.0.iter().any(|dial| dial.reached)
+    }
+
+    /// Those that were never reached since the node was opened.
+    pub(crate) fn unreached(&self) -> Vec<Unreached> {
+        let unreached = self.0.iter().filter(|dial| !dial.reached);
+        unreached
+            .map(|dial| Unreached {
+                endpoint: dial.endpoint.clone(),
+                reason: dial.last.as_ref().map(ToString::to_string),
+            })
+            .collect()
+    }
+
+    /// All of them, and what has become of each.
+    pub(crate) fn status(
+        &self,
+        now: Instant,
+        stands: impl Fn(FaceId) -> bool,
+    ) -> Vec<EndpointStatus> {
+        let status = |dial: &Dial| EndpointStatus {
+            endpoint: dial.endpoint.clone(),
+            connected: dial.face.is_some_and(&stands),
+            reached: dial.reached,
+            attempts: dial.attempts,
+            last_failure: dial.last.clone(),
+            next_retry: dial.next.map(|next| next.saturating_duration_since(now)),
+        };
+        self.0.iter().map(status).collect()
+    }
+
     /// The endpoints and what has become of each, for the admin space.
-    pub(crate) fn describe(&self, faces: &HashMap<FaceId, Face>) -> serde_json::Value {
+    pub(crate) fn describe(&self, stands: impl Fn(FaceId) -> bool) -> serde_json::Value {
         let describe = |dial: &Dial| {
-            let is_connected = dial.face.is_some_and(|face| faces.contains_key(&face));
+            let is_connected = dial.face.is_some_and(&stands);
             json!({
                 "endpoint": dial.endpoint.to_string(),
                 "connected": is_connected,
@@ -111,117 +208,5 @@ impl Dials {
             })
         };
         self.0.iter().map(describe).collect()
-    }
-}
-
-impl Shared {
-    /// Writes down that an attempt begins.
-    pub(crate) fn note_begin(&self, endpoint: &Endpoint) {
-        for dial in self.state.lock().dials.of(std::slice::from_ref(endpoint)) {
-            dial.attempts += 1;
-            dial.next = None;
-        }
-    }
-
-    /// Writes down how an attempt ended.
-    pub(crate) fn note_attempt(&self, endpoint: &Endpoint, result: &Result<Standing, Attempt>) {
-        let mut state = self.state.lock();
-        for dial in state.dials.of(std::slice::from_ref(endpoint)) {
-            match result {
-                Ok(standing) => {
-                    dial.face = Some(standing.face);
-                    dial.reached = true;
-                    dial.attempts = 0;
-                    dial.last = None;
-                }
-                Err(Attempt::Known(_)) => {
-                    dial.reached = true;
-                    dial.last = Some(Refusal {
-                        kind: RefusalKind::MaxLinks,
-                        text: "the node there is connected already".to_owned(),
-                    });
-                }
-                Err(Attempt::Closed) => {}
-                Err(Attempt::Dial(failure)) => {
-                    dial.last = Some(failure.into());
-                    dial.fresh = true;
-                }
-            }
-        }
-        drop(state);
-        self.changed.notify(usize::MAX);
-    }
-
-    /// Writes down that one of `endpoints` was reached: the others will not be tried.
-    pub(crate) fn note_reached(&self, endpoints: &[Endpoint]) {
-        for dial in self.state.lock().dials.of(endpoints) {
-            dial.reached = true;
-        }
-        self.note_retry(endpoints, None);
-        self.changed.notify(usize::MAX);
-    }
-
-    /// Writes down when the next attempt at `endpoints` is made, and tells of those that failed just now.
-    pub(crate) fn note_retry(&self, endpoints: &[Endpoint], wait: Option<Duration>) {
-        let next = wait.map(zonda_runtime::after);
-        let mut failed = Vec::new();
-        for dial in self.state.lock().dials.of(endpoints) {
-            dial.next = next;
-            if let (true, Some(reason)) = (std::mem::take(&mut dial.fresh), &dial.last) {
-                failed.push(ConnectionEvent::Failed {
-                    endpoint: dial.endpoint.clone(),
-                    reason: reason.clone(),
-                    attempts: dial.attempts,
-                    next_retry: wait,
-                });
-            }
-        }
-        for event in failed {
-            self.tell(|| event);
-        }
-    }
-}
-
-impl Node {
-    /// The configured endpoints that were never reached since the node was opened, and why. For a client that was
-    /// connected once: none.
-    #[must_use]
-    pub fn unreached(&self) -> Vec<Unreached> {
-        if self.is_forked() {
-            return Vec::new();
-        }
-        let state = self.shared.state.lock();
-        let is_client = self.shared.role == WhatAmI::Client;
-        if is_client && state.dials.0.iter().any(|dial| dial.reached) {
-            return Vec::new();
-        }
-        let unreached = state.dials.0.iter().filter(|dial| !dial.reached);
-        unreached
-            .map(|dial| Unreached {
-                endpoint: dial.endpoint.clone(),
-                reason: dial.last.as_ref().map(ToString::to_string),
-            })
-            .collect()
-    }
-
-    /// The configured endpoints to connect to, and what has become of each.
-    #[must_use]
-    pub fn endpoints(&self) -> Vec<EndpointStatus> {
-        if self.is_forked() {
-            return Vec::new();
-        }
-        let now = Instant::now();
-        let state = self.shared.state.lock();
-        let status = |dial: &Dial| EndpointStatus {
-            endpoint: dial.endpoint.clone(),
-            connected: dial
-                .face
-                .is_some_and(|face| state.faces.contains_key(&face)),
-            reached: dial.reached,
-            attempts: dial.attempts,
-            last_failure: dial.last.clone(),
-            next_retry: dial.next.map(|next| next.saturating_duration_since(now)),
-        };
-        state.dials.0.iter().map(status).collect()
     }
 }

@@ -5,8 +5,6 @@
 use zonda_codec::Priority;
 use zonda_transport::outbox::{Outbox, PriorityCounts};
 
-use crate::node::Node;
-
 /// What was sent and what was not on the links of a node that have ended, all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -42,17 +40,6 @@ impl EndedLinks {
             if let Some(all) = self.priorities.get_mut(counts.priority as usize) {
                 all.add(&counts);
             }
-        }
-    }
-}
-
-impl Node {
-    /// What was sent and what was not on the links that have ended.
-    #[must_use]
-    pub fn ended_links(&self) -> EndedLinks {
-        match self.shared.is_forked() {
-            true => EndedLinks::default(),
-            false => self.shared.state.lock().ended,
         }
     }
 }

@@ -16,7 +16,7 @@ use zonda_transport::{link::LinkAddress, sync::Mutex};
 
 use crate::{
     model::LinkStatus,
-    node::{Node, shared::Shared},
+    node::{handle::Node, shared::Shared},
     peers::reasons::{Loss, Refusal},
     table::FaceId,
 };

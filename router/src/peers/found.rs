@@ -13,10 +13,7 @@ use zonda_transport::protocol::options::LocalOptions;
 
 use crate::{
     model::OpenError,
-    node::{
-        Node,
-        shared::{Shared, State},
-    },
+    node::{handle::Node, shared::Shared, state::State},
     peers::connect::Attempt,
     table::scouting::{self, Link, Outcome},
 };

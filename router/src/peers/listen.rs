@@ -11,7 +11,7 @@ use zonda_transport::listen::{ListenError, ListenOptions, Listening, listen_with
 use crate::{
     config::TimeLimit,
     model::OpenError,
-    node::{Node, shared::Shared},
+    node::{handle::Node, shared::Shared},
     peers::admit::Door,
 };
 

@@ -3,9 +3,9 @@
 //! The neighbours of a node: how they are found, connected, admitted and lost.
 //!
 //! - `listen`, `connect`, `dials`: connections that come in, and those that this node opens;
-//! - `admit`, `neighbours`, `places`: which of them may stay; `links`: several to one neighbour;
-//! - `discovery`, `found`: scouting and gossip, and the connections that they cause;
-//! - `events`, `reasons`, `refusals`, `ended`: what became of connections, reported and counted;
+//! - `admit`, `neighbours`, `places`: which of them may stay; `links`, `join`: several to one neighbour;
+//! - `discovery`, `finding`, `found`: scouting and gossip, and the connections that they cause;
+//! - `events`, `reasons`, `refusals`, `ended`, `notes`: what became of connections, reported and counted;
 //! - `slow`: neighbours that did not keep pace.
 
 pub(crate) mod admit;
@@ -14,10 +14,13 @@ pub(crate) mod dials;
 pub(crate) mod discovery;
 pub(crate) mod ended;
 pub(crate) mod events;
+pub(crate) mod finding;
 pub(crate) mod found;
+pub(crate) mod join;
 pub(crate) mod links;
 pub(crate) mod listen;
 pub(crate) mod neighbours;
+pub(crate) mod notes;
 pub(crate) mod places;
 pub(crate) mod reasons;
 pub(crate) mod refusals;

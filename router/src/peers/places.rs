@@ -21,7 +21,8 @@ use zonda_transport::{link::AddressGroup, outbox::Outbox, protocol::parameters::
 use crate::{
     node::{
         limits::{Limit, Reached},
-        shared::{Face, Shared, State},
+        shared::Shared,
+        state::{Face, State},
     },
     table::FaceId,
 };

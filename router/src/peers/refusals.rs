@@ -5,18 +5,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use zonda_codec::Endpoint;
 use zonda_transport::link::LinkAddress;
-use zonda_transport::protocol::handshake::HandshakeError;
 use zonda_transport::sync::Mutex;
 
-use crate::{
-    node::{Node, shared::Shared},
-    peers::{
-        events::ConnectionEvent,
-        reasons::{Refusal, RefusalKind},
-    },
-};
+use crate::peers::reasons::{Refusal, RefusalKind};
 
 /// Those turned away for one kind of reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,16 +26,10 @@ pub struct TurnedAway {
 #[derive(Debug, Default)]
 pub(crate) struct Refusals(Mutex<BTreeMap<RefusalKind, TurnedAway>>);
 
-impl Shared {
-    /// Counts and tells of somebody who was turned away.
-    pub(crate) fn note_refused(
-        &self,
-        listener: &Endpoint,
-        remote: Option<&LinkAddress>,
-        error: &HandshakeError,
-    ) {
-        let reason = Refusal::from(error);
-        let mut refusals = self.refusals.0.lock();
+impl Refusals {
+    /// Counts somebody who was turned away.
+    pub(crate) fn note(&self, remote: Option<&LinkAddress>, reason: &Refusal) {
+        let mut refusals = self.0.lock();
         let count = refusals.get(&reason.kind).map_or(0, |known| known.count);
         let known = TurnedAway {
             count: count + 1,
@@ -51,20 +37,17 @@ impl Shared {
             reason: reason.clone(),
         };
         refusals.insert(reason.kind, known);
-        drop(refusals);
-        self.tell(|| ConnectionEvent::Refused {
-            listener: listener.clone(),
-            remote: remote.cloned(),
-            reason,
-        });
     }
-}
 
-impl Shared {
-    /// How many were turned away for which kind of reason, for the admin space. Who they were is for this node's own session:
-    /// everybody may read the admin space.
-    pub(crate) fn describe_refusals(&self) -> serde_json::Value {
-        let refusals = self.refusals.0.lock();
+    /// One entry for each kind of reason that has occurred.
+    pub(crate) fn all(&self) -> Vec<TurnedAway> {
+        self.0.lock().values().cloned().collect()
+    }
+
+    /// How many were turned away for which kind of reason, for the admin space. Who they were is for this node's own
+    /// session: everybody may read the admin space.
+    pub(crate) fn describe(&self) -> serde_json::Value {
+        let refusals = self.0.lock();
         let describe = |known: &TurnedAway| {
             json!({
                 "reason": known.reason.kind.name(),
@@ -72,16 +55,5 @@ impl Shared {
             })
         };
         refusals.values().map(describe).collect()
-    }
-}
-
-impl Node {
-    /// Those who connected to this node and were turned away, one entry for each kind of reason that has occurred.
-    #[must_use]
-    pub fn turned_away(&self) -> Vec<TurnedAway> {
-        if self.is_forked() {
-            return Vec::new();
-        }
-        self.shared.refusals.0.lock().values().cloned().collect()
     }
 }

@@ -10,8 +10,6 @@ use std::{
 use zonda_codec::ZenohId;
 use zonda_transport::{link::AddressGroup, protocol::patience::STALL_WINDOW};
 
-use crate::node::Node;
-
 /// How long it is remembered that a slow consumer had a line in the log.
 const MEMORY: Duration = Duration::from_secs(60);
 
@@ -84,6 +82,11 @@ impl SlowConsumers {
         is_news
     }
 
+    /// How many there have been.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
     /// What a neighbour that has just connected owes: its id, or another one from its address.
     pub(crate) fn owed(&self, now: Instant, zid: ZenohId, group: Option<AddressGroup>) -> Duration {
         let debts = Debtor::all(zid, group).filter_map(|debtor| self.debts.get(&debtor));
@@ -100,18 +103,6 @@ impl SlowConsumers {
             && let Some((&oldest, _)) = self.debts.iter().min_by_key(|(_, debt)| debt.at)
         {
             self.debts.remove(&oldest);
-        }
-    }
-}
-
-impl Node {
-    /// How many links this node has closed because the neighbour took too little while others waited for it
-    /// (`isolation/*`).
-    #[must_use]
-    pub fn slow_consumers(&self) -> u64 {
-        match self.shared.is_forked() {
-            true => 0,
-            false => self.shared.state.lock().slow.total,
         }
     }
 }

@@ -13,7 +13,7 @@ use zonda_codec::{
 
 use crate::{
     model::{Outcome, Publication, Value, Wait},
-    node::shared::{Shared, State},
+    node::{shared::Shared, state::State},
     query::{
         Question, ReplyError,
         ask::{accepts_any_key, shared},

@@ -19,7 +19,10 @@ use zonda_transport::{
 use crate::{
     flow::publish::MESSAGE_BYTES_MAX,
     model::Value,
-    node::shared::{KEY_BYTES_MAX, Shared, State},
+    node::{
+        shared::{KEY_BYTES_MAX, Shared},
+        state::State,
+    },
     query::{
         Answers, AskError, QuerierFace, Question, QuestionEnd, QuestionId,
         answering::IncomingQuery,

@@ -14,8 +14,8 @@ use zonda_transport::{
 };
 
 use crate::{
-    flow::{inbound::Burst, outboxes::Outboxes},
-    node::shared::{Shared, State, log},
+    flow::{burst::Burst, outboxes::Outboxes},
+    node::{log::log, shared::Shared, state::State},
     query::{
         Answer, AnswerBody, IncomingQuery,
         heads::{PassedHead, may_drop, response},

@@ -35,7 +35,7 @@ use ask::{Failed, Full};
 
 use crate::{
     model::{DeclareError, Value, Wait},
-    node::Node,
+    node::handle::Node,
     table::Locality,
 };
 

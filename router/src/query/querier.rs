@@ -8,7 +8,7 @@ use zonda_codec::{KeyExpr, Target};
 
 use crate::{
     model::DeclareError,
-    node::shared::{Shared, State},
+    node::{shared::Shared, state::State},
     notify::listeners::{Listen, ListenerId},
     table::{Audience, Counterpart, Locality},
 };

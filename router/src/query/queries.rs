@@ -8,7 +8,7 @@ use zonda_codec::KeyExpr;
 
 use crate::{
     model::DeclareError,
-    node::shared::{Shared, State},
+    node::{shared::Shared, state::State},
     query::{
         AskedSink, QueryableId, QuestionEnd,
         ask::HeldQuestion,

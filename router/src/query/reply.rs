@@ -19,7 +19,10 @@ use zonda_transport::{
 use crate::{
     flow::publish::{MESSAGE_BYTES_MAX, body},
     model::{Outcome, Publication, SampleKind, Value},
-    node::shared::{KEY_BYTES_MAX, Shared, State},
+    node::{
+        shared::{KEY_BYTES_MAX, Shared},
+        state::State,
+    },
     query::{
         Answer, AnswerBody, QueryableId, ReplyError,
         ask::{SCHEMA_BYTES_MAX, shared},

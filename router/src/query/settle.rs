@@ -20,7 +20,7 @@ use zonda_transport::{
 
 use crate::{
     flow::outboxes::Outboxes,
-    node::shared::{Shared, State, log},
+    node::{log::log, shared::Shared, state::State},
     notify::listeners::Listener,
     query::{
         AskedSink, IncomingQuery, QuestionEnd,

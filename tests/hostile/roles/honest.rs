@@ -47,10 +47,38 @@ struct Notes {
     oversleep_ms: AtomicU64,
     /// Since when a question or a token is under way.
     asked: Mutex<Option<Instant>>,
+    /// How far the question has come.
+    leg: Mutex<Leg>,
     changed: Mutex<Option<Instant>>,
 }
 
+/// The ways of a question: when it came to the one who answers, and when the answer was back.
+#[derive(Debug, Clone, Copy, Default)]
+struct Leg {
+    heard: Option<Instant>,
+    answered: Option<Instant>,
+    back: Option<Instant>,
+}
+
+/// A question that takes longer has its ways told.
+const SLOW: Duration = Duration::from_millis(500);
+
 impl Notes {
+    /// Says where a slow question has spent its time.
+    fn explain(&self, begin: Instant) {
+        if begin.elapsed() >= SLOW {
+            let leg = *lock(&self.leg);
+            let after = |at: Option<Instant>| at.map(|at| at.saturating_duration_since(begin));
+            eprintln!(
+                "a question takes {:?}: heard after {:?}, answered after {:?}, its answer back after {:?}",
+                begin.elapsed(),
+                after(leg.heard),
+                after(leg.answered),
+                after(leg.back)
+            );
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
@@ -154,14 +182,16 @@ fn publish(session: &Session, index: usize, load: &Load, notes: &Notes, begin: &
 }
 
 /// One who answers, and one who asks it again and again.
-fn ask(asking: &Session, answering: &Session, name: &str, notes: &Notes) {
+fn ask(asking: &Session, answering: &Session, name: &str, notes: &Arc<Notes>) {
     let key = format!("honest/{name}/ask");
-    let answer = key.clone();
+    let (answer, heard) = (key.clone(), Arc::clone(notes));
     answering
         .declare_queryable(&key)
         .callback(move |query| {
+            lock(&heard.leg).heard = Some(Instant::now());
             let echo = query.payload().cloned().unwrap_or_default();
             let _ = query.reply(&answer, echo).wait();
+            lock(&heard.leg).answered = Some(Instant::now());
         })
         .background()
         .wait()
@@ -171,18 +201,21 @@ fn ask(asking: &Session, answering: &Session, name: &str, notes: &Notes) {
             break;
         }
         let begin = Instant::now();
+        *lock(&notes.leg) = Leg::default();
         *lock(&notes.asked) = Some(begin);
         let payload = number.to_le_bytes().to_vec();
         let get = asking.get(&key).payload(payload.clone()).timeout(PATIENCE);
         let replies = get.wait().expect("open");
         let mut right = 0;
         for reply in &replies {
+            lock(&notes.leg).back = Some(Instant::now());
             let is_right = reply
                 .result()
                 .is_ok_and(|s| s.payload().as_slice() == payload);
             right += if is_right { 1 } else { 100 };
         }
         most(&notes.question_ms, begin.elapsed());
+        notes.explain(begin);
         *lock(&notes.asked) = None;
         // the first ones may come before the one who answers is known
         if right == 0 && notes.questions.load(Ordering::Relaxed) == 0 && number < 500 {
@@ -378,6 +411,9 @@ impl Honest {
         self.since = now;
         let take = |of: &AtomicU64| of.swap(0, Ordering::Relaxed);
         // a wait that lasts counts as well
+        if let Some(since) = *lock(&self.notes.asked) {
+            self.notes.explain(since);
+        }
         for (since, worst) in [
             (&self.notes.asked, &self.notes.question_ms),
             (&self.notes.changed, &self.notes.token_ms),

@@ -56,6 +56,8 @@ pub struct Verdict {
     pub attacked: Sighting,
     /// The router's log.
     pub log: Vec<String>,
+    /// What the honest ones said of themselves.
+    pub said: Vec<String>,
 }
 
 impl Verdict {
@@ -232,6 +234,10 @@ impl Display for Verdict {
         let last = self.log.len().saturating_sub(LINES_SHOWN);
         for line in &self.log[last..] {
             writeln!(f, "  log: {line}")?;
+        }
+        let last = self.said.len().saturating_sub(LINES_SHOWN);
+        for line in &self.said[last..] {
+            writeln!(f, "  honest: {line}")?;
         }
         write!(f, "  verdict: {}", self.in_short())
     }

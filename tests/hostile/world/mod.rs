@@ -335,7 +335,14 @@ impl World {
                 .as_ref()
                 .map(Process::errors)
                 .unwrap_or_default(),
+            said: self.said(),
         }
+    }
+
+    /// What the honest processes wrote to their standard errors so far.
+    fn said(&self) -> Vec<String> {
+        let errors = self.honest.iter().map(|honest| honest.process.errors());
+        errors.flatten().collect()
     }
 
     /// What the router wrote to its log so far.
@@ -360,6 +367,7 @@ impl World {
     pub fn verdict(mut self) -> Verdict {
         let alive = self.router.as_mut().is_none_or(Process::is_running);
         assert!(alive, "the router ended: {:?}", self.router_lines().last());
+        let said = self.said();
         let mut reports = Vec::new();
         for mut honest in std::mem::take(&mut self.honest) {
             honest.process.tell("stop");
@@ -374,6 +382,7 @@ impl World {
             quiet: self.quiet,
             attacked: self.attacked,
             log: log.unwrap_or_default(),
+            said,
         }
     }
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Routes: those that a publisher, a key or a connection asks for, and the subscribers at their end.
+
+use std::sync::Arc;
+
+use zonda_codec::KeyExpr;
+
+use crate::{
+    flow::{looking::Looking, receiving::Sink, route::Route},
+    model::{DeclareError, PublishError, SubscriberId},
+    node::{
+        shared::{KEY_BYTES_MAX, Shared},
+        state::State,
+    },
+    table::{FaceId, Locality},
+};
+
+impl Shared {
+    pub(crate) fn declare_subscriber(
+        &self,
+        key: &KeyExpr<'_>,
+        origin: Locality,
+        sink: Sink,
+    ) -> Result<SubscriberId, DeclareError> {
+        self.may_declare(key)?;
+        let id = self.next_id();
+        self.update(|state| {
+            state.sinks.insert(id, sink);
+            let State { table, actions, .. } = state;
+            table.local_subscriber_from(self.own(id), key, origin, actions);
+        });
+        Ok(SubscriberId(id))
+    }
+
+    pub(crate) fn undeclare_subscriber(&self, id: SubscriberId) {
+        if self.is_forked() {
+            return;
+        }
+        let (sink, routes) = self.update(|state| {
+            state
+                .table
+                .undeclare_local_subscriber(self.local, id.0, &mut state.actions);
+            (
+                state.sinks.remove(&id.0),
+                std::mem::take(&mut state.undeclared),
+            )
+        });
+        // User code may run when these go, so it is done here, without the lock.
+        drop((sink, routes));
+    }
+
+    /// The route of messages on `key` from `from`.
+    pub(crate) fn resolve(
+        &self,
+        from: FaceId,
+        key: KeyExpr<'static>,
+        publisher: Option<u32>,
+        destination: Locality,
+    ) -> Arc<Route> {
+        if self.is_forked() {
+            return Arc::new(Route {
+                validity: Default::default(),
+                key,
+                remote: Default::default(),
+                local: Default::default(),
+            });
+        }
+        let mut state = self.state.lock();
+        let looking = Looking::new(&mut state.table, from, key, publisher, destination);
+        self.look_to_end(&mut state, looking)
+    }
+
+    /// The route of a key that no publisher was declared for, from a bounded cache.
+    pub(crate) fn undeclared_route(
+        &self,
+        key: &KeyExpr<'_>,
+        destination: Locality,
+    ) -> Result<Arc<Route>, PublishError> {
+        if self.is_closed() {
+            return Err(self.cannot_publish());
+        }
+        let size = key.as_str().len();
+        if size > KEY_BYTES_MAX {
+            return Err(PublishError::TooLarge {
+                size,
+                limit: KEY_BYTES_MAX,
+            });
+        }
+        let mut state = self.state.lock();
+        let known = &mut state.undeclared[destination as usize];
+        if let Some(route) = known.get(key.as_str()) {
+            return Ok(Arc::clone(route));
+        }
+        state.table.check_key(key)?;
+        let (whose, kept) = (self.local, key.clone().into_owned());
+        let looking = Looking::new(&mut state.table, whose, kept, None, destination);
+        let route = self.look_to_end(&mut state, looking);
+        let known = &mut state.undeclared[destination as usize];
+        let forgotten = known.put(key.as_str(), Arc::clone(&route));
+        drop(state);
+        // Old routes may hold the last reference to a user's closure.
+        drop(forgotten);
+        Ok(route)
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Lines of the log that neighbours can cause, each limited.
+
+use std::{fmt::Display, io, time::Instant};
+
+use zonda_codec::ZenohId;
+use zonda_transport::{log_limit::LogLimit, text::shown};
+
+use crate::table::{Note, NoteCause};
+
+/// Passes on what the table notes, of each cause one line a minute in this process: neighbours that come and go could fill
+/// the log otherwise. Not to be called with the state locked.
+pub(crate) fn log(notes: Vec<Note>) {
+    static LIMITS: [LogLimit; NoteCause::COUNT] = [const { LogLimit::new() }; NoteCause::COUNT];
+    for Note { cause, text } in notes {
+        if let Some(left_out) = LIMITS[cause as usize].admit(Instant::now()) {
+            tracing::warn!("{}{left_out}", shown(&text));
+        }
+    }
+}
+
+/// Says that a connection was lost before it began, for want of descriptors as a rule; at most once a minute.
+pub(crate) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Error) {
+    static LIMIT: LogLimit = LogLimit::new();
+    if let Some(left_out) = LIMIT.admit(Instant::now()) {
+        tracing::warn!("no link to {zid} at {remote}: {error}{left_out}");
+    }
+}
+
+/// Says that a neighbour sends messages that are too large; at most once a minute.
+pub(crate) fn log_too_large(zid: ZenohId, remote: &dyn Display, limit: usize) {
+    static LIMIT: LogLimit = LogLimit::new();
+    if let Some(left_out) = LIMIT.admit(Instant::now()) {
+        tracing::warn!(
+            "a message of {zid} at {remote} is larger than {limit} bytes, or too many are unfinished: it is discarded; further ones of this link are only counted (transport/link/rx/max_message_size){left_out}"
+        );
+    }
+}

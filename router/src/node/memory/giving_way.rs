@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Who gives way when too much memory is held, and who waits meanwhile.
+
+use std::{
+    cmp::Reverse,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use zonda_transport::{ledger::Share, outbox::Outbox};
+
+use crate::{
+    node::{
+        shared::Shared,
+        state::{Face, State},
+    },
+    table::FaceId,
+};
+
+use super::Memory;
+
+/// Parts of the budget from which on the largest taker gives way, of [`PARTS`].
+const GIVES_WAY: usize = 6;
+
+/// How long sources wait at most until others have given way. If that did not help, they do not wait again before it has.
+const RELIEF_MAX: Duration = Duration::from_millis(250);
+
+/// Parts of it that may be held afterwards.
+const IS_LEFT: usize = 5;
+
+/// Who keeps less than this part of the budget is not to blame for its end.
+const TAKER_PART: usize = 512;
+
+/// How fast memory may grow between two looks, in bytes per second.
+const GROWTH_MAX: usize = 4 << 30;
+
+/// The shortest and the longest time between two looks.
+const LOOK_MIN: Duration = Duration::from_millis(5);
+
+const LOOK_MAX: Duration = Duration::from_secs(1);
+
+impl Memory {
+    /// Adds up what is held; tells how much that is.
+    pub(crate) fn look(&self, state: &mut State) -> usize {
+        let (mut queues, mut routes) = (0, state.undeclared.iter().map(|c| c.memory()).sum());
+        for face in state.faces.values() {
+            queues += face.outbox.memory().own;
+            routes += face.holding.routes.load(Ordering::Relaxed);
+        }
+        self.queues.store(queues, Ordering::Relaxed);
+        self.routes.store(routes, Ordering::Relaxed);
+        self.note_tables(&mut state.table);
+        self.ledger.held()
+    }
+
+    /// Who has to give way, most of all first, when so much is held.
+    #[cold]
+    fn takers(&self, state: &mut State, held: usize) -> Vec<Taker> {
+        let mut excess = held.saturating_sub(self.parts(IS_LEFT));
+        // What those who are gone had declared is being forgotten.
+        let declared = state.faces.keys().map(|id| state.table.memory_of(*id));
+        let tables = self.tables.load(Ordering::Relaxed);
+        excess = excess.saturating_sub(tables.saturating_sub(declared.sum()));
+        // What those who gave way kept is being freed.
+        excess = excess.saturating_sub(state.leavers.received(Instant::now()));
+        let mut takers = Vec::new();
+        for (&id, face) in &state.faces {
+            let keeps = Keeps::of(state, id, face);
+            if state.leavers.has(&face.outbox) {
+                excess = excess.saturating_sub(keeps.own);
+            } else if face.outbox.is_closed() {
+                excess = excess.saturating_sub(keeps.bytes());
+            } else {
+                takers.push(Taker {
+                    keeps,
+                    outbox: Arc::clone(&face.outbox),
+                    share: Arc::clone(&face.holding.share),
+                    who: format!("{} {}", face.status.whatami, face.status.zid),
+                });
+            }
+        }
+        takers.sort_unstable_by_key(|taker| Reverse(taker.keeps.bytes()));
+        takers.retain(|taker| {
+            let bytes = taker.keeps.bytes();
+            let gives_way = excess > 0 && bytes >= self.ledger.budget() / TAKER_PART;
+            excess = excess.saturating_sub(bytes);
+            gives_way
+        });
+        for taker in &takers {
+            let received = taker.keeps.received;
+            state.leavers.add(&taker.outbox, &taker.share, received);
+        }
+        takers
+    }
+
+    fn close(&self, taker: &Taker, now: Instant) {
+        taker.outbox.give_way();
+        self.links_closed.fetch_add(1, Ordering::Relaxed);
+        if let Some(left_out) = self.log.admit(now) {
+            let mib = |bytes: usize| bytes >> 20;
+            tracing::warn!(
+                "the link to {} is closed for the reason memory: it keeps {} MiB, more than any other, and the node holds {} of \
+                 {} MiB (limits/memory_bytes){left_out}",
+                taker.who,
+                mib(taker.keeps.bytes()),
+                mib(self.ledger.held()),
+                mib(self.ledger.budget())
+            );
+        }
+    }
+}
+
+/// A neighbour that keeps memory.
+struct Taker {
+    keeps: Keeps,
+    outbox: Arc<Outbox>,
+    share: Arc<Share>,
+    who: String,
+}
+
+/// Bytes that would be free without a neighbour, about.
+#[derive(Debug, Clone, Copy)]
+struct Keeps {
+    /// Of received messages: unfinished ones of its own, and what waits for it.
+    received: usize,
+    /// Its queues' buffers, what it declared, its routes.
+    own: usize,
+}
+
+impl Keeps {
+    fn of(state: &State, id: FaceId, face: &Face) -> Self {
+        let queues = face.outbox.memory();
+        let routes = face.holding.routes.load(Ordering::Relaxed);
+        Keeps {
+            received: queues.kept + face.holding.share.unfinished(),
+            own: queues.own + routes + state.table.memory_of(id),
+        }
+    }
+
+    fn bytes(self) -> usize {
+        self.received + self.own
+    }
+}
+
+impl Shared {
+    /// Looks how much memory is held, and has somebody give way if it is too much. Tells when to look again.
+    pub(crate) fn look_after_memory(&self) -> Instant {
+        let now = Instant::now();
+        let memory = &self.memory;
+        let mut state = self.state.lock();
+        let held = memory.look(&mut state);
+        let takers = match held > memory.parts(GIVES_WAY) {
+            true => memory.takers(&mut state, held),
+            false => {
+                memory.note_relief(true);
+                Vec::new()
+            }
+        };
+        drop(state);
+        for taker in &takers {
+            memory.close(taker, now);
+        }
+        let left = memory.parts(GIVES_WAY).saturating_sub(held);
+        let wait = Duration::from_secs_f64(left as f64 / GROWTH_MAX as f64);
+        now + wait.clamp(LOOK_MIN, LOOK_MAX)
+    }
+}
+
+impl Shared {
+    /// Pauses the source behind `own` while memory is short. The source is not judged silent meanwhile.
+    #[cold]
+    pub(crate) async fn wait_for_memory(&self, own: &Outbox) {
+        let _held = own.hold_reader();
+        let until = Instant::now() + RELIEF_MAX;
+        while self.memory.is_short() && !own.is_closed() && !own.is_closing() {
+            let now = Instant::now();
+            if now >= until {
+                self.memory.note_relief(false);
+                return;
+            }
+            self.runtime.sleep_until(now + LOOK_MIN).await;
+        }
+    }
+}

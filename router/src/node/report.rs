@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a node says of itself: connections and endpoints, memory, limits.
+
+use std::{sync::atomic::Ordering, time::Instant};
+
+use zonda_codec::WhatAmI;
+use zonda_transport::listen::Listening;
+
+use crate::{
+    descriptors,
+    node::{
+        handle::Node,
+        limits::{Limit, LimitStatus, rows},
+        memory::Usage,
+    },
+    peers::{
+        dials::{EndpointStatus, Unreached},
+        discovery::DiscoveryStatus,
+        ended::EndedLinks,
+        refusals::TurnedAway,
+    },
+};
+
+impl Node {
+    /// What was sent and what was not on the links that have ended.
+    #[must_use]
+    pub fn ended_links(&self) -> EndedLinks {
+        match self.shared.is_forked() {
+            true => EndedLinks::default(),
+            false => self.shared.state.lock().ended,
+        }
+    }
+
+    /// How many links this node has closed because the neighbour took too little while others waited for it
+    /// (`isolation/*`).
+    #[must_use]
+    pub fn slow_consumers(&self) -> u64 {
+        match self.shared.is_forked() {
+            true => 0,
+            false => self.shared.state.lock().slow.total(),
+        }
+    }
+
+    /// Those who connected to this node and were turned away, one entry for each kind of reason that has occurred.
+    #[must_use]
+    pub fn turned_away(&self) -> Vec<TurnedAway> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        self.shared.refusals.all()
+    }
+
+    /// The configured endpoints that were never reached since the node was opened, and why. For a client that was
+    /// connected once: none.
+    #[must_use]
+    pub fn unreached(&self) -> Vec<Unreached> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let state = self.shared.state.lock();
+        match self.shared.role == WhatAmI::Client && state.dials.any_reached() {
+            true => Vec::new(),
+            false => state.dials.unreached(),
+        }
+    }
+
+    /// The configured endpoints to connect to, and what has become of each.
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<EndpointStatus> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let state = self.shared.state.lock();
+        let stands = |face| state.faces.contains_key(&face);
+        state.dials.status(Instant::now(), stands)
+    }
+
+    /// What this node has done to find others and to be found.
+    #[must_use]
+    pub fn discovery(&self) -> DiscoveryStatus {
+        match self.is_forked() {
+            true => DiscoveryStatus::default(),
+            false => self.shared.state.lock().discovery.status(),
+        }
+    }
+
+    /// What this node holds of its memory now.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let shared = &self.shared;
+        if shared.is_forked() {
+            return Usage::default();
+        }
+        let mut state = shared.state.lock();
+        shared.memory.look(&mut state);
+        let mut usage = shared.memory.usage();
+        let largest = &mut usage.largest;
+        for (&id, face) in &state.faces {
+            let routes = face.holding.routes.load(Ordering::Relaxed);
+            largest.tables = largest.tables.max(state.table.memory_of(id));
+            largest.routes = largest.routes.max(routes);
+            largest.unfinished = largest.unfinished.max(face.holding.share.unfinished());
+        }
+        usage
+    }
+
+    /// The limits of this node, each with its configuration key, its value and how much of it is used now.
+    #[must_use]
+    pub fn limits(&self) -> Vec<LimitStatus> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let mut all = self.limits_of_connections();
+        all.extend(self.limits_of_neighbours());
+        let config = &self.shared.config;
+        let state = self.shared.state.lock();
+        let (most, candidates) = (state.table.most(), &state.discovery.candidates);
+        let (known, counts) = (candidates.len(), candidates.counts());
+        drop(state);
+        all.extend(rows::of_table(&config.table_limits(), &most));
+        all.extend(rows::of_found(&config.candidate_limits(), known, counts));
+        all
+    }
+
+    fn limits_of_connections(&self) -> Vec<LimitStatus> {
+        let (limits, config) = (&self.shared.limits, &self.shared.config);
+        let state = self.shared.state.lock();
+        let (sessions, largest) = (state.neighbours.len(), state.neighbours.largest());
+        let pending: usize = state.listening.iter().map(Listening::pending).sum();
+        let pending_max: usize = state.listening.iter().map(Listening::pending_max).sum();
+        let evicted = state.listening.iter().map(|l| l.counts().evicted).sum();
+        drop(state);
+        let mut rows = vec![
+            rows::row(
+                "transport/unicast/max_sessions",
+                "neighbours of the node",
+                limits.sessions_max,
+            )
+            .used(sessions)
+            .reached(limits.counted(Limit::Sessions)),
+            rows::row(
+                "limits/sessions_per_address",
+                "neighbours from one address",
+                limits.sessions_per_address,
+            )
+            .used(largest)
+            .reached(limits.counted(Limit::SessionsPerAddress)),
+            rows::row(
+                "transport/unicast/accept_pending",
+                "introductions under way",
+                pending_max,
+            )
+            .used(pending)
+            .reached(evicted),
+            rows::row(
+                "limits/lease_max_ms",
+                "ms of silence of a neighbour",
+                config.lease_max().as_millis() as usize,
+            ),
+            rows::row(
+                "limits/batch_bytes_min",
+                "bytes of a batch at least",
+                config.batch_size_min().into(),
+            ),
+        ];
+        rows.extend(limits.descriptors.map(|value| LimitStatus {
+            key: "ulimit -n",
+            counts: "files and sockets of the process",
+            value,
+            used: descriptors::used(),
+            reached: None,
+        }));
+        rows
+    }
+
+    fn limits_of_neighbours(&self) -> Vec<LimitStatus> {
+        let (config, usage) = (&self.shared.config, self.usage());
+        let largest = usage.largest;
+        let (memory, keys) = (
+            "bytes of memory of the node",
+            "bytes of memory of a neighbour's keys",
+        );
+        let gave_way = usage.links_closed + usage.messages_refused;
+        vec![
+            rows::row("limits/memory_bytes", memory, usage.budget)
+                .used(usage.held)
+                .reached(gave_way),
+            rows::row("limits/key_memory_bytes", keys, config.key_memory_max())
+                .used(largest.tables),
+            rows::row(
+                "limits/route_bytes",
+                "bytes of memory of a neighbour's routes",
+                config.route_memory_max(),
+            )
+            .used(largest.routes),
+            rows::row(
+                "limits/unfinished_bytes",
+                "bytes of a neighbour's unfinished messages",
+                config.unfinished_max(),
+            )
+            .used(largest.unfinished),
+            rows::row(
+                "limits/unfinished_ms",
+                "ms of keep-alives alone amid a message",
+                config.unfinished_time().as_millis() as usize,
+            )
+            .reached(usage.unfinished_closed),
+        ]
+    }
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How this node finds others and is found: what it hears by scouting and gossip becomes links, and what it knows is
+//! passed on.
+
+use std::cell::RefCell;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use zonda_codec::{
+    Encode, Hello, LinkStateList, Locator, Locators, Oam, OamBody, PROTOCOL_VERSION, Reader, Roles,
+    Scout, WhatAmI, ZenohId, transport::reason,
+};
+use zonda_transport::driver::Ended;
+use zonda_transport::listen::Listening;
+
+use crate::{
+    config::ScoutingConfig,
+    model::LinkStatus,
+    node::{
+        limits::{Limit, Reached},
+        shared::Shared,
+        state::State,
+    },
+    peers::neighbours::Neighbours,
+    scouting::{Options, Party, Service, this_host},
+    table::{
+        FaceId, Gossip,
+        scouting::{Answering, Found, Host, LOCATORS_MAX, Link, is_loopback},
+    },
+};
+
+/// Where a router listens by default: what is left to try of one that does not say where it is.
+const ROUTER_PORT: u16 = 7447;
+
+impl State {
+    /// A link is up: its first messages are gossip, and then `declarations`, the actions from that index on.
+    pub(crate) fn gossip_first(&mut self, face: FaceId, status: &LinkStatus, declarations: usize) {
+        let Some(gossip) = &mut self.discovery.gossip else {
+            return;
+        };
+        let at = declarations.min(self.actions.len());
+        let declarations = self.actions.split_off(at);
+        let remote = address_of(&status.remote);
+        gossip.add_link(face, status.zid, status.whatami, remote, &mut self.actions);
+        self.actions.extend(declarations);
+    }
+
+    /// A link is gone. True if nothing is left, so that somebody should be looked for.
+    pub(crate) fn lose(&mut self, face: FaceId, zid: ZenohId, ended: &Ended) -> bool {
+        let now = Instant::now();
+        if let Some(gossip) = &mut self.discovery.gossip {
+            gossip.remove_link(face, &mut self.actions);
+        }
+        if !self.neighbours.contains(&zid) {
+            let for_good = matches!(ended, Ended::Local | Ended::Remote(reason::GENERIC));
+            self.discovery.candidates.lost(&zid, for_good, now);
+        }
+        self.faces.is_empty()
+    }
+
+    /// What is listened on now is announced from now on.
+    fn tell_own(&mut self, host: Host) {
+        let listening = self.listening.iter().flat_map(Listening::locators);
+        let listening = listening.collect();
+        if let Some(gossip) = &mut self.discovery.gossip {
+            gossip.set_own(listening, host, &mut self.actions);
+        }
+    }
+
+    /// Whether there is a link to a node.
+    pub(crate) fn link_to(&self, zid: &ZenohId) -> Link {
+        link_to(&self.neighbours, zid)
+    }
+}
+
+impl Shared {
+    /// Begins to answer and to ask by multicast, as the configuration says. Without it, as where the system has no thread
+    /// left, a node works all the same.
+    pub(crate) fn start_scouting(shared: &Arc<Self>) {
+        let scouting = shared.config.scouting();
+        let asks = shared.scouts(&scouting);
+        let listens = scouting.listen && !shared.config.listen_endpoints().is_empty();
+        if !scouting.enabled || !(asks || listens) {
+            return;
+        }
+        let options = Options {
+            group: scouting.address,
+            ttl: scouting.ttl,
+            interfaces: scouting.interfaces.clone(),
+            listen: listens,
+        };
+        let scouted = Scouted {
+            node: Arc::downgrade(shared),
+            scouting,
+            answering: RefCell::default(),
+            host: RefCell::default(),
+        };
+        match Service::start(options, asks, scouted) {
+            Ok(service) => shared.state.lock().discovery.service = Some(service),
+            Err(error) => tracing::warn!("no scouting: {error}"),
+        }
+    }
+
+    /// Whether it looks for others by multicast: a client only if it was given no endpoint.
+    pub(crate) fn scouts(&self, scouting: &ScoutingConfig) -> bool {
+        let is_told = || !self.config.connect_endpoints().is_empty();
+        let needs_none = self.role == WhatAmI::Client && is_told();
+        scouting.enabled && !scouting.autoconnect.roles.is_empty() && !needs_none
+    }
+
+    /// Tells neighbours where this node listens, if it is news. The system is asked for its addresses.
+    pub(crate) fn tell_own(&self) {
+        let host = this_host();
+        self.update(|state| state.tell_own(host));
+    }
+
+    /// What a neighbour says of the network.
+    pub(crate) fn hear_oam(shared: &Arc<Self>, face: FaceId, oam: &Oam<'_>) {
+        let now = Instant::now();
+        let (mut found, mut who) = (Vec::new(), None);
+        let is_due = shared.update(|state| {
+            state.table.handle_oam(face, oam, &mut state.actions);
+            let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body) else {
+                return false;
+            };
+            let State {
+                discovery, actions, ..
+            } = state;
+            if let Some(gossip) = &mut discovery.gossip
+                && let Ok(states) = LinkStateList::decode(&mut Reader::new(body))
+            {
+                gossip.handle(face, &states, now, &mut found, actions);
+            }
+            let (own, policy) = (shared.zid, discovery.policy);
+            found.retain(|found| policy.permits(own, found.zid, found.whatami));
+            let over_limit = discovery.candidates.counts().over_limit;
+            let heard = found.into_iter().map(|found| discovery.hear(found, now));
+            // each of them is to be heard
+            let is_due = heard.fold(false, |any, is_due| any | is_due);
+            if discovery.candidates.counts().over_limit > over_limit {
+                let teller = state.faces.get(&face);
+                who = teller.map(|face| face.status.zid.to_string());
+            }
+            is_due
+        });
+        if let Some(who) = who {
+            let limit = Limit::FoundNodes;
+            shared.limits.note(&Reached { limit, who });
+        }
+        if is_due {
+            Self::connect_to_found(shared);
+        }
+    }
+
+    /// Makes the attempts that are due.
+    pub(crate) fn connect_to_found(shared: &Arc<Self>) {
+        if shared.is_closed() {
+            return;
+        }
+        let now = Instant::now();
+        let mut state = shared.state.lock();
+        // A client has one link; those it is making count as well.
+        if shared.role == WhatAmI::Client && !state.neighbours.is_empty() {
+            return;
+        }
+        let State {
+            discovery,
+            neighbours,
+            ..
+        } = &mut *state;
+        let link = |zid: &ZenohId| link_to(neighbours, zid);
+        let held_back = discovery.candidates.counts().failed_too_often;
+        let attempts = discovery.candidates.due(now, link);
+        let is_over = discovery.candidates.counts().failed_too_often > held_back;
+        drop(state);
+        if is_over {
+            let (limit, who) = (Limit::FoundFailures, String::new());
+            shared.limits.note(&Reached { limit, who });
+        }
+        for attempt in attempts {
+            let node = Arc::clone(shared);
+            let task = move || Self::connect_to(node, attempt);
+            shared.runtime.spawn("zonda-autoconnect", task);
+        }
+    }
+
+    /// What is to be done about once a second.
+    pub(crate) fn discover_on(shared: &Arc<Self>) {
+        let state = shared.state.lock();
+        let now = Instant::now();
+        let due = state.discovery.candidates.deadline();
+        let is_due = due.is_some_and(|at| at <= now);
+        let gossips = state.discovery.gossip.as_ref();
+        let is_late = gossips.is_some_and(Gossip::has_late_news);
+        drop(state);
+        if is_late {
+            shared.update(|state| {
+                let State {
+                    discovery, actions, ..
+                } = state;
+                if let Some(gossip) = &mut discovery.gossip {
+                    gossip.tick(actions);
+                }
+            });
+        }
+        if is_due {
+            Self::connect_to_found(shared);
+        }
+    }
+
+    /// Looks for somebody, since nobody is left.
+    pub(crate) fn ask_again(&self) {
+        let state = self.state.lock();
+        if let Some(service) = &state.discovery.service
+            && !self.is_closed()
+            && self.scouts(&self.config.scouting())
+        {
+            service.ask();
+        }
+    }
+}
+
+/// The node as seen by its scouting thread, which does not keep it alive.
+struct Scouted {
+    node: Weak<Shared>,
+    scouting: ScoutingConfig,
+    answering: RefCell<Answering>,
+    host: RefCell<Host>,
+}
+
+impl Scouted {
+    fn node(&self) -> Option<Arc<Shared>> {
+        self.node.upgrade().filter(|node| !node.is_closed())
+    }
+
+    /// The locators of a HELLO that can lead anywhere from here.
+    fn usable(&self, hello: &Hello<'_>, source: SocketAddr) -> Vec<Locator> {
+        let is_here = self.host.borrow().is_here(source.ip());
+        let parsed = hello.locators.iter().filter_map(|text| text.parse().ok());
+        let usable = parsed.filter(|locator| is_here || !is_loopback(locator));
+        let mut usable: Vec<Locator> = usable.take(LOCATORS_MAX).collect();
+        if hello.locators.is_empty() && hello.whatami == WhatAmI::Router {
+            let guess = SocketAddr::new(source.ip().to_canonical(), ROUTER_PORT);
+            usable.extend(Locator::new("tcp", &guess.to_string()).ok());
+        }
+        usable
+    }
+
+    /// The HELLO for somebody who asks from `source`; `None` if nothing leads there, as an empty one is of no use.
+    fn greeting(&self, node: &Shared, source: IpAddr, host: &Host) -> Option<Vec<u8>> {
+        let listening: Vec<Locator> = node.locators();
+        let locators = host.locators_for(source, &listening);
+        if locators.is_empty() {
+            return None;
+        }
+        let texts: Vec<&str> = locators.iter().map(Locator::as_str).collect();
+        let hello = Hello {
+            version: PROTOCOL_VERSION,
+            whatami: node.role,
+            zid: node.zid,
+            locators: Locators::new(&texts),
+        };
+        hello.to_vec().ok()
+    }
+}
+
+impl Party for Scouted {
+    fn asks(&self) -> Option<Roles> {
+        let node = self.node()?;
+        let is_served = node.role == WhatAmI::Client && !node.state.lock().faces.is_empty();
+        (!is_served).then_some(self.scouting.autoconnect.roles)
+    }
+
+    fn hello(&self, hello: &Hello<'_>, source: SocketAddr) {
+        let Some(node) = self.node() else {
+            return;
+        };
+        let policy = self.scouting.autoconnect;
+        if !policy.permits(node.zid, hello.zid, hello.whatami) {
+            return;
+        }
+        let found = Found {
+            zid: hello.zid,
+            whatami: hello.whatami,
+            locators: self.usable(hello, source),
+            teller: None,
+        };
+        let now = Instant::now();
+        let is_due = node.state.lock().discovery.hear(found, now);
+        if is_due {
+            Shared::connect_to_found(&node);
+        }
+    }
+
+    fn answer(&self, scout: &Scout, source: SocketAddr, host: &Host) -> Option<Vec<u8>> {
+        let node = self.node()?;
+        if !scout.what.contains(node.role) {
+            return None;
+        }
+        let may = self.answering.borrow_mut().may_answer(Instant::now());
+        let hello = match may {
+            true => self.greeting(&node, source.ip(), host),
+            false => None,
+        };
+        let mut state = node.state.lock();
+        let counts = &mut state.discovery.scouts;
+        match (may, &hello) {
+            (false, _) => counts.over_limit += 1,
+            (true, None) => counts.unreachable += 1,
+            (true, Some(_)) => counts.answered += 1,
+        }
+        drop(state);
+        hello
+    }
+
+    fn host_changed(&self, host: &Host) {
+        self.host.borrow_mut().clone_from(host);
+        if let Some(node) = self.node() {
+            node.update(|state| state.tell_own(host.clone()));
+        }
+    }
+}
+
+fn link_to(neighbours: &Neighbours, zid: &ZenohId) -> Link {
+    match neighbours.get(zid) {
+        Some(Some(_)) => Link::Up,
+        Some(None) => Link::Coming,
+        None => Link::None,
+    }
+}
+
+/// The address in a locator.
+fn address_of(locator: &Locator) -> Option<IpAddr> {
+    let at: SocketAddr = locator.address().parse().ok()?;
+    Some(at.ip())
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! One more link to a neighbour that is connected already.
+
+use std::sync::Arc;
+
+use zonda_codec::{Locator, ZenohId, transport::reason};
+use zonda_runtime::{AnyRuntime, with_runtime};
+use zonda_transport::{
+    driver::{Bundle, Joining},
+    link::Link,
+    outbox::DirectSocket,
+    protocol::{parameters::Established, timers::Timers},
+};
+
+use crate::{
+    flow::inbound::Inbound,
+    node::{log::log_lost_link, shared::Shared, state::State},
+    peers::links::{Links, Several, Standing},
+    table::FaceId,
+};
+
+impl Several for Bundle<Inbound> {
+    fn standing(&self) -> Vec<u64> {
+        self.links()
+    }
+
+    fn join(self: Arc<Self>, runtime: &AnyRuntime, joining: Joining) -> Option<u64> {
+        with_runtime!(runtime, runtime => Bundle::join(&self, runtime, joining))
+    }
+}
+
+impl State {
+    /// Keeps a place for one more link to a neighbour that is connected already, or gives the close reason.
+    pub(crate) fn reserve_link(
+        &mut self,
+        newcomer: &Established,
+        links_max: usize,
+    ) -> Result<(), u8> {
+        match self.links_of(newcomer.zid) {
+            Some(links) => links.reserve(newcomer, links_max),
+            None => Err(reason::MAX_LINKS),
+        }
+    }
+
+    /// Gives the place back.
+    pub(crate) fn release_link(&mut self, zid: ZenohId) {
+        if let Some(links) = self.links_of(zid) {
+            links.release();
+        }
+    }
+
+    fn links_of(&mut self, zid: ZenohId) -> Option<&mut Links> {
+        let face = self.neighbours.face(&zid)?;
+        self.faces.get_mut(&face)?.links.as_mut()
+    }
+
+    /// Whether a connection stands.
+    pub(crate) fn stands(&self, standing: Standing) -> bool {
+        let face = self.faces.get(&standing.face);
+        face.is_some_and(|face| face.has(standing.link))
+    }
+}
+
+/// What becomes of a link whose place was reserved.
+pub(crate) enum Joined {
+    /// It is part of a connection; `None` if nothing came of that.
+    Standing(Option<Standing>),
+    /// It is the first to that neighbour.
+    First(Box<Link>),
+}
+
+/// A link whose place was reserved, and its two ends.
+pub(crate) struct Placed {
+    pub(crate) joining: Joining,
+    pub(crate) local: Locator,
+    pub(crate) remote: Locator,
+}
+
+impl Shared {
+    /// Makes an open link part of the connection that it was reserved a place in, if it was.
+    pub(crate) fn join(shared: &Arc<Self>, link: Link) -> Joined {
+        let zid = link.established.zid;
+        let joined = Self::join_reserved(shared, link);
+        // Not before the link stands, or another one would be let into the same place.
+        shared.state.lock().release_link(zid);
+        joined
+    }
+
+    fn join_reserved(shared: &Arc<Self>, link: Link) -> Joined {
+        let zid = link.established.zid;
+        let mut state = shared.state.lock();
+        let face = state.neighbours.face(&zid);
+        let bundle = state.links_of(zid).and_then(|l| l.connection());
+        drop(state);
+        let (Some(face), Some(bundle)) = (face, bundle) else {
+            return Joined::First(Box::new(link));
+        };
+        let parameters = shared.parameters();
+        let timers = Timers::new(
+            std::time::Instant::now(),
+            parameters.lease,
+            parameters.keep_alive_divisor,
+            link.established.remote_lease,
+        );
+        let direct = match DirectSocket::beside(&link.stream) {
+            Ok(direct) => direct,
+            Err(error) => {
+                log_lost_link(zid, &link.remote, &error);
+                return Joined::Standing(None);
+            }
+        };
+        let places = link.local.locator().zip(link.remote.locator());
+        let Some((local, remote)) = places else {
+            return Joined::Standing(None);
+        };
+        tracing::info!("one more link to {zid} at {remote}");
+        let joining = Joining {
+            stream: link.stream,
+            unread: link.unread,
+            timers,
+            direct,
+        };
+        let placed = Placed {
+            joining,
+            local,
+            remote,
+        };
+        Joined::Standing(shared.place(face, bundle, placed))
+    }
+
+    /// Starts a link of a connection and notes where it leads.
+    pub(crate) fn place(
+        &self,
+        face: FaceId,
+        connection: Arc<dyn Several>,
+        placed: Placed,
+    ) -> Option<Standing> {
+        let Placed {
+            joining,
+            local,
+            remote,
+        } = placed;
+        let link = connection.join(&self.runtime, joining)?;
+        let mut state = self.state.lock();
+        if let Some(links) = state.faces.get_mut(&face).and_then(|f| f.links.as_mut()) {
+            links.note(link, local, remote);
+        }
+        drop(state);
+        self.changed.notify(usize::MAX);
+        let link = Some(link);
+        Some(Standing { face, link })
+    }
+}

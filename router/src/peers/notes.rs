@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What becomes of attempts to connect, here and from elsewhere: written down, and told to those who listen.
+
+use std::time::Duration;
+
+use zonda_codec::Endpoint;
+use zonda_transport::{link::LinkAddress, protocol::handshake::HandshakeError};
+
+use crate::{
+    node::shared::Shared,
+    peers::{
+        connect::Attempt, dials::Ended, events::ConnectionEvent, links::Standing, reasons::Refusal,
+    },
+};
+
+impl Shared {
+    /// Writes down that an attempt begins.
+    pub(crate) fn note_begin(&self, endpoint: &Endpoint) {
+        self.state.lock().dials.begin(endpoint);
+    }
+
+    /// Writes down how an attempt ended.
+    pub(crate) fn note_attempt(&self, endpoint: &Endpoint, result: &Result<Standing, Attempt>) {
+        let how = match result {
+            Ok(standing) => Some(Ended::Reached(standing.face)),
+            Err(Attempt::Known(_)) => Some(Ended::Known),
+            Err(Attempt::Closed) => None,
+            Err(Attempt::Dial(failure)) => Some(Ended::Failed(failure.into())),
+        };
+        if let Some(how) = how {
+            self.state.lock().dials.end(endpoint, &how);
+        }
+        self.changed.notify(usize::MAX);
+    }
+
+    /// Writes down that one of `endpoints` was reached: the others will not be tried.
+    pub(crate) fn note_reached(&self, endpoints: &[Endpoint]) {
+        self.state.lock().dials.reach(endpoints);
+        self.note_retry(endpoints, None);
+        self.changed.notify(usize::MAX);
+    }
+
+    /// Writes down when the next attempt at `endpoints` is made, and tells of those that failed just now.
+    pub(crate) fn note_retry(&self, endpoints: &[Endpoint], wait: Option<Duration>) {
+        let next = wait.map(zonda_runtime::after);
+        let failed = self.state.lock().dials.retry(endpoints, next);
+        for failure in failed {
+            self.tell(|| ConnectionEvent::Failed {
+                endpoint: failure.endpoint,
+                reason: failure.reason,
+                attempts: failure.attempts,
+                next_retry: wait,
+            });
+        }
+    }
+
+    /// Counts and tells of somebody who was turned away.
+    pub(crate) fn note_refused(
+        &self,
+        listener: &Endpoint,
+        remote: Option<&LinkAddress>,
+        error: &HandshakeError,
+    ) {
+        let reason = Refusal::from(error);
+        self.refusals.note(remote, &reason);
+        self.tell(|| ConnectionEvent::Refused {
+            listener: listener.clone(),
+            remote: remote.cloned(),
+            reason,
+        });
+    }
+}
