@@ -13,7 +13,7 @@ use zenoh_buffers::{ZSlice, ZSliceBuffer};
 use zonda_codec::{
     Encode, EncodeError, Priority, Push, PushBody, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
 };
-use zonda_transport::outbox::{DirectSocket, Outbox};
+use zonda_transport::outbox::{DirectSocket, Outbox, Overflow, Refused, Sent, Write};
 use zonda_transport::protocol::parameters::Established;
 use zonda_transport::protocol::patience::Isolation;
 use zonda_transport::protocol::tx::{Outgoing, Tail};
@@ -33,6 +33,15 @@ fn established() -> Established {
     }
 }
 
+/// Queues a message that waits for a flush.
+fn push<E: Encode>(
+    outbox: &Outbox,
+    priority: Priority,
+    message: &Outgoing<'_, E>,
+) -> Result<Sent, Refused> {
+    outbox.enqueue(priority, Overflow::Refuse, Write::Later, message)
+}
+
 /// Queues messages of 64 KiB until the lane is full, and does not ask anybody to write them.
 fn fill(outbox: &Outbox, priority: Priority) {
     let payload = vec![7; 1 << 16];
@@ -42,7 +51,7 @@ fn fill(outbox: &Outbox, priority: Priority) {
         head: &head,
         payload: Tail::NONE,
     };
-    while outbox.push(priority, &message).is_ok() {}
+    while push(outbox, priority, &message).is_ok() {}
     assert!(!outbox.has_room(priority));
 }
 
@@ -92,7 +101,7 @@ fn each_priority_has_a_limit_of_its_own() {
         payload: Tail::NONE,
     };
     for priority in [urgent, usual] {
-        assert!(outbox.push(priority, &message).is_ok());
+        assert!(push(&outbox, priority, &message).is_ok());
     }
     assert!(!outbox.has_room(urgent));
     assert!(outbox.has_room(usual));
@@ -116,11 +125,24 @@ fn large_messages_on_their_way_do_not_cost_a_peer_its_link() {
         payload: Tail::NONE,
     };
     for _ in 0..2 {
-        let pushed = outbox.push_over(Priority::Data, &outgoing(&large));
-        assert!(matches!(pushed, Ok((_, false))), "{pushed:?}");
+        let queued = outbox.enqueue(
+            Priority::Data,
+            Overflow::Keep,
+            Write::Later,
+            &outgoing(&large),
+        );
+        assert!(queued.is_ok_and(|sent| !sent.has_room), "{queued:?}");
     }
     let mut taken = 0;
-    while outbox.push_over(Priority::Data, &outgoing(&small)).is_ok() {
+    let keep = |head| {
+        outbox.enqueue(
+            Priority::Data,
+            Overflow::Keep,
+            Write::Later,
+            &outgoing(head),
+        )
+    };
+    while keep(&small).is_ok() {
         taken += 1;
         assert!(taken < 1000, "the bound for small ones holds");
     }
@@ -218,9 +240,7 @@ fn the_owner_of_a_payload_may_send_when_it_is_out() {
                 head: &Head(1 << 15),
                 payload: Tail::Shared(&payload),
             };
-            sending
-                .push(Priority::Data, &message)
-                .expect("there is room");
+            push(&sending, Priority::Data, &message).expect("there is room");
             drop(payload);
             // the last reference goes with the one that writes: this flush, or the wait of the payload before
             sending.flush();
@@ -264,7 +284,7 @@ fn what_is_said_to_be_with_the_socket_is_there() {
                 };
                 let mut said = 0;
                 for number in 1..=PUSHES {
-                    while outbox.push(priority, &message).is_err() {
+                    while push(outbox, priority, &message).is_err() {
                         assert!(outbox.wait_room(priority, deadline), "the peer reads");
                     }
                     if outbox.flush() {

@@ -17,11 +17,11 @@ use zonda_program::Interrupt;
 use zonda_runtime::{AnyRuntime, Runtime, RuntimeKind, RuntimeOptions, with_runtime};
 use zonda_transport::dial::open_link;
 use zonda_transport::driver::{self, Drive};
-use zonda_transport::outbox::{CLOSE_GRACE, DirectSocket, Outbox, Refused};
+use zonda_transport::outbox::{CLOSE_GRACE, DirectSocket, Outbox, Overflow, Refused, Write};
 use zonda_transport::protocol::parameters::LocalParameters;
 use zonda_transport::protocol::rx::Receiver;
 use zonda_transport::protocol::timers::Timers;
-use zonda_transport::protocol::tx::{Outgoing, Pushed, Tail};
+use zonda_transport::protocol::tx::{Outgoing, Tail};
 
 use super::watch::{Seen, Watch};
 use crate::trouble::Trouble;
@@ -158,9 +158,10 @@ impl Client {
     /// Sends a message now, whether the router keeps up or not.
     pub fn push(&self, priority: Priority, message: &impl Encode) -> Result<(), Trouble> {
         let message = outgoing(message);
-        let pushed = self.outbox.push_over(priority, &message);
-        self.outbox.flush();
-        pushed
+        let queued = self
+            .outbox
+            .enqueue(priority, Overflow::Keep, Write::Now, &message);
+        queued
             .map(drop)
             .map_err(|refused| own("sending to the router", refused))
     }
@@ -253,12 +254,8 @@ pub async fn send<E: Encode>(
 ) -> Result<(), Refused> {
     let message = outgoing(message);
     loop {
-        match outbox.push(priority, &message) {
-            Ok(Pushed::Open) => return Ok(()),
-            Ok(Pushed::Sealed | Pushed::Heavy) => {
-                outbox.flush();
-                return Ok(());
-            }
+        match outbox.enqueue(priority, Overflow::Refuse, Write::FullBatches, &message) {
+            Ok(_) => return Ok(()),
             Err(Refused::Full) => {
                 let room = outbox.listen_room();
                 outbox.flush();

@@ -12,12 +12,12 @@ use std::sync::{
 };
 
 use zonda_codec::{
-    CongestionControl, Declaration, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push,
-    PushBody, PushRun, Qos, Timestamp, WireExpr, Writer, splice_timestamp,
+    Declaration, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody, PushRun,
+    Qos, Timestamp, WireExpr, Writer, splice_timestamp,
 };
 use zonda_transport::{
     driver::{Ended, Handler},
-    outbox::{Outbox, Refused},
+    outbox::{Outbox, Overflow, Write},
     protocol::{
         rx::{Context, Deliver},
         tx::{Outgoing, Tail},
@@ -434,22 +434,15 @@ impl Incoming<'_> {
     #[inline]
     fn queue<E: Encode>(&self, hop: &Hop, message: &Outgoing<'_, E>, burst: &mut Burst) {
         let priority = self.push.qos.priority();
-        let queued = match self.push.qos.congestion_control() {
-            CongestionControl::Drop => hop.outbox.push(priority, message),
-            CongestionControl::BlockFirst => hop.outbox.push_first(priority, message),
-            CongestionControl::Block => match hop.outbox.push_over(priority, message) {
-                Ok((pushed, true)) => Ok(pushed),
-                Ok((pushed, false)) => {
-                    burst.congest(&hop.outbox, priority);
-                    Ok(pushed)
-                }
-                Err(refused) => Err(refused),
-            },
+        let overflow = Overflow::under(self.push.qos.congestion_control(), Overflow::Keep);
+        let queued = hop
+            .outbox
+            .enqueue(priority, overflow, Write::Later, message);
+        let Ok(sent) = queued else {
+            return;
         };
-        match queued {
-            Ok(_) => {}
-            Err(Refused::Full) => return hop.outbox.count_dropped(priority),
-            Err(Refused::Closed | Refused::TooLong) => return,
+        if overflow == Overflow::Keep && !sent.has_room {
+            burst.congest(&hop.outbox, priority);
         }
         burst.touch(&hop.outbox);
     }

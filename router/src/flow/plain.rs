@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{CongestionControl, Encode, Encoding, Priority, Qos, Reliability, WireExpr};
+use zonda_codec::{CongestionControl, Encode, Encoding, Qos, Reliability, WireExpr};
 use zonda_transport::{
-    outbox::{Offered, Outbox, Refused},
+    outbox::{Body, Outbox, Overflow, Prepared, Refused, Write},
     protocol::tx::{ShortHead, Tail},
 };
 
@@ -36,20 +36,10 @@ pub struct Plain<'a> {
     pub reliability: Reliability,
 }
 
-impl Offered for Plain<'_> {
-    #[inline(always)]
-    fn priority(&self) -> Priority {
-        self.qos.priority()
-    }
-
+impl Body for Plain<'_> {
     #[inline(always)]
     fn reliability(&self) -> Reliability {
         self.reliability
-    }
-
-    #[inline(always)]
-    fn is_express(&self) -> bool {
-        self.qos.is_express()
     }
 
     fn payload(&self) -> Tail<'_> {
@@ -120,17 +110,17 @@ impl From<Passed> for Outcome {
 }
 
 /// The head of one neighbour's copy.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedHead {
     /// Up to the payload's length.
     front: ShortHead,
     /// With the length that the last message had.
     whole: ShortHead,
 }
 
-impl Prepared {
+impl PreparedHead {
     /// `None` for a key that this neighbour has no id for: then the head has a text in it and is written anew each
     /// time. Header, key id, qos, body's header, encoding and length take at most fifteen bytes.
-    fn new(wire_expr: WireExpr<'_>, plain: &Plain<'_>) -> Option<Prepared> {
+    fn new(wire_expr: WireExpr<'_>, plain: &Plain<'_>) -> Option<PreparedHead> {
         let empty = Plain {
             payload: Value::Borrowed(&[]),
             ..*plain
@@ -144,7 +134,7 @@ impl Prepared {
         let whole = ShortHead::new(|writer| head.encode(writer))?;
         // The last byte is the length of the empty payload.
         let front = whole.shortened()?;
-        Some(Prepared { front, whole })
+        Some(PreparedHead { front, whole })
     }
 
     /// Writes another length. `None` if it takes too much room.
@@ -160,7 +150,7 @@ impl Prepared {
 /// A neighbour's head, and where it goes.
 pub(crate) struct Ready {
     outbox: Arc<Outbox>,
-    prepared: Prepared,
+    prepared: PreparedHead,
 }
 
 /// The prepared heads of one route.
@@ -179,7 +169,7 @@ impl Heads {
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
         let short = simple && !shared.stamps && route.local.is_empty();
         let prepare = |hop: &Hop| {
-            let prepared = Prepared::new(hop.wire_expr(), plain)?;
+            let prepared = PreparedHead::new(hop.wire_expr(), plain)?;
             let outbox = Arc::clone(&hop.outbox);
             Some(Ready { outbox, prepared })
         };
@@ -278,7 +268,18 @@ fn offer(
     payload: &[u8],
     passed: &mut Passed,
 ) -> Result<(), Refused> {
-    if !ready.outbox.offer(&ready.prepared.whole, plain, payload)? {
+    let message = Prepared {
+        head: &ready.prepared.whole,
+        body: plain,
+        payload,
+    };
+    let qos = plain.qos;
+    let overflow = Overflow::under(qos.congestion_control(), Overflow::Refuse);
+    let write = Write::one_by_one(qos.is_express());
+    let sent = ready
+        .outbox
+        .enqueue(qos.priority(), overflow, write, message)?;
+    if !sent.is_written {
         *passed = Passed::Queued;
     }
     Ok(())
@@ -351,7 +352,7 @@ mod tests {
                         suffix: "",
                         mapping,
                     };
-                    let prepared = Prepared::new(wire_expr, &plain(&[], encoding, qos));
+                    let prepared = PreparedHead::new(wire_expr, &plain(&[], encoding, qos));
                     let mut prepared = prepared.expect("room");
                     for payload_len in [0, 1, 127, 128, 16_383, 16_384, 70_000] {
                         let message = plain(&payload[..payload_len], encoding, qos).into();
@@ -379,6 +380,6 @@ mod tests {
     #[test]
     fn a_key_in_full_has_no_prepared_head() {
         let long = WireExpr::full("a/key/that/has/no/id/here");
-        assert!(Prepared::new(long, &plain(&[], 0, Qos::DATA)).is_none());
+        assert!(PreparedHead::new(long, &plain(&[], 0, Qos::DATA)).is_none());
     }
 }

@@ -13,8 +13,8 @@ use zonda_codec::{
     Timestamp, WireExpr, Writer, ZenohId,
 };
 use zonda_transport::{
-    outbox::Refused,
-    protocol::tx::{Outgoing, Pushed, Tail},
+    outbox::{Overflow, Refused, Write},
+    protocol::tx::{Outgoing, Tail},
 };
 
 use crate::{
@@ -102,28 +102,12 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        let pushed = match hop.outbox.push(qos.priority(), &message) {
-            Ok(pushed) => pushed,
-            Err(refused) => self.second_chance(hop, refused, &message)?,
-        };
-        Ok(hop.outbox.settle(pushed, qos.is_express()))
-    }
-
-    /// Under `BlockFirst` one message is queued although the queue is full.
-    #[cold]
-    fn second_chance(
-        &self,
-        hop: &Hop,
-        refused: Refused,
-        message: &Outgoing<'_, Head<'_>>,
-    ) -> Result<Pushed, Refused> {
-        let qos = self.publication.qos;
-        match (refused, qos.congestion_control()) {
-            (Refused::Full, CongestionControl::BlockFirst) => {
-                hop.outbox.push_first(qos.priority(), message)
-            }
-            _ => Err(refused),
-        }
+        let overflow = Overflow::under(qos.congestion_control(), Overflow::Refuse);
+        let write = Write::one_by_one(qos.is_express());
+        let sent = hop
+            .outbox
+            .enqueue(qos.priority(), overflow, write, &message)?;
+        Ok(sent.is_written)
     }
 
     /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
@@ -205,10 +189,8 @@ impl Sending<'_> {
                     Some(after) => PublishError::Timeout { peer, after },
                 }
             }
-            _ => {
-                hop.outbox.count_dropped(priority);
-                PublishError::Dropped { peer }
-            }
+            // It was counted where it was dropped.
+            _ => PublishError::Dropped { peer },
         }
     }
 

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{CongestionControl, Push, PushBody, PushRun, Put, Timestamp};
+use zonda_codec::{Push, PushBody, PushRun, Put, Timestamp};
 use zonda_transport::{
-    outbox::{Overflow, Queue, RunQueued},
+    outbox::{Overflow, Queue, Write},
     protocol::{
         rx::Context,
         tx::{Outgoing, Tail},
@@ -167,25 +167,19 @@ impl<'a> Alike<'_, 'a> {
         burst: &mut Burst,
     ) {
         let qos = self.push.qos;
-        let overflow = match qos.congestion_control() {
-            CongestionControl::Block => Overflow::Keep,
-            CongestionControl::BlockFirst => Overflow::KeepFirst,
-            CongestionControl::Drop => Overflow::Drop,
-        };
-        let queued = hop.outbox.push_run(qos.priority(), overflow, |queue| {
+        let overflow = Overflow::under(qos.congestion_control(), Overflow::Keep);
+        let copy = |queue: &mut Queue<'_>| {
             if !self.repeat(queue, copies) {
                 *end = self.fill(queue, copies).or(end.take());
             }
-        });
-        if let RunQueued::Some { has_room, sealed } = queued {
-            if sealed {
-                // A batch is written while the processor still has it at hand, not when all have been made.
-                hop.outbox.flush();
+        };
+        let outbox = &hop.outbox;
+        let queued = outbox.enqueue(qos.priority(), overflow, Write::FullBatches, copy);
+        if let Ok(sent) = queued {
+            if overflow == Overflow::Keep && !sent.has_room {
+                burst.congest(outbox, qos.priority());
             }
-            if overflow == Overflow::Keep && !has_room {
-                burst.congest(&hop.outbox, qos.priority());
-            }
-            burst.touch(&hop.outbox);
+            burst.touch(outbox);
         }
     }
 

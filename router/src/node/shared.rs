@@ -21,6 +21,7 @@ use zonda_codec::{
 use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
+    outbox::{Overflow, Sent, Write},
     protocol::{
         options::LocalOptions,
         tx::{Outgoing, Tail},
@@ -252,7 +253,10 @@ impl Shared {
                 head: &head,
                 payload: Tail::NONE,
             };
-            if let Ok((_, has_room)) = face.outbox.push_over(Priority::Control, &message) {
+            let queued =
+                face.outbox
+                    .enqueue(Priority::Control, Overflow::Keep, Write::Later, &message);
+            if let Ok(Sent { has_room, .. }) = queued {
                 after.touched.add(&face.outbox);
                 after.declared.note(&face.outbox, bytes.len(), has_room);
                 behind += if has_room { 0 } else { bytes.len() };

@@ -12,7 +12,7 @@ use zonda_codec::{
     SourceInfo, Target,
 };
 use zonda_transport::{
-    outbox::Outbox,
+    outbox::{Outbox, Overflow, Write},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -217,7 +217,10 @@ impl Shared {
                 payload,
             };
             // A connection that is closed loses its questions by itself.
-            let _ = face.outbox.push_over(question.qos.priority(), &message);
+            let priority = question.qos.priority();
+            let _ = face
+                .outbox
+                .enqueue(priority, Overflow::Keep, Write::Later, &message);
             after.touch(&face.outbox);
         }
         for branch in &branches.local {

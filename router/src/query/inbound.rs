@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal};
 use zonda_transport::{
-    outbox::{Outbox, Refused},
+    outbox::{Outbox, Overflow, Refused, Write},
     protocol::{
         rx::Context,
         tx::{Outgoing, Tail},
@@ -218,25 +218,20 @@ fn queue<E: zonda_codec::Encode>(
     message: &Outgoing<'_, E>,
     effects: &mut Effects,
 ) -> bool {
-    let priority = asker.qos.priority();
-    if may_drop(asker.qos) {
-        match outbox.push(priority, message) {
-            Ok(_) => {}
-            Err(Refused::Full) => {
-                outbox.count_dropped(priority);
-                return false;
+    let overflow = match may_drop(asker.qos) {
+        true => Overflow::Drop,
+        false => Overflow::Keep,
+    };
+    match outbox.enqueue(asker.qos.priority(), overflow, Write::Later, message) {
+        Ok(sent) => {
+            if overflow == Overflow::Keep && !sent.has_room {
+                effects.congested.push(Arc::clone(outbox));
             }
-            Err(_) => return true,
+            effects.touched.add(outbox);
+            true
         }
-    } else {
-        match outbox.push_over(priority, message) {
-            Ok((_, true)) => {}
-            Ok((_, false)) => effects.congested.push(Arc::clone(outbox)),
-            Err(_) => return true,
-        }
+        Err(refused) => refused != Refused::Full,
     }
-    effects.touched.add(outbox);
-    true
 }
 
 impl Effects {

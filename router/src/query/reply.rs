@@ -12,7 +12,7 @@ use zonda_codec::{
     Reliability, Reply, ResponseBody, ZSlice,
 };
 use zonda_transport::{
-    outbox::{Outbox, Refused},
+    outbox::{Outbox, Overflow, Refused, Write},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -210,17 +210,17 @@ impl Shared {
         let (outbox, peer) = (Arc::clone(&found.outbox), found.status.zid);
         let head = unsaid.head(&asker, responder);
         let message = unsaid.message(&head);
-        let pushed = outbox.push(asker.qos.priority(), &message);
+        let overflow = Overflow::under(asker.qos.congestion_control(), Overflow::Refuse);
+        // It is written once the state is unlocked.
+        let queued = outbox.enqueue(asker.qos.priority(), overflow, Write::Later, &message);
         drop(state);
-        match pushed {
-            Ok(pushed) if outbox.settle(pushed, asker.qos.is_express()) => Ok(Outcome::Sent),
+        let write = Write::one_by_one(asker.qos.is_express());
+        match queued {
+            Ok(sent) if outbox.maybe_flush(write, sent) => Ok(Outcome::Sent),
             Ok(_) => Ok(Outcome::Queued),
             Err(Refused::Closed) => Err(ReplyError::Over.into()),
             Err(Refused::TooLong) => Err(ReplyError::FieldTooLong.into()),
-            Err(Refused::Full) if may_drop(asker.qos) => {
-                outbox.count_dropped(asker.qos.priority());
-                Err(ReplyError::Dropped { peer }.into())
-            }
+            Err(Refused::Full) if may_drop(asker.qos) => Err(ReplyError::Dropped { peer }.into()),
             Err(Refused::Full) => Err(Busy {
                 error: ReplyError::WouldBlock { peer },
                 room: Room::Lane(outbox),
@@ -258,7 +258,10 @@ impl Shared {
             let head = unsaid.head(&asker, responder);
             let message = unsaid.message(&head);
             // A connection that is closed loses its questions by itself.
-            let _ = found.outbox.push_over(asker.qos.priority(), &message);
+            let priority = asker.qos.priority();
+            let _ = found
+                .outbox
+                .enqueue(priority, Overflow::Keep, Write::Later, &message);
             after.touch(&found.outbox);
         }
     }

@@ -14,7 +14,7 @@ use zonda_codec::{
 };
 use zonda_runtime::AnyRuntime;
 use zonda_transport::{
-    outbox::Outbox,
+    outbox::{Outbox, Overflow, Write},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -237,5 +237,5 @@ fn send_over(asker: &Asker, outbox: &Outbox, message: &impl Encode) {
         payload: Tail::NONE,
     };
     // A connection that is closed loses its questions by itself.
-    let _ = outbox.push_over(asker.qos.priority(), &message);
+    let _ = outbox.enqueue(asker.qos.priority(), Overflow::Keep, Write::Later, &message);
 }

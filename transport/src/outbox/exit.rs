@@ -457,24 +457,19 @@ impl Outbox {
         for lane in &self.lanes {
             lane.lock().trim();
         }
-        self.push_bare(0, &TransportMessage::KeepAlive);
+        self.enqueue_own(0, &TransportMessage::KeepAlive);
     }
 
     /// Queues the Close that ends the link, behind everything else.
     pub(crate) fn push_close(&self) {
         let reason = self.signals.close_reason();
-        self.push_bare(
+        self.enqueue_own(
             self.lanes.len() - 1,
             &TransportMessage::Close(Close {
                 reason,
                 session: false,
             }),
         );
-    }
-
-    fn push_bare(&self, lane: usize, message: &TransportMessage<'_>) {
-        self.lanes[lane].lock().push_bare(message);
-        self.mark_ready(lane);
     }
 
     /// True if something was written since the last call.

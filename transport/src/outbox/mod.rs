@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The way out to one peer, shared by everybody who sends to it.
 //!
-//! Publishers and forwarding faces [`push`](Outbox::push) messages: one lane lock, the message is encoded in place,
-//! the lock is gone. Who then writes to the socket is decided here, so that no message waits for a thread hop that
+//! Publishers and forwarding faces [`enqueue`](Outbox::enqueue) messages: one lane lock, the messages are encoded in
+//! place, the lock is gone. Who then writes to the socket is decided here, so that no message waits for a thread hop that
 //! it does not need:
 //! * an express message, a full batch, the end of a received burst: the *caller* writes, without blocking;
 //! * a message that finds the link quiet: the caller writes as well, there is nothing to wait for;
@@ -24,14 +24,13 @@ mod direct;
 #[path = "direct/none.rs"]
 mod direct;
 mod discarded;
+mod enqueue;
 mod exit;
 mod failover;
 mod isolation;
 mod pace;
 mod release;
 mod room;
-mod run;
-mod short;
 mod signals;
 mod spent;
 mod transmit;
@@ -45,7 +44,7 @@ use std::{
 };
 
 use event_listener::Event;
-use zonda_codec::{Encode, Priority};
+use zonda_codec::Priority;
 
 use crate::{
     driver::Ended,
@@ -53,9 +52,9 @@ use crate::{
         compression::Packer,
         options::Framing,
         parameters::Established,
-        tx::{Lane, LaneConfig, Outgoing, Pushed},
+        tx::{Lane, LaneConfig, Pushed},
     },
-    sync::{BriefGuard, BriefMutex, Mutex},
+    sync::{BriefMutex, Mutex},
 };
 
 use attendance::Attendance;
@@ -66,13 +65,12 @@ pub use counts::{OutboxCounts, OutboxMemory, PriorityCounts};
 pub use direct::DirectSocket;
 pub use discarded::Discarded;
 use discarded::Discards;
+pub use enqueue::{Body, Items, Overflow, Prepared, Queue, Sent, Write};
 use exit::Exit;
 use isolation::Isolated;
 pub use isolation::{HeldReader, Waiting, Watching};
-use pace::{Pace, Turn};
+use pace::Pace;
 pub use room::RoomListener;
-pub use run::{Overflow, Queue, RunQueued};
-pub use short::Offered;
 pub(crate) use signals::{Signals, signal};
 pub(crate) use spent::Spent;
 
@@ -254,131 +252,6 @@ impl Outbox {
         }
     }
 
-    /// Queues a message if its lane has room. Call [`Outbox::settle`] or [`Outbox::flush`] afterwards, or it may
-    /// stay where it is. Never waits for the peer.
-    ///
-    /// # Errors
-    /// [`Refused`]; the message was not queued.
-    #[inline]
-    pub fn push<E: Encode + ?Sized>(
-        &self,
-        priority: Priority,
-        message: &Outgoing<'_, E>,
-    ) -> Result<Pushed, Refused> {
-        let index = self.lane_index(priority);
-        self.push_into(index, self.lanes[index].lock(), message)
-    }
-
-    /// The same with the lane locked.
-    #[inline]
-    fn push_into<E: Encode + ?Sized>(
-        &self,
-        index: usize,
-        mut lane: BriefGuard<'_, Lane>,
-        message: &Outgoing<'_, E>,
-    ) -> Result<Pushed, Refused> {
-        if !lane.has_room() {
-            drop(lane);
-            return Err(self.refuse_full());
-        }
-        if self.closed.load(Ordering::Relaxed) {
-            return Err(Refused::Closed);
-        }
-        match lane.push(message) {
-            Ok(pushed) => {
-                self.mark_ready(index);
-                Ok(lane.weigh(pushed))
-            }
-            Err(_) => Err(self.refuse_too_long()),
-        }
-    }
-
-    /// Queues a message even if its lane is over its limit: control traffic, and what a burst that was already
-    /// received brings. Tells whether the lane still has room, so that the source can be paused.
-    ///
-    /// A peer that is so far behind that even this bound is reached is given up.
-    ///
-    /// # Errors
-    /// [`Refused::Closed`], also when this call gave the peer up; [`Refused::TooLong`].
-    pub fn push_over<E: Encode + ?Sized>(
-        &self,
-        priority: Priority,
-        message: &Outgoing<'_, E>,
-    ) -> Result<(Pushed, bool), Refused> {
-        let index = self.lane_index(priority);
-        let mut lane = self.lanes[index].lock();
-        if self.is_closed() {
-            return Err(Refused::Closed);
-        }
-        if lane.queued_bytes_small() > self.overrun_bytes {
-            drop(lane);
-            self.give_up();
-            return Err(Refused::Closed);
-        }
-        let Ok(pushed) = lane.push(message) else {
-            return Err(self.refuse_too_long());
-        };
-        self.mark_ready(index);
-        Ok((lane.weigh(pushed), lane.has_room()))
-    }
-
-    /// Queues a message under congestion control `BlockFirst`: as [`Outbox::push`], but the first one that finds no room
-    /// waits in the queue, beyond its limit. As long as it does, others are refused.
-    ///
-    /// # Errors
-    /// [`Refused`]; the message was not queued.
-    pub fn push_first<E: Encode + ?Sized>(
-        &self,
-        priority: Priority,
-        message: &Outgoing<'_, E>,
-    ) -> Result<Pushed, Refused> {
-        let index = self.lane_index(priority);
-        let mut lane = self.lanes[index].lock();
-        if self.closed.load(Ordering::Relaxed) {
-            return Err(Refused::Closed);
-        }
-        if !lane.has_room() {
-            if lane.has_guest() {
-                drop(lane);
-                return Err(self.refuse_full());
-            }
-            lane.begin_guest();
-        }
-        let queued = lane.push(message);
-        lane.end_guest();
-        match queued {
-            Ok(pushed) => {
-                self.mark_ready(index);
-                Ok(lane.weigh(pushed))
-            }
-            Err(_) => Err(self.refuse_too_long()),
-        }
-    }
-
-    /// Decides who writes what [`Outbox::push`] has queued, and writes if it is the caller. Never blocks. Tells
-    /// whether the message is with the socket already.
-    #[inline]
-    pub fn settle(&self, pushed: Pushed, express: bool) -> bool {
-        if express {
-            return self.flush();
-        }
-        self.settle_turn(self.pace.turn(), pushed)
-    }
-
-    #[inline(never)]
-    fn settle_turn(&self, turn: Turn, pushed: Pushed) -> bool {
-        match (turn, pushed) {
-            (_, Pushed::Heavy) => {
-                self.sealed_since_tick.store(true, Ordering::Relaxed);
-                self.pace.written();
-                self.flush()
-            }
-            (Turn::Leave, _) => false,
-            (Turn::Write, _) => self.flush(),
-            (Turn::Look, _) => self.settle_quiet(pushed),
-        }
-    }
-
     /// Writes everything that is queued, as far as the socket takes it now; the rest goes to the driver.
     /// Never blocks. If somebody else is writing, they take this caller's messages along. True only if all that was queued
     /// before this call is with the socket.
@@ -533,27 +406,9 @@ impl Outbox {
         }
     }
 
-    #[cold]
-    fn refuse_full(&self) -> Refused {
-        self.counters.refused_full.fetch_add(1, Ordering::Relaxed);
-        if self.is_closed() {
-            Refused::Closed
-        } else {
-            Refused::Full
-        }
-    }
-
-    #[cold]
-    fn refuse_too_long(&self) -> Refused {
-        self.counters
-            .refused_too_long
-            .fetch_add(1, Ordering::Relaxed);
-        Refused::TooLong
-    }
-
     /// The link is not hot: write at once if it was quiet, else let the driver look after the stream from now on.
     #[cold]
-    fn settle_quiet(&self, pushed: Pushed) -> bool {
+    fn write_quiet(&self, pushed: Pushed) -> bool {
         let now = self.now_ns();
         let last = self.last_quiet_ns.swap(now, Ordering::Relaxed);
         if now.saturating_sub(last) >= QUIET.as_nanos() as u64 {

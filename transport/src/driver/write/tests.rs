@@ -8,7 +8,7 @@ use zonda_runtime::{RuntimeOptions, Segments, TokioRuntime};
 
 use super::*;
 use crate::{
-    outbox::Unsent,
+    outbox::{Overflow, Unsent, Write},
     protocol::{
         parameters::Established,
         tx::{Outgoing, Tail},
@@ -78,7 +78,7 @@ fn no_keep_alive_waits_for_a_full_socket() {
         payload: Tail::NONE,
     };
     outbox
-        .push(Priority::Data, &message)
+        .enqueue(Priority::Data, Overflow::Refuse, Write::Later, &message)
         .expect("there is room");
     outbox.note_received(Instant::now());
     let mut writing = Writing::new(runtime.clone(), Arc::clone(&outbox), timers);
@@ -131,7 +131,7 @@ fn close_within(limit: Duration, rest: Duration) -> (Unsent, bool, Duration) {
         payload: Tail::NONE,
     };
     outbox
-        .push(Priority::Data, &message)
+        .enqueue(Priority::Data, Overflow::Refuse, Write::Later, &message)
         .expect("there is room");
     outbox.note_received(Instant::now());
     let timers = Timers::new(Instant::now(), lease, 4, lease);
@@ -200,9 +200,9 @@ fn a_close_waits_for_the_system_of_the_peer() {
         // more than the peer's system takes while nobody reads, and less than this one holds
         let bytes = 16 * payload.len();
         for _ in 0..16 {
-            let pushed = outbox.push(Priority::Data, &message);
-            pushed.expect("there is room");
-            assert!(outbox.flush(), "the socket takes everything");
+            let sent = outbox.enqueue(Priority::Data, Overflow::Refuse, Write::Now, &message);
+            let sent = sent.expect("there is room");
+            assert!(sent.is_written, "the socket takes everything");
         }
         let reader = std::thread::spawn({
             let mut peer = peer.try_clone().expect("a descriptor");

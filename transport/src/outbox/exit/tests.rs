@@ -19,7 +19,7 @@ use zonda_runtime::Segments;
 
 use super::*;
 use crate::{
-    outbox::{Overflow, Refused, RoomListener},
+    outbox::{Overflow, Queue, Refused, RoomListener, Write},
     protocol::{
         parameters::Established,
         rx::{Context as Received, Deliver, Receiver},
@@ -74,7 +74,9 @@ fn push(outbox: &Outbox, (priority, reliability): Channel, payload: &ZSlice) {
         head: &Head(payload.len()),
         payload: Tail::Shared(payload),
     };
-    outbox.push_over(priority, &message).expect("it is open");
+    outbox
+        .enqueue(priority, Overflow::Keep, Write::Later, &message)
+        .expect("it is open");
 }
 
 /// Writes to a socket that takes `room` bytes. True if it took everything.
@@ -252,7 +254,7 @@ fn a_message_is_admitted_as_a_whole_or_not_at_all() {
                 payload: Tail::Shared(&payload),
             };
             let has_room = before < QUEUE_BYTES_MAX;
-            match outbox.push(Priority::Data, &message) {
+            match outbox.enqueue(Priority::Data, Overflow::Refuse, Write::Later, &message) {
                 Ok(_) => assert!(has_room && outbox.queued_bytes() > before + size),
                 Err(refused) => {
                     assert_eq!((refused, has_room), (Refused::Full, false));
@@ -316,17 +318,21 @@ fn under_block_first_one_message_waits_at_a_time() {
         head: &Head(payload.len()),
         payload: Tail::Shared(&payload),
     };
-    let offer = |outbox: &Outbox| outbox.push_first(Priority::Data, &message);
+    let first = Overflow::KeepFirst;
+    let offer = |outbox: &Outbox| {
+        let queued = outbox.enqueue(Priority::Data, first, Write::Later, &message);
+        queued.map(drop)
+    };
     for _ in 0..4 {
         offer(&outbox).expect("there is room");
     }
     offer(&outbox).expect("the first that finds none");
     assert_eq!(offer(&outbox), Err(Refused::Full));
-    let queued = outbox.queued_bytes();
-    outbox.push_run(Priority::Data, Overflow::KeepFirst, |queue| {
-        assert!(queue.push(&message), "it goes on");
-    });
-    assert_eq!(outbox.queued_bytes(), queued, "and was dropped");
+    let bytes = outbox.queued_bytes();
+    let run = |queue: &mut Queue<'_>| assert!(queue.push(&message), "it goes on");
+    let queued = outbox.enqueue(Priority::Data, first, Write::Later, run);
+    assert_eq!(queued, Err(Refused::Full));
+    assert_eq!(outbox.queued_bytes(), bytes, "and was dropped");
     assert!(!write(&outbox, &mut wire, 0));
     assert_eq!(offer(&outbox), Err(Refused::Full), "put back is not out");
     assert!(write(&outbox, &mut wire, usize::MAX));
@@ -335,7 +341,7 @@ fn under_block_first_one_message_waits_at_a_time() {
     }
     assert_eq!(offer(&outbox), Err(Refused::Full));
     assert_eq!(heard(&wire).messages.len(), 5);
-    assert_eq!(outbox.priorities()[Priority::Data as usize].dropped, 1);
+    assert_eq!(outbox.priorities()[Priority::Data as usize].dropped, 4);
 }
 
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use zonda_codec::{
 
 use crate::{
     driver::Ended,
-    outbox::{DirectSocket, Outbox, Overflow, PriorityCounts, Refused, RunQueued},
+    outbox::{DirectSocket, Outbox, Overflow, PriorityCounts, Queue, Refused, Write},
     protocol::{
         parameters::Established,
         tx::{Outgoing, Tail},
@@ -62,7 +62,8 @@ impl Drop for Owned {
         if let Some(outbox) = self.outbox.upgrade().filter(|outbox| outbox.is_closed()) {
             // Either waits for ever if it is locked.
             assert!(outbox.last_priorities().len() == 8);
-            let refused = outbox.push_over(Priority::Data, &message(&Tail::NONE));
+            let message = message(&Tail::NONE);
+            let refused = outbox.enqueue(Priority::Data, Overflow::Keep, Write::Later, &message);
             assert_eq!(refused, Err(Refused::Closed));
         }
     }
@@ -105,8 +106,9 @@ fn fill(outbox: &Arc<Outbox>) -> Vec<Weak<Owned>> {
                 last.push(Arc::downgrade(&owned));
             }
             let slice = ZSlice::new(owned, 0, PAYLOAD_BYTES).expect("within its bounds");
-            let pushed = outbox.push_over(priority, &message(&Tail::Shared(&slice)));
-            outbox.settle(pushed.expect("it is open").0, true);
+            let message = message(&Tail::Shared(&slice));
+            let sent = outbox.enqueue(priority, Overflow::Keep, Write::Now, &message);
+            sent.expect("it is open");
         }
     }
     last
@@ -151,14 +153,12 @@ fn an_ended_connection_holds_no_socket_and_no_payloads_and_counts_them_as_lost()
     let mut rest = Vec::new();
     peer.read_to_end(&mut rest).expect("the end, not silence");
     // Nothing more is taken.
-    assert_eq!(
-        outbox.push(Priority::Data, &message(&Tail::NONE)),
-        Err(Refused::Closed)
-    );
-    let run = outbox.push_run(Priority::RealTime, Overflow::Keep, |queue| {
-        queue.push(&message(&Tail::NONE));
-    });
-    assert_eq!(run, RunQueued::Nothing);
+    let one = message(&Tail::NONE);
+    let refused = outbox.enqueue(Priority::Data, Overflow::Refuse, Write::Later, &one);
+    assert_eq!(refused, Err(Refused::Closed));
+    let run = |queue: &mut Queue<'_>| assert!(queue.push(&one));
+    let refused = outbox.enqueue(Priority::RealTime, Overflow::Keep, Write::Later, run);
+    assert_eq!(refused, Err(Refused::Closed));
     outbox.release();
     assert_eq!(outbox.last_priorities(), before);
 }

@@ -54,7 +54,7 @@ pub struct Outgoing<'a, E: ?Sized> {
 }
 
 /// What a push did to the lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pushed {
     /// The message waits in the open batch, which still has room.
     Open,

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The one way into a connection: [`Outbox::enqueue`] decides order, overflow, counting, and when the socket is written.
+//!
+//! The messages of a call are queued under one lock of their lane. A message with a [prepared](Prepared) head that still
+//! fits into the open frame takes a short cut, which writes the same bytes: nearly all messages of a dense stream take it.
+
+use std::sync::atomic::Ordering;
+
+use zonda_codec::{CongestionControl, Encode, Priority, Reliability, TransportMessage, Writer};
+
+use crate::{
+    protocol::tx::{Lane, Outgoing, Pushed, ShortHead, Tail},
+    sync::BriefGuard,
+};
+
+use super::{Outbox, Refused, pace::Turn};
+
+/// What to do with messages that the lane has no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// The first of them ends the call and is not counted as dropped: the sender waits for room, or gives up by itself.
+    Refuse,
+    /// They are dropped and counted.
+    Drop,
+    /// They are queued all the same: control traffic, and what a burst that was already received brings. The source is to
+    /// be paused. A peer that is so far behind that even the bound for this is reached is given up.
+    Keep,
+    /// The first of them waits in the queue, beyond its limit; as long as it does, the others are dropped and counted.
+    KeepFirst,
+}
+
+impl Overflow {
+    /// That of a message with this congestion control, where a sender under `Block` wants `block`.
+    #[must_use]
+    #[inline(always)]
+    pub fn under(control: CongestionControl, block: Overflow) -> Overflow {
+        match control {
+            CongestionControl::Block => block,
+            CongestionControl::BlockFirst => Overflow::KeepFirst,
+            CongestionControl::Drop => Overflow::Drop,
+        }
+    }
+}
+
+/// When what was queued is written to the socket, as far as that takes it without waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Write {
+    /// When the caller [flushes](Outbox::flush): after a burst, or after it has released its locks.
+    Later,
+    /// Now if a batch has become full, while the processor still has it at hand; the rest when the caller flushes.
+    FullBatches,
+    /// Now on a quiet link; in a dense stream with the messages that follow within a tick.
+    Coalesced,
+    /// Now.
+    Now,
+}
+
+impl Write {
+    /// How a sender of single messages writes them.
+    #[must_use]
+    #[inline(always)]
+    pub fn one_by_one(is_express: bool) -> Write {
+        match is_express {
+            true => Write::Now,
+            false => Write::Coalesced,
+        }
+    }
+}
+
+/// What became of messages of which at least one was queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// The socket has them already.
+    pub is_written: bool,
+    /// The lane takes more without going over its limit.
+    pub has_room: bool,
+    pushed: Pushed,
+}
+
+/// The messages of one call, all of one priority.
+pub trait Items {
+    /// Whether [`Items::append_short`] may succeed.
+    const HAS_SHORT_CUT: bool = false;
+
+    /// Appends the only message to the open frame of a lane with room. `false` if it does not fit: nothing has changed.
+    #[inline(always)]
+    fn append_short(&self, _lane: &mut Lane) -> bool {
+        false
+    }
+
+    /// Pushes the messages in their order, until all are pushed or the queue takes no more.
+    fn fill(self, queue: &mut Queue<'_>);
+}
+
+impl<E: Encode + ?Sized> Items for &Outgoing<'_, E> {
+    #[inline(always)]
+    fn fill(self, queue: &mut Queue<'_>) {
+        queue.push(self);
+    }
+}
+
+/// A run of messages: some hundreds at most, as other senders of the priority wait meanwhile.
+impl<F: FnOnce(&mut Queue<'_>)> Items for F {
+    #[inline(always)]
+    fn fill(self, queue: &mut Queue<'_>) {
+        self(queue);
+    }
+}
+
+/// What follows a prepared head. It is asked for only where it is needed.
+pub trait Body {
+    /// Which of the lane's two channels carries the message.
+    fn reliability(&self) -> Reliability;
+    /// The payload.
+    fn payload(&self) -> Tail<'_>;
+}
+
+/// One message whose head was encoded before.
+#[derive(Debug)]
+pub struct Prepared<'a, B> {
+    /// Everything in front of the payload.
+    pub head: &'a ShortHead,
+    /// What follows the head.
+    pub body: &'a B,
+    /// The bytes of the payload.
+    pub payload: &'a [u8],
+}
+
+impl<B: Body> Items for Prepared<'_, B> {
+    const HAS_SHORT_CUT: bool = true;
+
+    #[inline(always)]
+    fn append_short(&self, lane: &mut Lane) -> bool {
+        lane.append_short(self.body.reliability(), self.head, self.payload)
+    }
+
+    #[inline(always)]
+    fn fill(self, queue: &mut Queue<'_>) {
+        queue.push(&Outgoing {
+            reliability: self.body.reliability(),
+            head: self.head,
+            payload: self.body.payload(),
+        });
+    }
+}
+
+/// The lane of one priority, locked for the messages of one call.
+#[derive(Debug)]
+pub struct Queue<'a> {
+    lane: BriefGuard<'a, Lane>,
+    overflow: Overflow,
+    overrun_bytes: usize,
+    pushed: Pushed,
+    queued: u64,
+    dropped: u64,
+    too_long: u64,
+    /// Nothing more is taken: the lane is full and the sender waits, or the peer is to be given up.
+    is_over: bool,
+}
+
+impl Queue<'_> {
+    /// Queues the next message, or does with it what was agreed for a full lane. `false` once no more can be taken.
+    #[inline(always)]
+    pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> bool {
+        if !self.lane.has_room() && !self.squeeze() {
+            return !self.is_over;
+        }
+        match self.lane.push(message) {
+            Ok(pushed) => {
+                self.queued += 1;
+                self.pushed = self.pushed.max(pushed);
+            }
+            Err(_) => self.too_long += 1,
+        }
+        true
+    }
+
+    /// Has `write` put as many whole messages as fit into the room of the batch that is being filled; it tells how many
+    /// these are, and what else it likes. `None` without asking it if there is no such batch, or if the lane is full: then
+    /// the next message is one for [`Queue::push`].
+    #[inline(always)]
+    pub fn extend<T>(
+        &mut self,
+        reliability: Reliability,
+        write: impl FnOnce(&mut Writer<'_>) -> (u64, T),
+    ) -> Option<T> {
+        if !self.lane.has_room() {
+            return None;
+        }
+        let (count, told) = self.lane.extend(reliability, write)?;
+        self.queued += count;
+        Some(told)
+    }
+
+    /// Whether one more message is queued although the lane is full.
+    #[cold]
+    fn squeeze(&mut self) -> bool {
+        match self.overflow {
+            Overflow::Refuse => self.is_over = true,
+            Overflow::KeepFirst if !self.lane.has_guest() => {
+                self.lane.begin_guest();
+                return true;
+            }
+            Overflow::KeepFirst | Overflow::Drop => self.dropped += 1,
+            Overflow::Keep => {
+                self.is_over = self.lane.queued_bytes_small() > self.overrun_bytes;
+                return !self.is_over;
+            }
+        }
+        false
+    }
+}
+
+/// Messages that were not queued, and why.
+struct Failed {
+    overflow: Overflow,
+    dropped: u64,
+    too_long: u64,
+    is_over: bool,
+    /// None of the call was queued.
+    all: bool,
+}
+
+impl Outbox {
+    /// Queues messages in their order, under one lock of their lane, and writes them when `write` says so. Never waits
+    /// for the peer. If another sender is writing at the moment it takes these messages along.
+    ///
+    /// # Errors
+    /// [`Refused`] if nothing was queued. What `overflow` drops is counted.
+    #[inline(always)]
+    pub fn enqueue<I: Items>(
+        &self,
+        priority: Priority,
+        overflow: Overflow,
+        write: Write,
+        items: I,
+    ) -> Result<Sent, Refused> {
+        let index = self.lane_index(priority);
+        let mut lane = self.lanes[index].lock();
+        if !I::HAS_SHORT_CUT {
+            return self.enqueue_all(index, lane, overflow, write, items);
+        }
+        if self.is_closed() || !items.append_short(&mut lane) {
+            return self.enqueue_long(index, lane, overflow, write, items);
+        }
+        drop(lane);
+        Ok(Sent {
+            is_written: self.write(write, Pushed::Open),
+            has_room: true,
+            pushed: Pushed::Open,
+        })
+    }
+
+    /// A message that begins a frame or a batch, is large, or finds no room.
+    #[inline(never)]
+    fn enqueue_long<I: Items>(
+        &self,
+        index: usize,
+        lane: BriefGuard<'_, Lane>,
+        overflow: Overflow,
+        write: Write,
+        items: I,
+    ) -> Result<Sent, Refused> {
+        self.enqueue_all(index, lane, overflow, write, items)
+    }
+
+    #[inline]
+    fn enqueue_all<I: Items>(
+        &self,
+        index: usize,
+        lane: BriefGuard<'_, Lane>,
+        overflow: Overflow,
+        write: Write,
+        items: I,
+    ) -> Result<Sent, Refused> {
+        if self.is_closed() {
+            return Err(Refused::Closed);
+        }
+        let mut queue = Queue {
+            lane,
+            overflow,
+            overrun_bytes: self.overrun_bytes,
+            pushed: Pushed::Open,
+            queued: 0,
+            dropped: 0,
+            too_long: 0,
+            is_over: false,
+        };
+        items.fill(&mut queue);
+        if overflow == Overflow::KeepFirst {
+            // Whatever came after it in this run was dropped.
+            queue.lane.end_guest();
+        }
+        if queue.queued > 0 {
+            self.mark_ready(index);
+        }
+        let has_room = queue.lane.has_room();
+        let pushed = queue.lane.weigh(queue.pushed);
+        let failed = Failed {
+            overflow,
+            dropped: queue.dropped,
+            too_long: queue.too_long,
+            is_over: queue.is_over,
+            all: queue.queued == 0,
+        };
+        drop(queue.lane);
+        if failed.dropped + failed.too_long > 0 || failed.is_over {
+            self.account(index, &failed)?;
+        }
+        Ok(Sent {
+            is_written: self.write(write, pushed),
+            has_room,
+            pushed,
+        })
+    }
+
+    /// Counts what was not queued; an error if that is all of a call.
+    #[cold]
+    fn account(&self, lane: usize, failed: &Failed) -> Result<(), Refused> {
+        let &Failed {
+            dropped, too_long, ..
+        } = failed;
+        let is_refused = failed.is_over && failed.overflow == Overflow::Refuse;
+        let is_overrun = failed.is_over && !is_refused;
+        let (counters, tally) = (&self.counters, &self.tallies[lane]);
+        tally.dropped.fetch_add(dropped, Ordering::Relaxed);
+        counters.dropped.fetch_add(dropped, Ordering::Relaxed);
+        counters
+            .refused_full
+            .fetch_add(dropped + u64::from(is_refused), Ordering::Relaxed);
+        counters
+            .refused_too_long
+            .fetch_add(too_long, Ordering::Relaxed);
+        if is_overrun {
+            self.give_up();
+        }
+        match failed.all {
+            false => Ok(()),
+            true if is_overrun => Err(Refused::Closed),
+            true if too_long > 0 => Err(Refused::TooLong),
+            true => Err(Refused::Full),
+        }
+    }
+
+    /// Writes what was queued with [`Write::Later`] as if `write` had been asked for at once. Tells whether the socket has it
+    /// already. Never blocks.
+    pub fn maybe_flush(&self, write: Write, sent: Sent) -> bool {
+        self.write(write, sent.pushed)
+    }
+
+    #[inline(always)]
+    fn write(&self, write: Write, pushed: Pushed) -> bool {
+        match write {
+            Write::Later => false,
+            Write::Now => self.flush(),
+            Write::FullBatches => pushed != Pushed::Open && self.flush(),
+            Write::Coalesced => match self.pace.turn() {
+                Turn::Leave if pushed != Pushed::Heavy => false,
+                turn => self.write_turn(turn, pushed),
+            },
+        }
+    }
+
+    #[inline(never)]
+    fn write_turn(&self, turn: Turn, pushed: Pushed) -> bool {
+        match (turn, pushed) {
+            (_, Pushed::Heavy) => {
+                self.sealed_since_tick.store(true, Ordering::Relaxed);
+                self.pace.written();
+                self.flush()
+            }
+            (Turn::Leave, _) => false,
+            (Turn::Write, _) => self.flush(),
+            (Turn::Look, _) => self.write_quiet(pushed),
+        }
+    }
+
+    /// Queues a message of the link itself, outside of any frame and whatever the limit.
+    pub(super) fn enqueue_own(&self, lane: usize, message: &TransportMessage<'_>) {
+        self.lanes[lane].lock().push_bare(message);
+        self.mark_ready(lane);
+    }
+}
+
+#[cfg(test)]
+mod tests;
