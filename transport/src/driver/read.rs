@@ -4,6 +4,7 @@
 pub(super) mod bundled;
 mod framed;
 mod landing;
+mod turn;
 
 use std::{sync::Arc, time::Instant};
 
@@ -53,6 +54,8 @@ pub(super) struct Reading<R, H> {
     thrown_away: u64,
     /// Until when the memory of a large message is kept, once another read than of such a one has begun since.
     keeps_until: Option<Instant>,
+    /// How long it has gone on without a wait.
+    turn: turn::Turn,
     /// Where batches may be compressed. In a box, as it is rarely there.
     unpacking: Option<Box<framed::Unpacking>>,
 }
@@ -71,6 +74,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             pool: Vec::new(),
             thrown_away: 0,
             keeps_until: None,
+            turn: turn::Turn::default(),
         }
     }
 
@@ -135,10 +139,17 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             if let Some(hopeless) = self.receiver.hopeless(Instant::now) {
                 return hopeless.into();
             }
+            if self.turn.is_over() {
+                self.runtime.yield_now().await;
+            }
             match self.read_once(link).await {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
-                Ok(_) => self.outbox.note_received(Instant::now()),
+                Ok(_) => {
+                    let now = Instant::now();
+                    self.turn.note_read(now);
+                    self.outbox.note_received(now);
+                }
                 Err(_) if self.outbox.is_closed() => return self.why_closed(),
                 Err(error) => return Ended::Io(error.kind()),
             }
@@ -317,21 +328,4 @@ fn next_batch(filled: &[u8], at: usize) -> Option<(&[u8], usize)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{BLOCK_BYTES, SMALL_BLOCK_BYTES, block_bytes};
-
-    #[test]
-    fn blocks_grow_with_what_comes_and_shrink_when_nothing_does() {
-        for (before, filled, left, after) in [
-            (SMALL_BLOCK_BYTES, 0, 0, SMALL_BLOCK_BYTES),
-            (SMALL_BLOCK_BYTES, 100, 0, SMALL_BLOCK_BYTES),
-            (SMALL_BLOCK_BYTES, 3000, 0, BLOCK_BYTES),
-            (SMALL_BLOCK_BYTES, 100, 1, BLOCK_BYTES),
-            (BLOCK_BYTES, 100, 0, BLOCK_BYTES),
-            (BLOCK_BYTES, 3, 0, SMALL_BLOCK_BYTES),
-            (BLOCK_BYTES, 3, 1, BLOCK_BYTES),
-        ] {
-            assert_eq!(block_bytes(before, filled, left), after, "{filled} {left}");
-        }
-    }
-}
+mod tests;

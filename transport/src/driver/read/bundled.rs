@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-use super::{BLOCK_BYTES, SPARE_BYTES_MIN, next_batch};
+use super::{BLOCK_BYTES, SPARE_BYTES_MIN, next_batch, turn::Turn};
 
 /// State of the reading task.
 pub(in crate::driver) struct Reading<R, H> {
@@ -31,6 +31,7 @@ pub(in crate::driver) struct Reading<R, H> {
     block: Arc<SharedBlock>,
     consumed: usize,
     unpacker: Unpacker,
+    turn: Turn,
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
@@ -42,6 +43,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             block: Arc::default(),
             consumed: 0,
             unpacker: Unpacker::default(),
+            turn: Turn::default(),
         }
     }
 
@@ -85,12 +87,19 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 discard(link).await;
                 return self.why_closed();
             }
-            let (result, buffer) = link.read(self.next_buffer()).await;
+            if self.turn.is_over() {
+                self.runtime.yield_now().await;
+            }
+            let buffer = self.next_buffer();
+            let (result, buffer) = self.turn.watch(link.read(buffer)).await;
             self.block = Arc::new(SharedBlock(buffer, Charge::default()));
             match result {
                 _ if self.bundle.outbox().is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
-                Ok(_) => self.note_received(),
+                Ok(_) => {
+                    self.turn.note_read(Instant::now());
+                    self.note_received();
+                }
                 Err(error) => return Ended::Io(error.kind()),
             }
         }

@@ -41,8 +41,12 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             // In a box, as it is rarely there and would make every reading task larger.
             let mut over = keeps_until.map(|until| Box::pin(self.runtime.sleep_until(until)));
             let mut reading = pin!(link.read(buffer));
+            let turn = &mut self.turn;
             poll_fn(|context| {
                 let done = reading.as_mut().poll(context);
+                if done.is_pending() {
+                    turn.waited();
+                }
                 while done.is_pending()
                     && let Some(sleep) = &mut over
                     && sleep.as_mut().poll(context).is_ready()

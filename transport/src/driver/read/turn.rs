@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A reading task whose socket always has bytes lets the others have their turn after a while. A runtime may count reads for
+//! the same end; how long one takes depends on what a peer sends.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    time::{Duration, Instant},
+};
+
+/// How long a reading task goes on without a wait.
+const TURN_MAX: Duration = Duration::from_millis(2);
+
+/// The turn of a reading task.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// When the first read of this turn ended; `None` after a wait.
+    since: Option<Instant>,
+    over: bool,
+}
+
+impl Turn {
+    /// The task has waited for its socket: the others had their turn.
+    pub(super) fn waited(&mut self) {
+        *self = Turn::default();
+    }
+
+    /// Reads, and notes whether that had to wait.
+    pub(super) async fn watch<F: Future>(&mut self, read: F) -> F::Output {
+        let mut read = pin!(read);
+        poll_fn(|context| {
+            let done = read.as_mut().poll(context);
+            if done.is_pending() {
+                self.waited();
+            }
+            done
+        })
+        .await
+    }
+
+    /// A read has ended.
+    pub(super) fn note_read(&mut self, now: Instant) {
+        let since = *self.since.get_or_insert(now);
+        self.over = now.saturating_duration_since(since) >= TURN_MAX;
+    }
+
+    /// Whether the others are to have their turn now. If so, the next one begins.
+    pub(super) fn is_over(&mut self) -> bool {
+        let over = self.over;
+        if over {
+            self.waited();
+        }
+        over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_lasts_until_a_wait_or_its_time_is_over() {
+        let begin = Instant::now();
+        let mut turn = Turn::default();
+        turn.note_read(begin);
+        turn.note_read(begin + TURN_MAX / 2);
+        assert!(!turn.is_over());
+        turn.waited();
+        turn.note_read(begin + TURN_MAX * 2);
+        assert!(!turn.is_over());
+        turn.note_read(begin + TURN_MAX * 3);
+        assert!(turn.is_over() && !turn.is_over());
+        turn.note_read(begin + TURN_MAX * 9);
+        assert!(!turn.is_over());
+    }
+}
