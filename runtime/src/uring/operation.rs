@@ -16,6 +16,7 @@ use compio::buf::BufResult;
 use compio::driver::{Key, OpCode, PushEntry};
 use send_wrapper::SendWrapper;
 
+use super::ring::Reply;
 use super::shard::Shard;
 use super::worker;
 use crate::{oneshot, park};
@@ -23,9 +24,6 @@ use crate::{oneshot, park};
 /// What an operation ends with: the kernel's result, and the operation with its buffer. The latter is `None` only if
 /// the runtime ended meanwhile and the kernel would not let go of it.
 pub(super) type Outcome<T> = (io::Result<usize>, Option<T>);
-
-/// Where the outcome of an errand goes.
-pub(super) type Reply<T> = oneshot::Sender<(io::Result<usize>, T)>;
 
 /// See the module.
 pub(super) struct Operation<T: OpCode + Send + 'static> {

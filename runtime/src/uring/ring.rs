@@ -13,7 +13,7 @@ use compio::buf::BufResult;
 use compio::driver::op::OpCodeFlag;
 use compio::driver::{DriverType, Key, OpCode, Proactor, ProactorBuilder, PushEntry};
 
-use super::operation::Reply;
+use crate::oneshot;
 
 /// Submissions that the ring holds until they are given to the kernel; completions may be twice as many, and more wait
 /// in the kernel.
@@ -21,6 +21,9 @@ const ENTRIES: u32 = 256;
 
 /// How long the end of a ring waits for its operations to be confirmed as cancelled.
 const SETTLE: Duration = Duration::from_secs(1);
+
+/// Where the outcome of an operation goes that was handed to another thread.
+pub(super) type Reply<T> = oneshot::Sender<(io::Result<usize>, T)>;
 
 /// An operation that was given up: true when the kernel has let go of it.
 type Abandoned = Box<dyn FnMut(&mut Proactor) -> bool>;

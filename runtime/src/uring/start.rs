@@ -8,18 +8,11 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 use super::ring::Ring;
+use super::self_test;
 use super::shard::Shard;
-use super::{self_test, worker};
+use super::worker::{self, Plan};
 use crate::RuntimeOptions;
 use crate::placement::Placement;
-
-/// What each thread of a runtime is started with.
-#[derive(Clone)]
-pub(super) struct Plan {
-    /// The runtime's number in this process.
-    pub(super) pool: usize,
-    pub(super) placement: Placement,
-}
 
 /// The threads of a runtime; they end when this is dropped, which waits for nothing.
 pub(super) struct Shards(Vec<Arc<Shard>>);

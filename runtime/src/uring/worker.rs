@@ -14,14 +14,22 @@ use std::time::Duration;
 
 use compio::driver::{Key, OpCode};
 
-use super::operation::Reply;
-use super::ring::Ring;
+use super::ring::{Reply, Ring};
+use super::self_test;
 use super::shard::Shard;
 use super::task::{Progress, Task};
-use super::{self_test, start::Plan};
+use crate::placement::Placement;
 
 /// Tasks that run before the ring is looked at again.
 const TASKS_PER_TURN: usize = 64;
+
+/// What each thread of a runtime is started with.
+#[derive(Clone)]
+pub(super) struct Plan {
+    /// The runtime's number in this process.
+    pub(super) pool: usize,
+    pub(super) placement: Placement,
+}
 
 /// What only the thread itself touches.
 struct Local {
