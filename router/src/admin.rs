@@ -30,7 +30,7 @@ impl Shared {
         after: &mut After,
     ) {
         let root = state.table.admin_key().clone();
-        let answers = self.config.adminspace_enabled() && self.config.adminspace_readable();
+        let answers = self.settings.adminspace_enabled && self.settings.adminspace_readable;
         if answers && key.intersects(&root) {
             let text = self.described(state);
             let sample = Publication {
@@ -93,7 +93,7 @@ impl Shared {
         json!({
             "zid": self.zid.to_string(),
             "version": concat!("zonda ", env!("CARGO_PKG_VERSION")),
-            "metadata": serde_json::from_str(&self.config.metadata()).unwrap_or_else(|_| json!({})),
+            "metadata": serde_json::from_str(&self.settings.metadata).unwrap_or_else(|_| json!({})),
             "locators": locators,
             "sessions": sessions,
             "endpoints": state.dials.describe(|face| state.faces.contains_key(&face)),

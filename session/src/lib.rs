@@ -135,7 +135,7 @@ pub mod config {
     pub use zonda_codec::{Endpoint, Locator, Roles, WhatAmI, ZenohId};
     pub use zonda_router::config::{
         Config, ConfigError, Effective, Examined, Flag, GossipConfig, Origin, Problem, Retry,
-        ScoutingConfig, Sources, TimeLimit, Warning, parse_endpoint,
+        ScoutingConfig, Settings, Sources, Strategies, TimeLimit, Warning, parse_endpoint,
     };
     pub use zonda_router::table::scouting::{Autoconnect, Strategy};
     pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};

@@ -103,8 +103,9 @@ impl IntoFuture for OpenBuilder {
             for warning in config.warnings() {
                 tracing::warn!("configuration: {warning}");
             }
-            let publish_limit = config.wait_before_close();
-            let namespace = config.namespace().map(|key| Arc::new(Namespace::new(key)));
+            let settings = config.settings();
+            let publish_limit = settings.wait_before_close;
+            let namespace = settings.namespace.map(|key| Arc::new(Namespace::new(key)));
             let node = Node::open(config).await?;
             Ok(Session(Arc::new(Shared {
                 listeners: Listeners::new(node.clone()),

@@ -115,7 +115,7 @@ impl Info {
         facts["zid"] = json!(session.zid().to_string());
         let listening: Vec<String> = info.locators().iter().map(ToString::to_string).collect();
         facts["listening"] = json!(listening);
-        let metadata = self.connection.to_config()?.metadata();
+        let metadata = self.connection.to_config()?.settings().metadata;
         facts["metadata"] = serde_json::from_str(&metadata).unwrap_or_default();
         facts["links"] = info.links().iter().map(events::link).collect();
         facts["endpoints"] = info.endpoints().iter().map(events::endpoint).collect();
@@ -147,9 +147,10 @@ impl Info {
     /// Which runtime a node runs on with this configuration, and why.
     fn runtime(&self) -> Result<Value, Failure> {
         let config = self.connection.to_config()?;
-        let asked = config.runtime_kind();
+        let settings = config.settings();
+        let asked = settings.runtime_kind;
         let (runs, why) = match asked.effective() {
-            Ok((_, Some(refusal))) if config.runtime_options().uring_required => (None, refusal),
+            Ok((_, Some(refusal))) if settings.runtime_uring_required => (None, refusal),
             Ok((runs, Some(refusal))) => (Some(runs), refusal),
             Ok((runs, None)) if config.is_set("runtime") => (Some(runs), "asked for".to_owned()),
             Ok((runs, None)) => (Some(runs), "the default of this program".to_owned()),

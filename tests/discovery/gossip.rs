@@ -116,7 +116,7 @@ fn of_two_ids_the_greater_connects() {
         config.with("scouting/gossip/autoconnect_strategy", strategy)
     };
     assert_eq!(
-        config("1").gossip().autoconnect.to_peer,
+        config("1").settings().gossip().autoconnect.to_peer,
         Strategy::GreaterZid
     );
     let sessions = ["100", "2", "7"].map(|id| open(config(id)));

@@ -52,7 +52,7 @@ fn the_reference_s_own_file_is_taken_as_it_is() {
         assert!(is_expected(&warning.key), "{warning}");
         assert!(warning.line.is_some(), "{warning}");
     }
-    assert_ne!(examined.config.metadata(), "null");
+    assert_ne!(examined.config.settings().metadata, "null");
 }
 
 /// What the reference says to each line of `input`.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::config::{Config, Origin, SECRETS, keys, value::Kind};
+use crate::config::{Config, Origin, SECRETS, keys, kind::Kind, rows::ROWS, value::Value};
 
 /// One key as it takes effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Effective {
     pub key: String,
     /// Its value for the node's role, as JSON; [`HIDDEN`] for a secret that is set.
     pub value: String,
+    /// What the key means.
+    pub meaning: &'static str,
     /// Where the value comes from.
     pub origin: Origin,
     /// Its line, when it came from a text of several lines.
@@ -39,6 +41,7 @@ impl Effective {
         serde_json::json!({
             "key": self.key,
             "value": value,
+            "meaning": self.meaning,
             "origin": self.origin.kind(),
             "from": self.origin.to_string(),
             "line": self.line,
@@ -58,9 +61,9 @@ impl Config {
     /// assert_eq!(mode.to_string(), "mode = \"client\"  # program");
     /// ```
     pub fn effective(&self) -> Vec<Effective> {
-        let rows = keys::ROWS.iter().map(|key| {
-            let value = match self.value(key.path) {
-                crate::config::Value::Null if key.kind == Kind::Endpoints => "[]".to_owned(),
+        let rows = ROWS.iter().map(|key| {
+            let value = match self.in_force(key) {
+                Value::Null if key.kind.of_one_role() == Kind::Endpoints => "[]".to_owned(),
                 value => value.to_string(),
             };
             self.shown(key.path, value)
@@ -85,9 +88,11 @@ impl Config {
     }
 
     fn shown(&self, path: &str, value: String) -> Effective {
+        let key = keys::find(path).or_else(|| keys::subtree_of(path));
         let is_secret = SECRETS.contains(&path) && self.is_set(path);
         Effective {
             key: path.to_owned(),
+            meaning: key.map_or("", |key| key.meaning),
             value: if is_secret { HIDDEN.to_owned() } else { value },
             origin: self.origin(path),
             line: self.settings.get(path).and_then(|setting| setting.line),

@@ -4,38 +4,13 @@
 //! configuration file can name the line. Used by [`Config`](crate::config::Config) only; depth is bounded. No complaint quotes
 //! what may be a secret.
 
-use std::fmt;
-
-use crate::config::masked;
+use crate::config::{
+    masked,
+    value::{Located, Value},
+};
 
 /// How deep arrays and objects may nest.
 pub const DEPTH_MAX: usize = 64;
-
-/// A JSON5 value and the line (from 1) on which it begins.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Located {
-    /// The value.
-    pub value: Value,
-    /// Its line, from 1.
-    pub line: u32,
-}
-
-/// A JSON5 value. `Display` writes it as JSON.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// `null`
-    Null,
-    /// `true` or `false`
-    Bool(bool),
-    /// Any number; integers are exact up to 2^53.
-    Number(f64),
-    /// Text.
-    Text(String),
-    /// `[..]`
-    List(Vec<Located>),
-    /// `{..}`, in the order written.
-    Object(Vec<(String, Located)>),
-}
 
 /// Where and why a text is not JSON5.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,69 +56,6 @@ pub fn parse_front(text: &str) -> Result<(Located, &str), SyntaxError> {
     let value = parser.value()?;
     parser.skip_blank()?;
     Ok((value, text.get(parser.at..).unwrap_or("")))
-}
-
-impl Value {
-    /// What kind of value this is, for messages.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::Text(_) => "a text",
-            Value::List(_) => "a list",
-            Value::Object(_) => "an object",
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Null => f.write_str("null"),
-            Value::Bool(b) => write!(f, "{b}"),
-            Value::Number(n) if n.is_finite() => write!(f, "{n}"),
-            Value::Number(_) => f.write_str("null"),
-            Value::Text(t) => write_text(t, f),
-            Value::List(items) => {
-                f.write_str("[")?;
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        f.write_str(",")?;
-                    }
-                    write!(f, "{}", item.value)?;
-                }
-                f.write_str("]")
-            }
-            Value::Object(members) => {
-                f.write_str("{")?;
-                for (i, (name, member)) in members.iter().enumerate() {
-                    if i > 0 {
-                        f.write_str(",")?;
-                    }
-                    write_text(name, f)?;
-                    write!(f, ":{}", member.value)?;
-                }
-                f.write_str("}")
-            }
-        }
-    }
-}
-
-fn write_text(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str("\"")?;
-    for c in text.chars() {
-        match c {
-            '"' => f.write_str("\\\"")?,
-            '\\' => f.write_str("\\\\")?,
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            c if (c as u32) < 0x20 => write!(f, "\\u{:04x}", c as u32)?,
-            c => write!(f, "{c}")?,
-        }
-    }
-    f.write_str("\"")
 }
 
 struct Parser<'a> {

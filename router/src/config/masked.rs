@@ -3,7 +3,7 @@
 //! What may be said of a text that should have been a key, or a key and its value: it may hold a secret at the wrong
 //! place.
 
-use crate::config::{SECRETS, keys};
+use crate::config::{SECRETS, keys, kind::Key, rows::ROWS};
 
 /// What stands for what is not shown.
 const REST: &str = "…";
@@ -50,8 +50,8 @@ pub fn argument(written: &str) -> String {
 
 /// A name within a configuration, if it is part of a known key.
 pub fn name(written: &str) -> Option<&str> {
-    let is_part = |key: &keys::Key| key.path.split('/').any(|part| part == written);
-    keys::ROWS.iter().any(is_part).then_some(written)
+    let is_part = |key: &Key| key.path.split('/').any(|part| part == written);
+    ROWS.iter().any(is_part).then_some(written)
 }
 
 fn looks_known(path: &str) -> bool {
@@ -157,7 +157,13 @@ mod tests {
                 .iter()
                 .map(|e| e.to_string() + &e.to_json()),
         );
-        all.extend(config.link_options().err().map(|e| e.to_string()));
+        all.extend(
+            config
+                .settings()
+                .link_options()
+                .err()
+                .map(|e| e.to_string()),
+        );
         all.push(format!("{config} {config:?}"));
         all.concat()
     }

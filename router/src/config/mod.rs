@@ -2,21 +2,25 @@
 
 //! The configuration of a node: the reference's JSON5 keys, checked strictly. Every known key is honoured
 //! or reported by [`Config::warnings`]; an unknown key is refused with the valid key that looks most like it.
-//! The table of keys is in `keys`; typed reading is in `access`.
+//!
+//! [`Config`] is the document: what was set, and by what. A node reads it once, when it opens, as typed [`Settings`]. Both
+//! are made of the table of keys in `rows`.
 
-mod access;
+mod build;
+mod check;
 mod discovery;
 mod effective;
 mod error;
-mod isolation;
 mod json5;
 mod keys;
+mod kind;
 mod limits;
 mod masked;
-#[cfg(all(test, feature = "compression", feature = "multilink"))]
-mod meaning;
 mod origin;
 mod private;
+mod read;
+mod rows;
+mod settings;
 mod sources;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod table;
@@ -29,19 +33,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use zonda_codec::{Endpoint, WhatAmI};
 use zonda_runtime::AnyRuntime;
 
-pub use access::{Retry, TimeLimit};
-pub use discovery::{GossipConfig, ScoutingConfig};
+pub use check::parse_endpoint;
 pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};
 pub use masked::names_secret;
 pub use origin::Origin;
+pub use read::{Strategies, TimeLimit};
+pub use rows::Settings;
+pub use settings::{GossipConfig, Retry, ScoutingConfig};
 pub use sources::{Examined, Flag, Problem, Sources, VALUES};
-pub use value::parse_endpoint;
 
-use json5::{Located, Value};
-use keys::{Key, Support};
+use kind::{Key, Kind, Support};
+use read::Found;
+use rows::ROWS;
+use value::{Located, Value};
 
 /// The configuration of a node. `Config::default()` is a peer that listens on a free port of every
 /// interface and connects to nobody.
@@ -55,7 +63,7 @@ use keys::{Key, Support};
 ///
 /// let mut config = Config::client(["tcp/127.0.0.1:7447"]);
 /// config.insert_json5("transport/link/tx/lease", "5000").unwrap();
-/// assert_eq!(config.lease().as_secs(), 5);
+/// assert_eq!(config.settings().lease.as_secs(), 5);
 ///
 /// let error = config.insert_json5("connect/endpoint", "[]").unwrap_err();
 /// assert!(error.to_string().ends_with("did you mean `connect/endpoints`?"));
@@ -184,6 +192,26 @@ impl Config {
         Err(unknown(path, None))
     }
 
+    /// What it says to a node of its role, each value typed: the settings that the node keeps when it opens.
+    pub fn settings(&self) -> Settings {
+        Settings::read(|path| self.found(path))
+    }
+
+    /// The role. Default: peer.
+    pub fn mode(&self) -> WhatAmI {
+        read::role(&self.found("mode"))
+    }
+
+    /// The runtime to use, if one was handed over.
+    pub fn runtime_handle(&self) -> Option<&AnyRuntime> {
+        self.runtime.as_ref()
+    }
+
+    /// Whether a key was set (and not put back to its default).
+    pub fn is_set(&self, key: &str) -> bool {
+        self.settings.contains_key(key)
+    }
+
     /// What is set but not honoured (entirely) yet, one by one; empty when every setting takes effect.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
@@ -212,17 +240,24 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
-        self.check_options()?;
+        let settings = self.settings();
+        settings.check_options()?;
         self.check_discovery()?;
-        let Some(allowed) = self.protocols() else {
+        let Some(allowed) = &settings.protocols else {
             return Ok(());
         };
-        for key in ["connect/endpoints", "listen/endpoints"] {
-            let endpoints = self.endpoints(key);
-            if let Some(refused) = endpoints
-                .iter()
-                .find(|e| !allowed.iter().any(|p| p == e.proto()))
-            {
+        let is_refused = |e: &&Endpoint| !allowed.iter().any(|p| p == e.proto());
+        for (key, refused) in [
+            (
+                "connect/endpoints",
+                settings.connect_endpoints().find(is_refused),
+            ),
+            (
+                "listen/endpoints",
+                settings.listen_endpoints.iter().find(is_refused),
+            ),
+        ] {
+            if let Some(refused) = refused {
                 return Err(ConfigError::Value {
                     key: key.to_owned(),
                     line: self.settings.get(key).and_then(|s| s.line),
@@ -276,6 +311,39 @@ impl Config {
         }
     }
 
+    fn found(&self, path: &str) -> Found {
+        let value = keys::find(path).map_or(Value::Null, |key| self.in_force(key));
+        Found {
+            value,
+            is_set: self.is_set(path),
+            role: if path == "mode" {
+                WhatAmI::Peer
+            } else {
+                self.mode()
+            },
+        }
+    }
+
+    /// The value in force for this role: what was set, else the default. A list of endpoints given for other
+    /// roles only is empty for this one; any other value is then the default.
+    fn in_force(&self, key: &Key) -> Value {
+        let Kind::PerRole(kind) = key.kind else {
+            return self.stored(key);
+        };
+        let role = self.mode().to_string();
+        let for_role = |value: Value| {
+            let own = check::per_role(&value).map(|mut members| {
+                let own = members.find(|(name, _)| *name == role);
+                own.map_or(Value::Null, |(_, own)| own.clone())
+            });
+            own.unwrap_or(value)
+        };
+        match for_role(self.stored(key)) {
+            Value::Null if *kind != Kind::Endpoints => for_role(default_of(key)),
+            found => found,
+        }
+    }
+
     fn section(&self, path: &str) -> Value {
         let prefix = if path.is_empty() {
             String::new()
@@ -283,7 +351,7 @@ impl Config {
             format!("{path}/")
         };
         let mut names: Vec<&str> = Vec::new();
-        for key in keys::ROWS {
+        for key in ROWS {
             let name = key
                 .path
                 .strip_prefix(&prefix)
@@ -351,7 +419,7 @@ impl Merge<'_> {
     fn apply(&mut self, path: &str, tree: &Located) {
         let line = self.lines.then_some(tree.line);
         if let Some(key) = keys::find(path) {
-            if let Err((found, expected)) = value::check(key.kind, key.by_role, &tree.value) {
+            if let Err((found, expected)) = check::check(key.kind, &tree.value) {
                 let is_secret = SECRETS.contains(&path);
                 return self.errors.push(ConfigError::Value {
                     key: path.to_owned(),

@@ -57,18 +57,22 @@ mod tests {
         let config = Config::router().with(key, &format!("'{}'", file.display()));
         for mode in [0o644, 0o606, 0o660] {
             allow(mode);
-            let error = config.link_options().expect_err("not private").to_string();
+            let error = config
+                .settings()
+                .link_options()
+                .expect_err("not private")
+                .to_string();
             assert!(
                 error.contains(key) && error.contains("chmod 600"),
                 "{error}"
             );
             assert!(!error.contains("secret"), "{error}");
             let any = config.clone().with(&format!("{key}_mode"), "'any'");
-            assert!(any.link_options().is_ok());
+            assert!(any.settings().link_options().is_ok());
         }
         for mode in [0o600, 0o400] {
             allow(mode);
-            assert!(config.link_options().is_ok());
+            assert!(config.settings().link_options().is_ok());
         }
         std::fs::remove_file(&file).expect("the file is ours");
     }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{
     Config, ConfigError, ENVIRONMENT, Origin,
-    json5::{self, Located, SyntaxError},
+    json5::{self, SyntaxError},
     masked,
+    value::Located,
 };
 
 /// The environment variable that holds values: `key/path:json5;key/path:json5`.
@@ -27,7 +28,7 @@ pub const VALUES: &str = "ZONDA_CFG";
 ///     ..Sources::default()
 /// };
 /// let config = sources.load()?;
-/// assert_eq!(config.lease().as_secs(), 5);
+/// assert_eq!(config.settings().lease.as_secs(), 5);
 /// assert_eq!(config.origin("mode").to_string(), "--mode");
 /// # Ok::<(), zonda_router::config::Problem>(())
 /// ```
@@ -159,7 +160,7 @@ impl Sources<'_> {
         under_way.config.attribute_to(Origin::Program);
         if let Err(error) = under_way.config.validate() {
             under_way.note("configuration", error);
-        } else if let Err(error) = under_way.config.check_users() {
+        } else if let Err(error) = under_way.config.settings().check_users() {
             under_way.note("configuration", error);
         }
         under_way

@@ -5,9 +5,10 @@
 use std::time::Duration;
 
 use crate::config::{
-    Config, ConfigError, Flag, Sources, TimeLimit,
-    json5::{self, Value},
-    keys,
+    Config, ConfigError, Flag, Sources, TimeLimit, json5, keys,
+    kind::{Kind, Support},
+    rows::ROWS,
+    value::Value,
 };
 use zonda_codec::{Priority, WhatAmI};
 use zonda_runtime::{RuntimeKind, RuntimeOptions, Scheduling};
@@ -81,18 +82,18 @@ fn every_key_of_the_reference_is_in_the_table_with_its_default() {
             .any(|section| path.starts_with(section))
             || OURS.contains(&path)
     };
-    let ours = keys::ROWS.iter().filter(|key| is_ours(key.path)).count();
-    assert_eq!(keys::ROWS.len(), known + ours, "a key that no one knows");
+    let ours = ROWS.iter().filter(|key| is_ours(key.path)).count();
+    assert_eq!(ROWS.len(), known + ours, "a key that no one knows");
 }
 
 #[test]
 fn every_default_is_valid_for_its_own_key_and_no_key_is_listed_twice() {
-    for (i, key) in keys::ROWS.iter().enumerate() {
+    for (i, key) in ROWS.iter().enumerate() {
         Config::default()
             .insert_json5(key.path, key.default)
             .unwrap();
         assert!(
-            keys::ROWS.iter().skip(i + 1).all(|k| k.path != key.path),
+            ROWS.iter().skip(i + 1).all(|k| k.path != key.path),
             "{} twice",
             key.path
         );
@@ -120,9 +121,10 @@ fn the_reference_s_whole_default_configuration_is_accepted() {
 
 #[test]
 fn no_key_is_silently_ignored() {
-    let other = |default: &Value, kind: crate::config::value::Kind| -> Vec<String> {
-        use super::value::Kind::*;
-        match kind {
+    let other = |default: &Value, kind: Kind| -> Vec<String> {
+        use Kind::*;
+        match kind.of_one_role() {
+            PerRole(_) => Vec::new(),
             Bool => vec![(*default != Value::Bool(true)).to_string()],
             Whole { min, max } => {
                 let n = if *default == Value::Number(3.0) { 4 } else { 3 };
@@ -141,7 +143,7 @@ fn no_key_is_silently_ignored() {
             Tree => vec!["[1]".into()],
         }
     };
-    for key in keys::ROWS {
+    for key in ROWS {
         let default = json5::parse(key.default).unwrap().value;
         for value in other(&default, key.kind) {
             let mut config = Config::default();
@@ -150,8 +152,8 @@ fn no_key_is_silently_ignored() {
                 .unwrap_or_else(|e| panic!("{}: {e}", key.path));
             let is_default = json5::parse(&value).unwrap().value.to_string() == default.to_string();
             let warned = !config.warnings().is_empty();
-            let honoured = matches!(key.support, keys::Support::Full)
-                || matches!(key.support, keys::Support::Only(v, _) if v == value);
+            let honoured = matches!(key.support, Support::Full)
+                || matches!(key.support, Support::Only(v, _) if v == value);
             assert_eq!(warned, !honoured && !is_default, "{} = {value}", key.path);
         }
     }
@@ -241,45 +243,59 @@ fn defaults_follow_the_role() {
     let peer = Config::default();
     assert_eq!(peer.mode(), WhatAmI::Peer);
     assert_eq!(
-        peer.listen_endpoints()
+        peer.settings()
+            .listen_endpoints
             .iter()
             .map(|e| e.to_string())
             .collect::<Vec<_>>(),
         ["tcp/[::]:0"]
     );
-    assert_eq!(peer.connect_timeout(), TimeLimit::Forever);
-    assert!(peer.listen_must_succeed(&peer.listen_endpoints()[0]));
-    assert!(!peer.timestamping());
+    assert_eq!(peer.settings().connect_timeout, TimeLimit::Forever);
+    assert!(
+        peer.settings()
+            .listen_must_succeed(&peer.settings().listen_endpoints[0])
+    );
+    assert!(!peer.settings().timestamping);
 
     let client = Config::client(["tcp/127.0.0.1:7447"]);
-    assert!(client.listen_endpoints().is_empty());
-    assert_eq!(client.connect_endpoints().len(), 1);
-    assert_eq!(client.connect_timeout(), TimeLimit::Once);
+    assert!(client.settings().listen_endpoints.is_empty());
+    assert_eq!(client.settings().connect_endpoints().count(), 1);
+    assert_eq!(client.settings().connect_timeout, TimeLimit::Once);
 
     let router = Config::router();
     assert_eq!(
         router
-            .listen_endpoints()
+            .settings()
+            .listen_endpoints
             .iter()
             .map(|e| e.to_string())
             .collect::<Vec<_>>(),
         ["tcp/[::]:7447"]
     );
-    assert!(router.timestamping());
+    assert!(router.settings().timestamping);
 
-    assert_eq!(router.lease(), Duration::from_secs(10));
-    assert_eq!(router.keep_alive_divisor(), 4);
-    assert_eq!(router.batch_size(), 65535);
-    assert_eq!(router.max_message_size(), 1 << 30);
-    assert_eq!(router.wait_before_close(), Duration::from_secs(5));
-    assert_eq!(router.max_sessions(), 1000);
-    assert_eq!(router.resolution(), zonda_codec::Resolution::default());
-    assert_eq!(router.accept_pending(), None);
-    assert_eq!(router.connect_retry().period_max, Duration::from_secs(4));
-    assert_eq!(router.listen_retry(), router.connect_retry());
-    assert_eq!(router.listen_timeout(), TimeLimit::Once);
-    assert!(router.qos_enabled());
-    assert_eq!(router.runtime_kind(), RuntimeKind::default());
+    assert_eq!(router.settings().lease, Duration::from_secs(10));
+    assert_eq!(router.settings().keep_alive_divisor, 4);
+    assert_eq!(router.settings().batch_size, 65535);
+    assert_eq!(router.settings().max_message_size, 1 << 30);
+    assert_eq!(router.settings().wait_before_close, Duration::from_secs(5));
+    assert_eq!(router.settings().max_sessions, 1000);
+    assert_eq!(
+        router.settings().resolution,
+        zonda_codec::Resolution::default()
+    );
+    assert_eq!(router.settings().accept_pending, None);
+    assert_eq!(
+        router.settings().connect_retry().period_max,
+        Duration::from_secs(4)
+    );
+    assert_eq!(
+        router.settings().listen_retry(),
+        router.settings().connect_retry()
+    );
+    assert_eq!(router.settings().listen_timeout, TimeLimit::Once);
+    assert!(router.settings().qos_enabled);
+    assert_eq!(router.settings().runtime_kind, RuntimeKind::default());
 }
 
 /// One that is compiled in, another than the default if there is one.
@@ -290,7 +306,7 @@ fn last_runtime() -> RuntimeKind {
 #[test]
 fn the_runtime_is_told_how_to_start() {
     assert_eq!(
-        Config::default().runtime_options(),
+        Config::default().settings().runtime_options(),
         RuntimeOptions::default()
     );
     let config = Config::default()
@@ -308,7 +324,7 @@ fn the_runtime_is_told_how_to_start() {
         spin: Duration::from_micros(250),
         ..RuntimeOptions::default()
     };
-    assert_eq!(config.runtime_options(), expected);
+    assert_eq!(config.settings().runtime_options(), expected);
     for (key, bad, word) in [
         ("runtime_cpus", "[-1]", "a list of cpus such as [0, 1]"),
         ("runtime_cpus", "[0.5]", "a list of cpus"),
@@ -332,13 +348,13 @@ fn values_by_role_take_the_role_s_own_or_the_default() {
         .with("listen/endpoints", "{ router: ['tcp/[::]:1'] }")
         .with("connect/timeout_ms", "{ client: 250 }");
     config.validate().unwrap();
-    assert!(config.timestamping());
-    assert!(config.listen_endpoints().is_empty());
-    assert_eq!(config.connect_timeout(), TimeLimit::Forever);
+    assert!(config.settings().timestamping);
+    assert!(config.settings().listen_endpoints.is_empty());
+    assert_eq!(config.settings().connect_timeout, TimeLimit::Forever);
     let client = config.with_mode(WhatAmI::Client);
-    assert!(!client.timestamping());
+    assert!(!client.settings().timestamping);
     assert_eq!(
-        client.connect_timeout(),
+        client.settings().connect_timeout,
         TimeLimit::For(Duration::from_millis(250))
     );
 }
@@ -358,17 +374,30 @@ fn endpoints_may_differ_from_the_keys() {
         .with("listen/timeout_ms", "{ peer: 70 }");
     peer.validate().unwrap();
     assert!(peer.warnings().is_empty());
-    assert!(peer.connect_must_succeed(&plain) && !peer.connect_must_succeed(&may));
-    assert!(!peer.listen_must_succeed(&plain) && peer.listen_must_succeed(&must));
-    assert_eq!(peer.listen_retry().period_init, Duration::from_millis(5));
-    assert_eq!(peer.connect_retry().period_init, Duration::from_secs(1));
+    assert!(
+        peer.settings().connect_must_succeed(&plain) && !peer.settings().connect_must_succeed(&may)
+    );
+    assert!(
+        !peer.settings().listen_must_succeed(&plain) && peer.settings().listen_must_succeed(&must)
+    );
+    assert_eq!(
+        peer.settings().listen_retry().period_init,
+        Duration::from_millis(5)
+    );
+    assert_eq!(
+        peer.settings().connect_retry().period_init,
+        Duration::from_secs(1)
+    );
     let limit = TimeLimit::For(Duration::from_millis(70));
-    assert_eq!(peer.listen_timeout(), limit);
+    assert_eq!(peer.settings().listen_timeout, limit);
     assert!(limit.allows(Duration::from_millis(69)) && !limit.allows(Duration::from_millis(70)));
     assert!(TimeLimit::Forever.allows(Duration::MAX) && !TimeLimit::Once.allows(Duration::ZERO));
     let client = peer.with_mode(WhatAmI::Client);
-    assert!(!client.connect_must_succeed(&plain) && client.connect_must_succeed(&must));
-    assert_eq!(client.listen_timeout(), TimeLimit::Once);
+    assert!(
+        !client.settings().connect_must_succeed(&plain)
+            && client.settings().connect_must_succeed(&must)
+    );
+    assert_eq!(client.settings().listen_timeout, TimeLimit::Once);
 }
 
 #[test]
@@ -409,8 +438,13 @@ fn of_a_group_one_or_all_are_connected_to() {
             .with("connect/endpoints", list);
         config.validate().unwrap();
         assert!(config.warnings().is_empty());
-        assert_eq!(config.connect_endpoints().len(), 5);
-        config.connect_groups().iter().map(Vec::len).collect()
+        assert_eq!(config.settings().connect_endpoints().count(), 5);
+        config
+            .settings()
+            .connect_groups
+            .iter()
+            .map(Vec::len)
+            .collect()
     };
     assert_eq!(groups("'peer'"), [1, 1, 1, 2]);
     assert_eq!(groups("'client'"), [5]);
@@ -427,10 +461,10 @@ fn of_a_group_one_or_all_are_connected_to() {
 #[test]
 fn queues_sockets_and_patience_are_as_they_were_set() {
     let config = Config::default();
-    assert_eq!(config.queue_bytes(Priority::Data), None);
-    assert_eq!(config.tcp_buffers(), SocketBuffers::default());
-    assert_eq!(config.interests_timeout(), Duration::from_secs(10));
-    assert_eq!(config.metadata(), "null");
+    assert_eq!(config.settings().queue_bytes(Priority::Data), None);
+    assert_eq!(config.settings().tcp_buffers(), SocketBuffers::default());
+    assert_eq!(config.settings().interests_timeout, Duration::from_secs(10));
+    assert_eq!(config.settings().metadata, "null");
     let config = config
         .with("transport/link/tx/queue/size", "{ data: 3, real_time: 1 }")
         .with("transport/link/tx/batch_size", "1000")
@@ -438,13 +472,19 @@ fn queues_sockets_and_patience_are_as_they_were_set() {
         .with("routing/interests/timeout", "70")
         .with("metadata", "{ name: 'x' }");
     config.validate().unwrap();
-    assert_eq!(config.queue_bytes(Priority::Data), Some(3000));
-    assert_eq!(config.queue_bytes(Priority::RealTime), Some(1000));
-    assert_eq!(config.queue_bytes(Priority::DataLow), None);
-    assert_eq!(config.tcp_buffers().send_bytes, Some(5000));
-    assert_eq!(config.tcp_buffers().receive_bytes, None);
-    assert_eq!(config.interests_timeout(), Duration::from_millis(70));
-    assert_eq!(config.metadata(), "{\"name\":\"x\"}");
+    assert_eq!(config.settings().queue_bytes(Priority::Data), Some(3000));
+    assert_eq!(
+        config.settings().queue_bytes(Priority::RealTime),
+        Some(1000)
+    );
+    assert_eq!(config.settings().queue_bytes(Priority::DataLow), None);
+    assert_eq!(config.settings().tcp_buffers().send_bytes, Some(5000));
+    assert_eq!(config.settings().tcp_buffers().receive_bytes, None);
+    assert_eq!(
+        config.settings().interests_timeout,
+        Duration::from_millis(70)
+    );
+    assert_eq!(config.settings().metadata, "{\"name\":\"x\"}");
     assert!(config.warnings().is_empty());
 }
 
@@ -457,16 +497,16 @@ fn sections_merge_and_errors_change_nothing() {
     config
         .insert_json5("transport/link/tx", "{ lease: 8000 }")
         .unwrap();
-    assert_eq!(config.lease(), Duration::from_secs(8));
-    assert_eq!(config.keep_alive_divisor(), 3);
+    assert_eq!(config.settings().lease, Duration::from_secs(8));
+    assert_eq!(config.settings().keep_alive_divisor, 3);
     config
         .insert_json5("transport/link/tx", "{ lease: 1, keep_alive: 'x' }")
         .unwrap_err();
-    assert_eq!(config.lease(), Duration::from_secs(8));
+    assert_eq!(config.settings().lease, Duration::from_secs(8));
     config
         .insert_json5("transport/link/tx/lease", "null")
         .unwrap();
-    assert_eq!(config.lease(), Duration::from_secs(10));
+    assert_eq!(config.settings().lease, Duration::from_secs(10));
 }
 
 #[test]
@@ -476,13 +516,13 @@ fn arguments_are_split_at_the_first_colon() {
         .insert_argument("connect/endpoints:[\"tcp/127.0.0.1:7447\"]")
         .unwrap();
     assert_eq!(
-        config.connect_endpoints()[0].to_string(),
+        config.settings().connect_groups[0][0].to_string(),
         "tcp/127.0.0.1:7447"
     );
     config
         .insert_argument("transport/unicast/open_timeout:2500")
         .unwrap();
-    assert_eq!(config.open_timeout(), Duration::from_millis(2500));
+    assert_eq!(config.settings().open_timeout, Duration::from_millis(2500));
     config
         .insert_argument("plugins/rest/http_port:8000")
         .unwrap();
@@ -507,11 +547,20 @@ fn builders_remember_what_they_could_not_accept() {
         error.contains("connect/endpoints") && error.contains("nonsense"),
         "{error}"
     );
-    assert_eq!(config.listen_endpoints().len(), 1);
+    assert_eq!(config.settings().listen_endpoints.len(), 1);
     let none: [&str; 0] = [];
-    assert!(Config::peer().listen(none).listen_endpoints().is_empty());
+    assert!(
+        Config::peer()
+            .listen(none)
+            .settings()
+            .listen_endpoints
+            .is_empty()
+    );
     assert_eq!(
-        Config::peer().with_runtime(last_runtime()).runtime_kind(),
+        Config::peer()
+            .with_runtime(last_runtime())
+            .settings()
+            .runtime_kind,
         last_runtime()
     );
 }
@@ -569,7 +618,7 @@ fn the_environment_s_values_are_pairs() {
     let good = with(" mode : 'client' ;connect/endpoints:['tcp/a:1'];metadata:{a:';',b:[1]};");
     assert_eq!(good.problems, []);
     assert_eq!(good.config.mode(), WhatAmI::Client);
-    assert_eq!(good.config.metadata(), "{\"a\":\";\",\"b\":[1]}");
+    assert_eq!(good.config.settings().metadata, "{\"a\":\";\",\"b\":[1]}");
     assert_eq!(good.config.origin("mode").kind(), "environment");
     for bad in [
         "mode",
@@ -605,7 +654,7 @@ fn what_is_right_is_kept_beside_what_is_wrong() {
     let from: Vec<&str> = examined.problems.iter().map(|p| p.from.as_str()).collect();
     assert_eq!(from, ["--id", "--cfg"]);
     assert_eq!(examined.config.mode(), WhatAmI::Router);
-    assert_eq!(examined.config.lease(), Duration::from_secs(7));
+    assert_eq!(examined.config.settings().lease, Duration::from_secs(7));
     assert_eq!(sources.load().unwrap_err().from, "--id");
 }
 
@@ -617,8 +666,8 @@ fn resolutions_follow_their_names() {
             &format!("{name:?}"),
         );
         config.validate().unwrap();
-        assert_eq!(config.resolution().frame_sn_bits(), bits);
-        assert_eq!(config.resolution().request_id_bits(), 32);
+        assert_eq!(config.settings().resolution.frame_sn_bits(), bits);
+        assert_eq!(config.settings().resolution.request_id_bits(), 32);
     }
 }
 

@@ -2,7 +2,7 @@
 
 //! What the configuration says of the options of links: users and passwords, compression, bare messages.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use zonda_transport::protocol::{
     auth::{Credentials, CredentialsError, Users},
@@ -11,9 +11,8 @@ use zonda_transport::protocol::{
     options::LocalOptions,
 };
 
-use crate::config::{Config, ConfigError, private};
+use crate::config::{ConfigError, Settings, private};
 
-const COMPRESSION: &str = "transport/unicast/compression/enabled";
 const LOW_LATENCY: &str = "transport/unicast/lowlatency";
 const MAX_LINKS: &str = "transport/unicast/max_links";
 const QOS: &str = "transport/unicast/qos/enabled";
@@ -21,9 +20,8 @@ const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
 const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
 const DICTIONARY_MODE: &str = "transport/auth/usrpwd/dictionary_file_mode";
-const SEND_TO: &str = "transport/auth/usrpwd/send_to";
 
-impl Config {
+impl Settings {
     /// What this node's links may have beyond the plain protocol.
     ///
     /// # Errors
@@ -35,8 +33,8 @@ impl Config {
         Ok(LocalOptions {
             credentials: self.credentials()?,
             users: self.users()?,
-            compression: self.flag(COMPRESSION) && compression::AVAILABLE,
-            low_latency: self.flag(LOW_LATENCY),
+            compression: self.compression && compression::AVAILABLE,
+            low_latency: self.low_latency,
             multilink: self.node_key()?,
         })
     }
@@ -46,7 +44,7 @@ impl Config {
     /// # Errors
     /// The first two that do not.
     pub(super) fn check_options(&self) -> Result<(), ConfigError> {
-        if self.flag(LOW_LATENCY) && self.qos_enabled() {
+        if self.low_latency && self.qos_enabled {
             let reason = format!(
                 "{LOW_LATENCY} and {QOS} exclude each other; set {QOS} to false, or leave {LOW_LATENCY} out"
             );
@@ -57,13 +55,13 @@ impl Config {
 
     /// The user name that `transport/auth/usrpwd/user` gives this node, with its password.
     fn credentials(&self) -> Result<Option<Credentials>, ConfigError> {
-        let (user, password) = match (self.text(USER), self.text(PASSWORD)) {
+        let (user, password) = match (&self.user, &self.password) {
             (None, None) => return Ok(None),
             (Some(user), Some(password)) => (user, password),
             (Some(_), None) => return Err(lacks(USER, PASSWORD)),
             (None, Some(_)) => return Err(lacks(PASSWORD, USER)),
         };
-        let credentials = Credentials::new(&user, &password);
+        let credentials = Credentials::new(user, password);
         credentials.map(Some).map_err(|error| {
             let key = match error {
                 CredentialsError::EmptyPassword { .. } => PASSWORD,
@@ -73,14 +71,9 @@ impl Config {
         })
     }
 
-    /// How many links there may be to one neighbour. Default: 1.
-    pub fn max_links(&self) -> usize {
-        self.count(MAX_LINKS)
-    }
-
     /// A key of this node's own, made anew, where there may be several links to a neighbour.
     fn node_key(&self) -> Result<Option<NodeKey>, ConfigError> {
-        if self.max_links() < 2 || !multilink::AVAILABLE {
+        if self.max_links < 2 || !multilink::AVAILABLE {
             return Ok(None);
         }
         let mut seed = [0; 32];
@@ -88,14 +81,6 @@ impl Config {
             reason: format!("the system gives no random bytes for {MAX_LINKS}: {error}"),
         })?;
         Ok(NodeKey::from_seed(seed))
-    }
-
-    /// Whether the user is shown to nodes that were found, rather than configured. Default: no.
-    ///
-    /// The proof of a password is not tied to the node that asks for it: one that is connected to can pass on what another
-    /// node asks, and be let in there in this node's name.
-    pub fn shows_user_to_all(&self) -> bool {
-        self.text(SEND_TO).as_deref() == Some("all")
     }
 
     /// Whether the list of users, if there is one, can be read, understood and is nobody else's.
@@ -110,19 +95,18 @@ impl Config {
     }
 
     fn users(&self) -> Result<Option<Users>, ConfigError> {
-        let Some(file) = self.text(DICTIONARY) else {
+        let Some(file) = &self.users_file else {
             return Ok(None);
         };
-        if self.text(DICTIONARY_MODE).as_deref() != Some("any") {
-            private::check(Path::new(&file)).map_err(|reason| ConfigError::Combination {
+        if !self.users_file_of_any_mode {
+            private::check(Path::new(file)).map_err(|reason| ConfigError::Combination {
                 reason: format!("{DICTIONARY} {file}: {reason}; or set {DICTIONARY_MODE} to 'any'"),
             })?;
         }
-        let text =
-            std::fs::read_to_string(PathBuf::from(&file)).map_err(|error| ConfigError::Read {
-                file: format!("{file} ({DICTIONARY})"),
-                reason: error.to_string(),
-            })?;
+        let text = std::fs::read_to_string(file).map_err(|error| ConfigError::Read {
+            file: format!("{file} ({DICTIONARY})"),
+            reason: error.to_string(),
+        })?;
         let users = text.parse();
         users
             .map(Some)
@@ -145,21 +129,37 @@ fn unusable(key: &str, error: &CredentialsError) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     #[test]
     fn a_user_goes_with_a_password() {
         let config = Config::default();
-        assert_eq!(config.link_options(), Ok(LocalOptions::default()));
+        assert_eq!(
+            config.settings().link_options(),
+            Ok(LocalOptions::default())
+        );
         let user = config.clone().with(USER, "'bob'");
-        let error = user.link_options().expect_err("no password").to_string();
+        let error = user
+            .settings()
+            .link_options()
+            .expect_err("no password")
+            .to_string();
         assert!(error.contains(USER) && error.contains(PASSWORD), "{error}");
-        let options = user.clone().with(PASSWORD, "'hush'").link_options();
+        let options = user
+            .clone()
+            .with(PASSWORD, "'hush'")
+            .settings()
+            .link_options();
         let credentials = options.expect("both").credentials.expect("a user");
         assert_eq!(credentials.user(), "bob");
         assert!(!format!("{:?} {0}", user.with(PASSWORD, "'hush'")).contains("hush"));
         for (user, password) in [("''", "'hush'"), ("'bob'", "''")] {
             let config = Config::default().with(USER, user).with(PASSWORD, password);
-            let error = config.link_options().expect_err("empty").to_string();
+            let error = config
+                .settings()
+                .link_options()
+                .expect_err("empty")
+                .to_string();
             assert!(!error.contains("hush"), "{error}");
         }
     }
@@ -167,7 +167,11 @@ mod tests {
     #[test]
     fn a_list_that_cannot_be_used_is_named() {
         let absent = Config::default().with(DICTIONARY, "'no/such/file'");
-        let error = absent.link_options().expect_err("no file").to_string();
+        let error = absent
+            .settings()
+            .link_options()
+            .expect_err("no file")
+            .to_string();
         assert!(
             error.contains("no/such/file") && error.contains(DICTIONARY),
             "{error}"

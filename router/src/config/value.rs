@@ -1,250 +1,94 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The kinds of values that keys take, and the check of a value against its kind.
+//! A JSON5 value, and the line of the text on which it begins.
 
-use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId};
-use zonda_runtime::{RuntimeKind, Scheduling};
-use zonda_transport::dial::RetryPolicy;
-use zonda_transport::link::{EndpointProblem, Protocol};
+use std::fmt;
 
-use crate::config::json5::Value;
-
-/// The kind of value a key takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `true` or `false`.
-    Bool,
-    /// A whole number in a range.
-    Whole {
-        /// Least value.
-        min: i64,
-        /// Greatest value.
-        max: i64,
-    },
-    /// A number that is at least 1.
-    Factor,
-    /// Any text.
-    Text,
-    /// A list of texts.
-    Texts,
-    /// One of these texts.
-    Choice(&'static [&'static str]),
-    /// A list of `router`, `peer`, `client`.
-    Roles,
-    /// A list of endpoints.
-    Endpoints,
-    /// A node id in hexadecimal.
-    Id,
-    /// A key expression without wildcards.
-    KeyText,
-    /// The name of a runtime.
-    Runtime,
-    /// A list of cpus by number.
-    Cpus,
-    /// A scheduling class of threads.
-    Scheduling,
-    /// Anything; may be addressed below its own path.
-    Tree,
+/// A JSON5 value and the line (from 1) on which it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Located {
+    /// The value.
+    pub value: Value,
+    /// Its line, from 1.
+    pub line: u32,
 }
 
-/// The names under which a value may be given per role.
-pub const ROLES: [&str; 3] = ["router", "peer", "client"];
-
-/// The three members of a value given per role; `None` when `value` is not of that form.
-pub fn per_role(value: &Value) -> Option<impl Iterator<Item = (&str, &Value)>> {
-    match value {
-        Value::Object(members) if members.iter().all(|(k, _)| ROLES.contains(&k.as_str())) => {
-            Some(members.iter().map(|(k, v)| (k.as_str(), &v.value)))
-        }
-        _ => None,
-    }
+/// A JSON5 value. `Display` writes it as JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// Any number; integers are exact up to 2^53.
+    Number(f64),
+    /// Text.
+    Text(String),
+    /// `[..]`
+    List(Vec<Located>),
+    /// `{..}`, in the order written.
+    Object(Vec<(String, Located)>),
 }
 
-/// Checks a value against a kind.
-///
-/// # Errors
-/// `(what was found, what was expected)`, in words.
-pub fn check(kind: Kind, by_role: bool, value: &Value) -> Result<(), (String, String)> {
-    if by_role && let Some(members) = per_role(value) {
-        for (role, member) in members {
-            check(kind, false, member)
-                .map_err(|(found, expected)| (format!("{found} for {role}"), expected))?;
-        }
-        return Ok(());
-    }
-    if *value == Value::Null {
-        return Ok(());
-    }
-    let expected = match fits(kind, value) {
-        Ok(true) => return Ok(()),
-        Ok(false) => in_words(kind),
-        Err(precise) => precise,
-    };
-    let found = match value {
-        Value::List(_) | Value::Object(_) => value.kind().to_owned(),
-        scalar => scalar.to_string(),
-    };
-    Err((found, expected))
-}
-
-/// Whether `value` is of that kind; `Err` tells more than [`in_words`] could.
-fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
-    Ok(match (kind, value) {
-        (Kind::Tree, _) | (Kind::Bool, Value::Bool(_)) | (Kind::Text, Value::Text(_)) => true,
-        (Kind::Whole { min, max }, Value::Number(n)) => {
-            n.fract() == 0.0 && *n >= min as f64 && *n <= max as f64
-        }
-        (Kind::Factor, Value::Number(n)) => *n >= 1.0 && n.is_finite(),
-        (Kind::Choice(names), Value::Text(t)) => names.contains(&t.as_str()),
-        (Kind::Id, Value::Text(t)) => t.parse::<ZenohId>().is_ok(),
-        (Kind::KeyText, Value::Text(t)) => {
-            KeyExpr::try_from(t.as_str()).is_ok() && !t.contains('*')
-        }
-        (Kind::Runtime, Value::Text(t)) => t.parse::<RuntimeKind>().is_ok(),
-        (Kind::Cpus, Value::List(_)) => cpus(value).is_some(),
-        (Kind::Scheduling, Value::Text(t)) => t.parse::<Scheduling>().is_ok(),
-        (Kind::Texts, Value::List(items)) => texts(items).is_some(),
-        (Kind::Roles, Value::List(items)) => {
-            texts(items).is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok()))
-        }
-        (Kind::Endpoints, Value::List(_)) => endpoints(value).map(|_| true)?,
-        _ => false,
-    })
-}
-
-/// What values of a kind look like.
-pub fn in_words(kind: Kind) -> String {
-    match kind {
-        Kind::Bool => "true or false".into(),
-        Kind::Whole { min: -1, .. } => "a whole number from 0, or -1 for no limit".into(),
-        Kind::Whole { min, max } if max >= 1 << 53 => format!("a whole number from {min}"),
-        Kind::Whole { min, max } => format!("a whole number from {min} to {max}"),
-        Kind::Factor => "a number of at least 1".into(),
-        Kind::Text => "a text".into(),
-        Kind::Texts => "a list of texts".into(),
-        Kind::Choice(names) => format!("one of {}", names.join(", ")),
-        Kind::Roles => "a list of router, peer, client".into(),
-        Kind::Endpoints => "a list of endpoints such as [\"tcp/127.0.0.1:7447\"]".into(),
-        Kind::Id => "1 to 32 hexadecimal digits, not zero, such as \"a1b2\"".into(),
-        Kind::KeyText => "a key without wildcards".into(),
-        Kind::Runtime => format!(
-            "one of those compiled in: {}",
-            RuntimeKind::available_names()
-        ),
-        Kind::Cpus => "a list of cpus such as [0, 1]".into(),
-        Kind::Scheduling => {
-            "inherit, fifo:1 to fifo:99, round-robin:1 to round-robin:99 or nice:-20 to nice:19"
-                .into()
-        }
-        Kind::Tree => "any value".into(),
-    }
-}
-
-/// The numbers in a list of cpus.
-pub fn cpus(value: &Value) -> Option<Vec<usize>> {
-    let Value::List(items) = value else {
-        return None;
-    };
-    let cpu = |value: &Value| match value {
-        Value::Number(n) if n.fract() == 0.0 && (0.0..=65535.0).contains(n) => Some(*n as usize),
-        _ => None,
-    };
-    items.iter().map(|item| cpu(&item.value)).collect()
-}
-
-fn texts(items: &[crate::config::json5::Located]) -> Option<Vec<&str>> {
-    if !items.iter().all(|i| as_text(&i.value).is_some()) {
-        return None;
-    }
-    Some(items.iter().filter_map(|i| as_text(&i.value)).collect())
-}
-
-/// The text inside, if it is one.
-pub fn as_text(value: &Value) -> Option<&str> {
-    match value {
-        Value::Text(t) => Some(t),
-        _ => None,
-    }
-}
-
-/// The endpoints of a list, also those of groups.
-///
-/// # Errors
-/// One line about the first element that is not an endpoint.
-pub fn endpoints(value: &Value) -> Result<Vec<Endpoint>, String> {
-    Ok(groups(value)?.into_iter().flatten().collect())
-}
-
-/// The endpoints of a list, in groups of which one will do: each is its own group, except those of an element
-/// `{strategy: "oneOf", locators: [..]}`.
-///
-/// # Errors
-/// As [`endpoints`].
-pub fn groups(value: &Value) -> Result<Vec<Vec<Endpoint>>, String> {
-    let Value::List(items) = value else {
-        return Ok(Vec::new());
-    };
-    let mut found = Vec::new();
-    for item in items {
-        match &item.value {
-            Value::Text(text) => found.push(vec![
-                parse_endpoint(text).map_err(|e| format!("endpoints (in {text:?}: {e})"))?,
-            ]),
-            Value::Object(_) => match group(&item.value)? {
-                (true, of_group) => found.push(of_group),
-                (false, of_group) => found.extend(of_group.into_iter().map(|e| vec![e])),
-            },
-            other => return Err(format!("endpoints as texts (found {})", other.kind())),
+impl Value {
+    /// What kind of value this is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "a text",
+            Value::List(_) => "a list",
+            Value::Object(_) => "an object",
         }
     }
-    Ok(found)
 }
 
-/// The endpoints of a group, and whether one of them will do.
-fn group(value: &Value) -> Result<(bool, Vec<Endpoint>), String> {
-    let expected = "groups of the form {strategy: \"allOf\" or \"oneOf\", locators: [..]}";
-    let (mut one, mut found) = (None, None);
-    let Value::Object(members) = value else {
-        return Err(expected.into());
-    };
-    for (name, member) in members {
-        match (name.as_str(), &member.value) {
-            ("strategy", Value::Text(text)) if text == "oneOf" => one = Some(true),
-            ("strategy", Value::Text(text)) if text == "allOf" => one = Some(false),
-            ("locators", Value::List(items)) if texts(items).is_some() => {
-                found = Some(endpoints(&member.value)?);
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Bool(b) => write!(f, "{b}"),
+            Value::Number(n) if n.is_finite() => write!(f, "{n}"),
+            Value::Number(_) => f.write_str("null"),
+            Value::Text(t) => write_text(t, f),
+            Value::List(items) => {
+                f.write_str("[")?;
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(",")?;
+                    }
+                    write!(f, "{}", item.value)?;
+                }
+                f.write_str("]")
             }
-            _ => return Err(expected.into()),
+            Value::Object(members) => {
+                f.write_str("{")?;
+                for (i, (name, member)) in members.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(",")?;
+                    }
+                    write_text(name, f)?;
+                    write!(f, ":{}", member.value)?;
+                }
+                f.write_str("}")
+            }
         }
     }
-    one.zip(found).ok_or_else(|| expected.into())
 }
 
-/// One endpoint: of a kind of link that this node has, with an address and options that can be; of another kind, only
-/// well formed, since its user says that there is none.
-///
-/// # Errors
-/// What is wrong, in one line.
-pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
-    let endpoint = text.parse::<Endpoint>().map_err(|e| e.to_string())?;
-    if let Ok(protocol) = Protocol::of(&endpoint) {
-        check_parts(protocol, &endpoint).map_err(|e| e.to_string())?;
+fn write_text(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("\"")?;
+    for c in text.chars() {
+        match c {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            c if (c as u32) < 0x20 => write!(f, "\\u{:04x}", c as u32)?,
+            c => write!(f, "{c}")?,
+        }
     }
-    if endpoint.config(MUST_SUCCEED).is_some() && option_flag(&endpoint).is_none() {
-        return Err(format!("option {MUST_SUCCEED} is neither true nor false"));
-    }
-    Ok(endpoint)
-}
-
-fn check_parts(protocol: Protocol, endpoint: &Endpoint) -> Result<(), EndpointProblem> {
-    protocol.check(endpoint)?;
-    RetryPolicy::default().with_endpoint(endpoint).map(|_| ())
-}
-
-/// The option of an endpoint by which it differs from the key of the same name.
-const MUST_SUCCEED: &str = "exit_on_failure";
-
-/// The endpoint's own `exit_on_failure`, if it has one.
-pub fn option_flag(endpoint: &Endpoint) -> Option<bool> {
-    endpoint.config(MUST_SUCCEED)?.parse().ok()
+    f.write_str("\"")
 }

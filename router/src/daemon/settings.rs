@@ -150,12 +150,13 @@ mod tests {
         let config = read("").to_config().expect("defaults");
         assert_eq!(config.mode(), WhatAmI::Router);
         let listen: Vec<String> = config
-            .listen_endpoints()
+            .settings()
+            .listen_endpoints
             .iter()
             .map(ToString::to_string)
             .collect();
         assert_eq!(listen, ["tcp/[::]:7447"]);
-        assert!(config.timestamping());
+        assert!(config.settings().timestamping);
     }
 
     #[test]
@@ -165,11 +166,14 @@ mod tests {
              --no-multicast-scouting --cfg transport/link/tx/lease:5000",
         );
         let config = args.to_config().expect("all of these are valid");
-        assert_eq!(config.listen_endpoints().len(), 2);
-        assert_eq!(config.connect_endpoints().len(), 1);
-        assert_eq!(config.id().expect("an id was given").to_string(), "a1b2");
-        assert!(!config.timestamping());
-        assert_eq!(config.lease().as_secs(), 5);
+        assert_eq!(config.settings().listen_endpoints.len(), 2);
+        assert_eq!(config.settings().connect_endpoints().count(), 1);
+        assert_eq!(
+            config.settings().id.expect("an id was given").to_string(),
+            "a1b2"
+        );
+        assert!(!config.settings().timestamping);
+        assert_eq!(config.settings().lease.as_secs(), 5);
         assert_eq!(args.warnings(&config), Vec::<String>::new());
     }
 
@@ -177,7 +181,10 @@ mod tests {
     fn cfg_wins_over_flags() {
         let args = read("-l tcp/127.0.0.1:1 --cfg listen/endpoints:['tcp/127.0.0.1:2']");
         let config = args.to_config().expect("valid");
-        assert_eq!(config.listen_endpoints()[0].to_string(), "tcp/127.0.0.1:2");
+        assert_eq!(
+            config.settings().listen_endpoints[0].to_string(),
+            "tcp/127.0.0.1:2"
+        );
     }
 
     #[test]

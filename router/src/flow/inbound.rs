@@ -111,7 +111,7 @@ impl Inbound {
         spoken: Arc<AtomicBool>,
         routes: Arc<AtomicUsize>,
     ) -> Self {
-        let cache = RouteCache::new(shared.config.route_memory_max(), routes);
+        let cache = RouteCache::new(shared.settings.route_memory_max, routes);
         Self {
             spoken,
             has_spoken: false,
@@ -510,7 +510,7 @@ impl Handler for Inbound {
         let who = face.map(|face| (face.status.zid, face.status.remote.clone()));
         drop(state);
         if let Some((zid, remote)) = who {
-            log_too_large(zid, &remote, self.shared.config.max_message_size());
+            log_too_large(zid, &remote, self.shared.settings.max_message_size);
         }
     }
 

@@ -393,7 +393,7 @@ impl Shared {
     /// configured alike.
     #[cold]
     fn check_huge(&self, size: usize) -> Result<(), PublishError> {
-        let own = self.config.max_message_size();
+        let own = self.settings.max_message_size;
         let limit = own.saturating_sub(HEADERS_BYTES_MAX).max(MESSAGE_BYTES_MAX);
         if size > limit {
             return Err(PublishError::TooLarge { size, limit });

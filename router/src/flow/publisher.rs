@@ -237,7 +237,7 @@ impl PublisherFace {
         &self,
         publication: &Publication<'_>,
     ) -> Result<Outcome, PublishError> {
-        self.publish_async_within(publication, self.shared.config.wait_before_close())
+        self.publish_async_within(publication, self.shared.settings.wait_before_close)
             .await
     }
 

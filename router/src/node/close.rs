@@ -50,7 +50,7 @@ impl Node {
     /// How long closing may take by the configuration (`close_timeout_ms`), if that says anything.
     #[must_use]
     pub fn close_timeout(&self) -> Option<Duration> {
-        self.shared.config.close_timeout()
+        self.shared.settings.close_timeout
     }
 
     async fn all_gone(&self, at: Instant) -> bool {

@@ -12,7 +12,7 @@ use zonda_codec::WhatAmI;
 use zonda_transport::listen::ListenOptions;
 use zonda_transport::log_limit::LogLimit;
 
-use crate::{config::Config, descriptors};
+use crate::{config::Settings, descriptors};
 
 /// One limit of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,23 +71,23 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// What the configuration says, as far as there are descriptors for it.
-    pub(crate) fn new(config: &Config, descriptors: Option<u64>) -> Self {
+    pub(crate) fn new(settings: &Settings, descriptors: Option<u64>) -> Self {
         let room = descriptors.map_or(usize::MAX, |room| room.try_into().unwrap_or(usize::MAX));
-        let wanted = config.accept_pending();
+        let wanted = settings.accept_pending;
         let pending = wanted.unwrap_or(ListenOptions::default().pending_max);
         let pending = pending.min(room / 4).max(1);
         let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let (spare, per_session) = (whole(descriptors::SPARE), whole(descriptors::PER_SESSION));
         let left = room.saturating_sub(spare).saturating_sub(pending);
         let sessions_max = match room {
-            usize::MAX => config.max_sessions(),
-            _ => config.max_sessions().min(left / per_session).max(1),
+            usize::MAX => settings.max_sessions,
+            _ => settings.max_sessions.min(left / per_session).max(1),
         };
-        let listeners = config.listen_endpoints().len().max(1);
+        let listeners = settings.listen_endpoints.len().max(1);
         let limits = Limits {
             sessions_max,
-            sessions_per_address: config
-                .sessions_per_address()
+            sessions_per_address: settings
+                .sessions_per_address
                 .unwrap_or(sessions_max - sessions_max / 4)
                 .min(sessions_max),
             pending_max: (pending / listeners).max(1),
@@ -95,13 +95,13 @@ impl Limits {
             reached: Default::default(),
             logs: Default::default(),
         };
-        limits.tell_lowered(config);
+        limits.tell_lowered(settings);
         limits
     }
 
-    fn tell_lowered(&self, config: &Config) {
-        let (wanted, sessions) = (config.max_sessions(), self.sessions_max);
-        if sessions < wanted && config.mode() == WhatAmI::Router {
+    fn tell_lowered(&self, settings: &Settings) {
+        let (wanted, sessions) = (settings.max_sessions, self.sessions_max);
+        if sessions < wanted && settings.mode == WhatAmI::Router {
             let room = self.descriptors.unwrap_or_default();
             tracing::warn!(
                 "only {room} files may be open (`ulimit -n`): at most {sessions} neighbours instead of {wanted} \
@@ -154,20 +154,21 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     #[test]
     fn descriptors_bound_what_is_configured() {
         let config = Config::router();
-        let limits = Limits::new(&config, None);
+        let limits = Limits::new(&config.settings(), None);
         assert_eq!((limits.sessions_max, limits.pending_max), (1000, 1024));
         assert_eq!(limits.sessions_per_address, 750);
-        let limits = Limits::new(&config, Some(1024));
+        let limits = Limits::new(&config.settings(), Some(1024));
         assert_eq!((limits.sessions_max, limits.pending_max), (320, 256));
         assert_eq!(limits.sessions_per_address, 240);
         let used =
             limits.sessions_max as u64 * descriptors::PER_SESSION + limits.pending_max as u64;
         assert!(used + descriptors::SPARE <= 1024);
-        let limits = Limits::new(&config, Some(10));
+        let limits = Limits::new(&config.settings(), Some(10));
         assert_eq!((limits.sessions_max, limits.pending_max), (1, 2));
     }
 
@@ -175,9 +176,15 @@ mod tests {
     fn small_numbers_of_places_are_for_one_address() {
         for (max, each) in [(1, 1), (2, 2), (3, 3), (4, 3), (100, 75)] {
             let config = Config::router().with("transport/unicast/max_sessions", &max.to_string());
-            assert_eq!(Limits::new(&config, None).sessions_per_address, each);
+            assert_eq!(
+                Limits::new(&config.settings(), None).sessions_per_address,
+                each
+            );
         }
         let config = Config::router().with("limits/sessions_per_address", "5000");
-        assert_eq!(Limits::new(&config, None).sessions_per_address, 1000);
+        assert_eq!(
+            Limits::new(&config.settings(), None).sessions_per_address,
+            1000
+        );
     }
 }

@@ -24,7 +24,7 @@ use zonda_transport::{
     log_limit::LogLimit,
 };
 
-use crate::{config::Config, table::ForwardingTable};
+use crate::{config::Settings, table::ForwardingTable};
 
 pub(crate) mod giving_way;
 pub(crate) mod leaving;
@@ -97,10 +97,10 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(config: &Config) -> Self {
-        let follows = config.mode() == WhatAmI::Router;
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let follows = settings.mode == WhatAmI::Router;
         Memory {
-            ledger: Ledger::new(budget(config), follows),
+            ledger: Ledger::new(budget(settings), follows),
             queues: AtomicUsize::new(0),
             tables: AtomicUsize::new(0),
             routes: AtomicUsize::new(0),
@@ -186,10 +186,10 @@ const MESSAGE_MAX: usize = 1 << 30;
 
 /// What the configuration says; by default a quarter of the machine's memory and at most [`DEFAULT_MAX`], but four times the
 /// largest message where that was raised.
-fn budget(config: &Config) -> usize {
-    config.memory_max().unwrap_or_else(|| {
+fn budget(settings: &Settings) -> usize {
+    settings.memory_max.unwrap_or_else(|| {
         let quarter = machine_memory().map_or(DEFAULT_MAX, |bytes| bytes / 4);
-        match config.max_message_size() {
+        match settings.max_message_size {
             message @ MESSAGE_MAX.. if message > MESSAGE_MAX => message.saturating_mul(4),
             _ => quarter.min(DEFAULT_MAX),
         }
@@ -216,6 +216,7 @@ fn machine_memory() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     /// Sources wait from seven eighths on, unless that did not help; then not before others have given way.
     #[test]
@@ -224,7 +225,7 @@ mod tests {
         config
             .insert_json5("limits/memory_bytes", "8000")
             .expect("a known key");
-        let memory = Memory::new(&config);
+        let memory = Memory::new(&config.settings());
         for (held, is_short) in [(7000, false), (7001, true), (9000, true)] {
             memory.ledger.set_others(held);
             assert_eq!(memory.is_short(), is_short, "{held}");
@@ -238,11 +239,14 @@ mod tests {
     #[test]
     fn the_budget_follows_what_is_configured() {
         let config = Config::router();
-        assert!((1..=DEFAULT_MAX).contains(&budget(&config)));
+        assert!((1..=DEFAULT_MAX).contains(&budget(&config.settings())));
         let larger = config
             .clone()
             .with("transport/link/rx/max_message_size", "2147483648");
-        assert_eq!(budget(&larger), 8 << 30);
-        assert_eq!(budget(&larger.with("limits/memory_bytes", "70000")), 70_000);
+        assert_eq!(budget(&larger.settings()), 8 << 30);
+        assert_eq!(
+            budget(&larger.with("limits/memory_bytes", "70000").settings()),
+            70_000
+        );
     }
 }

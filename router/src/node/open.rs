@@ -11,7 +11,7 @@ use zonda_codec::{Endpoint, WhatAmI, ZenohId};
 use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use crate::{
-    config::{Config, ConfigError, TimeLimit},
+    config::{Config, ConfigError, Settings, TimeLimit},
     model::OpenError,
     node::{
         handle::Node,
@@ -44,15 +44,16 @@ impl Node {
             reason: error.to_string(),
         };
         config.validate().map_err(refused)?;
-        let options = config.link_options().map_err(refused)?;
-        let zid = match config.id() {
+        let settings = config.settings();
+        let options = settings.link_options().map_err(refused)?;
+        let zid = match settings.id {
             Some(zid) => zid,
             None => random_id()?,
         };
-        let runtime = start_runtime(&config)?;
+        let runtime = start_runtime(config.runtime_handle(), &settings)?;
         let node = Node {
             shared: Arc::new_cyclic(|this| {
-                Shared::new(zid, config, options, runtime, this.clone())
+                Shared::new(zid, settings, options, runtime, this.clone())
             }),
         };
         let opened = node.start().await;
@@ -94,13 +95,13 @@ impl Node {
     /// The first connections, each with the endpoints that it may be restored with: of a client one, of others one for
     /// each endpoint. Those that are not waited for are left to the background.
     async fn connect_first(&self) -> Result<Vec<Kept>, OpenError> {
-        let config = &self.shared.config;
-        let endpoints = config.connect_endpoints();
+        let settings = &self.shared.settings;
+        let endpoints: Vec<Endpoint> = settings.connect_endpoints().cloned().collect();
         if self.shared.role == WhatAmI::Client {
             let Some(first) = endpoints.first() else {
                 return self.find_first().await;
             };
-            let must = config.connect_must_succeed(first);
+            let must = settings.connect_must_succeed(first);
             return match self.connect_until(&endpoints, Instant::now()).await {
                 Err(error) if must => Err(error),
                 Err(error) => {
@@ -111,9 +112,9 @@ impl Node {
             };
         }
         let (mut kept, began) = (Vec::new(), Instant::now());
-        for endpoints in config.connect_groups() {
-            let must = endpoints.iter().any(|e| config.connect_must_succeed(e));
-            if !must && config.connect_timeout() != TimeLimit::Once {
+        for endpoints in settings.connect_groups.clone() {
+            let must = endpoints.iter().any(|e| settings.connect_must_succeed(e));
+            if !must && settings.connect_timeout != TimeLimit::Once {
                 kept.push(Kept::new(endpoints, None));
                 continue;
             }
@@ -144,8 +145,8 @@ impl Node {
             };
             let wait = backoff.next_wait();
             if !shared
-                .config
-                .connect_timeout()
+                .settings
+                .connect_timeout
                 .allows(began.elapsed() + wait)
             {
                 shared.note_retry(endpoints, None);
@@ -163,7 +164,7 @@ impl Node {
     /// The same for a client without endpoints. A router that is found later is connected to by the task that hears of it.
     async fn find_first(&self) -> Result<Vec<Kept>, OpenError> {
         match self.find_gateway().await {
-            Err(error @ OpenError::NobodyFound { .. }) if !self.shared.config.must_connect() => {
+            Err(error @ OpenError::NobodyFound { .. }) if !self.shared.settings.must_connect => {
                 tracing::warn!("{error}; looking on in the background");
             }
             found => found?,
@@ -189,8 +190,11 @@ impl Shared {
     }
 }
 
-fn start_runtime(config: &Config) -> Result<AnyRuntime, OpenError> {
-    if let Some(runtime) = config.runtime_handle() {
+fn start_runtime(
+    handed_over: Option<&AnyRuntime>,
+    settings: &Settings,
+) -> Result<AnyRuntime, OpenError> {
+    if let Some(runtime) = handed_over {
         if runtime.is_shut_down() {
             return Err(OpenError::Runtime {
                 runtime: runtime.name().to_owned(),
@@ -199,8 +203,8 @@ fn start_runtime(config: &Config) -> Result<AnyRuntime, OpenError> {
         }
         return Ok(runtime.clone());
     }
-    let kind = config.runtime_kind();
-    AnyRuntime::start(kind, &config.runtime_options()).map_err(|error| OpenError::Runtime {
+    let kind = settings.runtime_kind;
+    AnyRuntime::start(kind, &settings.runtime_options()).map_err(|error| OpenError::Runtime {
         runtime: kind.to_string(),
         reason: error.to_string(),
     })

@@ -113,18 +113,18 @@ impl Node {
         }
         let mut all = self.limits_of_connections();
         all.extend(self.limits_of_neighbours());
-        let config = &self.shared.config;
+        let settings = &self.shared.settings;
         let state = self.shared.state.lock();
         let (most, candidates) = (state.table.most(), &state.discovery.candidates);
         let (known, counts) = (candidates.len(), candidates.counts());
         drop(state);
-        all.extend(rows::of_table(&config.table_limits(), &most));
-        all.extend(rows::of_found(&config.candidate_limits(), known, counts));
+        all.extend(rows::of_table(&settings.table_limits(), &most));
+        all.extend(rows::of_found(&settings.candidate_limits(), known, counts));
         all
     }
 
     fn limits_of_connections(&self) -> Vec<LimitStatus> {
-        let (limits, config) = (&self.shared.limits, &self.shared.config);
+        let (limits, settings) = (&self.shared.limits, &self.shared.settings);
         let state = self.shared.state.lock();
         let (sessions, largest) = (state.neighbours.len(), state.neighbours.largest());
         let pending: usize = state.listening.iter().map(Listening::pending).sum();
@@ -156,12 +156,12 @@ impl Node {
             rows::row(
                 "limits/lease_max_ms",
                 "ms of silence of a neighbour",
-                config.lease_max().as_millis() as usize,
+                settings.lease_max.as_millis() as usize,
             ),
             rows::row(
                 "limits/batch_bytes_min",
                 "bytes of a batch at least",
-                config.batch_size_min().into(),
+                settings.batch_size_min.into(),
             ),
         ];
         rows.extend(limits.descriptors.map(|value| LimitStatus {
@@ -175,7 +175,7 @@ impl Node {
     }
 
     fn limits_of_neighbours(&self) -> Vec<LimitStatus> {
-        let (config, usage) = (&self.shared.config, self.usage());
+        let (settings, usage) = (&self.shared.settings, self.usage());
         let largest = usage.largest;
         let (memory, keys) = (
             "bytes of memory of the node",
@@ -186,24 +186,24 @@ impl Node {
             rows::row("limits/memory_bytes", memory, usage.budget)
                 .used(usage.held)
                 .reached(gave_way),
-            rows::row("limits/key_memory_bytes", keys, config.key_memory_max())
+            rows::row("limits/key_memory_bytes", keys, settings.key_memory_max)
                 .used(largest.tables),
             rows::row(
                 "limits/route_bytes",
                 "bytes of memory of a neighbour's routes",
-                config.route_memory_max(),
+                settings.route_memory_max,
             )
             .used(largest.routes),
             rows::row(
                 "limits/unfinished_bytes",
                 "bytes of a neighbour's unfinished messages",
-                config.unfinished_max(),
+                settings.unfinished_max(),
             )
             .used(largest.unfinished),
             rows::row(
                 "limits/unfinished_ms",
                 "ms of keep-alives alone amid a message",
-                config.unfinished_time().as_millis() as usize,
+                settings.unfinished_time.as_millis() as usize,
             )
             .reached(usage.unfinished_closed),
         ]

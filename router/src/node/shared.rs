@@ -30,7 +30,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    config::Config,
+    config::Settings,
     hlc::Hlc,
     model::{DeclareError, LinkStatus, PublishError},
     node::{
@@ -54,7 +54,8 @@ pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
 pub(crate) struct Shared {
     pub(crate) zid: ZenohId,
     pub(crate) role: WhatAmI,
-    pub(crate) config: Config,
+    /// What the configuration says, resolved when the node opened.
+    pub(crate) settings: Arc<Settings>,
     /// What its links may have.
     pub(crate) options: Arc<LocalOptions>,
     pub(crate) runtime: AnyRuntime,
@@ -104,13 +105,13 @@ impl Shared {
 
     pub(crate) fn new(
         zid: ZenohId,
-        config: Config,
+        settings: Settings,
         options: LocalOptions,
         runtime: AnyRuntime,
         this: Weak<Shared>,
     ) -> Self {
-        let role = config.mode();
-        let mut table = ForwardingTable::with_limits(zid, role, config.table_limits());
+        let role = settings.mode;
+        let mut table = ForwardingTable::with_limits(zid, role, settings.table_limits());
         let mut actions = Vec::new();
         let info = crate::table::FaceInfo {
             zid,
@@ -118,7 +119,7 @@ impl Shared {
             kind: crate::table::FaceKind::Local,
         };
         let local = table.add_face(info, &mut actions);
-        if role != WhatAmI::Router && config.adminspace_enabled() {
+        if role != WhatAmI::Router && settings.adminspace_enabled {
             table.add_admin_space();
         }
         let state = State {
@@ -133,21 +134,21 @@ impl Shared {
             described: None,
             sweeping: false,
             listening: Vec::new(),
-            dials: Dials::new(config.connect_endpoints()),
+            dials: Dials::new(settings.connect_endpoints().cloned().collect()),
             ended: EndedLinks::default(),
             lost_by_closing: Vec::new(),
             slow: SlowConsumers::default(),
             leavers: Leavers::default(),
-            discovery: Discovery::new(zid, &config),
+            discovery: Discovery::new(zid, &settings),
         };
-        let limits = limits::Limits::new(&config, crate::descriptors::limit());
-        let memory = Memory::new(&config);
+        let limits = limits::Limits::new(&settings, crate::descriptors::limit());
+        let memory = Memory::new(&settings);
         Self {
             zid,
             role,
-            stamps: config.timestamping(),
-            drops_future: config.drop_future_timestamp(),
-            config,
+            stamps: settings.timestamping,
+            drops_future: settings.drop_future_timestamp,
+            settings: Arc::new(settings),
             options: Arc::new(options),
             runtime,
             local,

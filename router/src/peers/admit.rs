@@ -88,14 +88,14 @@ impl Shared {
     /// What this node brings to every handshake.
     pub(crate) fn parameters(&self) -> LocalParameters {
         LocalParameters {
-            batch_size: self.config.batch_size(),
-            batch_size_min: self.config.batch_size_min(),
-            remote_lease_max: self.config.lease_max(),
-            resolution: self.config.resolution(),
-            qos: self.config.qos_enabled(),
-            lease: self.config.lease(),
-            keep_alive_divisor: self.config.keep_alive_divisor(),
-            message_size_max: self.config.max_message_size(),
+            batch_size: self.settings.batch_size,
+            batch_size_min: self.settings.batch_size_min,
+            remote_lease_max: self.settings.lease_max,
+            resolution: self.settings.resolution,
+            qos: self.settings.qos_enabled,
+            lease: self.settings.lease,
+            keep_alive_divisor: self.settings.keep_alive_divisor,
+            message_size_max: self.settings.max_message_size,
             options: Arc::clone(&self.options),
             ..LocalParameters::new(self.zid, self.role)
         }
@@ -276,7 +276,7 @@ impl Shared {
     /// How long sources wait for a neighbour that has just connected. A gateway is not given up for being slow: it pauses for
     /// the sake of others, and this node has no better way.
     fn terms(&self, status: &LinkStatus) -> Isolation {
-        let full = self.config.isolation();
+        let full = self.settings.isolation();
         if self.role != WhatAmI::Router && status.whatami == WhatAmI::Router {
             return Isolation {
                 min_rate: 0,
@@ -308,8 +308,11 @@ impl Shared {
 
     /// The receiving half of a new connection, within its limits.
     fn receiver(&self, established: &Established, holding: &Holding) -> Receiver {
-        let (most, idle) = (self.config.unfinished_max(), self.config.unfinished_time());
-        Receiver::new(established, self.config.max_message_size()).within(
+        let (most, idle) = (
+            self.settings.unfinished_max(),
+            self.settings.unfinished_time,
+        );
+        Receiver::new(established, self.settings.max_message_size).within(
             Arc::clone(&holding.share),
             most,
             idle,
@@ -318,7 +321,7 @@ impl Shared {
 
     /// Most bytes that wait for a peer in this priority.
     fn queue_bytes_max(&self, priority: Priority) -> usize {
-        let set = self.config.queue_bytes(priority);
+        let set = self.settings.queue_bytes(priority);
         set.unwrap_or(QUEUE_BYTES_MAX)
     }
 

@@ -87,8 +87,8 @@ impl Shared {
 
     async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
         let options = DialOptions {
-            timeout: self.config.open_timeout(),
-            buffers: self.config.tcp_buffers(),
+            timeout: self.settings.open_timeout,
+            buffers: self.settings.tcp_buffers(),
             ..DialOptions::default()
         };
         with_runtime!(&self.runtime, runtime => {
@@ -151,7 +151,7 @@ impl Shared {
     }
 
     pub(crate) fn backoff_any(&self, endpoints: &[Endpoint]) -> Backoff {
-        let retry = self.config.connect_retry();
+        let retry = self.settings.connect_retry();
         match endpoints.first() {
             Some(endpoint) => self.backoff(retry, endpoint),
             None => Backoff::new(policy(retry)),

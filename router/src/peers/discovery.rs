@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use zonda_codec::{Locator, WhatAmI, ZenohId};
 
 use crate::{
-    config::{Config, GossipConfig},
+    config::{GossipConfig, Settings},
     scouting::{ScoutReport, Service},
     table::{
         Gossip, GossipCounts, GossipOptions,
@@ -46,21 +46,21 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    pub(crate) fn new(zid: ZenohId, config: &Config) -> Self {
-        let role = config.mode();
+    pub(crate) fn new(zid: ZenohId, settings: &Settings) -> Self {
+        let role = settings.mode;
         let GossipConfig {
             enabled,
             multihop,
             target,
             autoconnect,
-        } = config.gossip();
+        } = settings.gossip();
         let options = GossipOptions {
             target,
             multihop,
             ..GossipOptions::default()
         };
         let is_client = role == WhatAmI::Client;
-        let mut limits = config.candidate_limits();
+        let mut limits = settings.candidate_limits();
         if is_client {
             limits.attempts_max = 1;
         }
@@ -73,8 +73,8 @@ impl Discovery {
             scouts: ScoutCounts::default(),
             last_failure: None,
             policy: autoconnect,
-            protocols: config.protocols(),
-            takes_names: config.takes_found_names(),
+            protocols: settings.protocols.clone(),
+            takes_names: settings.takes_found_names,
         }
     }
 

@@ -79,9 +79,9 @@ impl Shared {
     /// Begins to answer and to ask by multicast, as the configuration says. Without it, as where the system has no thread
     /// left, a node works all the same.
     pub(crate) fn start_scouting(shared: &Arc<Self>) {
-        let scouting = shared.config.scouting();
+        let scouting = shared.settings.scouting();
         let asks = shared.scouts(&scouting);
-        let listens = scouting.listen && !shared.config.listen_endpoints().is_empty();
+        let listens = scouting.listen && !shared.settings.listen_endpoints.is_empty();
         if !scouting.enabled || !(asks || listens) {
             return;
         }
@@ -105,7 +105,7 @@ impl Shared {
 
     /// Whether it looks for others by multicast: a client only if it was given no endpoint.
     pub(crate) fn scouts(&self, scouting: &ScoutingConfig) -> bool {
-        let is_told = || !self.config.connect_endpoints().is_empty();
+        let is_told = || self.settings.connect_endpoints().next().is_some();
         let needs_none = self.role == WhatAmI::Client && is_told();
         scouting.enabled && !scouting.autoconnect.roles.is_empty() && !needs_none
     }
@@ -215,7 +215,7 @@ impl Shared {
         let state = self.state.lock();
         if let Some(service) = &state.discovery.service
             && !self.is_closed()
-            && self.scouts(&self.config.scouting())
+            && self.scouts(&self.settings.scouting())
         {
             service.ask();
         }

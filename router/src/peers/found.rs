@@ -25,7 +25,7 @@ impl Shared {
     /// One attempt at a node that was heard of: at each of its locators in turn.
     pub(crate) async fn connect_to(shared: Arc<Self>, attempt: scouting::Attempt) {
         let scouting::Attempt { zid, locators } = attempt;
-        let deadline = zonda_runtime::after(shared.config.open_timeout());
+        let deadline = zonda_runtime::after(shared.settings.open_timeout);
         let mut failure = None;
         for (tried, locator) in locators.iter().enumerate() {
             if shared.is_closed() || shared.state.lock().link_to(&zid) != Link::None {
@@ -40,7 +40,7 @@ impl Shared {
             let options = DialOptions {
                 timeout: limit,
                 expected: Some(zid),
-                buffers: shared.config.tcp_buffers(),
+                buffers: shared.settings.tcp_buffers(),
             };
             let dialed = Self::dial_found(&shared, &locator.clone().into(), options).await;
             shared.note_tried(locator, &dialed);
@@ -116,7 +116,7 @@ impl Shared {
         options: DialOptions,
     ) -> Result<(), Attempt> {
         let mut parameters = shared.parameters();
-        if !shared.config.shows_user_to_all() {
+        if !shared.settings.shows_user_to_all {
             let mut options = LocalOptions::clone(&parameters.options);
             options.credentials = None;
             parameters.options = Arc::new(options);
@@ -145,7 +145,7 @@ impl Node {
     /// A client without endpoints: waits until somebody who answers can be connected to.
     pub(crate) async fn find_gateway(&self) -> Result<(), OpenError> {
         let shared = &self.shared;
-        let scouting = shared.config.scouting();
+        let scouting = shared.settings.scouting();
         if !shared.scouts(&scouting) {
             return Err(OpenError::NoEndpoint);
         }
@@ -172,14 +172,14 @@ impl Node {
     /// Waits for the first link that can be used, if there is reason to expect one, but not for long.
     pub(crate) async fn await_first_link(&self, awaits_endpoints: bool) {
         let shared = &self.shared;
-        let config = &shared.config;
-        let scouting = config.scouting();
+        let settings = &shared.settings;
+        let scouting = settings.scouting();
         let scouts = shared.role == WhatAmI::Peer && shared.scouts(&scouting);
-        if !config.open_awaits_connection() || !(awaits_endpoints || scouts) {
+        if !settings.open_awaits_connection || !(awaits_endpoints || scouts) {
             return;
         }
         let deadline = zonda_runtime::after(scouting.delay);
-        let awaits_declarations = config.open_awaits_declarations();
+        let awaits_declarations = settings.open_awaits_declarations;
         let is_usable = |state: &State| state.has_usable_link(awaits_declarations);
         shared.wait_until(deadline, is_usable).await;
     }

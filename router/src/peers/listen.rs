@@ -20,13 +20,13 @@ impl Node {
     /// returns where a failure ends the node, in the background where it does not.
     pub(crate) async fn listen(&self) -> Result<(), OpenError> {
         let shared = &self.shared;
-        let (config, began) = (&shared.config, Instant::now());
-        for endpoint in config.listen_endpoints() {
+        let (settings, began) = (&shared.settings, Instant::now());
+        for endpoint in settings.listen_endpoints.clone() {
             let Err(error) = Shared::listen_once(shared, &endpoint) else {
                 continue;
             };
-            let must = config.listen_must_succeed(&endpoint);
-            match config.listen_timeout() {
+            let must = settings.listen_must_succeed(&endpoint);
+            match settings.listen_timeout {
                 TimeLimit::Once if must => return Err(refused(&endpoint, &error)),
                 TimeLimit::Once => tracing::warn!("{error}"),
                 limit if must => {
@@ -52,7 +52,7 @@ impl Node {
         began: Instant,
     ) -> Result<(), OpenError> {
         let shared = &self.shared;
-        let mut backoff = shared.backoff(shared.config.listen_retry(), endpoint);
+        let mut backoff = shared.backoff(shared.settings.listen_retry(), endpoint);
         loop {
             let Err(error) = Shared::listen_once(shared, endpoint) else {
                 return Ok(());
@@ -91,8 +91,8 @@ impl Shared {
     fn start_listening(&self, endpoint: &Endpoint, door: Door) -> Result<Listening, ListenError> {
         let options = ListenOptions {
             pending_max: self.limits.pending_max,
-            accept_timeout: self.config.accept_timeout(),
-            buffers: self.config.tcp_buffers(),
+            accept_timeout: self.settings.accept_timeout,
+            buffers: self.settings.tcp_buffers(),
         };
         let door = Arc::new(door);
         with_runtime!(&self.runtime, runtime => {
@@ -101,7 +101,7 @@ impl Shared {
     }
 
     async fn keep_trying(shared: Arc<Self>, endpoint: Endpoint) {
-        let mut backoff = shared.backoff(shared.config.listen_retry(), &endpoint);
+        let mut backoff = shared.backoff(shared.settings.listen_retry(), &endpoint);
         loop {
             shared.pause(backoff.next_wait()).await;
             if shared.is_closed() {

@@ -70,7 +70,7 @@ impl Shared {
         let (gone, reason, reached) = match state.neighbours.contains(&zid) {
             true => {
                 let refused =
-                    match state.reserve_link(newcomer.established, self.config.max_links()) {
+                    match state.reserve_link(newcomer.established, self.settings.max_links) {
                         Ok(()) => return Ok(()),
                         Err(refused) => refused,
                     };

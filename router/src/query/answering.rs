@@ -128,7 +128,7 @@ impl IncomingQuery {
         let asked = &request.body;
         let timeout = request
             .timeout
-            .unwrap_or_else(|| node.config.query_timeout());
+            .unwrap_or_else(|| node.settings.query_timeout);
         let query = Query {
             node,
             face: branch.face,

@@ -72,7 +72,7 @@ impl Shared {
             };
             let timeout = request
                 .timeout
-                .unwrap_or_else(|| self.config.query_timeout());
+                .unwrap_or_else(|| self.settings.query_timeout);
             let ask = Ask {
                 rid: request.rid,
                 key: &key,

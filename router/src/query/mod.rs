@@ -249,7 +249,7 @@ impl Node {
     /// How long a question waits for its answers where nothing else is said (`queries_default_timeout`).
     #[must_use]
     pub fn query_timeout(&self) -> Duration {
-        self.shared.config.query_timeout()
+        self.shared.settings.query_timeout
     }
 
     /// Calls `sink` with each query on a key that intersects `key`, from now on until it is undeclared. `complete`

@@ -82,7 +82,7 @@ pub fn search(
     sink: impl Fn(Greeting) + Send + 'static,
 ) -> Result<Search, ScoutError> {
     config.validate()?;
-    let scouting = config.scouting();
+    let scouting = config.settings().scouting();
     let options = Options {
         group: scouting.address,
         ttl: scouting.ttl,

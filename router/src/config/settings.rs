@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What several settings say together: the runtime's options, retries, scouting, gossip, queues, sockets.
+
+use std::{fmt, net::SocketAddr, time::Duration};
+
+use zonda_codec::{Endpoint, Priority, Roles};
+use zonda_runtime::RuntimeOptions;
+use zonda_transport::link::SocketBuffers;
+
+use crate::{
+    config::{Settings, check, read::Strategies},
+    table::scouting::Autoconnect,
+};
+
+/// The pauses between attempts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Retry {
+    /// Before the second attempt.
+    pub period_init: Duration,
+    /// No pause is longer.
+    pub period_max: Duration,
+    /// Each pause is so many times the one before, at least 1.
+    pub increase_factor: f64,
+}
+
+/// How a node finds others by multicast, and is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScoutingConfig {
+    /// Whether it does. Default: yes.
+    pub enabled: bool,
+    /// The multicast group and port. Default: `224.0.0.224:7446`.
+    pub address: SocketAddr,
+    /// The interfaces to use, each by its name or by one of its addresses; empty for all. Default: all.
+    pub interfaces: Vec<String>,
+    /// How many routers a datagram may pass. Default: 1.
+    pub ttl: u32,
+    /// How long a client without endpoints looks for a router before `open` gives up. Default: 3 s.
+    pub timeout: Duration,
+    /// How long `open` waits at most for the first connection of a peer. Default: 500 ms.
+    pub delay: Duration,
+    /// Whether it answers those who look for it. Default: yes.
+    pub listen: bool,
+    /// The nodes that it connects to. Default: of a router none, else all.
+    pub autoconnect: Autoconnect,
+}
+
+/// How a node tells others of each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GossipConfig {
+    /// Whether it does. Default: yes.
+    pub enabled: bool,
+    /// Whether it passes on what it heard of nodes that are not its neighbours. Default: no.
+    pub multihop: bool,
+    /// The roles it tells. Default: routers and peers.
+    pub target: Roles,
+    /// The nodes that it connects to. Default: of a router none, else all.
+    pub autoconnect: Autoconnect,
+}
+
+impl Settings {
+    /// How to start the runtime: threads, cpus, scheduling class, busy poll. Not looked at for one that was handed over.
+    pub fn runtime_options(&self) -> RuntimeOptions {
+        RuntimeOptions {
+            threads: self.runtime_threads,
+            cpus: self.runtime_cpus.clone(),
+            scheduling: self.runtime_scheduling,
+            uring_required: self.runtime_uring_required,
+            spin: self.runtime_spin,
+            ..RuntimeOptions::default()
+        }
+    }
+
+    /// Endpoints to connect to, those of groups one by one.
+    pub fn connect_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.connect_groups.iter().flatten()
+    }
+
+    /// Whether `open` fails when it could not connect to this endpoint. Its option `exit_on_failure` wins over the key.
+    /// Default: yes for a client, where it is asked of the first endpoint; no for others.
+    pub fn connect_must_succeed(&self, endpoint: &Endpoint) -> bool {
+        check::option_flag(endpoint).unwrap_or(self.must_connect)
+    }
+
+    /// Whether `open` fails when it could not listen on this endpoint. Its option `exit_on_failure` wins over the key.
+    /// Default: yes.
+    pub fn listen_must_succeed(&self, endpoint: &Endpoint) -> bool {
+        check::option_flag(endpoint).unwrap_or(self.must_listen)
+    }
+
+    /// Pauses between attempts to connect. Default: 1 s, doubled up to 4 s.
+    pub fn connect_retry(&self) -> Retry {
+        Retry {
+            period_init: self.connect_retry_init,
+            period_max: self.connect_retry_max,
+            increase_factor: self.connect_retry_factor,
+        }
+    }
+
+    /// Pauses between attempts to listen. Default: 1 s, doubled up to 4 s.
+    pub fn listen_retry(&self) -> Retry {
+        Retry {
+            period_init: self.listen_retry_init,
+            period_max: self.listen_retry_max,
+            increase_factor: self.listen_retry_factor,
+        }
+    }
+
+    /// How the node finds others by multicast, and is found.
+    ///
+    /// ```
+    /// let config = zonda_router::Config::peer().with("scouting/multicast/interface", "'lo,eth0'");
+    /// let scouting = config.settings().scouting();
+    /// assert_eq!(scouting.interfaces, ["lo", "eth0"]);
+    /// assert_eq!(scouting.address.to_string(), "224.0.0.224:7446");
+    /// ```
+    pub fn scouting(&self) -> ScoutingConfig {
+        ScoutingConfig {
+            enabled: self.multicast_enabled,
+            address: self.multicast_group,
+            interfaces: self.multicast_interfaces.clone(),
+            ttl: self.multicast_ttl,
+            timeout: self.scouting_timeout,
+            delay: self.scouting_delay,
+            listen: self.multicast_listen,
+            autoconnect: autoconnect(self.multicast_autoconnect, self.multicast_strategies),
+        }
+    }
+
+    /// How the node tells others of each other.
+    pub fn gossip(&self) -> GossipConfig {
+        GossipConfig {
+            enabled: self.gossip_enabled,
+            multihop: self.gossip_multihop,
+            target: self.gossip_target,
+            autoconnect: autoconnect(self.gossip_autoconnect, self.gossip_strategies),
+        }
+    }
+
+    /// How many bytes may wait for a peer in this priority, if the number of batches was set.
+    pub fn queue_bytes(&self, priority: Priority) -> Option<usize> {
+        let batches = match priority {
+            Priority::Control => self.queue_size_control,
+            Priority::RealTime => self.queue_size_real_time,
+            Priority::InteractiveHigh => self.queue_size_interactive_high,
+            Priority::InteractiveLow => self.queue_size_interactive_low,
+            Priority::DataHigh => self.queue_size_data_high,
+            Priority::Data => self.queue_size_data,
+            Priority::DataLow => self.queue_size_data_low,
+            Priority::Background => self.queue_size_background,
+        };
+        batches.map(|batches| batches * usize::from(self.batch_size))
+    }
+
+    /// Sizes of the buffers of TCP sockets. Default: the system's.
+    pub fn tcp_buffers(&self) -> SocketBuffers {
+        SocketBuffers {
+            send_bytes: self.tcp_send_bytes,
+            receive_bytes: self.tcp_receive_bytes,
+        }
+    }
+}
+
+/// Shows the role and the id: among the rest are secrets.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Settings");
+        shown.field("mode", &self.mode).field("id", &self.id);
+        shown.finish_non_exhaustive()
+    }
+}
+
+fn autoconnect(roles: Roles, strategies: Strategies) -> Autoconnect {
+    Autoconnect {
+        roles,
+        to_router: strategies.to_router,
+        to_peer: strategies.to_peer,
+    }
+}
