@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::imports::imports;
+use super::imports::{Import, imports};
 use super::none;
 use super::source::{Source, files, find, sources};
 
@@ -184,7 +184,7 @@ fn no_file_is_borrowed_from_a_crate_that_may_not_be_named() {
     {
         let inside = |s: &&Source| s.path.starts_with(&format!("{folder}/src/"));
         for source in sources().iter().filter(inside) {
-            for (at, path) in imports(&source.code) {
+            for Import { at, path, .. } in imports(&source.code) {
                 let first = path.split("::").next().unwrap_or("").replace('_', "-");
                 let is_ours = first.starts_with("zonda") && first != krate;
                 if is_ours && !allowed.contains(&first.as_str()) {

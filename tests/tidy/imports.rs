@@ -3,39 +3,51 @@
 
 use super::source::find;
 
-/// Each imported path, with the offset of its `use`.
-pub fn imports(code: &str) -> Vec<(usize, String)> {
+/// One imported path.
+pub struct Import {
+    /// The offset of its `use`.
+    pub at: usize,
+    pub path: String,
+    /// What it is called from there on.
+    pub name: String,
+}
+
+/// Each imported path.
+pub fn imports(code: &str) -> Vec<Import> {
     let mut found = Vec::new();
     for at in find(code, "use") {
         let tree = &code[at + 3..];
         if let Some(end) = tree.find(';') {
             let tree: String = tree[..end].split_whitespace().collect::<Vec<_>>().join(" ");
-            let mut paths = Vec::new();
-            expand("", &tree, &mut paths);
-            found.extend(paths.into_iter().map(|path| (at, path)));
+            expand(at, "", &tree, &mut found);
         }
     }
     found
 }
 
-fn expand(prefix: &str, tree: &str, paths: &mut Vec<String>) {
+fn expand(at: usize, prefix: &str, tree: &str, found: &mut Vec<Import>) {
     let Some((head, inside)) = tree.split_once('{') else {
-        let name = tree.split(" as ").next().unwrap_or(tree).trim();
-        let path = format!("{prefix}{name}");
-        return paths.push(path.trim_end_matches("::self").to_owned());
+        let (item, renamed) = tree.split_once(" as ").unwrap_or((tree, ""));
+        let path = format!("{prefix}{}", item.trim());
+        let path = path.trim_end_matches("::self").to_owned();
+        let own = path.rsplit("::").next().unwrap_or(&path);
+        let name = if renamed.is_empty() { own } else { renamed }
+            .trim()
+            .to_owned();
+        return found.push(Import { at, path, name });
     };
     let prefix = format!("{prefix}{}", head.trim());
     let inside = inside.rsplit_once('}').map_or(inside, |(inside, _)| inside);
     let (mut depth, mut from) = (0, 0);
-    for (at, c) in inside.char_indices().chain([(inside.len(), ',')]) {
+    for (end, c) in inside.char_indices().chain([(inside.len(), ',')]) {
         match c {
             '{' => depth += 1,
             '}' => depth -= 1,
             ',' if depth == 0 => {
-                if !inside[from..at].trim().is_empty() {
-                    expand(&prefix, &inside[from..at], paths);
+                if !inside[from..end].trim().is_empty() {
+                    expand(at, &prefix, &inside[from..end], found);
                 }
-                from = at + 1;
+                from = end + 1;
             }
             _ => {}
         }
@@ -46,7 +58,7 @@ fn expand(prefix: &str, tree: &str, paths: &mut Vec<String>) {
 fn trees_are_written_out() {
     let code =
         "use a::b;\nuse std::{\n    net,\n    time::{self, Instant as Clock},\n};\npub use c::*;";
-    let paths: Vec<_> = imports(code).into_iter().map(|(_, path)| path).collect();
+    let paths: Vec<_> = imports(code).into_iter().map(|i| i.path).collect();
     assert_eq!(
         paths,
         [
@@ -57,4 +69,6 @@ fn trees_are_written_out() {
             "c::*"
         ]
     );
+    let names: Vec<_> = imports(code).into_iter().map(|i| i.name).collect();
+    assert_eq!(names, ["b", "net", "time", "Clock", "*"]);
 }

@@ -2,7 +2,7 @@
 //! The sans-IO folders: plain functions of (state, input, now). They wait for nothing, open nothing and read no
 //! clock, which is what lets a simulator with a virtual clock and a fuzzer drive the same code as the runtimes do.
 
-use super::imports::imports;
+use super::imports::{Import, imports};
 use super::none;
 use super::source::{Source, find, sources};
 
@@ -48,7 +48,7 @@ fn violations(source: &Source) -> Vec<String> {
         places
             .extend(find(&source.product, token).map(|at| format!("{} {token}", source.place(at))));
     }
-    for (at, path) in imports(&source.product) {
+    for Import { at, path, .. } in imports(&source.product) {
         if PATHS
             .iter()
             .any(|banned| path == *banned || path.starts_with(&format!("{banned}::")))
