@@ -58,6 +58,7 @@ mod buffer;
 mod contained;
 pub mod deadline;
 mod fallback;
+pub mod guard;
 mod kind;
 pub mod oneshot;
 mod options;
@@ -79,6 +80,7 @@ mod placement;
 ))]
 mod resolve;
 mod segments;
+pub mod serial;
 #[cfg(feature = "smol")]
 mod smol;
 #[cfg(any(feature = "tokio", all(feature = "threads", unix)))]

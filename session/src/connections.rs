@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use zonda_codec::{WhatAmI, ZenohId};
 use zonda_router::metrics::Sample;
-use zonda_router::node::{DeclareError, EVENTS_MAX, LinkStatus, Node, SampleKind, Tell, Told};
+use zonda_router::node::{
+    ConnectionListener, DeclareError, EVENTS_MAX, LinkStatus, Node, SampleKind, Tell,
+};
 
 use crate::handlers::{
     Callback, FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored, used_as_handler,
@@ -398,7 +400,7 @@ impl<H> fmt::Debug for EventsListener<H> {
 /// The place of a listener; left when dropped.
 struct Listening {
     node: Node,
-    told: Arc<Told>,
+    told: Arc<ConnectionListener>,
     /// Outlives its [`EventsListener`].
     background: bool,
 }

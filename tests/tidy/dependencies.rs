@@ -11,7 +11,7 @@ use super::none;
 use super::source::{Source, files, find, sources};
 
 /// Each crate, its folder, and the crates of the project it may depend on, tests and examples included.
-const ARROWS: [(&str, &str, &[&str]); 11] = [
+const ARROWS: [(&str, &str, &[&str]); 12] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-runtime", "runtime", &[]),
     (
@@ -74,6 +74,7 @@ const ARROWS: [(&str, &str, &[&str]); 11] = [
             "zonda-transport",
         ],
     ),
+    ("zonda-loom", "loom", &[]),
     ("zenoh-peers", "peers/zenoh", &[]),
 ];
 
@@ -105,7 +106,7 @@ fn crates_of(folder: &str) -> Vec<Value> {
 fn crates() -> &'static [Value] {
     static CRATES: OnceLock<Vec<Value>> = OnceLock::new();
     CRATES.get_or_init(|| {
-        ["", "fuzz/", "peers/zenoh/"]
+        ["", "fuzz/", "loom/", "peers/zenoh/"]
             .into_iter()
             .flat_map(crates_of)
             .collect()

@@ -47,7 +47,7 @@ pub use crate::{
         dials::{EndpointStatus, Unreached},
         discovery::DiscoveryStatus,
         ended::EndedLinks,
-        events::{ConnectionEvent, EVENTS_MAX, Tell, Told},
+        events::{ConnectionEvent, ConnectionListener, EVENTS_MAX, Tell},
         reasons::{Loss, LossKind, Refusal, RefusalKind},
         refusals::TurnedAway,
     },

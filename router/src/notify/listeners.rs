@@ -10,7 +10,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
     future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::{
         Arc,
@@ -21,8 +20,12 @@ use std::{
 
 use event_listener::Event;
 use zonda_codec::KeyExpr;
-use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
-use zonda_transport::sync::Mutex;
+use zonda_runtime::{
+    AnyRuntime, Runtime,
+    guard::caught,
+    serial::{SerialQueue, Turn, Waiting},
+    with_runtime,
+};
 
 use crate::{
     node::{handle::Node, state::State},
@@ -33,7 +36,7 @@ use crate::{
 const NOTICES_MAX: usize = 16_384;
 
 /// Notices delivered before other tasks have their turn.
-const TURN: usize = 64;
+const BURST: usize = 64;
 
 /// Something of the session that hears of changes.
 pub trait Listen: Send + Sync {
@@ -52,12 +55,24 @@ pub struct ListenerId(pub u32);
 /// A listener as the node keeps it.
 pub(crate) struct Listener {
     listen: Arc<dyn Listen>,
-    queue: Mutex<Queue>,
+    queue: SerialQueue<Queue>,
     cancelled: AtomicU64,
     /// Notified when nothing more will be queued.
     pub(crate) over: Event,
     /// Notified when nothing more will be delivered.
     ended: Event,
+}
+
+/// A task to be started that delivers what is queued for a listener.
+pub(crate) struct NoticeTask {
+    listener: Arc<Listener>,
+    turn: Turn,
+}
+
+impl NoticeTask {
+    pub(crate) fn start(self, runtime: &AnyRuntime) {
+        self.listener.start_task(self.turn, runtime);
+    }
 }
 
 /// The notices that wait for a listener.
@@ -69,8 +84,6 @@ struct Queue {
     next: u64,
     /// The newest that waits for each key; kept up only while the queue is over its limit.
     newest: Option<HashMap<KeyExpr<'static>, u64>>,
-    /// A task tells it what is in the queue, or will soon.
-    telling: bool,
     /// Nothing is queued any more.
     over: bool,
     /// Nothing is delivered any more.
@@ -116,6 +129,10 @@ impl Queue {
         });
         self.newest = Some(tokens.collect());
     }
+}
+
+impl Waiting for Queue {
+    type Item = Notice;
 
     fn pop(&mut self) -> Option<Notice> {
         let (at, notice) = self.notices.pop_first()?;
@@ -135,18 +152,18 @@ impl Listener {
     pub(crate) fn new(listen: Arc<dyn Listen>) -> Arc<Self> {
         Arc::new(Self {
             listen,
-            queue: Mutex::new(Queue::default()),
+            queue: SerialQueue::default(),
             cancelled: AtomicU64::new(0),
             over: Event::new(),
             ended: Event::new(),
         })
     }
 
-    /// Queues a notice; true if a task must be started to tell it.
-    fn queue(&self, notice: Notice) -> bool {
+    /// Queues a notice; with the turn if a task must be started to deliver it.
+    fn queue(&self, notice: Notice) -> Option<Turn> {
         let mut queue = self.queue.lock();
         if queue.over {
-            return false;
+            return None;
         }
         if matches!(notice, Notice::End { .. }) {
             queue.over = true;
@@ -155,7 +172,7 @@ impl Listener {
         if !queue.push(notice) {
             self.cancelled.fetch_add(2, Ordering::Relaxed);
         }
-        !std::mem::replace(&mut queue.telling, true)
+        queue.take_turn()
     }
 
     /// Nothing more is delivered, not even what is queued. A call that is under way may still end.
@@ -174,37 +191,30 @@ impl Listener {
         self.queue.lock().over
     }
 
-    /// Starts the task that tells what is queued. It ends when the queue is empty.
-    pub(crate) fn start_telling(self: &Arc<Self>, runtime: &AnyRuntime) {
+    /// Starts the task that delivers what is queued. It ends when the queue is empty.
+    pub(crate) fn start_task(self: &Arc<Self>, turn: Turn, runtime: &AnyRuntime) {
         let (listener, yields) = (Arc::clone(self), runtime.clone());
         runtime.spawn("zonda-notices", move || async move {
-            while listener.tell_some().await {
+            let mut turn = turn;
+            while let Some(next) = listener.deliver_some(turn).await {
+                turn = next;
                 with_runtime!(&yields, runtime => runtime.yield_now().await);
             }
         });
     }
 
-    /// Tells a few; true if there are more.
-    async fn tell_some(&self) -> bool {
-        for _ in 0..TURN {
-            let Some(notice) = self.next() else {
-                return false;
-            };
-            match catch_unwind(AssertUnwindSafe(|| self.listen.notice(notice))) {
+    /// Delivers a few notices; gives back the turn if more may be left.
+    async fn deliver_some(&self, mut turn: Turn) -> Option<Turn> {
+        for _ in 0..BURST {
+            let (notice, next) = self.queue.next(turn)?;
+            turn = next;
+            match caught(|| self.listen.notice(notice)) {
                 Ok(None) => {}
                 Ok(Some(taken)) => self.wait_for(taken).await,
                 Err(_) => tracing::error!("a listener panicked; the notice is lost for it"),
             }
         }
-        true
-    }
-
-    /// What is to be delivered next; after `None` another task has to be started for what comes.
-    fn next(&self) -> Option<Notice> {
-        let mut queue = self.queue.lock();
-        let notice = queue.pop();
-        queue.telling = notice.is_some();
-        notice
+        Some(turn)
     }
 
     /// Waits until a notice is taken or need not be taken any more.
@@ -222,13 +232,14 @@ impl Listener {
 }
 
 impl State {
-    /// Queues a notice for a listener; gives it back if a task must be started that tells it.
-    pub(crate) fn queue_notice(&mut self, id: u32, notice: Notice) -> Option<Arc<Listener>> {
+    /// Queues a notice for a listener; gives back the delivery that must be started for it, if there is none.
+    pub(crate) fn queue_notice(&mut self, id: u32, notice: Notice) -> Option<NoticeTask> {
         let listener = match notice {
             Notice::End { .. } => self.listeners.remove(&id)?,
             _ => Arc::clone(self.listeners.get(&id)?),
         };
-        listener.queue(notice).then_some(listener)
+        let turn = listener.queue(notice)?;
+        Some(NoticeTask { listener, turn })
     }
 }
 

@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use zonda_codec::Endpoint;
+use zonda_runtime::guard::drop_guarded;
+use zonda_runtime::serial::{SerialQueue, Turn, Waiting};
 use zonda_transport::{link::LinkAddress, sync::Mutex};
 
 use crate::{
@@ -118,33 +119,59 @@ impl fmt::Display for ConnectionEvent {
 /// The function of a listener.
 pub type Tell = Box<dyn Fn(ConnectionEvent) + Send + Sync>;
 
-/// One who listens.
-pub struct Told {
-    waiting: Mutex<VecDeque<ConnectionEvent>>,
-    /// A thread calls the function now.
-    busy: AtomicBool,
-    /// Nothing more will come: the function goes when what waits was delivered.
-    last: AtomicBool,
+/// The function of an application that listens to connections, and the events that wait for it.
+pub struct ConnectionListener {
+    queue: SerialQueue<Backlog>,
     dropped: AtomicU64,
-    tell: Mutex<Option<Arc<Tell>>>,
 }
 
-impl fmt::Debug for Told {
+/// What waits for a listener.
+struct Backlog {
+    waiting: VecDeque<ConnectionEvent>,
+    /// `None` once the listener has ended.
+    tell: Option<Arc<Tell>>,
+    /// Nothing more will come: the function goes when what waits was delivered.
+    is_last: bool,
+}
+
+/// What a listener's thread does next: it calls the function with the event, or drops the function if there is none.
+struct Step {
+    tell: Arc<Tell>,
+    event: Option<ConnectionEvent>,
+}
+
+impl Waiting for Backlog {
+    type Item = Step;
+
+    fn pop(&mut self) -> Option<Step> {
+        let event = self.waiting.pop_front();
+        let tell = match event {
+            Some(_) => self.tell.clone()?,
+            None if self.is_last => self.tell.take()?,
+            None => return None,
+        };
+        Some(Step { tell, event })
+    }
+}
+
+impl fmt::Debug for ConnectionListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Told")
+        f.debug_struct("ConnectionListener")
             .field("dropped", &self.dropped())
             .finish_non_exhaustive()
     }
 }
 
-impl Told {
-    fn new(tell: Tell, history: VecDeque<ConnectionEvent>) -> Arc<Told> {
-        Arc::new(Told {
-            waiting: Mutex::new(history),
-            busy: AtomicBool::new(false),
-            last: AtomicBool::new(false),
+impl ConnectionListener {
+    fn new(tell: Tell, history: VecDeque<ConnectionEvent>) -> Arc<ConnectionListener> {
+        let backlog = Backlog {
+            waiting: history,
+            tell: Some(Arc::new(tell)),
+            is_last: false,
+        };
+        Arc::new(ConnectionListener {
+            queue: SerialQueue::new(backlog, ()),
             dropped: AtomicU64::new(0),
-            tell: Mutex::new(Some(Arc::new(tell))),
         })
     }
 
@@ -155,58 +182,62 @@ impl Told {
 
     /// No call of the function begins any more. It is dropped here, or when the call ends that is under way.
     fn end(&self) {
-        let tell = self.tell.lock().take();
+        let tell = self.queue.lock().tell.take();
         // The user's closure may go with it, so no lock is held.
-        drop(tell);
+        drop_guarded(tell);
     }
 
     fn put(&self, event: ConnectionEvent) {
-        let mut waiting = self.waiting.lock();
-        let oldest = match waiting.len() < EVENTS_MAX {
-            true => None,
-            false => waiting.pop_front(),
-        };
-        waiting.push_back(event);
-        drop(waiting);
-        if oldest.is_some() {
+        let mut backlog = self.queue.lock();
+        if backlog.waiting.len() >= EVENTS_MAX {
+            backlog.waiting.pop_front();
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
+        backlog.waiting.push_back(event);
     }
 
-    /// Calls the function for everything that waits, on a thread that ends when nothing does.
-    fn call(self: &Arc<Told>) {
-        if self.busy.swap(true, Ordering::SeqCst) {
+    /// Nothing more will be put.
+    fn finish(&self) {
+        self.queue.lock().is_last = true;
+    }
+
+    /// Starts a thread that calls the function for everything that waits and then ends, unless there is one.
+    fn call(self: &Arc<Self>) {
+        let mut backlog = self.queue.lock();
+        if backlog.waiting.is_empty() && !backlog.is_last {
             return;
         }
+        let Some(turn) = backlog.take_turn() else {
+            return;
+        };
+        drop(backlog);
         let listener = Arc::clone(self);
+        let (hand_over, turns) = mpsc::channel();
         let thread = std::thread::Builder::new().name("zonda-events".into());
-        if let Err(error) = thread.spawn(move || listener.drain()) {
-            tracing::warn!("cannot tell what happens to connections: {error}");
-            self.busy.store(false, Ordering::SeqCst);
-        }
-    }
-
-    fn drain(self: &Arc<Told>) {
-        while let Some((event, tell)) = self.next() {
-            if catch_unwind(AssertUnwindSafe(|| tell(event))).is_err() {
-                tracing::error!("a listener of connections panicked; this event is lost to it");
+        let started = thread.spawn(move || {
+            if let Ok(turn) = turns.recv() {
+                listener.drain(turn);
+            }
+        });
+        match started {
+            // The thread waits for it.
+            Ok(_) => hand_over.send(turn).expect("the thread waits"),
+            Err(error) => {
+                tracing::warn!("cannot tell what happens to connections: {error}");
+                self.queue.give_back(turn);
             }
         }
-        let is_last = self.last.load(Ordering::SeqCst);
-        self.busy.store(false, Ordering::SeqCst);
-        // What came after the last look was left to this thread.
-        let is_left = !self.waiting.lock().is_empty() && self.tell.lock().is_some();
-        match is_left {
-            true => self.call(),
-            false if is_last => self.end(),
-            false => {}
-        }
     }
 
-    fn next(&self) -> Option<(ConnectionEvent, Arc<Tell>)> {
-        let tell = self.tell.lock().clone()?;
-        let event = self.waiting.lock().pop_front()?;
-        Some((event, tell))
+    fn drain(&self, turn: Turn) {
+        let call = |(): &mut (), step: Step| {
+            if let Some(event) = step.event {
+                (step.tell)(event);
+            }
+        };
+        self.queue.drain(turn, call, |(), _| {
+            tracing::error!("a listener of connections panicked; this event is lost to it");
+        });
     }
 }
 
@@ -216,7 +247,7 @@ pub(crate) struct Events(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    listeners: Vec<Arc<Told>>,
+    listeners: Vec<Arc<ConnectionListener>>,
     open: BTreeMap<FaceId, LinkStatus>,
 }
 
@@ -255,12 +286,12 @@ impl Shared {
         let Some(event) = event(&mut known.open) else {
             return;
         };
-        let all: Vec<Arc<Told>> = known.listeners.clone();
+        let all: Vec<Arc<ConnectionListener>> = known.listeners.clone();
         for listener in &all {
             listener.put(event.clone());
         }
         drop(known);
-        all.iter().for_each(Told::call);
+        all.iter().for_each(ConnectionListener::call);
     }
 
     /// Whether all events of links were delivered.
@@ -272,7 +303,7 @@ impl Shared {
     pub(crate) fn end_listeners(&self) {
         let listeners = std::mem::take(&mut self.events.0.lock().listeners);
         for listener in &listeners {
-            listener.last.store(true, Ordering::SeqCst);
+            listener.finish();
             listener.call();
         }
     }
@@ -281,19 +312,20 @@ impl Shared {
 impl Node {
     /// Calls `tell` for everything that happens to connections from now on, and with `history` before that for every
     /// link that is open. Ends with [`Node::unlisten`].
-    pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<Told> {
+    pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<ConnectionListener> {
         let shared = &self.shared;
         if self.is_forked() {
-            let listener = Told::new(tell, VecDeque::new());
+            let listener = ConnectionListener::new(tell, VecDeque::new());
             listener.end();
             return listener;
         }
         // What comes or goes meanwhile is delivered with this lock.
         let mut known = shared.events.0.lock();
         let links = known.open.values().filter(|_| history).cloned();
-        let listener = Told::new(tell, links.map(ConnectionEvent::Connected).collect());
+        let listener =
+            ConnectionListener::new(tell, links.map(ConnectionEvent::Connected).collect());
         match self.is_closed() {
-            true => listener.last.store(true, Ordering::SeqCst),
+            true => listener.finish(),
             false => known.listeners.push(Arc::clone(&listener)),
         }
         drop(known);
@@ -302,7 +334,7 @@ impl Node {
     }
 
     /// Ends a listener: no call of its function begins afterwards, one that is under way may still end.
-    pub fn unlisten(&self, listener: &Arc<Told>) {
+    pub fn unlisten(&self, listener: &Arc<ConnectionListener>) {
         listener.end();
         if self.is_forked() {
             return;
@@ -350,7 +382,7 @@ mod tests {
         let (send, told) = channel();
         let (go, waits) = channel::<()>();
         let waits = Mutex::new(waits);
-        let listener = Told::new(
+        let listener = ConnectionListener::new(
             Box::new(move |event| {
                 send.send(event).expect("it is waited for");
                 // an error means that nobody waits any more

@@ -21,7 +21,7 @@ use zonda_transport::{
 use crate::{
     flow::outboxes::Outboxes,
     node::{log::log, shared::Shared, state::State},
-    notify::listeners::Listener,
+    notify::listeners::NoticeTask,
     query::{
         AskedSink, IncomingQuery, QuestionEnd,
         ask::HeldQuestion,
@@ -40,7 +40,7 @@ pub(crate) struct After {
     /// What neighbours were sent because of it.
     pub(crate) declared: Declared,
     /// Listeners with notices to deliver, and where that is done.
-    pub(crate) told: Option<(AnyRuntime, Vec<Arc<Listener>>)>,
+    pub(crate) told: Option<(AnyRuntime, Vec<NoticeTask>)>,
     pub(crate) calls: Vec<Call>,
     pub(crate) notes: Vec<Note>,
     /// What is not needed any more. Users' code may run when it goes, so it must not go with the lock held.
@@ -87,9 +87,9 @@ impl After {
     /// The same, except that writing is left to the caller.
     #[inline]
     pub(crate) fn run(self) {
-        if let Some((runtime, listeners)) = self.told {
-            for listener in listeners {
-                listener.start_telling(&runtime);
+        if let Some((runtime, tasks)) = self.told {
+            for task in tasks {
+                task.start(&runtime);
             }
         }
         log(self.notes);
@@ -99,12 +99,12 @@ impl After {
     }
 
     /// Notes listeners with notices to deliver.
-    pub(crate) fn tell(&mut self, runtime: &AnyRuntime, listeners: Vec<Arc<Listener>>) {
-        if !listeners.is_empty() {
+    pub(crate) fn tell(&mut self, runtime: &AnyRuntime, tasks: Vec<NoticeTask>) {
+        if !tasks.is_empty() {
             let told = self
                 .told
                 .get_or_insert_with(|| (runtime.clone(), Vec::new()));
-            told.1.extend(listeners);
+            told.1.extend(tasks);
         }
     }
 
