@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Crates: arrows go down only, libraries hold no unsafe code, and each feature is explained.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -244,6 +245,25 @@ fn tokio_comes_with_its_own_feature_only() {
         .filter(brings_tokio)
         .collect();
     assert_eq!(with_tokio, ["tokio"]);
+}
+
+/// Most packages that a program on tokio and TCP may be built of, ours included.
+const PACKAGES_MAX: usize = 69;
+
+#[test]
+fn the_library_stands_on_few_packages() {
+    let tree = brought_by("tokio");
+    let packages: BTreeSet<&str> = tree
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)"))
+        .collect();
+    assert!(
+        packages
+            .iter()
+            .any(|package| package.starts_with("zonda-codec "))
+    );
+    let count = packages.len();
+    assert!(count <= PACKAGES_MAX, "{count} packages: {packages:?}");
 }
 
 #[test]
