@@ -80,13 +80,11 @@ impl Memory {
                 });
             }
         }
-        takers.sort_unstable_by_key(|taker| Reverse(taker.keeps.bytes()));
-        takers.retain(|taker| {
-            let bytes = taker.keeps.bytes();
-            let gives_way = excess > 0 && bytes >= self.ledger.budget() / TAKER_PART;
-            excess = excess.saturating_sub(bytes);
-            gives_way
-        });
+        let terms = Terms {
+            left: self.parts(IS_LEFT),
+            least: self.ledger.budget() / TAKER_PART,
+        };
+        terms.choose(excess, &mut takers, |taker| taker.keeps.bytes());
         for taker in &takers {
             let received = taker.keeps.received;
             state.leavers.add(&taker.outbox, &taker.share, received);
@@ -108,6 +106,29 @@ impl Memory {
                 mib(self.ledger.budget())
             );
         }
+    }
+}
+
+/// Who has to give way.
+struct Terms {
+    /// Bytes that all may keep afterwards.
+    left: usize,
+    /// One that keeps less is not to blame.
+    least: usize,
+}
+
+impl Terms {
+    /// Leaves those that give way so that `excess` bytes are freed, the one with most `bytes` first. What none of them keeps
+    /// is on its way to be freed, and no link's end would free it: they answer for what they keep themselves.
+    fn choose<T>(&self, excess: usize, takers: &mut Vec<T>, bytes: impl Fn(&T) -> usize) {
+        let kept: usize = takers.iter().map(&bytes).sum();
+        let mut excess = excess.min(kept.saturating_sub(self.left));
+        takers.sort_unstable_by_key(|taker| Reverse(bytes(taker)));
+        takers.retain(|taker| {
+            let gives_way = excess > 0 && bytes(taker) >= self.least;
+            excess = excess.saturating_sub(bytes(taker));
+            gives_way
+        });
     }
 }
 
@@ -181,5 +202,27 @@ impl Shared {
             }
             self.runtime.sleep_until(now + LOOK_MIN).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Terms;
+
+    fn chosen(excess: usize, takers: &[usize]) -> Vec<usize> {
+        let mut takers = takers.to_vec();
+        let terms = Terms { left: 80, least: 2 };
+        terms.choose(excess, &mut takers, |bytes| *bytes);
+        takers
+    }
+
+    #[test]
+    fn those_who_keep_most_give_way_and_none_for_what_nobody_keeps() {
+        assert_eq!(chosen(22, &[1, 92, 9]), [92]);
+        assert_eq!(chosen(22, &[12, 60, 12, 10, 8]), [60]);
+        assert_eq!(chosen(30, &[20, 25, 25, 20, 20]), [25, 25]);
+        assert_eq!(chosen(16, &[3, 1, 2]), [0; 0], "90 are being freed");
+        assert_eq!(chosen(40, &[50, 40, 1]), [50], "some of it is");
+        assert_eq!(chosen(0, &[90]), [0; 0]);
     }
 }
