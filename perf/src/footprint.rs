@@ -31,24 +31,6 @@ pub struct Switches {
     pub preemptions: u64,
 }
 
-/// What a program used for each message of a window, and what it held at its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cost {
-    /// CPU time per message, in nanoseconds.
-    pub cpu_nanos: Option<f64>,
-    /// Times per message that a thread went to sleep.
-    pub sleeps: Option<f64>,
-    /// Times per message that a thread had to make room.
-    pub preemptions: Option<f64>,
-    /// Threads.
-    pub threads: Option<u64>,
-    /// Resident memory, in KiB.
-    pub rss_kib: Option<u64>,
-}
-
-/// The cost of each program, by its role.
-pub type Costs = Vec<(&'static str, Cost)>;
-
 impl Footprint {
     /// Of a process now.
     pub fn of(pid: u32) -> Self {
@@ -61,31 +43,6 @@ impl Footprint {
             peak_kib: field(&status, "VmHWM:"),
         }
     }
-
-    /// What was used since `before`, shared out among `messages`.
-    pub fn since(&self, before: &Footprint, messages: f64) -> Cost {
-        let used = |before: u64, after: u64| after.saturating_sub(before) as f64 / messages;
-        let cpu = before.cpu.zip(self.cpu);
-        let switches = before.switches.zip(self.switches);
-        Cost {
-            cpu_nanos: cpu.map(|(b, a)| used(b.as_nanos() as u64, a.as_nanos() as u64)),
-            sleeps: switches.map(|(b, a)| used(b.sleeps, a.sleeps)),
-            preemptions: switches.map(|(b, a)| used(b.preemptions, a.preemptions)),
-            threads: self.threads,
-            rss_kib: self.rss_kib,
-        }
-    }
-}
-
-/// The costs of programs that were looked at before and after `messages`, in the same order.
-pub fn costs(
-    before: &[(&'static str, Footprint)],
-    after: &[(&'static str, Footprint)],
-    messages: f64,
-) -> Costs {
-    let both = before.iter().zip(after);
-    both.map(|((role, before), (_, after))| (*role, after.since(before, messages)))
-        .collect()
 }
 
 /// How the threads of a process have left their processors so far.
@@ -120,25 +77,6 @@ mod tests {
         assert_eq!(field(status, "Threads:"), Some(3));
         assert_eq!(field(status, "voluntary_ctxt_switches:"), Some(42));
         assert_eq!(field("Name:\tx\n", "Threads:"), None);
-    }
-
-    #[test]
-    fn costs_need_both_ends() {
-        let at = |nanos: u64, sleeps| Footprint {
-            cpu: Some(Duration::from_nanos(nanos)),
-            switches: Some(Switches {
-                sleeps,
-                preemptions: 1,
-            }),
-            threads: Some(4),
-            rss_kib: Some(900),
-            peak_kib: Some(1000),
-        };
-        let cost = at(3_000, 9).since(&at(1_000, 4), 10.0);
-        assert_eq!((cost.cpu_nanos, cost.sleeps), (Some(200.0), Some(0.5)));
-        assert_eq!((cost.preemptions, cost.threads), (Some(0.0), Some(4)));
-        let cost = at(3_000, 9).since(&Footprint::default(), 10.0);
-        assert_eq!((cost.cpu_nanos, cost.rss_kib), (None, Some(900)));
     }
 
     #[cfg(target_os = "linux")]

@@ -26,43 +26,33 @@
 //! }
 //! ```
 
-mod bare;
-mod case;
+mod campaign;
+mod cell_error;
 mod compare;
 mod cpu;
-mod curves;
 mod event;
 mod footprint;
-mod inline;
-mod lat;
-mod latency;
-mod level;
+mod histogram;
 mod link;
 mod machine;
-mod meter;
+mod measure;
+mod numbers;
 mod page;
 mod port;
+mod presets;
 mod process;
+mod processes;
 mod progress;
-mod quick;
 mod rank;
 mod record;
 mod reference;
-mod report;
-mod result;
-mod round_trips;
+mod roles;
 mod rtt;
-mod run;
-mod runtimes;
-mod scale;
+mod scenario;
 mod schedule;
-mod stage;
+mod surroundings;
 mod system;
 mod table;
-mod thr;
-mod throughput;
-mod trouble;
-mod worker;
 mod workers;
 
 use std::process::ExitCode;
@@ -71,14 +61,14 @@ use clap::Subcommand;
 use zonda_program::finish;
 
 use compare::Compare;
-use curves::Curves;
-use lat::Lat;
 use page::Plot;
-use quick::Quick;
+use presets::curves::Curves;
+use presets::lat::Lat;
+use presets::quick::Quick;
+use presets::runtimes::Runtimes;
+use presets::scale::Scale;
+use presets::thr::Thr;
 use rtt::Rtt;
-use runtimes::Runtimes;
-use scale::Scale;
-use thr::Thr;
 use workers::{Worker, end_with_parent};
 
 /// What can be measured, and the workers that do it.
@@ -111,7 +101,7 @@ pub enum Perf {
     /// Peer to peer and routed, by a session and by the node below it, beside bare sockets and, if you have built its
     /// programs, the reference. Says first how long it takes; --quick is about three minutes.
     Curves(Box<Curves>),
-    /// Draw the page of what thr, lat, scale or curves have measured before
+    /// Draw the page of what any of these but rtt have measured before
     Plot(Plot),
     /// Measure throughput by size, topology, publishers, subscribers, keys and quality of service
     ///
@@ -123,7 +113,7 @@ pub enum Perf {
     /// Every round starts every program anew on loopback ports, beside bare sockets and, if you have built its programs,
     /// the reference. CPU time stands beside latency. Messages lost, doubled or out of order fail the run.
     Lat(Box<Lat>),
-    /// Say what has changed between two files of thr, lat, scale or curves, and whether by more than chance
+    /// Say what has changed between two files of any of these but rtt, and whether by more than chance
     ///
     /// Exit code 1 if something has become worse. Refuses files that cannot be compared.
     Compare(Compare),
@@ -139,7 +129,7 @@ impl Perf {
     /// Until the measurement is over or interrupted; a worker, until its work is done or its standard input ends.
     pub fn run(self) -> ExitCode {
         let result = match self {
-            Perf::Quick(options) => quick::quick(&options),
+            Perf::Quick(quick) => quick.run(),
             Perf::Rtt(rtt) => {
                 if rtt.ends_with_input() {
                     end_with_parent();

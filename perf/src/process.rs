@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zonda_program::{Failure, Interrupt};
+use zonda_program::Interrupt;
 
-use super::trouble::Trouble;
+use super::cell_error::CellError;
 
 /// How soon a wait for a line notices Ctrl-C.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -32,14 +32,6 @@ pub struct Program {
     pub executable: PathBuf,
     /// Its command line.
     pub arguments: Vec<String>,
-}
-
-/// The executable that runs here, which is also that of its workers.
-///
-/// # Errors
-/// The system does not tell.
-pub fn this_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|e| Failure::doing("where is this program", e))
 }
 
 /// What a program has said next.
@@ -65,7 +57,7 @@ pub struct Process {
 impl Process {
     /// Starts `program` with its output and errors piped here. Its standard input is a pipe that
     /// closes when this process dies, by which the workers know that they are alone.
-    pub fn start(program: &Program) -> Result<Self, Trouble> {
+    pub fn start(program: &Program) -> Result<Self, CellError> {
         let mut child = Command::new(&program.executable)
             // what is measured is what the arguments say
             .env_remove("ZENOH_CONFIG")
@@ -75,7 +67,7 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| Trouble::Start {
+            .map_err(|error| CellError::Start {
                 program: format!("{} ({})", program.name, program.executable.display()),
                 error,
             })?;
@@ -113,10 +105,10 @@ impl Process {
     }
 
     /// The next line of its output, if one comes before `until`.
-    pub fn line(&mut self, until: Instant, interrupt: &Interrupt) -> Result<Said, Trouble> {
+    pub fn line(&mut self, until: Instant, interrupt: &Interrupt) -> Result<Said, CellError> {
         loop {
             if interrupt.happened() {
-                return Err(Trouble::Interrupted);
+                return Err(CellError::Interrupted);
             }
             let left = until.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left.min(NOTICE)) {
@@ -128,8 +120,8 @@ impl Process {
         }
     }
 
-    /// The trouble to report when the program has ended although it should not have.
-    pub fn died(&mut self) -> Trouble {
+    /// The error to report when the program has ended although it should not have.
+    pub fn died(&mut self) -> CellError {
         let status = match self.wait_briefly() {
             Some(status) => status.to_string(),
             None => "closed its output".to_owned(),
@@ -138,15 +130,33 @@ impl Process {
         let _ = self.errors_end.recv_timeout(LAST_WORDS);
         let tail = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let tail: Vec<String> = tail.iter().cloned().collect();
-        Trouble::Died {
+        CellError::Died {
             program: self.name.clone(),
             status,
             tail: tail.join(" | "),
         }
     }
 
+    /// The error to report when it did not get there in time.
+    pub fn late(&self, what: &'static str, after: Duration) -> CellError {
+        CellError::Late {
+            program: self.name.clone(),
+            what,
+            after,
+        }
+    }
+
+    /// The error to report when it has said something that does not belong to its role.
+    pub fn nonsense(&self, line: String, expected: &'static str) -> CellError {
+        CellError::Nonsense {
+            program: self.name.clone(),
+            line,
+            expected,
+        }
+    }
+
     /// Says a line to the program on its standard input.
-    pub fn tell(&mut self, line: &str) -> Result<(), Trouble> {
+    pub fn tell(&mut self, line: &str) -> Result<(), CellError> {
         let told = match &mut self.child.stdin {
             Some(input) => writeln!(input, "{line}").and_then(|()| input.flush()),
             None => Ok(()),

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use zonda_program::Failure;
 
-use super::system::ZENOH_PROGRAMS;
+/// Programs of the reference that a comparison needs.
+const ZENOH_PROGRAMS: [&str; 5] = ["zenohd", "z_pub_thr", "z_sub_thr", "z_ping", "z_pong"];
 
 /// The reference by its own examples.
 #[derive(Args, Clone, Debug)]

@@ -57,46 +57,47 @@ fn pair(receiver: &[&str], sender: &[&str], connect: &[&str]) -> (Running, Runni
 
 #[test]
 fn subscribers_count() {
-    let node = ["-m", "peer", "-e", "?"];
-    for (mut sub, _pub) in [
-        pair(
-            &["bare-sub", "--listen", "127.0.0.1:0"],
-            &["bare-pub", "100"],
-            &["--connect", "?"],
-        ),
-        pair(&["sub", "-l", "tcp/127.0.0.1:0"], &["pub", "100"], &node),
-    ] {
-        let (first, second) = (event(&mut sub), event(&mut sub));
-        for name in ["messages", "nanos"] {
-            let (first, second) = (first[name].as_u64(), second[name].as_u64());
-            assert!(first.is_some_and(|n| n > 0) && second >= first, "{name}");
-        }
+    let arguments = ["bare-crowd-sub", "100", "--listen", "127.0.0.1:0"];
+    let (mut sub, _pub) = pair(&arguments, &["bare-crowd-pub", "100"], &["--connect", "?"]);
+    let (first, second) = (event(&mut sub), event(&mut sub));
+    for name in ["messages", "nanos"] {
+        let (first, second) = (first[name].as_u64(), second[name].as_u64());
+        assert!(first.is_some_and(|n| n > 0) && second >= first, "{name}");
     }
 }
 
 #[test]
-fn pings_hand_over_a_histogram() {
+fn pings_hand_over_their_latencies() {
     let short = ["--seconds", "0.05", "--warm-up", "0.01"];
-    for (_pong, mut ping) in [
-        pair(
-            &["bare-pong", "--listen", "127.0.0.1:0"],
-            &[&["bare-ping", "64"], &short[..]].concat(),
+    let bare = [&["lat-bare-ping", "64"], &short[..]].concat();
+    let ping = [&["lat-ping", "64"], &short[..]].concat();
+    let node = ["-m", "peer", "-e", "?"];
+    let bare_pong = ["bare-pong", "--listen", "127.0.0.1:0"];
+    let pong = ["lat-pong", "-l", "tcp/127.0.0.1:0"];
+    for (receiver, sender, connect, more) in [
+        (&bare_pong[..], &bare, &["--connect", "?"][..], &[][..]),
+        (
+            &bare_pong,
+            &bare,
             &["--connect", "?"],
+            &["--interval", "0.001"],
         ),
-        pair(
-            &["pong", "-l", "tcp/127.0.0.1:0"],
-            &[&["ping", "64"], &short[..]].concat(),
-            &["-m", "peer", "-e", "?"],
-        ),
+        (&pong, &ping, &node, &[]),
+        (&pong, &ping, &node, &["--queue"]),
+        (&pong, &ping, &node, &["--interval", "0.001"]),
+        (&pong, &ping, &node, &["--queue", "--interval", "0.001"]),
     ] {
+        let sender = [sender, more].concat();
+        let (_pong, mut ping) = pair(receiver, &sender, connect);
         assert_eq!(event(&mut ping)["event"], "ready");
         assert_eq!(event(&mut ping)["event"], "measuring");
         let result = event(&mut ping);
-        assert!(
-            result["seconds"].as_f64().is_some_and(|s| s >= 0.05),
-            "{result}"
-        );
-        let pairs = result["histogram"].as_array().expect("pairs");
+        let seconds = result["seconds"].as_f64();
+        assert!(seconds.is_some_and(|s| s >= 0.05), "{result}");
+        for fault in ["lost", "duplicated", "reordered"] {
+            assert_eq!(result[fault], 0, "{result}");
+        }
+        let pairs = result["nanos_times"].as_array().expect("pairs");
         assert!(!pairs.is_empty());
         let nanos = pairs.iter().map(|p| p[0].as_u64().expect("nanoseconds"));
         assert!(nanos.is_sorted());
@@ -108,12 +109,21 @@ fn workers_end_with_their_input() {
     for worker in [
         &["bare-relay", "127.0.0.1:0"][..],
         &["router", "-l", "tcp/127.0.0.1:0"],
-        &["sub", "-l", "tcp/127.0.0.1:0"],
+        &["thr-sub", "8", "-l", "tcp/127.0.0.1:0"],
+        &["lat-pong", "-l", "tcp/127.0.0.1:0"],
     ] {
         let mut running = Running::start(&zonda(), &[&["perf"], worker].concat());
         let _ = address(&event(&mut running));
         drop(running.input.take());
         assert_eq!(running.end().code(), Some(0), "{worker:?}");
+    }
+}
+
+#[test]
+fn no_worker_is_in_the_help() {
+    let ended = run(&zonda(), &["perf", "--help"]);
+    for name in ["Worker", "lat-ping", "thr-pub", "bare-"] {
+        assert!(!ended.out.contains(name), "{name}: {}", ended.out);
     }
 }
 
@@ -161,14 +171,24 @@ fn quick_fills_every_cell() {
         "/machine/os",
         "/build/rustc",
         "/build/version",
-        "/configuration/seconds",
+        "/settings/seconds",
+        "/settings/link",
+        "/command/0",
     ] {
         assert!(report.pointer(path).is_some_and(|v| !v.is_null()), "{path}");
     }
     for cell in report["cells"].as_array().into_iter().flatten() {
-        let rate = cell["messages_per_second"]["median"].as_f64();
+        let rate = cell["metrics"]["rate"]["rounds"][0].as_f64();
         assert!(rate.is_some_and(|r| r > 0.0), "{cell}");
-        assert_eq!(cell["rounds"].as_array().map(Vec::len), Some(1));
+        let is_ping = cell["case"]
+            .as_str()
+            .is_some_and(|case| case.starts_with("ping"));
+        let (kept, other) = match is_ping {
+            true => ("nanos_times", "messages_at_nanos"),
+            false => ("messages_at_nanos", "nanos_times"),
+        };
+        assert_eq!(cell[kept].as_array().map(Vec::len), Some(1), "{cell}");
+        assert!(cell[other].is_null(), "{cell}");
     }
     // standard error is no terminal here: one plain line per step
     assert!(
@@ -251,7 +271,7 @@ fn ctrl_c_leaves_no_process_behind() {
     }
     let errors: Vec<String> = quick.errors.iter().collect();
     assert!(
-        errors.contains(&"error: interrupted".to_owned()),
+        errors.contains(&"error: interrupted: only a part was measured".to_owned()),
         "{errors:?}"
     );
 }

@@ -204,9 +204,7 @@ fn a_list_measures_nothing() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.err, "");
     assert!(
-        ended
-            .out
-            .contains("| routed keys 7 | 4KiB | zonda, bare sockets |"),
+        ended.out.contains("routed keys 7 4KiB zonda (1 s)"),
         "{}",
         ended.out
     );
@@ -277,5 +275,5 @@ fn ctrl_c_keeps_what_there_is() {
     assert!(sum(&record["cells"][0], "rate") > 0.0, "{record}");
     let errors: Vec<String> = thr.errors.iter().collect();
     let last = errors.last().map(String::as_str);
-    assert_eq!(last, Some("error: interrupted: not all rounds were made"));
+    assert_eq!(last, Some("error: interrupted: only a part was measured"));
 }

@@ -3,8 +3,7 @@
 //! chance.
 
 use crate::rank;
-use crate::record::{Better, Cell, Metric, Record, X};
-use crate::result::Spread;
+use crate::record::{Better, Cell, Metric, Record, Spread, X};
 
 /// Systems that nobody here has changed: if they differ, the machine does.
 const YARDSTICKS: [&str; 3] = ["bare sockets", "bare", "zenoh"];

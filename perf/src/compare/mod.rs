@@ -12,7 +12,7 @@ use clap::Args;
 use zonda_program::{Failure, print_lines};
 
 use super::record::{Record, RecordError};
-use super::run::note;
+use super::surroundings::note;
 use difference::{Choice, Comparison};
 
 /// What a reader of the help tries first, and how to read what comes out.

@@ -2,8 +2,9 @@
 //! The comparison as a table, in a form that can be pasted into a Markdown page.
 
 use super::difference::{Change, Comparison, Difference, count};
-use crate::result::Spread;
-use crate::table::{NONE, short};
+use crate::numbers::short;
+use crate::record::Spread;
+use crate::table::NONE;
 
 /// One row per metric and cell, or only those that have changed.
 pub fn table(comparison: &Comparison, changes_only: bool) -> String {

@@ -3,7 +3,8 @@
 //! and the name of each curve at its end.
 
 use super::figure::{Figure, Size};
-use super::scale::{Logarithmic, Unit};
+use super::scale::Logarithmic;
+use crate::numbers::Unit;
 
 /// A figure across the page, and one of several beside each other.
 const WIDE: Size = Size {

@@ -15,7 +15,7 @@ pub use chart::{Chart, Place, Point, Series};
 pub use figure::{Figure, Size};
 pub use plot::{Plot, plot, write};
 pub use record::page as of_record;
-pub use scale::{Logarithmic, Unit, micros};
+pub use scale::Logarithmic;
 
 /// Looks and filters.
 const STYLE: &str = include_str!("page.css");

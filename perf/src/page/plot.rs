@@ -9,12 +9,12 @@ use zonda_program::{Failure, print};
 
 use super::of_record;
 use crate::record::Record;
-use crate::run::cannot_write;
+use crate::surroundings::cannot_write;
 
 /// Options of `perf plot`.
 #[derive(Args, Clone, Debug)]
 pub struct Plot {
-    /// What --json of perf thr, lat, scale or curves has written
+    /// What --json of perf quick, thr, lat, scale, runtimes or curves has written
     #[arg(value_name = "FILE.json")]
     pub record: PathBuf,
     /// Where the page is written [default: beside the record, with .html at its end]

@@ -5,9 +5,10 @@
 use serde_json::Value;
 
 use super::chart::{Chart, Place, Point, Series};
-use super::scale::Unit;
 use super::{Filter, Page, colour, escape, section};
+use crate::numbers::Unit;
 use crate::record::{Better, Cell, Record};
+use crate::scenario::distinct;
 
 /// Metrics in the order of their figures, and that over rates; others follow by name. `bits` is made from the rate and
 /// the size.
@@ -227,16 +228,6 @@ fn class(system: &str, systems: &[String]) -> String {
     }
     let mut unusual = systems.iter().filter(|s| usual(s).is_none());
     colour(OTHERS + unusual.position(|s| s == system).unwrap_or_default())
-}
-
-fn distinct(of: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut all = Vec::new();
-    for one in of {
-        if !all.contains(&one) {
-            all.push(one);
-        }
-    }
-    all
 }
 
 /// Machine, build and settings.

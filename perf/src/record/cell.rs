@@ -6,7 +6,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::result::Spread;
+use super::spread::Spread;
+
+/// (nanoseconds, how often), ascending.
+pub type Pairs = Vec<(u64, u64)>;
 
 /// One system in one case at one x.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +24,82 @@ pub struct Cell {
     pub metrics: BTreeMap<String, Metric>,
     /// Why it could not be measured, or what a reader should know.
     pub note: Option<String>,
+    /// The latencies of each round, where they are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nanos_times: Vec<Pairs>,
+    /// (nanoseconds, messages) at the receiver since it began, for each reading of each round, where they are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages_at_nanos: Vec<Pairs>,
+}
+
+/// What one round showed.
+#[derive(Clone, Debug, Default)]
+pub struct Round {
+    figures: Vec<(String, &'static str, Better, f64)>,
+    /// The latencies that were recorded.
+    pub nanos_times: Pairs,
+    /// The readings of the receiver's count.
+    pub messages_at_nanos: Pairs,
+    /// What went wrong with messages, if anything did.
+    pub fault: Option<String>,
+}
+
+impl Round {
+    /// A round with these latencies.
+    pub fn of_latencies(nanos_times: Pairs) -> Self {
+        Round {
+            nanos_times,
+            ..Round::default()
+        }
+    }
+
+    /// A round with these readings of the receiver's count.
+    pub fn of_readings(messages_at_nanos: Pairs) -> Self {
+        Round {
+            messages_at_nanos,
+            ..Round::default()
+        }
+    }
+
+    /// One figure more.
+    pub fn add(
+        &mut self,
+        name: impl Into<String>,
+        unit: &'static str,
+        better: Better,
+        figure: f64,
+    ) {
+        self.figures.push((name.into(), unit, better, figure));
+    }
+
+    /// One figure of a program, if it is known.
+    pub fn add_of(
+        &mut self,
+        program: [&str; 2],
+        unit: &'static str,
+        better: Better,
+        figure: Option<f64>,
+    ) {
+        if let Some(figure) = figure {
+            self.add(program.join("_"), unit, better, figure);
+        }
+    }
+
+    /// The figure of that name.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        let found = self.figures.iter().find(|(of, ..)| of == name);
+        found.map(|(_, _, _, figure)| *figure)
+    }
+
+    /// These figures in one line, or all if none is named.
+    pub fn line(&self, names: &[&str]) -> String {
+        let is_shown = |name: &str| names.is_empty() || names.contains(&name);
+        let shown = self.figures.iter().filter(|(name, ..)| is_shown(name));
+        let texts: Vec<String> = shown
+            .map(|(name, unit, _, figure)| format!("{name} {figure:.1} {unit}"))
+            .collect();
+        texts.join(", ")
+    }
 }
 
 /// A place on an x axis.
@@ -66,17 +145,34 @@ impl Cell {
             x: None,
             metrics: BTreeMap::new(),
             note: None,
+            nanos_times: Vec::new(),
+            messages_at_nanos: Vec::new(),
         }
     }
 
     /// The same at a place on an x axis.
+    #[cfg(test)]
     pub fn at(mut self, name: &str, unit: &str, value: f64) -> Self {
-        self.x = Some(X {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            value,
-        });
+        self.x = Some(X::new(name, unit, value));
         self
+    }
+
+    /// Appends what a round showed; the first fault of all rounds is kept.
+    pub fn append(&mut self, round: Round) {
+        for (name, unit, better, figure) in round.figures {
+            self.add(&name, unit, better, figure);
+        }
+        if let Some(fault) = round.fault {
+            self.note.get_or_insert(fault);
+        }
+        for (kept, pairs) in [
+            (&mut self.nanos_times, round.nanos_times),
+            (&mut self.messages_at_nanos, round.messages_at_nanos),
+        ] {
+            if !pairs.is_empty() {
+                kept.push(pairs);
+            }
+        }
     }
 
     /// Appends the figure of one round. A figure that is not finite is left out, as a file could not
@@ -97,7 +193,14 @@ impl Cell {
     /// The cell could not be measured, and why.
     pub fn fail(&mut self, why: impl Into<String>) {
         self.metrics.clear();
+        self.nanos_times.clear();
+        self.messages_at_nanos.clear();
         self.note = Some(why.into());
+    }
+
+    /// The figures of a metric, by rounds.
+    pub fn rounds(&self, metric: &str) -> &[f64] {
+        self.metrics.get(metric).map_or(&[], |m| &m.rounds)
     }
 
     /// Middle and ends of a metric over the rounds.
@@ -108,6 +211,17 @@ impl Cell {
     /// The median of a metric over the rounds.
     pub fn median(&self, metric: &str) -> Option<f64> {
         self.spread(metric).map(|s| s.median)
+    }
+}
+
+impl X {
+    /// A place.
+    pub fn new(name: &str, unit: &str, value: f64) -> Self {
+        X {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            value,
+        }
     }
 }
 

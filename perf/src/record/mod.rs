@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `perf thr`, `lat`, `scale` and `curves` write with `--json`, and what `perf compare` and the
-//! pages read: where and how was measured, and every figure of every round.
+//! What every measurement of systems writes with `--json`, and what `perf compare` and the pages read: where and how was
+//! measured, and every figure of every round.
 //!
 //! ```text
 //! { "schema": 1, "tool": "thr", "taken_at": "2026-01-31T12:00:00Z", "machine": {..}, "build": {..},
@@ -14,17 +14,18 @@
 
 mod cell;
 mod file;
-mod time;
+mod spread;
+
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use zonda::config::RuntimeKind;
+use serde_json::{Map, Value};
 
 use super::machine;
-use super::system::Span;
 
-pub use cell::{Better, Cell, Metric, X};
+pub use cell::{Better, Cell, Metric, Pairs, Round, X};
 pub use file::RecordError;
+pub use spread::Spread;
 
 /// Raised when a field changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;
@@ -36,6 +37,9 @@ pub struct Record {
     pub schema: u32,
     /// The command that wrote it, such as `thr`.
     pub tool: String,
+    /// The whole command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// When the run began, in UTC.
     pub taken_at: String,
     /// Processor, memory, kernel and load before the first measurement.
@@ -46,6 +50,12 @@ pub struct Record {
     pub settings: Map<String, Value>,
     /// The figures, one cell for each system, case and x, in the order of the tables.
     pub cells: Vec<Cell>,
+    /// Runnable programs over the last 1, 5 and 15 minutes when it was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_average_after: Option<Vec<f64>>,
+    /// What the tool concludes, by name.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
 }
 
 impl Record {
@@ -59,34 +69,16 @@ impl Record {
         Record {
             schema: SCHEMA,
             tool: tool.to_owned(),
-            taken_at: time::now(),
+            command: std::env::args().collect(),
+            taken_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             machine: machine::machine(),
             build,
             settings,
             cells: Vec::new(),
+            load_average_after: None,
+            more: Map::new(),
         }
     }
-
-    /// The cell of another system in the same case and at the same x.
-    pub fn beside(&self, cell: &Cell, system: &str) -> Option<&Cell> {
-        self.cells
-            .iter()
-            .find(|other| other.system == system && other.case == cell.case && other.x == cell.x)
-    }
-}
-
-/// The settings of what is measured so often and so long on one runtime.
-pub fn settings(rounds: u32, span: Span, runtime: Option<RuntimeKind>) -> Map<String, Value> {
-    let settings = [
-        ("rounds", json!(rounds)),
-        ("seconds", json!(span.seconds)),
-        ("warm_up", json!(span.warm_up)),
-        ("runtime", json!(runtime.unwrap_or_default().name())),
-    ];
-    settings
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect()
 }
 
 #[cfg(test)]

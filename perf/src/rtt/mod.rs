@@ -34,7 +34,7 @@ use clap::{Args, Subcommand};
 use zonda_program::{Failure, print, print_lines};
 
 use super::event::Event;
-use super::run::{interrupt, warn_of_surroundings};
+use super::surroundings::{interrupt, warn_of_surroundings};
 use arguments::{Mode, Options, Transport};
 use icmp::Echo;
 use matrix::{Matrix, Plot};

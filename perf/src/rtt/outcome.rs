@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use super::arguments::Options;
 use super::place;
 use super::samples::Recording;
-use crate::event::pairs_of;
+use crate::histogram::{histogram_of, micros, pairs};
 use crate::machine;
-use crate::round_trips::{histogram_of, micros, pairs};
 
 /// Percentiles that are shown and written.
 pub const PERCENTILES: [(&str, f64); 6] = [
@@ -106,6 +105,8 @@ impl Outcome {
         (value.get("event")?.as_str()? == "outcome").then_some(())?;
         let count = |name: &str| value.get(name)?.as_u64();
         let figure = |name: &str| value.get(name)?.as_f64();
+        let pairs = value.get("nanos_times")?.clone();
+        let pairs: Vec<(u64, u64)> = serde_json::from_value(pairs).ok()?;
         Some(Outcome {
             achieved: figure("achieved_per_second")?,
             sent: count("sent")?,
@@ -115,7 +116,7 @@ impl Outcome {
             seconds: figure("seconds")?,
             cpu_nanos: figure("cpu_ns_per_round_trip"),
             sleeps: figure("sleeps_per_round_trip"),
-            histogram: histogram_of(pairs_of(value.get("nanos_times")?)?),
+            histogram: histogram_of(pairs),
         })
     }
 

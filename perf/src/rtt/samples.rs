@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::usage::Usage;
-use crate::round_trips::histogram;
+use crate::histogram::histogram;
 
 /// Samples kept one by one; those beyond only count in the histogram. 160 MB.
 const KEPT_MAX: usize = 10_000_000;

@@ -12,13 +12,13 @@ use super::namespaces::Namespaces;
 use super::plan::{Framework, Plan};
 use super::rate::{self, Rate};
 use super::stage::Setting;
-use crate::process::this_program;
+use crate::roles::this_program;
 use crate::rtt::arguments::{Transport, share};
 use crate::rtt::backend::Backend;
 use crate::rtt::icmp::Echo;
 use crate::rtt::pacing::Pacing;
 use crate::rtt::place;
-use crate::run::note;
+use crate::surroundings::note;
 
 /// What a reader of the help tries first.
 const EXAMPLES: &str = "\
@@ -140,7 +140,7 @@ impl Matrix {
 
     /// What all cells have in common. Makes the namespaces.
     pub fn setting(&self) -> Result<Setting, Failure> {
-        let executable = this_program()?;
+        let executable = this_program();
         let mut flags = Vec::new();
         let nice = self.nice.map(|n| n.to_string());
         for (flag, value) in [("--nice", &nice), ("--congestion", &self.congestion)] {

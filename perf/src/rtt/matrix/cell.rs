@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::plan::Key;
-use crate::result::Spread;
-use crate::round_trips::{histogram_of, micros, pairs};
+use crate::histogram::{histogram_of, micros, pairs};
+use crate::record::Spread;
 use crate::rtt::outcome::{Outcome, PERCENTILES};
 
 /// Other programs used more than this much of a processor: the figures are flagged.

@@ -24,11 +24,11 @@ pub use arguments::Matrix;
 pub use plot::{Plot, plot};
 
 use super::place;
+use crate::cell_error::CellError;
 use crate::machine;
+use crate::numbers::short;
 use crate::progress::Progress;
-use crate::run::{self, ENDS_EARLY, note, warn_of_surroundings};
-use crate::table::short;
-use crate::trouble::Trouble;
+use crate::surroundings::{self, ENDS_EARLY, interrupt, note, warn_of_surroundings};
 use cell::{Cell, Round};
 use plan::Plan;
 use stage::Setting;
@@ -49,7 +49,7 @@ pub struct Report {
 
 /// Runs the plan, prints the tables and writes the files.
 pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
-    let interrupt = run::interrupt()?;
+    let interrupt = interrupt()?;
     let plan = matrix.plan()?;
     // better now than after minutes of work
     try_out(&matrix.out)?;
@@ -85,11 +85,25 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
         "written: rtt.csv, rtt.json and rtt.html in {}",
         matrix.out.display()
     ));
-    run::verdict(report.cells.iter().map(|cell| {
-        let trouble = cell.trouble.as_ref()?;
-        Some(format!("{}: {trouble}", cell.key))
-    }))?;
-    run::whole(is_whole)
+    verdict(&report.cells, is_whole)
+}
+
+fn verdict(cells: &[Cell], is_whole: bool) -> Result<(), Failure> {
+    let mut failed = 0;
+    for cell in cells {
+        if let Some(trouble) = &cell.trouble {
+            note(&format!("{}: {trouble}", cell.key));
+            failed += 1;
+        }
+    }
+    let all = cells.len();
+    match (failed, is_whole) {
+        (0, true) => Ok(()),
+        (0, false) => Err(Failure::Run("interrupted: only a part was measured".into())),
+        _ => Err(Failure::Run(format!(
+            "{failed} of {all} cells could not be measured"
+        ))),
+    }
 }
 
 /// The machine before the first measurement.
@@ -226,7 +240,7 @@ fn one(setting: &Setting, cell: &mut Cell, interrupt: &Interrupt) -> Option<Stri
         }
         // Ctrl-C reaches the programs too
         Err(_) if interrupt.happened() => None,
-        Err(Trouble::Interrupted) => None,
+        Err(CellError::Interrupted) => None,
         Err(trouble) => {
             let text = trouble.to_string();
             cell.trouble = Some(text.clone());
@@ -249,5 +263,5 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
 }
 
 fn cannot_write(file: &Path, error: &io::Error) -> Failure {
-    run::cannot_write(file, error, "--out DIR")
+    surroundings::cannot_write(file, error, "--out DIR")
 }

@@ -2,13 +2,15 @@
 //! The texts for other programs: `rtt.csv` with the studies' columns, `rtt.json` with everything.
 
 use std::fmt::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
 use super::cell::{Cell, Round, Summary};
 use super::stage::Setting;
 use super::{Matrix, Report, Surroundings};
-use crate::report::{self, spread};
+use crate::machine;
+use crate::record::Spread;
 use crate::rtt::csv;
 
 /// Raised when a field changes its meaning or goes away.
@@ -60,7 +62,15 @@ pub fn whole(
     before: &Surroundings,
     is_whole: bool,
 ) -> Value {
-    let mut whole = report::head(FORMAT, &before.machine);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut whole = json!({
+        "format": FORMAT,
+        "unix_time": now.unwrap_or_default().as_secs(),
+        "command": std::env::args().collect::<Vec<_>>(),
+        "machine": before.machine,
+        "load_average_after": machine::load_average(),
+        "build": machine::build(),
+    });
     whole["conditions"] = json!(before.conditions);
     whole["configuration"] = json!({
         "rounds": matrix.rounds,
@@ -121,4 +131,8 @@ fn round(round: &Round) -> Value {
         "sleeps_per_round_trip": round.sleeps,
         "processors_used_by_others": round.others,
     })
+}
+
+fn spread(s: Spread) -> Value {
+    json!({"median": s.median, "min": s.min, "max": s.max})
 }

@@ -8,13 +8,13 @@ use zonda_program::Interrupt;
 
 use super::namespaces::Namespaces;
 use super::plan::{Framework, Key};
+use crate::cell_error::CellError;
 use crate::cpu::coarse_cpu_time;
 use crate::event::Event;
 use crate::process::{Process, Program, Said};
 use crate::rtt::arguments::Transport;
 use crate::rtt::outcome::Outcome;
 use crate::rtt::place::machine_busy;
-use crate::trouble::Trouble;
 
 /// How long pong may take until it listens.
 const READY: Duration = Duration::from_secs(15);
@@ -62,7 +62,7 @@ impl Setting {
         &self,
         key: &Key,
         interrupt: &Interrupt,
-    ) -> Result<(Outcome, Option<f64>), Trouble> {
+    ) -> Result<(Outcome, Option<f64>), CellError> {
         let (pong, address) = match key.framework {
             Framework::Icmp => (None, format!("{}:0", self.host())),
             Framework::Runs(_) => {
@@ -97,16 +97,16 @@ impl Setting {
         ping: &mut Process,
         key: &Key,
         interrupt: &Interrupt,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, CellError> {
         let patience = PATIENCE + Duration::from_secs_f64(self.seconds(key) * 3.0);
         match ping.line(Instant::now() + patience, interrupt)? {
-            Said::Line(line) => Outcome::from_json(&line).ok_or_else(|| Trouble::Nonsense {
+            Said::Line(line) => Outcome::from_json(&line).ok_or_else(|| CellError::Nonsense {
                 program: ping.name().to_owned(),
                 line,
                 expected: "its figures",
             }),
             Said::End => Err(ping.died()),
-            Said::Nothing => Err(Trouble::Late {
+            Said::Nothing => Err(CellError::Late {
                 program: ping.name().to_owned(),
                 what: "finish its round trips",
                 after: patience,
@@ -185,18 +185,18 @@ impl Setting {
 }
 
 /// Waits for the worker's word, which names its address.
-fn ready(pong: &mut Process, interrupt: &Interrupt) -> Result<String, Trouble> {
+fn ready(pong: &mut Process, interrupt: &Interrupt) -> Result<String, CellError> {
     match pong.line(Instant::now() + READY, interrupt)? {
         Said::Line(line) => match Event::parse(&line) {
             Some(Event::Ready { listening }) if listening.len() == 1 => Ok(listening.concat()),
-            _ => Err(Trouble::Nonsense {
+            _ => Err(CellError::Nonsense {
                 program: pong.name().to_owned(),
                 line,
                 expected: "its readiness",
             }),
         },
         Said::End => Err(pong.died()),
-        Said::Nothing => Err(Trouble::Late {
+        Said::Nothing => Err(CellError::Late {
             program: pong.name().to_owned(),
             what: "start to listen",
             after: READY,

@@ -5,7 +5,8 @@
 use super::Report;
 use super::cell::{Cell, DISTURBED, Summary};
 use super::plan::{Case, Framework};
-use crate::table::{NONE, short};
+use crate::numbers::short;
+use crate::table::NONE;
 
 /// All of them, and how to read them.
 pub fn tables(report: &Report) -> String {

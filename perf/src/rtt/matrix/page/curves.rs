@@ -2,12 +2,13 @@
 //! The two kinds of figure: the median over the rate, and distribution functions.
 
 use super::class;
-use crate::page::{Chart, Figure, Logarithmic, Place, Point, Size, Unit, micros};
+use crate::numbers::{Unit, micros, short};
+use crate::page;
+use crate::page::{Chart, Figure, Logarithmic, Place, Point, Size};
 use crate::rtt::matrix::Report;
 use crate::rtt::matrix::cell::Summary;
 use crate::rtt::matrix::plan::{Case, Framework};
 use crate::rtt::matrix::rate::Rate;
-use crate::{page, table::short};
 
 /// A figure of several beside each other.
 const NARROW: Size = Size {

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A campaign: every scenario with every system, round by round in turns, into the cells of one record. The sub-commands are
+//! presets of it.
+
+use std::fmt;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use zonda_program::{Failure, Interrupt, print_lines};
+
+use super::cell_error::CellError;
+use super::machine;
+use super::measure::measure;
+use super::numbers::short;
+use super::progress::Progress;
+use super::record::{Cell, Record};
+use super::scenario::Scenario;
+use super::surroundings::{ENDS_EARLY, interrupt, note, warn_of_surroundings};
+use super::system::{Span, System};
+
+/// For starting and ending the programs of a round, in seconds.
+const AROUND: f64 = 0.5;
+
+/// One system in one scenario, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What is measured.
+    pub scenario: Scenario,
+    /// Whose programs.
+    pub system: System,
+    /// How long.
+    pub span: Span,
+    /// The figures so far.
+    pub cell: Cell,
+    /// What stands before the scenario in names.
+    label: &'static str,
+    has_failed: bool,
+}
+
+impl Entry {
+    /// Nothing measured yet. `label` tells the kinds of scenarios of one record apart.
+    pub fn new(label: &'static str, scenario: Scenario, system: &System, span: Span) -> Self {
+        let mut cell = Cell::new(system.name.as_str(), format!("{label}{}", scenario.case()));
+        cell.x = scenario.x();
+        Entry {
+            scenario,
+            system: system.clone(),
+            span,
+            cell,
+            label,
+            has_failed: false,
+        }
+    }
+
+    /// The name of its scenario.
+    pub fn title(&self) -> String {
+        format!("{}{}", self.label, self.scenario)
+    }
+
+    /// Whether both are compared.
+    pub fn is_beside(&self, other: &Entry) -> bool {
+        self.scenario == other.scenario && self.label == other.label
+    }
+
+    /// True if every word of one of the `filters`, if there are any, is part of its name.
+    pub fn is_wanted(&self, filters: &[String]) -> bool {
+        let name = self.to_string().to_lowercase();
+        let has_all = |filter: &String| {
+            let mut words = filter.split_whitespace();
+            words.all(|word| name.contains(&word.to_lowercase()))
+        };
+        filters.is_empty() || filters.iter().any(has_all)
+    }
+
+    /// One round, and what to say of it; `None` if the user ends the run. What fails is not tried again.
+    fn round(&mut self, keeps_samples: bool, interrupt: &Interrupt) -> Option<String> {
+        if self.has_failed {
+            return Some("not tried again".into());
+        }
+        match measure(&self.system, &self.scenario, self.span, interrupt) {
+            Ok(mut round) => {
+                if !keeps_samples {
+                    round.nanos_times.clear();
+                    round.messages_at_nanos.clear();
+                }
+                let text = match (&self.scenario, round.figure("rate")) {
+                    (Scenario::Flow(_), Some(rate)) => format!("{} msg/s", short(rate)),
+                    (Scenario::Trips(_), _) => round.line(&["p50", "p99"]),
+                    _ => round.line(&[]),
+                };
+                let fault = round.fault.as_ref().map(|fault| format!(", {fault}"));
+                let text = text + &fault.unwrap_or_default();
+                self.cell.append(round);
+                Some(text)
+            }
+            // the signal has ended the programs, too
+            Err(_) if interrupt.happened() => None,
+            Err(CellError::Interrupted) => None,
+            Err(error) => {
+                self.has_failed = true;
+                self.cell.fail(error.to_string());
+                Some(error.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.title(), self.system.name)
+    }
+}
+
+/// Each scenario with every system that has a part in it.
+pub fn entries(
+    label: &'static str,
+    scenarios: &[Scenario],
+    systems: &[System],
+    span: impl Fn(&Scenario) -> Span,
+) -> Vec<Entry> {
+    let mut all = Vec::new();
+    for scenario in scenarios {
+        let able = systems.iter().filter(|s| s.refusal(scenario).is_none());
+        all.extend(able.map(|system| Entry::new(label, *scenario, system, span(scenario))));
+    }
+    all
+}
+
+/// How a campaign is run.
+#[derive(Debug)]
+pub struct Campaign<'a> {
+    /// The sub-command, as the record names it.
+    pub tool: &'static str,
+    /// What changes the meaning of the figures, beside what the cells say.
+    pub settings: Map<String, Value>,
+    /// How often each entry is measured.
+    pub rounds: u32,
+    /// Where the record is written.
+    pub json: Option<&'a Path>,
+    /// Only to say what would be measured.
+    pub is_list: bool,
+    /// Whether latencies and readings are kept in the record.
+    pub keeps_samples: bool,
+}
+
+/// The settings of what is measured so often and so long on one runtime.
+pub fn settings(rounds: u32, span: Span, runtime: Value) -> Map<String, Value> {
+    let settings = [
+        ("rounds", json!(rounds)),
+        ("seconds", json!(span.seconds)),
+        ("warm_up", json!(span.warm_up)),
+        ("runtime", runtime),
+    ];
+    let named = settings.map(|(name, value)| (name.to_owned(), value));
+    named.into_iter().collect()
+}
+
+/// What a campaign has come to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The entries with their figures.
+    pub entries: Vec<Entry>,
+    /// The record with the cells of them all.
+    pub record: Record,
+    is_whole: bool,
+}
+
+impl Campaign<'_> {
+    /// Measures all rounds; `None` if it was only to be said what they are.
+    pub fn run(&self, mut entries: Vec<Entry>) -> Result<Option<Outcome>, Failure> {
+        if self.is_list {
+            for entry in &entries {
+                print_lines(format_args!("{entry} ({} s)", entry.span.seconds));
+            }
+            print_lines(format_args!("{}", self.length(&entries)));
+            return Ok(None);
+        }
+        if let Some(file) = self.json {
+            // better now than after minutes of work
+            Record::reserve(file)?;
+        }
+        let interrupt = interrupt()?;
+        let mut record = Record::begin(self.tool, self.settings.clone());
+        warn_of_surroundings();
+        note(&format!("{}; {ENDS_EARLY}", self.length(&entries)));
+        let is_whole = self.measure(&mut entries, &interrupt);
+        record.cells = entries.iter().map(|entry| entry.cell.clone()).collect();
+        record.load_average_after = machine::load_average();
+        Ok(Some(Outcome {
+            entries,
+            record,
+            is_whole,
+        }))
+    }
+
+    /// How long it takes, in words.
+    fn length(&self, entries: &[Entry]) -> String {
+        let seconds = entries
+            .iter()
+            .map(|e| e.span.warm_up + e.span.seconds + AROUND);
+        let minutes = (seconds.sum::<f64>() * f64::from(self.rounds) / 60.0).ceil();
+        format!(
+            "{} cells in {} rounds, about {minutes} min",
+            entries.len(),
+            self.rounds
+        )
+    }
+
+    /// All rounds; false if the user ended them early.
+    fn measure(&self, entries: &mut [Entry], interrupt: &Interrupt) -> bool {
+        let orders = (0..self.rounds as usize).map(|round| turns(entries, round, Entry::is_beside));
+        let orders: Vec<usize> = orders.flatten().collect();
+        let mut progress = Progress::new(orders.len());
+        for at in orders {
+            let entry = &mut entries[at];
+            let what = entry.to_string();
+            progress.begin(&what);
+            match entry.round(self.keeps_samples, interrupt) {
+                Some(outcome) if !interrupt.happened() => progress.step(&what, &outcome),
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
+/// The order of a round: those that are beside each other follow each other, and each round begins with another one of
+/// them, so that nobody always has the same neighbour in front.
+pub fn turns<E>(entries: &[E], round: usize, are_beside: impl Fn(&E, &E) -> bool) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut rest: Vec<usize> = (0..entries.len()).collect();
+    while let Some(&first) = rest.first() {
+        let is_beside = |at: &usize| are_beside(&entries[first], &entries[*at]);
+        let (mut beside, others): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(is_beside);
+        let turn = round % beside.len().max(1);
+        beside.rotate_left(turn);
+        order.append(&mut beside);
+        rest = others;
+    }
+    order
+}
+
+impl Outcome {
+    /// Prints the tables below one line on the machine.
+    pub fn print(&self, tables: &str) {
+        print_lines(format_args!("{}\n{tables}", machine::summary()));
+    }
+
+    /// Writes the record, and fails if something went wrong with a cell or the user ended it early.
+    pub fn finish(&self, json: Option<&Path>) -> Result<(), Failure> {
+        if let Some(file) = json {
+            self.record.write(file)?;
+        }
+        verdict(&self.entries, self.is_whole)
+    }
+}
+
+fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
+    let (mut failed, mut faulty) = (0, Vec::new());
+    for entry in entries {
+        let Some(why) = &entry.cell.note else {
+            continue;
+        };
+        note(&format!("{entry}: {why}"));
+        match entry.has_failed {
+            true => failed += 1,
+            false => faulty.push(format!("{entry} ({why})")),
+        }
+    }
+    let all = entries.len();
+    if let Some(first) = faulty.first() {
+        let count = faulty.len();
+        return Err(Failure::Run(format!(
+            "messages went wrong in {count} of {all} cells: {first}"
+        )));
+    }
+    match (failed, is_whole) {
+        (0, true) => Ok(()),
+        (0, false) => Err(Failure::Run("interrupted: only a part was measured".into())),
+        _ => Err(Failure::Run(format!(
+            "{failed} of {all} cells could not be measured"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scenario::flow::{Flow, Service};
+    use super::super::scenario::{Topology, distinct};
+    use super::super::system::{BARE, Kind};
+    use super::*;
+
+    #[test]
+    fn everybody_beside_each_other_is_first_in_turn() {
+        let entries = ["a1", "b1", "a2", "a3", "b2"];
+        let order = |round| {
+            let turns = turns(&entries, round, |a, b| a[..1] == b[..1]);
+            turns.into_iter().map(|at| entries[at]).collect::<Vec<_>>()
+        };
+        assert_eq!(order(0), ["a1", "a2", "a3", "b1", "b2"]);
+        assert_eq!(order(1), ["a2", "a3", "a1", "b2", "b1"]);
+        assert_eq!(order(3), ["a1", "a2", "a3", "b2", "b1"]);
+        assert_eq!(distinct([3, 1, 3]), [3, 1]);
+    }
+
+    fn entry() -> Entry {
+        let flow = Flow {
+            topology: Topology::Routed,
+            publishers: 1,
+            subscribers: 1,
+            keys: None,
+            service: Service::default(),
+            size: 8,
+        };
+        let span = Span {
+            warm_up: 0.5,
+            seconds: 1.0,
+        };
+        let bare = System::new(BARE, Kind::Bare);
+        Entry::new("throughput ", Scenario::Flow(flow), &bare, span)
+    }
+
+    #[test]
+    fn filters_look_at_scenario_and_system() {
+        let wanted = |filter: &str| entry().is_wanted(&[filter.to_owned()]);
+        assert!(entry().is_wanted(&[]) && wanted("ROUTED 8b") && wanted("bare"));
+        assert!(!wanted("zonda") && !wanted("ping") && !wanted("p2p 8B"));
+    }
+
+    #[test]
+    fn one_lost_message_fails_the_run_and_is_named() {
+        let (good, mut bad, mut broken) = (entry(), entry(), entry());
+        let alone = std::slice::from_ref(&good);
+        assert!(verdict(alone, true).is_ok());
+        assert!(verdict(alone, false).is_err());
+        bad.cell.note = Some("of 9 messages 1 lost".into());
+        broken.cell.fail("it did not start");
+        broken.has_failed = true;
+        let text = |entries: &[Entry]| match verdict(entries, true) {
+            Err(failure) => failure.to_string(),
+            Ok(()) => String::new(),
+        };
+        assert_eq!(
+            text(&[good.clone(), broken.clone(), bad]),
+            "messages went wrong in 1 of 3 cells: throughput routed 8B bare sockets (of 9 messages 1 lost)"
+        );
+        assert_eq!(text(&[good, broken]), "1 of 2 cells could not be measured");
+    }
+}

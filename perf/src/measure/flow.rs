@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One round of a flow: deliveries per second in a window that opens after the flow has begun and warmed up, what every
+//! process used meanwhile, and whether all that was offered has come.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use zonda_program::Interrupt;
+
+use super::account::{Account, Receipt};
+use super::add_usage;
+use super::counter::{Counter, rate};
+use crate::cell_error::CellError;
+use crate::event::Count;
+use crate::process::Said;
+use crate::processes::{Processes, Role};
+use crate::record::{Better, Pairs, Round};
+use crate::roles::{Roles, round_messages};
+use crate::scenario::flow::{Congestion, Flow};
+use crate::workers::orders::{Order, Word};
+
+/// How long the flow may stand still, and how long the first message may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often what the receivers say is read.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long nothing must have come until the rest counts as lost, where nothing may be lost.
+const QUIET: Duration = Duration::from_secs(10);
+/// The same where messages are dropped, which happens to the last ones too.
+const QUIET_DROP: Duration = Duration::from_millis(500);
+
+/// The figures of the account of every message.
+pub const ACCOUNT: [&str; 6] = [
+    "offered",
+    "delivered",
+    "dropped",
+    "lost",
+    "duplicated",
+    "reordered",
+];
+
+/// Runs the programs and watches them.
+pub fn measure(roles: Roles<'_>, flow: &Flow, interrupt: &Interrupt) -> Result<Round, CellError> {
+    let mut processes = Processes::start(roles, interrupt)?;
+    let mut gauges = Gauges::new(&processes, round_messages(flow));
+    gauges.watch(&mut processes, interrupt, |gauges, _| {
+        gauges.have_all_begun()
+    })?;
+    let warm = Instant::now() + Duration::from_secs_f64(roles.span.warm_up);
+    gauges.watch(&mut processes, interrupt, |_, now| now >= warm)?;
+    gauges.open();
+    let opened = Instant::now();
+    let before = processes.footprints();
+    let close = opened + Duration::from_secs_f64(roles.span.seconds);
+    gauges.watch(&mut processes, interrupt, |gauges, now| {
+        now >= close && gauges.have_all_moved()
+    })?;
+    let after = processes.footprints();
+    let seconds = opened.elapsed().as_secs_f64();
+    processes.check()?;
+    let rate = gauges.rate();
+    let deliveries = rate * seconds;
+    let puts = deliveries / f64::from(flow.subscribers);
+    let mut round = Round::of_readings(gauges.readings());
+    round.add("rate", "msg/s", Better::Higher, rate);
+    add_usage(&mut round, &before, &after, |role| match role {
+        "sender" => puts,
+        _ => deliveries,
+    });
+    if roles.system.is_own() {
+        let account = account(&mut processes, flow, interrupt)?;
+        add_account(&mut round, &account, flow);
+    }
+    Ok(round)
+}
+
+/// Stops the publishers, waits until what they sent has come, and adds it all up.
+fn account(
+    processes: &mut Processes,
+    flow: &Flow,
+    interrupt: &Interrupt,
+) -> Result<Account, CellError> {
+    processes.order_senders(&Order::Stop)?;
+    let mut offers = Vec::new();
+    for at in 0..processes.senders.len() {
+        let until = Instant::now() + PATIENCE + QUIET;
+        let offer = loop {
+            if let Word::Offered { offered, dropped } =
+                processes.word(Role::Sender(at), until, interrupt)?
+            {
+                break (offered, dropped);
+            }
+        };
+        offers.push(offer);
+    }
+    let quiet = match flow.service.congestion {
+        Congestion::Block => QUIET,
+        Congestion::Drop => QUIET_DROP,
+    };
+    let offered = offers.iter().map(|(offered, _)| *offered).collect();
+    let report = Order::Report { offered, quiet };
+    for receiver in &mut processes.receivers {
+        receiver.tell(&report.to_line())?;
+    }
+    let mut receipts = Vec::new();
+    for at in 0..processes.receivers.len() {
+        let until = Instant::now() + 10 * QUIET;
+        let receipt = loop {
+            if let Word::Tally { seen, unstamped } =
+                processes.word(Role::Receiver(at), until, interrupt)?
+            {
+                break Receipt { seen, unstamped };
+            }
+        };
+        receipts.push(receipt);
+    }
+    let mut behind = None;
+    if let Some(router) = &mut processes.router {
+        router.tell(&report.to_line())?;
+        let until = Instant::now() + PATIENCE;
+        while behind.is_none() {
+            if let Word::Dropped { dropped } = processes.word(Role::Router, until, interrupt)? {
+                behind = Some(dropped);
+            }
+        }
+    }
+    Ok(Account::of(flow, &offers, behind.unwrap_or(0), &receipts))
+}
+
+fn add_account(round: &mut Round, account: &Account, flow: &Flow) {
+    // where messages may be dropped, how many is a matter of speeds
+    let loss = match flow.service.congestion {
+        Congestion::Block => Better::Lower,
+        Congestion::Drop => Better::Neither,
+    };
+    let kinds = [
+        Better::Neither,
+        Better::Neither,
+        Better::Neither,
+        loss,
+        Better::Lower,
+        Better::Lower,
+    ];
+    for ((name, better), count) in ACCOUNT.into_iter().zip(kinds).zip(account.counts()) {
+        round.add(name, "msg", better, count as f64);
+    }
+    round.fault = account.fault(flow);
+}
+
+/// The counts of all receivers.
+struct Gauges(Vec<Gauge>);
+
+struct Gauge {
+    counter: Counter,
+    /// The count when the window opened.
+    mark: Count,
+    readings: Pairs,
+}
+
+impl Gauges {
+    fn new(processes: &Processes, round: u64) -> Self {
+        let gauge = |_| {
+            let counter = Counter::new(round);
+            Gauge {
+                mark: counter.last,
+                counter,
+                readings: Vec::new(),
+            }
+        };
+        Gauges(processes.receivers.iter().map(gauge).collect())
+    }
+
+    fn have_all_begun(&self) -> bool {
+        self.0.iter().all(|g| g.counter.last.messages > 0)
+    }
+
+    fn open(&mut self) {
+        for gauge in &mut self.0 {
+            gauge.mark = gauge.counter.last;
+            gauge.readings = vec![(gauge.mark.nanos, gauge.mark.messages)];
+        }
+    }
+
+    fn have_all_moved(&self) -> bool {
+        self.0.iter().all(|g| g.rate() > 0.0)
+    }
+
+    fn rate(&self) -> f64 {
+        self.0.iter().map(Gauge::rate).sum()
+    }
+
+    /// The readings of the window, of the first receiver.
+    fn readings(&mut self) -> Pairs {
+        let first = self.0.first_mut();
+        first.map_or_else(Vec::new, |gauge| std::mem::take(&mut gauge.readings))
+    }
+
+    /// Reads counts until `is_done`; the error if a program ends, or if a receiver stands still for too long.
+    fn watch(
+        &mut self,
+        processes: &mut Processes,
+        interrupt: &Interrupt,
+        is_done: impl Fn(&Gauges, Instant) -> bool,
+    ) -> Result<(), CellError> {
+        let mut moved = vec![Instant::now(); self.0.len()];
+        loop {
+            for (at, gauge) in self.0.iter_mut().enumerate() {
+                let receiver = &mut processes.receivers[at];
+                loop {
+                    match receiver.line(Instant::now(), interrupt)? {
+                        Said::Line(line) => {
+                            if gauge.has_moved(&line) {
+                                moved[at] = Instant::now();
+                            }
+                        }
+                        Said::Nothing => break,
+                        Said::End => return Err(receiver.died()),
+                    }
+                }
+            }
+            let now = Instant::now();
+            if is_done(self, now) {
+                return Ok(());
+            }
+            processes.check()?;
+            for (receiver, moved) in processes.receivers.iter().zip(&moved) {
+                if now > *moved + PATIENCE {
+                    return Err(receiver.late("receive another message", PATIENCE));
+                }
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Gauge {
+    fn rate(&self) -> f64 {
+        rate(&[self.mark, self.counter.last])
+    }
+
+    /// Whether a line of the receiver is a higher count.
+    fn has_moved(&mut self, line: &str) -> bool {
+        let before = self.counter.last.messages;
+        let Some(count) = self.counter.read(line) else {
+            return false;
+        };
+        self.readings.push((count.nanos, count.messages));
+        count.messages > before
+    }
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The clients that a router is loaded with. Each is a connection of its own that speaks the protocol as a client does,
+//! but without a session or a forwarding table above it, so that what is measured is the router.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use zonda_codec::transport::reason;
+use zonda_codec::{
+    Declaration, Declare, Encode, Endpoint, Priority, Query, Reliability, Request, WhatAmI,
+    WireExpr, ZenohId,
+};
+use zonda_program::Interrupt;
+use zonda_runtime::{AnyRuntime, Runtime, RuntimeKind, RuntimeOptions, with_runtime};
+use zonda_transport::dial::open_link;
+use zonda_transport::driver::{self, Drive};
+use zonda_transport::outbox::{CLOSE_GRACE, DirectSocket, Outbox, Overflow, Refused, Write};
+use zonda_transport::protocol::parameters::LocalParameters;
+use zonda_transport::protocol::rx::Receiver;
+use zonda_transport::protocol::timers::Timers;
+use zonda_transport::protocol::tx::{Outgoing, Tail};
+
+use super::watch::{Seen, Watch};
+use crate::cell_error::CellError;
+
+/// Clients that introduce themselves at the same time.
+const ABREAST: usize = 16;
+/// How long one client may take for that.
+const INTRODUCTION: Duration = Duration::from_secs(30);
+/// How long the router waits for a client that is kept from its processor.
+const LEASE: Duration = Duration::from_secs(60);
+/// Bytes that wait for the router in each priority before a client waits too.
+const QUEUE_BYTES_MAX: usize = 256 * 1024;
+/// How soon a wait notices what it waits for.
+const LOOK: Duration = Duration::from_millis(1);
+/// A key on which nothing is asked.
+const NOWHERE: &str = "zonda/perf/nowhere";
+
+/// Where the clients live: one thread, if the runtime for that is compiled in.
+pub struct Clients {
+    runtime: AnyRuntime,
+    /// The beginning of the time that is sent in messages.
+    epoch: Instant,
+}
+
+/// One connected client. Dropping it cuts the connection.
+pub struct Client {
+    outbox: Arc<Outbox>,
+    /// What it got.
+    pub seen: Arc<Seen>,
+    requests: AtomicU32,
+}
+
+impl Clients {
+    /// Nobody yet.
+    pub fn gather() -> Result<Clients, CellError> {
+        let mut kinds = RuntimeKind::available();
+        let kind = kinds
+            .find(|kind| *kind == RuntimeKind::TokioCurrent)
+            .unwrap_or_default();
+        let runtime = AnyRuntime::start(kind, &RuntimeOptions::default());
+        Ok(Clients {
+            runtime: runtime.map_err(|error| CellError::Own {
+                what: "starting the clients",
+                error,
+            })?,
+            epoch: Instant::now(),
+        })
+    }
+
+    /// The beginning of the time that is sent in messages.
+    pub fn epoch(&self) -> Instant {
+        self.epoch
+    }
+
+    /// Connects `count` clients; each is served when this returns.
+    pub fn connect(
+        &self,
+        address: &str,
+        count: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Client>, CellError> {
+        let endpoint: Endpoint = address
+            .parse()
+            .map_err(|error| own("the router's address", error))?;
+        let (tell, told) = channel();
+        for lane in 0..ABREAST.min(count) {
+            let share = (count - lane).div_ceil(ABREAST);
+            let (tell, endpoint, epoch) = (tell.clone(), endpoint.clone(), self.epoch);
+            with_runtime!(&self.runtime, runtime => {
+                introduce_some(runtime, share, tell, endpoint, epoch);
+            });
+        }
+        drop(tell);
+        let mut clients = Vec::with_capacity(count);
+        while clients.len() < count {
+            if interrupt.happened() {
+                return Err(CellError::Interrupted);
+            }
+            match told.recv_timeout(LOOK * 50) {
+                Ok(client) => clients.push(client?),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(own("connecting clients", "the runtime is gone"));
+                }
+            }
+        }
+        for client in &clients {
+            client.ask()?;
+        }
+        all_answered(&clients, INTRODUCTION, interrupt)?;
+        Ok(clients)
+    }
+
+    /// Starts declaring subscribers of `keys` for a client, under the ids from 1 on; the last thing it sends is a question
+    /// whose answer says that the router has dealt with them all.
+    pub fn declare(&self, client: &Client, keys: impl Iterator<Item = String> + Send + 'static) {
+        let (outbox, seen) = (Arc::clone(&client.outbox), Arc::clone(&client.seen));
+        let rid = client.next_request();
+        self.runtime.spawn("perf-declare", move || async move {
+            for (id, key) in (1..).zip(keys) {
+                let subscriber = Declaration::Subscriber {
+                    id,
+                    wire_expr: WireExpr::full(&key),
+                };
+                let declare = Declare::new(subscriber);
+                if let Err(refused) = send(&outbox, Priority::Control, &declare).await {
+                    return seen.end(&refused.to_string());
+                }
+            }
+            if let Err(refused) = send(&outbox, Priority::Data, &question(rid)).await {
+                seen.end(&refused.to_string());
+            }
+            outbox.flush();
+        });
+    }
+}
+
+impl Client {
+    /// Declares something at once.
+    pub fn say(&self, body: Declaration<'_>) -> Result<(), CellError> {
+        self.push(Priority::Control, &Declare::new(body))
+    }
+
+    /// Declares a subscriber, and returns when the router knows it.
+    pub fn subscribe(&self, id: u32, key: &str, interrupt: &Interrupt) -> Result<(), CellError> {
+        self.say(Declaration::Subscriber {
+            id,
+            wire_expr: WireExpr::full(key),
+        })?;
+        self.ask()?;
+        all_answered(std::slice::from_ref(self), INTRODUCTION, interrupt)
+    }
+
+    /// Sends a message now, whether the router keeps up or not.
+    pub fn push(&self, priority: Priority, message: &impl Encode) -> Result<(), CellError> {
+        let message = outgoing(message);
+        let queued = self
+            .outbox
+            .enqueue(priority, Overflow::Keep, Write::Now, &message);
+        queued
+            .map(drop)
+            .map_err(|refused| own("sending to the router", refused))
+    }
+
+    /// Asks a question that nobody has an answer to but the router.
+    pub fn ask(&self) -> Result<(), CellError> {
+        self.push(Priority::Data, &question(self.next_request()))
+    }
+
+    /// The way to the router, for who sends much.
+    pub fn outbox(&self) -> &Arc<Outbox> {
+        &self.outbox
+    }
+
+    /// Says goodbye.
+    pub fn leave(&self) {
+        self.outbox
+            .close(reason::GENERIC, zonda_runtime::after(CLOSE_GRACE));
+    }
+
+    fn next_request(&self) -> u32 {
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Whether the answer to its last question is there.
+    fn is_answered(&self) -> Result<bool, CellError> {
+        match self.seen.ended() {
+            Some(why) => Err(own("a client's connection", why)),
+            None => Ok(self.seen.answered() >= self.requests.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.outbox.abort();
+    }
+}
+
+/// Returns when all clients have the answers to their questions.
+pub fn all_answered(
+    clients: &[Client],
+    patience: Duration,
+    interrupt: &Interrupt,
+) -> Result<(), CellError> {
+    let mut waiting = clients.iter();
+    let Some(mut client) = waiting.next() else {
+        return Ok(());
+    };
+    until("answer its clients", patience, interrupt, || {
+        while client.is_answered()? {
+            match waiting.next() {
+                Some(next) => client = next,
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
+    })
+}
+
+/// Looks again and again until `holds` does.
+pub fn until(
+    what: &'static str,
+    patience: Duration,
+    interrupt: &Interrupt,
+    mut holds: impl FnMut() -> Result<bool, CellError>,
+) -> Result<(), CellError> {
+    let deadline = Instant::now() + patience;
+    while !holds()? {
+        if interrupt.happened() {
+            return Err(CellError::Interrupted);
+        }
+        if Instant::now() > deadline {
+            return Err(CellError::Late {
+                program: "the router".to_owned(),
+                what,
+                after: patience,
+            });
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Sends a message when there is room for it. It leaves with those that follow, or with a flush.
+pub async fn send<E: Encode>(
+    outbox: &Outbox,
+    priority: Priority,
+    message: &E,
+) -> Result<(), Refused> {
+    let message = outgoing(message);
+    loop {
+        match outbox.enqueue(priority, Overflow::Refuse, Write::FullBatches, &message) {
+            Ok(_) => return Ok(()),
+            Err(Refused::Full) => {
+                let room = outbox.listen_room();
+                outbox.flush();
+                if !outbox.has_room(priority) {
+                    room.await;
+                }
+            }
+            Err(refused) => return Err(refused),
+        }
+    }
+}
+
+fn outgoing<E: Encode>(head: &E) -> Outgoing<'_, E> {
+    Outgoing {
+        reliability: Reliability::Reliable,
+        head,
+        payload: Tail::NONE,
+    }
+}
+
+fn question(rid: u32) -> Request<'static> {
+    Request::new(rid, WireExpr::full(NOWHERE), Query::default())
+}
+
+/// Connects `share` clients, one after the other.
+fn introduce_some<R: Runtime>(
+    runtime: &R,
+    share: usize,
+    tell: Sender<Result<Client, CellError>>,
+    endpoint: Endpoint,
+    epoch: Instant,
+) {
+    let own_runtime = runtime.clone();
+    runtime.spawn("perf-connect", move || async move {
+        for _ in 0..share {
+            let client = introduce(&own_runtime, &endpoint, epoch).await;
+            if tell.send(client).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+async fn introduce<R: Runtime>(
+    runtime: &R,
+    endpoint: &Endpoint,
+    epoch: Instant,
+) -> Result<Client, CellError> {
+    let parameters = LocalParameters {
+        lease: LEASE,
+        // as often as others do
+        keep_alive_divisor: LEASE.as_secs() as u32 * 2 / 5,
+        ..LocalParameters::new(random_id(), WhatAmI::Client)
+    };
+    let link = open_link(runtime, endpoint, &parameters, INTRODUCTION)
+        .await
+        .map_err(|error| own("connecting a client", error))?;
+    let direct = DirectSocket::beside(&link.stream);
+    let direct = direct.map_err(|error| own("connecting a client", error))?;
+    let outbox = Arc::new(Outbox::new(&link.established, QUEUE_BYTES_MAX, direct));
+    let timers = Timers::new(
+        Instant::now(),
+        parameters.lease,
+        parameters.keep_alive_divisor,
+        link.established.remote_lease,
+    );
+    let drive = Drive {
+        stream: link.stream,
+        unread: link.unread,
+        receiver: Receiver::new(&link.established, parameters.message_size_max),
+        timers,
+        outbox: Arc::clone(&outbox),
+    };
+    let seen = Arc::new(Seen::default());
+    driver::spawn(runtime, drive, Watch::new(Arc::clone(&seen), epoch));
+    Ok(Client {
+        outbox,
+        seen,
+        requests: AtomicU32::new(0),
+    })
+}
+
+fn random_id() -> ZenohId {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let half = || u128::from(RandomState::new().hash_one(number));
+    ZenohId::random_from(half() << 64 | half())
+}
+
+/// Something of this process itself that went wrong.
+pub fn own(what: &'static str, error: impl ToString) -> CellError {
+    CellError::Own {
+        what,
+        error: std::io::Error::other(error.to_string()),
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Two clients of a router with a stream of messages between them: as dense as the router takes it, to see what a
+//! message costs, or one in a millisecond, to see how long it is kept waiting.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use zonda_codec::{
+    CongestionControl, Declaration, Mapping, Priority, Push, PushBody, Put, Qos, WireExpr,
+};
+use zonda_program::Interrupt;
+
+use super::clients::{Client, Clients, all_answered, own, send, until};
+use super::host::{Host, PATIENCE};
+use super::watch::{NO_STAMP, stamp};
+use crate::cell_error::CellError;
+
+/// The key of the messages that are routed, which no other subscription has.
+const KEY: &str = "plant/probe";
+/// Time between two probes.
+const PROBE_EVERY: Duration = Duration::from_millis(1);
+/// Before a stream is measured it flows for this long.
+const WARM_UP: Duration = Duration::from_millis(100);
+/// The id of the key at the sending client.
+const KEY_ID: u16 = 1;
+
+/// The two clients.
+pub struct Pair {
+    source: Client,
+    sink: Client,
+}
+
+/// Messages on their way, until this is dropped.
+struct Stream {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // a panic there has been printed
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Pair {
+    /// A source that has declared its key, and a sink that subscribes to it.
+    pub fn connect(
+        clients: &Clients,
+        host: &Host,
+        interrupt: &Interrupt,
+    ) -> Result<Pair, CellError> {
+        let mut both = clients.connect(host.address(), 2, interrupt)?;
+        let (Some(sink), Some(source)) = (both.pop(), both.pop()) else {
+            return Err(own("connecting clients", "they are not there"));
+        };
+        source.say(Declaration::KeyExpr {
+            id: KEY_ID,
+            wire_expr: WireExpr::full(KEY),
+        })?;
+        sink.subscribe(1, KEY, interrupt)?;
+        Ok(Pair { source, sink })
+    }
+
+    /// The CPU time of the router for a message of a dense stream, in nanoseconds. A window in which nothing came is
+    /// kept open until something does.
+    pub fn cost(
+        &self,
+        host: &Host,
+        window: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<f64, CellError> {
+        let stream = self.dense();
+        if interrupt.wait_until(Instant::now() + WARM_UP) {
+            return Err(CellError::Interrupted);
+        }
+        let seen = &self.sink.seen;
+        let begin = (seen.messages(), host.cpu());
+        if interrupt.wait_until(Instant::now() + window) {
+            return Err(CellError::Interrupted);
+        }
+        until("forward a message", PATIENCE, interrupt, || {
+            self.check()?;
+            Ok(seen.messages() > begin.0)
+        })?;
+        let end = (seen.messages(), host.cpu());
+        drop(stream);
+        // what is left on the way would delay what comes next: its answer is behind it
+        for client in [&self.source, &self.sink] {
+            client.ask()?;
+            all_answered(std::slice::from_ref(client), PATIENCE, interrupt)?;
+        }
+        let messages = end.0 - begin.0;
+        Ok((end.1 - begin.1).as_nanos() as f64 / messages as f64)
+    }
+
+    /// The longest that a probe waits while `work` is done.
+    pub fn longest_wait<T>(
+        &self,
+        clients: &Clients,
+        interrupt: &Interrupt,
+        work: impl FnOnce() -> Result<T, CellError>,
+    ) -> Result<(Duration, T), CellError> {
+        let probes = self.probes(clients);
+        let seen = &self.sink.seen;
+        let one_more = |before: u64| {
+            until("forward a probe", PATIENCE, interrupt, || {
+                self.check()?;
+                Ok(seen.probes() > before)
+            })
+        };
+        one_more(seen.probes())?;
+        seen.take_longest();
+        let result = work()?;
+        // the one that is under way has waited as well
+        one_more(seen.probes())?;
+        drop(probes);
+        Ok((self.sink.seen.take_longest(), result))
+    }
+
+    /// Sends a probe in each millisecond while `work` is done.
+    pub fn with_probes<T>(
+        &self,
+        clients: &Clients,
+        work: impl FnOnce() -> Result<T, CellError>,
+    ) -> Result<T, CellError> {
+        let probes = self.probes(clients);
+        let result = work();
+        drop(probes);
+        result
+    }
+
+    fn check(&self) -> Result<(), CellError> {
+        for client in [&self.source, &self.sink] {
+            if let Some(why) = client.seen.ended() {
+                return Err(own("a client's connection", why));
+            }
+        }
+        Ok(())
+    }
+
+    fn dense(&self) -> Stream {
+        let outbox = Arc::clone(self.source.outbox());
+        stream(move |stop| {
+            let sending = async {
+                while !stop.load(Ordering::Relaxed)
+                    && send(&outbox, Priority::Data, &message(&NO_STAMP))
+                        .await
+                        .is_ok()
+                {}
+            };
+            zonda_runtime::block_on(sending);
+            outbox.flush();
+        })
+    }
+
+    fn probes(&self, clients: &Clients) -> Stream {
+        let (outbox, epoch) = (Arc::clone(self.source.outbox()), clients.epoch());
+        stream(move |stop| {
+            let mut next = Instant::now();
+            while !stop.load(Ordering::Relaxed) {
+                let now = stamp(epoch);
+                if zonda_runtime::block_on(send(&outbox, Priority::Data, &message(&now))).is_err() {
+                    return;
+                }
+                outbox.flush();
+                next += PROBE_EVERY;
+                thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+        })
+    }
+}
+
+fn stream(work: impl FnOnce(&AtomicBool) + Send + 'static) -> Stream {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let thread = thread::spawn(move || work(&stopped));
+    Stream {
+        stop,
+        thread: Some(thread),
+    }
+}
+
+fn message(payload: &[u8; 8]) -> Push<'_> {
+    let key = WireExpr {
+        scope: KEY_ID,
+        suffix: "",
+        mapping: Mapping::Sender,
+    };
+    Push {
+        qos: Qos::new(Priority::Data, CongestionControl::Block, false),
+        ..Push::new(key, PushBody::Put(Put::new(payload)))
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The router under load: a process of its own, watched from outside.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use zonda_program::Interrupt;
+
+use super::clients::own;
+use crate::cell_error::CellError;
+use crate::footprint::Footprint;
+use crate::process::Process;
+use crate::processes::listening;
+use crate::roles::Roles;
+
+/// How long a router may take for anything.
+pub const PATIENCE: Duration = Duration::from_secs(180);
+/// A router that uses less than this in [`PERIOD`] has nothing left to do.
+const QUIET: Duration = Duration::from_millis(20);
+/// How often that is looked at.
+const PERIOD: Duration = Duration::from_millis(100);
+/// How often in a row it must be quiet.
+const PERIODS: usize = 3;
+
+/// A running router. Dropping it ends it.
+pub struct Host {
+    process: Process,
+    address: String,
+}
+
+impl Host {
+    /// Starts a router that takes `connections`, with values of its configuration beside.
+    pub fn start(
+        roles: Roles<'_>,
+        connections: usize,
+        more: &[&str],
+        interrupt: &Interrupt,
+    ) -> Result<Host, CellError> {
+        let (process, addresses) = listening(
+            roles.system,
+            |port| {
+                let mut program = roles.router(port);
+                let limit = format!("transport/unicast/max_sessions:{}", connections + 100);
+                let all = more.iter().map(|value| (*value).to_owned());
+                for value in all.chain([limit]) {
+                    program.arguments.extend(["--cfg".to_owned(), value]);
+                }
+                program
+            },
+            interrupt,
+        )?;
+        let address = addresses.into_iter().next();
+        Ok(Host {
+            address: address.ok_or_else(|| own("starting the router", "it has no address"))?,
+            process,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// What it has used so far, and what it holds.
+    pub fn footprint(&self) -> Footprint {
+        Footprint::of(self.process.pid())
+    }
+
+    /// The CPU time it has used so far.
+    pub fn cpu(&self) -> Duration {
+        self.footprint().cpu.unwrap_or_default()
+    }
+
+    /// The CPU time it has used since `earlier`, which is what [`Host::cpu`] was then. It may fall by some ms when threads end.
+    pub fn cpu_since(&self, earlier: Duration) -> Duration {
+        self.cpu().saturating_sub(earlier)
+    }
+
+    /// Its resident memory in bytes.
+    pub fn memory(&self) -> f64 {
+        self.footprint().rss_kib.unwrap_or_default() as f64 * 1024.0
+    }
+
+    /// The trouble if it has ended.
+    pub fn check(&mut self) -> Result<(), CellError> {
+        if self.process.is_running() {
+            return Ok(());
+        }
+        Err(self.process.died())
+    }
+
+    /// Waits until it has nothing left to do, at most `patience`.
+    pub fn settle(&mut self, patience: Duration, interrupt: &Interrupt) -> Result<(), CellError> {
+        let deadline = Instant::now() + patience;
+        let (mut before, mut quiet) = (self.cpu(), 0);
+        while quiet < PERIODS {
+            if interrupt.happened() {
+                return Err(CellError::Interrupted);
+            }
+            self.check()?;
+            if Instant::now() > deadline {
+                return Err(self.process.late("finish its work", patience));
+            }
+            thread::sleep(PERIOD);
+            let now = self.cpu();
+            quiet = if now - before < QUIET { quiet + 1 } else { 0 };
+            before = now;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Clients that are connected and say nothing: what they cost the router.
+
+use std::time::{Duration, Instant};
+
+use zonda_program::Interrupt;
+
+use super::clients::Clients;
+use super::host::Host;
+use super::host::PATIENCE;
+use crate::cell_error::CellError;
+use crate::record::Better::{Lower, Neither};
+use crate::record::Round;
+use crate::roles::Roles;
+
+/// One round: connects them all, and watches the router for a while.
+pub fn measure(
+    roles: Roles<'_>,
+    count: usize,
+    seconds: Duration,
+    interrupt: &Interrupt,
+) -> Result<Round, CellError> {
+    let mut host = Host::start(roles, count, &[], interrupt)?;
+    let clients = Clients::gather()?;
+    // what the first client costs beside itself is there once
+    let first = clients.connect(host.address(), 1, interrupt)?;
+    host.settle(PATIENCE, interrupt)?;
+    let before = (host.cpu(), host.memory());
+    let clients = clients.connect(host.address(), count, interrupt)?;
+    host.settle(PATIENCE, interrupt)?;
+    let connecting = host.cpu_since(before.0);
+    let begin = (Instant::now(), host.cpu());
+    if interrupt.wait_until(begin.0 + seconds) {
+        return Err(CellError::Interrupted);
+    }
+    let used = (begin.0.elapsed(), host.cpu_since(begin.1));
+    let memory = host.memory() - before.1;
+    host.check()?;
+    let share = |used: Duration, of: Duration| used.as_secs_f64() / of.as_secs_f64();
+    let each = count as f64;
+    let mut figures = Round::default();
+    figures.add("cpu_idle", "%", Lower, 100.0 * share(used.1, used.0));
+    figures.add("memory_each", "KiB", Lower, memory / 1024.0 / each);
+    let micros = connecting.as_secs_f64() * 1e6;
+    figures.add("cpu_connect_each", "us", Lower, micros / each);
+    let threads = host.footprint().threads.unwrap_or_default();
+    figures.add("threads", "", Neither, threads as f64);
+    drop((first, clients));
+    Ok(figures)
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Distinct subscriptions in great number: what it costs the router to learn, to hold and to forget them, and what they
+//! cost others meanwhile.
+
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Declaration, WireExpr};
+use zonda_program::Interrupt;
+
+use super::clients::{Client, Clients, all_answered, until};
+use super::flow::Pair;
+use super::host::Host;
+use super::host::PATIENCE;
+use crate::cell_error::CellError;
+use crate::record::Better::Lower;
+use crate::record::Round as Figures;
+use crate::roles::Roles;
+
+/// Where other programs take nearly all of the machine, nobody here may be given up for that.
+const PATIENT: [&str; 1] = ["transport/link/tx/lease:60000"];
+/// How often the two routers take turns.
+const TURNS: u32 = 5;
+
+/// How many subscriptions, of how many sessions, and for how long is looked.
+pub struct Plan {
+    /// Subscriptions in all.
+    pub subscriptions: u32,
+    /// Sessions that share them.
+    pub sessions: u32,
+    /// How long messages are watched.
+    pub seconds: Duration,
+}
+
+impl Plan {
+    /// How many subscriptions a session declares.
+    fn share(&self, session: u32) -> u32 {
+        let one_more = session < self.subscriptions % self.sessions;
+        self.subscriptions / self.sessions + u32::from(one_more)
+    }
+}
+
+/// The key of a subscription of a session.
+pub fn subscription(session: u32, number: u32) -> String {
+    let (line, sensor) = (number / 100, number % 100);
+    format!("plant/{session}/line/{line}/sensor/{sensor}")
+}
+
+/// One round.
+struct Round<'a> {
+    plan: &'a Plan,
+    interrupt: &'a Interrupt,
+    clients: Clients,
+    /// The router with all the subscriptions, and the two clients that look at it.
+    host: Host,
+    pair: Pair,
+    figures: Figures,
+}
+
+/// One round: everything that happens to a router with many subscriptions, one after the other.
+pub fn measure(plan: &Plan, roles: Roles<'_>, interrupt: &Interrupt) -> Result<Figures, CellError> {
+    let clients = Clients::gather()?;
+    let lone = Host::start(roles, 2, &PATIENT, interrupt)?;
+    let lone_pair = Pair::connect(&clients, &lone, interrupt)?;
+    let host = Host::start(roles, plan.sessions as usize, &PATIENT, interrupt)?;
+    let pair = Pair::connect(&clients, &host, interrupt)?;
+    let mut round = Round {
+        plan,
+        interrupt,
+        clients,
+        host,
+        pair,
+        figures: Figures::default(),
+    };
+    let sessions = round.declare()?;
+    round.route(&lone, &lone_pair)?;
+    drop((lone_pair, lone));
+    let wildcard = round.subscribe_to_all()?;
+    round.leave(sessions)?;
+    drop(wildcard);
+    Ok(round.figures)
+}
+
+impl Round<'_> {
+    /// All sessions declare at the same time.
+    fn declare(&mut self) -> Result<Vec<Client>, CellError> {
+        let sessions = self.plan.sessions;
+        let clients =
+            self.clients
+                .connect(self.host.address(), sessions as usize, self.interrupt)?;
+        self.host.settle(PATIENCE, self.interrupt)?;
+        let before = (Instant::now(), self.host.cpu(), self.host.memory());
+        for (session, client) in (0..).zip(&clients) {
+            let share = self.plan.share(session);
+            let keys = (0..share).map(move |n| subscription(session, n));
+            self.clients.declare(client, keys);
+        }
+        all_answered(&clients, PATIENCE, self.interrupt)?;
+        let elapsed = before.0.elapsed();
+        self.host.settle(PATIENCE, self.interrupt)?;
+        let used = self.host.cpu_since(before.1);
+        let held = self.host.memory() - before.2;
+        let all = f64::from(self.plan.subscriptions);
+        let figures = &mut self.figures;
+        figures.add("declare_cpu", "s", Lower, used.as_secs_f64());
+        figures.add("declare_time", "s", Lower, elapsed.as_secs_f64());
+        figures.add("memory_each", "B", Lower, held / all);
+        Ok(clients)
+    }
+
+    /// What a message costs in the router, beside another with a single subscription.
+    fn route(&mut self, lone: &Host, lone_pair: &Pair) -> Result<(), CellError> {
+        let window = self.plan.seconds / (2 * TURNS);
+        let (mut one, mut many) = (0.0, 0.0);
+        for _ in 0..TURNS {
+            one += lone_pair.cost(lone, window, self.interrupt)?;
+            many += self.pair.cost(&self.host, window, self.interrupt)?;
+        }
+        let turns = f64::from(TURNS);
+        self.figures
+            .add("route_cpu_one", "ns/msg", Lower, one / turns);
+        self.figures
+            .add("route_cpu_many", "ns/msg", Lower, many / turns);
+        Ok(())
+    }
+
+    /// A client subscribes to a wildcard over them all: how long until it gets what others are published.
+    fn subscribe_to_all(&mut self) -> Result<Client, CellError> {
+        let mut one = self
+            .clients
+            .connect(self.host.address(), 1, self.interrupt)?;
+        let client = one.remove(0);
+        let (host, interrupt) = (&self.host, self.interrupt);
+        let (elapsed, used) = self.pair.with_probes(&self.clients, || {
+            let before = (Instant::now(), host.cpu());
+            client.say(Declaration::Subscriber {
+                id: 1,
+                wire_expr: WireExpr::full("plant/**"),
+            })?;
+            until("serve a wildcard subscription", PATIENCE, interrupt, || {
+                Ok(client.seen.first().is_some())
+            })?;
+            let first = client.seen.first().unwrap_or(before.0);
+            Ok((first - before.0, host.cpu_since(before.1)))
+        })?;
+        let figures = &mut self.figures;
+        figures.add("wildcard_time", "ms", Lower, millis(elapsed));
+        figures.add("wildcard_cpu", "ms", Lower, millis(used));
+        Ok(client)
+    }
+
+    /// All sessions leave at once, while others go on.
+    fn leave(&mut self, sessions: Vec<Client>) -> Result<(), CellError> {
+        let interrupt = self.interrupt;
+        let wait = || match interrupt.wait_until(Instant::now() + self.plan.seconds / 3) {
+            true => Err(CellError::Interrupted),
+            false => Ok(()),
+        };
+        let (usual, ()) = self.pair.longest_wait(&self.clients, interrupt, wait)?;
+        let (clients, pair, host) = (&self.clients, &self.pair, &mut self.host);
+        let (longest, used) = pair.longest_wait(clients, interrupt, || {
+            let before = host.cpu();
+            sessions.iter().for_each(Client::leave);
+            host.settle(PATIENCE, interrupt)?;
+            Ok(host.cpu_since(before))
+        })?;
+        let held = host.memory();
+        let figures = &mut self.figures;
+        figures.add("leave_cpu", "s", Lower, used.as_secs_f64());
+        figures.add("wait_usual", "ms", Lower, millis(usual));
+        figures.add("wait_leaving", "ms", Lower, millis(longest));
+        figures.add("memory_after", "MiB", Lower, held / f64::from(1 << 20));
+        Ok(())
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_subscription_is_declared_once() {
+        for (subscriptions, sessions) in [(1, 1), (10, 3), (1000, 7), (250, 250)] {
+            let plan = Plan {
+                subscriptions,
+                sessions,
+                seconds: Duration::ZERO,
+            };
+            let keys: HashSet<String> = (0..sessions)
+                .flat_map(|s| (0..plan.share(s)).map(move |n| subscription(s, n)))
+                .collect();
+            assert_eq!(keys.len(), subscriptions as usize);
+            let mut keys = keys.iter();
+            assert!(keys.all(|key| zonda_codec::KeyExpr::new(key.as_str()).is_ok()));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One round of what great numbers cost a router.
+
+mod clients;
+mod descriptors;
+mod flow;
+mod host;
+mod idle;
+mod many;
+mod watch;
+
+use std::time::Duration;
+
+use zonda_program::Interrupt;
+
+use crate::cell_error::CellError;
+use crate::record::Round;
+use crate::roles::Roles;
+use crate::scenario::Numbers;
+
+/// Measures once.
+pub fn measure(
+    roles: Roles<'_>,
+    numbers: Numbers,
+    interrupt: &Interrupt,
+) -> Result<Round, CellError> {
+    descriptors::raise();
+    let seconds = Duration::from_secs_f64(roles.span.seconds);
+    match numbers {
+        Numbers::Connections(count) => idle::measure(roles, count as usize, seconds, interrupt),
+        Numbers::Subscriptions(subscriptions, sessions) => {
+            let plan = many::Plan {
+                subscriptions,
+                sessions,
+                seconds,
+            };
+            many::measure(&plan, roles, interrupt)
+        }
+    }
+}
+
+pub use many::subscription;

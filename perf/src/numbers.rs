@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Numbers as people read them.
+
+/// With one decimal place.
+pub fn tenths(figure: f64) -> String {
+    format!("{figure:.1}")
+}
+
+/// Whole nanoseconds up to 9999, then thousands.
+pub fn nanos(ns: f64) -> String {
+    if ns < 9999.5 {
+        format!("{ns:.0}")
+    } else {
+        short(ns)
+    }
+}
+
+/// Three significant digits with a unit: 2.93M, 870k, 12.0.
+pub fn short(figure: f64) -> String {
+    let (value, unit) = match figure {
+        f if f >= 999.5e3 => (f / 1e6, "M"),
+        f if f >= 999.5 => (f / 1e3, "k"),
+        f => (f, ""),
+    };
+    match value {
+        v if v >= 99.95 => format!("{v:.0}{unit}"),
+        v if v >= 9.995 => format!("{v:.1}{unit}"),
+        v => format!("{v:.2}{unit}"),
+    }
+}
+
+/// A time as it is written on an axis.
+pub fn micros(value: f64) -> String {
+    let (number, unit) = match value {
+        v if v >= 999_999.5 => (v / 1e6, "s"),
+        v if v >= 999.5 => (v / 1e3, "ms"),
+        v => (v, "µs"),
+    };
+    let number = format!("{number:.2}");
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    format!("{number} {unit}")
+}
+
+/// What stands on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Microseconds.
+    Micros,
+    /// Nanoseconds.
+    Nanos,
+    /// Bytes, marked at powers of two.
+    Bytes,
+    /// A number of anything, with k, M or G.
+    Count,
+}
+
+impl Unit {
+    /// The unit of that name in a record.
+    pub fn named(unit: &str) -> Unit {
+        match unit {
+            "us" | "µs" => Unit::Micros,
+            "B" => Unit::Bytes,
+            _ if unit == "ns" || unit.starts_with("ns/") => Unit::Nanos,
+            _ => Unit::Count,
+        }
+    }
+
+    /// A value as it is written on an axis.
+    pub fn label(self, value: f64) -> String {
+        match self {
+            Unit::Micros => micros(value),
+            Unit::Nanos if value < 999.5 => format!("{} ns", trimmed(value)),
+            Unit::Nanos => micros(value / 1e3),
+            Unit::Bytes => bytes(value),
+            Unit::Count => count(value),
+        }
+    }
+}
+
+/// A number with k, M, G or T.
+pub fn count(value: f64) -> String {
+    let (number, unit) = match value {
+        v if v >= 999.5e9 => (v / 1e12, "T"),
+        v if v >= 999.5e6 => (v / 1e9, "G"),
+        v if v >= 999.5e3 => (v / 1e6, "M"),
+        v if v >= 999.5 => (v / 1e3, "k"),
+        v => (v, ""),
+    };
+    format!("{}{unit}", trimmed(number))
+}
+
+/// A number of bytes in powers of two.
+pub fn bytes(value: f64) -> String {
+    const KIB: f64 = 1024.0;
+    let (number, unit) = match value {
+        v if v >= KIB * KIB * KIB => (v / (KIB * KIB * KIB), "GiB"),
+        v if v >= KIB * KIB => (v / (KIB * KIB), "MiB"),
+        v if v >= KIB => (v / KIB, "KiB"),
+        v => (v, "B"),
+    };
+    format!("{} {unit}", trimmed(number))
+}
+
+/// Three significant digits at most, no zeros behind the point.
+fn trimmed(number: f64) -> String {
+    let digits = match number.abs() {
+        n if n >= 99.95 => 0,
+        n if n >= 9.995 => 1,
+        _ => 2,
+    };
+    let text = format!("{number:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        for (figure, text) in [
+            (2_930_000.0, "2.93M"),
+            (118_400_000.0, "118M"),
+            (999_900.0, "1.00M"),
+            (870_400.0, "870k"),
+            (12_000.0, "12.0k"),
+            (99.96, "100"),
+            (7.0, "7.00"),
+        ] {
+            assert_eq!(short(figure), text);
+        }
+    }
+
+    #[test]
+    fn numbers_have_their_unit() {
+        for (unit, value, label) in [
+            (Unit::named("msg/s"), 2_930_000.0, "2.93M"),
+            (Unit::named("bit/s"), 45e9, "45G"),
+            (Unit::named("ns/msg"), 35.4, "35.4 ns"),
+            (Unit::named("ns/msg"), 266_000.0, "266 µs"),
+            (Unit::named("us"), 0.5, "0.5 µs"),
+            (Unit::named("B"), 65_536.0, "64 KiB"),
+            (Unit::named("B"), 8.0, "8 B"),
+            (Unit::named("B"), 1_610_612_736.0, "1.5 GiB"),
+            (Unit::named("%"), 100.0, "100"),
+        ] {
+            assert_eq!(unit.label(value), label);
+        }
+    }
+
+    #[test]
+    fn labels_are_true() {
+        for (value, label) in [
+            (0.5, "0.5 µs"),
+            (10.0, "10 µs"),
+            (999.0, "999 µs"),
+            (1000.0, "1 ms"),
+            (2500.0, "2.5 ms"),
+            (1e6, "1 s"),
+        ] {
+            assert_eq!(micros(value), label);
+        }
+    }
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda perf lat`: how long a message and its answer are under way through the whole node, back to back and on a
+//! schedule. On a schedule each message is due at a fixed time, and its latency is counted from there: anything that holds it
+//! up, the sender included, shows at its true height.
+
+use std::fmt;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+use zonda::config::RuntimeKind;
+use zonda_program::{Failure, seconds};
+
+use super::Kept;
+use crate::campaign::{Campaign, Entry, entries};
+use crate::numbers::{nanos, short, tenths};
+use crate::reference::Programs;
+use crate::scenario::rates::{Pace, pace};
+use crate::scenario::sizes::{Sizes, sizes};
+use crate::scenario::{Scenario, Topologies, Trips};
+use crate::system::{BARE, Kind, Own, Span, System, ZENOH};
+use crate::table::{NONE, Table, by_role, or_none};
+use crate::workers::sequence_check::STAMP;
+
+/// A rate below this share of the wanted one is marked.
+const REACHED: f64 = 0.98;
+/// The payload of one batch, which a message of another priority may have to wait for.
+const BATCH_BITS: f64 = 64.0 * 1024.0 * 8.0;
+/// Above this rate, messages share batches unless the user says otherwise.
+const EXPRESS_RATE_MAX: f64 = 10_000.0;
+
+/// What a reader of the help tries first, and how to read what comes out.
+const HELP: &str = "\
+Examples:
+  zonda perf lat                                       every rate, peer to peer and routed, some ten minutes
+  zonda perf lat --rates max                           back to back only
+  zonda perf lat --rates 1k,10k --profile normal,spin  what a bounded busy poll is worth, and what it costs
+  zonda perf lat --runtime tokio,threads --rates max   two runtimes
+  zonda perf lat --load 10M --rates 1k                 urgent messages beside samples that fill the same link
+  zonda perf lat --rounds 10 --json lat.json           more certain, and kept for perf compare and perf plot
+
+How to read it:
+  back to back  one message at a time; the next leaves when the answer is there. A stall counts once
+  1k/s          message n is due n ms after the start, and its latency counts from there, however many
+                are under way or wait to be sent: a stall counts in every message that it holds up
+  CPU %         of one processor, of each program, while it was measured: what the latency costs";
+
+/// Options of `perf lat`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
+pub struct Lat {
+    /// Payloads of a message: sizes from 8 on, such as 64,1k,64k
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", value_parser = sizes)]
+    sizes: Vec<Sizes>,
+    /// Messages per second, such as 1,10k,1M, and max for back to back
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = pace)]
+    #[arg(default_value = "1,10,100,1k,10k,100k,1M,max")]
+    rates: Vec<Pace>,
+    #[command(flatten)]
+    topologies: Topologies,
+    /// Runtimes of the nodes, such as tokio,threads [default: the default one]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    runtime: Vec<RuntimeKind>,
+    /// How the nodes wait for messages
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "normal"
+    )]
+    profile: Vec<Profile>,
+    /// In the profile spin, ask the sockets for this long before sleeping, in microseconds
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 120_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    spin_us: u64,
+    /// Whether messages are sent at once or share batches
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    express: Express,
+    /// Measure beside samples of this size too, which saturate the same link at a lower priority
+    #[arg(long, value_name = "SIZE", value_parser = sizes)]
+    load: Option<Sizes>,
+    /// Measure each cell this often; the tables show the median
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Measure for this long in each round
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    seconds: Duration,
+    /// And at slow rates for as long as this many messages take
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    least: u32,
+    /// Warm up for this long before
+    #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
+    warm_up: Duration,
+    #[command(flatten)]
+    reference: Programs,
+    #[command(flatten)]
+    kept: Kept,
+    /// Only say what would be measured, and how long it would take
+    #[arg(long)]
+    list: bool,
+}
+
+/// How a node waits for messages.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Profile {
+    /// Its threads sleep
+    Normal,
+    /// They ask the sockets for a while before they sleep
+    Spin,
+}
+
+/// Whether messages are sent at once.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Express {
+    /// Back to back and up to 10 000 messages per second at once, above that in shared batches
+    Auto,
+    /// Each at once
+    Always,
+    /// In shared batches
+    Never,
+}
+
+impl fmt::Display for Express {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Express::Auto => "express up to 10k/s and back to back, above that in shared batches",
+            Express::Always => "express",
+            Express::Never => "in shared batches",
+        })
+    }
+}
+
+/// Whether each message is sent at once at this rate, unless the user says otherwise.
+pub fn is_express(pace: Pace) -> bool {
+    pace.hertz().is_none_or(|rate| rate <= EXPRESS_RATE_MAX)
+}
+
+impl Lat {
+    /// Measures, prints the tables and writes the record.
+    pub fn run(&self) -> Result<(), Failure> {
+        let campaign = Campaign {
+            tool: "lat",
+            settings: self.settings(),
+            rounds: self.rounds,
+            json: self.kept.json.as_deref(),
+            is_list: self.list,
+            keeps_samples: false,
+        };
+        let all = entries("", &self.scenarios()?, &self.systems()?, |s| self.span(s));
+        let Some(outcome) = campaign.run(all)? else {
+            return Ok(());
+        };
+        let references: &[&str] = match self.reference.with_zenoh {
+            Some(_) => &[BARE, ZENOH],
+            None => &[BARE],
+        };
+        let latencies = latencies(&outcome.entries, references).unwrap_or_default();
+        outcome.print(&format!("\n{latencies}\n{}", self.legend()));
+        if let Some(loads) = loads(&outcome.entries) {
+            zonda_program::print_lines(format_args!(
+                "\nBeside samples of a lower priority that fill the same link\n\n{loads}\n\
+                 bound: the p99 alone and one batch of 64 KiB at the rate of the load."
+            ));
+        }
+        outcome.finish(self.kept.json.as_deref())
+    }
+
+    /// What to measure.
+    fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
+        let sizes = Sizes::all(&self.sizes);
+        if let Some(size) = sizes.iter().find(|s| **s < STAMP) {
+            let text =
+                format!("--sizes {size}: a message holds its number, which takes {STAMP} bytes");
+            return Err(Failure::Usage(text));
+        }
+        let load = self.load.as_ref();
+        let load = match load.map(|l| Sizes::all(std::slice::from_ref(l))).as_deref() {
+            None => None,
+            Some([size]) if *size > 0 => Some(*size),
+            Some(_) => return Err(Failure::Usage("--load takes one size, such as 10M".into())),
+        };
+        let mut all = Vec::new();
+        for topology in self.topologies.each() {
+            for &size in &sizes {
+                for &pace in &self.rates {
+                    let alone = Trips {
+                        topology,
+                        size,
+                        pace,
+                        receiving: None,
+                        load: None,
+                        express: match self.express {
+                            Express::Always => true,
+                            Express::Never => false,
+                            Express::Auto => is_express(pace),
+                        },
+                    };
+                    all.push(Scenario::Trips(alone));
+                    all.extend(load.map(|_| Scenario::Trips(Trips { load, ..alone })));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// How long one scenario is measured: a slow rate takes its time.
+    fn span(&self, scenario: &Scenario) -> Span {
+        let rate = scenario.trips().and_then(|trips| trips.pace.hertz());
+        let least = rate.map_or(0.0, |rate| f64::from(self.least) / rate);
+        Span {
+            warm_up: self.warm_up.as_secs_f64(),
+            seconds: self.seconds.as_secs_f64().max(least),
+        }
+    }
+
+    /// Every runtime in every profile, and the yardsticks.
+    fn systems(&self) -> Result<Vec<System>, Failure> {
+        let runtimes: Vec<Option<RuntimeKind>> = match self.runtime.is_empty() {
+            true => vec![None],
+            false => self.runtime.iter().copied().map(Some).collect(),
+        };
+        let mut all = Vec::new();
+        for runtime in &runtimes {
+            for profile in &self.profile {
+                let mut name = "zonda".to_owned();
+                if let (Some(kind), 2..) = (runtime, runtimes.len()) {
+                    name += &format!(" {kind}");
+                }
+                let spins = *profile == Profile::Spin;
+                if spins {
+                    name += " spin";
+                }
+                let own = Own {
+                    runtime: runtime.map(|kind| kind.name().to_owned()),
+                    spin_us: spins.then_some(self.spin_us),
+                    ..Own::default()
+                };
+                all.push(System::new(name, Kind::Zonda(own)));
+            }
+        }
+        all.extend(System::yardsticks(self.reference.directory()?));
+        Ok(all)
+    }
+
+    /// What figures of one record depend on, beside the cells themselves.
+    fn settings(&self) -> Map<String, Value> {
+        let runtimes: Vec<&str> = self.runtime.iter().map(|kind| kind.name()).collect();
+        let mut settings = Map::new();
+        let express = self.express.to_possible_value();
+        for (name, value) in [
+            ("rounds", json!(self.rounds)),
+            ("seconds", json!(self.seconds.as_secs_f64())),
+            ("warm_up", json!(self.warm_up.as_secs_f64())),
+            ("least", json!(self.least)),
+            ("express", json!(express.map(|v| v.get_name().to_owned()))),
+            ("runtime", json!(runtimes)),
+        ] {
+            settings.insert(name.into(), value);
+        }
+        if self.profile.contains(&Profile::Spin) {
+            settings.insert("spin_us".into(), json!(self.spin_us));
+        }
+        settings
+    }
+
+    fn legend(&self) -> String {
+        format!(
+            "Medians of {} rounds of {} s or {} messages, fresh programs in each. On a schedule, latency is from when a \
+             message was due to when its answer came, so that no delay hides another; in brackets, the share of the wanted \
+             rate where it was not reached. CPU: sender / router / receiver; % of one processor. p50 / x: in multiples of \
+             x. Messages are sent {}.",
+            self.rounds,
+            self.seconds.as_secs_f64(),
+            self.least,
+            self.express,
+        )
+    }
+}
+
+/// All entries, each beside the systems `references`.
+fn latencies(entries: &[Entry], references: &[&str]) -> Option<String> {
+    Table::default()
+        .title("case", Entry::title)
+        .system("system")
+        .column("msg/s", |entry| or_none(rate(entry)))
+        .median("p50 µs", "p50", tenths)
+        .ends("p50", |s| format!("{:.1}..{:.1}", s.min, s.max))
+        .median("p90", "p90", tenths)
+        .median("p99", "p99", tenths)
+        .median("p99.9", "p99.9", tenths)
+        .median("max", "max", tenths)
+        .column("CPU %", |entry| {
+            by_role(&entry.cell, "cpu_percent", |s| format!("{:.0}", s.median))
+        })
+        .column("CPU ns/msg", |entry| {
+            by_role(&entry.cell, "cpu", |s| nanos(s.median))
+        })
+        .column("faults", faults)
+        .beside(
+            entries,
+            references,
+            |r| format!("p50 / {r}"),
+            |own, other| Some(own.median("p50")? / other.median("p50")?),
+        )
+        .of(entries)
+}
+
+/// The achieved rate; with its share of the wanted one where it falls short.
+fn rate(entry: &Entry) -> Option<String> {
+    let rate = entry.cell.median("rate")?;
+    Some(match entry.scenario.trips()?.pace.hertz() {
+        Some(wanted) if rate < wanted * REACHED => {
+            format!("{} ({:.0}%)", short(rate), 100.0 * rate / wanted)
+        }
+        _ => short(rate),
+    })
+}
+
+/// Messages of all rounds that were lost, came twice, or came out of order.
+fn faults(entry: &Entry) -> String {
+    let sum = |name| entry.cell.rounds(name).iter().sum::<f64>() as u64;
+    match ["lost", "duplicated", "reordered"].map(sum) {
+        _ if entry.cell.metrics.is_empty() => NONE.into(),
+        [0, 0, 0] => "0".into(),
+        [lost, twice, late] => format!("{lost} lost, {twice} dup, {late} order"),
+    }
+}
+
+/// What a load on the same link does to the latency beside it, in microseconds.
+struct Beside {
+    /// p99 without the load.
+    alone: f64,
+    /// p99 with it.
+    loaded: f64,
+    /// What the load moves, in bits per second.
+    rate: f64,
+}
+
+impl Beside {
+    /// Of an entry with a load, and the one that is the same without it.
+    fn of(entries: &[Entry], entry: &Entry) -> Option<Beside> {
+        let trips = entry
+            .scenario
+            .trips()
+            .filter(|trips| trips.load.is_some())?;
+        let scenario = Scenario::Trips(Trips {
+            load: None,
+            ..*trips
+        });
+        let mut others = entries.iter();
+        let alone = others.find(|e| e.system == entry.system && e.scenario == scenario)?;
+        Some(Beside {
+            alone: alone.cell.median("p99")?,
+            loaded: entry.cell.median("p99")?,
+            rate: entry.cell.median("load").filter(|rate| *rate > 0.0)?,
+        })
+    }
+
+    /// How long one batch is under way at the rate of the load.
+    fn batch(&self) -> f64 {
+        BATCH_BITS / self.rate * 1e6
+    }
+
+    /// What the p99 should not exceed: that without the load, and one batch that may be ahead.
+    fn bound(&self) -> f64 {
+        self.alone + self.batch()
+    }
+
+    fn kept(&self) -> String {
+        match self.loaded <= self.bound() {
+            true => "yes".to_owned(),
+            false => format!("no, {:.1} times", self.loaded / self.bound()),
+        }
+    }
+}
+
+/// One row for each entry with a load; `None` if there is no such entry.
+fn loads(entries: &[Entry]) -> Option<String> {
+    let column = |text: fn(&Beside) -> String| {
+        move |entry: &Entry| or_none(Beside::of(entries, entry).map(|beside| text(&beside)))
+    };
+    Table::default()
+        .title("case", Entry::title)
+        .system("system")
+        .column("load Gb/s", column(|b| format!("{:.2}", b.rate / 1e9)))
+        .column("p99 alone µs", column(|b| tenths(b.alone)))
+        .column("one batch", column(|b| tenths(b.batch())))
+        .column("bound", column(|b| tenths(b.bound())))
+        .column("p99 beside", column(|b| tenths(b.loaded)))
+        .column("kept", column(Beside::kept))
+        .of(entries.iter().filter(|e| Beside::of(entries, e).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::record::Better::Lower;
+    use crate::table::tests::rows;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        lat: Lat,
+    }
+
+    fn all(line: &str) -> Vec<Entry> {
+        let words = ["lat"].into_iter().chain(line.split_whitespace());
+        let lat = Line::try_parse_from(words).expect("flags").lat;
+        let (scenarios, systems) = (lat.scenarios(), lat.systems());
+        let scenarios = scenarios.expect("scenarios");
+        entries("", &scenarios, &systems.expect("systems"), |s| lat.span(s))
+    }
+
+    fn fill(entry: &mut Entry, figures: &[(&str, &[f64])]) {
+        for (name, rounds) in figures {
+            for figure in *rounds {
+                entry.cell.add(name, "", Lower, *figure);
+            }
+        }
+    }
+
+    #[test]
+    fn each_system_is_in_each_case_but_bare_sockets_in_no_load() {
+        let all = all("--rates 10k,max --load 10M");
+        let names: Vec<String> = all.iter().map(Entry::to_string).collect();
+        let expected = [
+            "p2p 64B 10k/s zonda",
+            "p2p 64B 10k/s bare sockets",
+            "p2p 64B beside 10MiB 10k/s zonda",
+            "p2p 64B back to back zonda",
+            "p2p 64B back to back bare sockets",
+            "p2p 64B back to back beside 10MiB zonda",
+        ];
+        assert_eq!(names.len(), 12);
+        assert_eq!(names[..6], expected);
+        let (open, closed) = (&all[0].cell, &all[3].cell);
+        assert_eq!(open.to_string(), "zonda p2p 64B rate 10000 msg/s");
+        assert_eq!(closed.to_string(), "zonda p2p 64B back to back");
+    }
+
+    #[test]
+    fn systems_stand_beside_each_other() {
+        let mut all = all("--rates 1k --topology p2p");
+        let ours: [(&str, &[f64]); 6] = [
+            ("p50", &[20.0, 30.0, 25.0]),
+            ("rate", &[999.0, 800.0, 700.0]),
+            ("cpu_sender", &[1000.0]),
+            ("cpu_receiver", &[20_000.0]),
+            ("cpu_percent_sender", &[12.4]),
+            ("lost", &[0.0, 2.0]),
+        ];
+        fill(&mut all[0], &ours);
+        fill(&mut all[1], &[("p50", &[10.0]), ("rate", &[1000.0])]);
+        let text = latencies(&all, &["bare sockets", "zenoh"]).expect("rows");
+        let expected = [
+            "p2p 64B 1k/s|zonda|800 (80%)|25.0|20.0..30.0|-|-|-|-|12|1000 / 20.0k|2 lost, 0 dup, 0 order|2.50|-",
+            "|bare sockets|1.00k|10.0|10.0..10.0|-|-|-|-|-|-|0|-|-",
+        ];
+        assert_eq!(
+            rows(&text),
+            expected.map(|row| row.split('|').collect::<Vec<_>>())
+        );
+    }
+
+    #[test]
+    fn a_load_is_held_against_its_bound() {
+        let mut all = all("--rates 1k --topology p2p --load 10M");
+        fill(&mut all[0], &[("p99", &[100.0])]);
+        assert_eq!(loads(&all), None);
+        // 64 KiB at 5.24288 Gb/s take 100 us
+        fill(&mut all[2], &[("p99", &[199.0]), ("load", &[5.242_88e9])]);
+        let text = loads(&all).expect("a row");
+        let expected = ["5.24", "100.0", "100.0", "200.0", "199.0", "yes"];
+        assert_eq!(rows(&text)[0][2..], expected);
+        fill(&mut all[2], &[("p99", &[601.0])]);
+        assert!(loads(&all).is_some_and(|text| text.contains("no, 2.0 times")));
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sub-commands: which scenarios, which systems, how often, and what the tables show. All of them run a
+//! [`Campaign`](super::campaign::Campaign).
+
+pub mod curves;
+pub mod lat;
+pub mod quick;
+pub mod runtimes;
+pub mod scale;
+pub mod thr;
+
+use clap::Args;
+use std::path::PathBuf;
+
+use super::scenario::flow::{Flow, Service};
+use super::scenario::{Scenario, Topology};
+
+/// Whether the record is kept.
+#[derive(Args, Clone, Debug)]
+pub struct Kept {
+    /// Write every figure of every round, and where it was measured, to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// A flow from one publisher to one subscriber.
+fn flow(topology: Topology, size: usize) -> Scenario {
+    Scenario::Flow(Flow {
+        topology,
+        publishers: 1,
+        subscribers: 1,
+        keys: None,
+        service: Service::default(),
+        size,
+    })
+}

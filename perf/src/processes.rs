@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The processes of one round: one router at most, and any number of receivers and senders, fresh in each round.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use zonda_program::Interrupt;
+
+use super::cell_error::CellError;
+use super::event::Event;
+use super::footprint::Footprint;
+use super::port::{free_port, is_listening};
+use super::process::{Process, Program, Said};
+use super::roles::{Roles, Side};
+use super::scenario::Topology;
+use super::system::System;
+use super::workers::orders::{Order, Word};
+
+/// How long all may take until everybody has heard of everybody.
+const CONTACT: Duration = Duration::from_secs(60);
+/// How long a program may take until it listens.
+const READY: Duration = Duration::from_secs(15);
+/// How often the table of listeners is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The running programs. Dropping it ends them all, the senders first.
+#[derive(Debug)]
+pub struct Processes {
+    /// The publishers, or the one that asks.
+    pub senders: Vec<Process>,
+    /// The subscribers, or the one that answers.
+    pub receivers: Vec<Process>,
+    /// The router, if there is one.
+    pub router: Option<Process>,
+}
+
+/// Role and footprint of each program.
+pub type Footprints = Vec<(&'static str, Footprint)>;
+
+impl Processes {
+    /// Starts everything in order, each when what it connects to is there.
+    pub fn start(roles: Roles<'_>, interrupt: &Interrupt) -> Result<Self, CellError> {
+        let system = roles.system;
+        let [publishers, subscribers] = roles.scenario.programs();
+        let (mut receivers, mut addresses, mut router) = (Vec::new(), Vec::new(), None);
+        let mut back = None;
+        if roles.scenario.topology() == Topology::Routed {
+            let (process, of_router) = listening(system, |port| roles.router(port), interrupt)?;
+            // a relay has one address for each side, a router the same for both
+            back = of_router.last().cloned();
+            addresses.push(first(&process, of_router)?);
+            router = Some(process);
+        }
+        for _ in 0..subscribers {
+            let receiver = match &back {
+                None => {
+                    let receiver = |port| roles.receiver(&Side::Listen(port));
+                    let (process, of_receiver) = listening(system, receiver, interrupt)?;
+                    addresses.push(first(&process, of_receiver)?);
+                    process
+                }
+                Some(back) => {
+                    let side = Side::Connect(vec![back.clone()]);
+                    let mut process = Process::start(&roles.receiver(&side))?;
+                    if system.prints_events() {
+                        ready(&mut process, interrupt)?;
+                    }
+                    process
+                }
+            };
+            receivers.push(receiver);
+        }
+        let senders = (0..publishers)
+            .map(|number| Process::start(&roles.sender(number, addresses.clone())))
+            .collect::<Result<_, _>>()?;
+        let mut processes = Processes {
+            senders,
+            receivers,
+            router,
+        };
+        if system.is_own() && roles.scenario.flow().is_some() {
+            processes.introduce(publishers.into(), interrupt)?;
+        }
+        Ok(processes)
+    }
+
+    /// Waits until every subscriber has heard every publisher, and lets these go.
+    fn introduce(&mut self, publishers: u64, interrupt: &Interrupt) -> Result<(), CellError> {
+        let until = Instant::now() + CONTACT;
+        for at in 0..self.receivers.len() {
+            let mut heard = 0;
+            while heard < publishers {
+                if let Word::Heard { publishers } =
+                    self.word(Role::Receiver(at), until, interrupt)?
+                {
+                    heard = publishers;
+                }
+            }
+        }
+        self.order_senders(&Order::Hush)?;
+        for at in 0..self.senders.len() {
+            while self.word(Role::Sender(at), until, interrupt)? != (Word::Hushed {}) {}
+        }
+        self.order_senders(&Order::Go)
+    }
+
+    /// Gives every publisher an order.
+    pub fn order_senders(&mut self, order: &Order) -> Result<(), CellError> {
+        let mut senders = self.senders.iter_mut();
+        senders.try_for_each(|sender| sender.tell(&order.to_line()))
+    }
+
+    /// The next word of one program; other lines are passed over.
+    pub fn word(
+        &mut self,
+        role: Role,
+        until: Instant,
+        interrupt: &Interrupt,
+    ) -> Result<Word, CellError> {
+        /// How often the others are looked after.
+        const LOOK: Duration = Duration::from_millis(200);
+        loop {
+            let process = match role {
+                Role::Sender(at) => self.senders.get_mut(at),
+                Role::Router => self.router.as_mut(),
+                Role::Receiver(at) => self.receivers.get_mut(at),
+            };
+            let process = process.expect("the roles are those of these processes");
+            match process.line(until.min(Instant::now() + LOOK), interrupt)? {
+                Said::Line(line) => {
+                    if let Some(word) = Word::parse(&line) {
+                        return Ok(word);
+                    }
+                }
+                Said::End => return Err(process.died()),
+                Said::Nothing if Instant::now() >= until => {
+                    return Err(process.late(role.duty(), CONTACT));
+                }
+                Said::Nothing => self.check()?,
+            }
+        }
+    }
+
+    /// What each program uses, in the order in which a message meets them.
+    pub fn footprints(&self) -> Footprints {
+        let senders = self.senders.iter().map(|p| ("sender", p));
+        let router = self.router.iter().map(|p| ("router", p));
+        let receivers = self.receivers.iter().map(|p| ("receiver", p));
+        let all = senders.chain(router).chain(receivers);
+        all.map(|(role, program)| (role, Footprint::of(program.pid())))
+            .collect()
+    }
+
+    /// The error if one of the programs has ended.
+    pub fn check(&mut self) -> Result<(), CellError> {
+        let all = self.router.iter_mut().chain(&mut self.receivers);
+        for program in all.chain(&mut self.senders) {
+            if !program.is_running() {
+                return Err(program.died());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One of the programs that speak [`Word`]s.
+#[derive(Clone, Copy, Debug)]
+pub enum Role {
+    /// A publisher.
+    Sender(usize),
+    /// The router.
+    Router,
+    /// A subscriber.
+    Receiver(usize),
+}
+
+impl Role {
+    fn duty(self) -> &'static str {
+        match self {
+            Role::Sender(_) => "say what it has sent",
+            Role::Router => "say what it has dropped",
+            Role::Receiver(_) => "say what it has heard",
+        }
+    }
+}
+
+/// The first of a program's addresses.
+fn first(program: &Process, addresses: Vec<String>) -> Result<String, CellError> {
+    let first = addresses.into_iter().next();
+    first.ok_or_else(|| program.nonsense("ready".into(), "an address to connect to"))
+}
+
+/// Starts one program of `system` that listens on the port it is given, and its addresses once it does.
+pub fn listening(
+    system: &System,
+    program: impl FnOnce(u16) -> Program,
+    interrupt: &Interrupt,
+) -> Result<(Process, Vec<String>), CellError> {
+    if system.prints_events() {
+        let mut process = Process::start(&program(0))?;
+        let addresses = ready(&mut process, interrupt)?;
+        return Ok((process, addresses));
+    }
+    let port = free_port().map_err(|error| CellError::Own {
+        what: "looking for a free port",
+        error,
+    })?;
+    let mut process = Process::start(&program(port))?;
+    let until = Instant::now() + READY;
+    while !is_listening(port) {
+        if interrupt.happened() {
+            return Err(CellError::Interrupted);
+        }
+        if !process.is_running() {
+            return Err(process.died());
+        }
+        if Instant::now() > until {
+            return Err(process.late("start to listen", READY));
+        }
+        thread::sleep(LOOK);
+    }
+    Ok((process, vec![format!("tcp/127.0.0.1:{port}")]))
+}
+
+/// Waits for a worker's word, which names its addresses.
+pub fn ready(process: &mut Process, interrupt: &Interrupt) -> Result<Vec<String>, CellError> {
+    match process.line(Instant::now() + READY, interrupt)? {
+        Said::Line(line) => match Event::parse(&line) {
+            Some(Event::Ready { listening }) => Ok(listening),
+            _ => Err(process.nonsense(line, "its readiness")),
+        },
+        Said::Nothing => Err(process.late("start to listen", READY)),
+        Said::End => Err(process.died()),
+    }
+}

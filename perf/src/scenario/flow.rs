@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What flows: how many publishers and subscribers, how they are connected, and how their messages are
+//! to be carried.
+
+use std::fmt;
+
+use clap::{Args, ValueEnum};
+use zonda::qos::{CongestionControl, Priority, Reliability};
+use zonda_program::priority;
+
+use super::{Topology, bytes};
+
+/// How messages are to be carried.
+#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Priority of the messages, 1 (most urgent) to 7 (least) [default: 5]
+    #[arg(short, long, value_name = "1..7", value_parser = priority)]
+    pub priority: Option<Priority>,
+    /// Send each message at once instead of batching
+    #[arg(long)]
+    pub express: bool,
+    /// Whether a hop may lose messages
+    #[arg(long, value_name = "HOW", default_value = "reliable")]
+    pub reliability: Care,
+    /// What happens when a receiver is slow. With block, one lost message fails the run
+    #[arg(long, value_name = "HOW", default_value = "block")]
+    pub congestion: Congestion,
+}
+
+/// Value of `--reliability`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Care {
+    /// No hop loses anything.
+    Reliable,
+    /// A hop may lose messages.
+    BestEffort,
+}
+
+/// Value of `--congestion`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Congestion {
+    /// The publisher waits.
+    Block,
+    /// Messages are dropped and counted.
+    Drop,
+}
+
+/// One flow of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// How the programs are connected.
+    pub topology: Topology,
+    /// Publishing programs.
+    pub publishers: u16,
+    /// Subscribing programs, each of which gets every message.
+    pub subscribers: u16,
+    /// Keys that are put to in turn without a declared publisher.
+    pub keys: Option<u32>,
+    /// How messages are carried.
+    pub service: Service,
+    /// Payload of a message in bytes.
+    pub size: usize,
+}
+
+impl Default for Service {
+    /// As the flags are by default.
+    fn default() -> Self {
+        Service {
+            priority: None,
+            express: false,
+            reliability: Care::Reliable,
+            congestion: Congestion::Block,
+        }
+    }
+}
+
+impl Service {
+    /// The flags that say the same.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if let Some(priority) = self.priority {
+            all.extend(["--priority".to_owned(), (priority as u8).to_string()]);
+        }
+        if self.express {
+            all.push("--express".into());
+        }
+        if self.reliability == Care::BestEffort {
+            all.extend(["--reliability", "best-effort"].map(String::from));
+        }
+        if self.congestion == Congestion::Drop {
+            all.extend(["--congestion", "drop"].map(String::from));
+        }
+        all
+    }
+}
+
+impl From<Care> for Reliability {
+    fn from(care: Care) -> Self {
+        match care {
+            Care::Reliable => Reliability::Reliable,
+            Care::BestEffort => Reliability::BestEffort,
+        }
+    }
+}
+
+impl From<Congestion> for CongestionControl {
+    fn from(congestion: Congestion) -> Self {
+        match congestion {
+            Congestion::Block => CongestionControl::Block,
+            Congestion::Drop => CongestionControl::Drop,
+        }
+    }
+}
+
+impl Flow {
+    /// Everything but the size, in words: `p2p`, `routed fan-in 3 keys 1000 express`.
+    pub fn case(&self) -> String {
+        let mut name = self.topology.to_string();
+        for (what, count) in [("fan-in", self.publishers), ("fan-out", self.subscribers)] {
+            if count > 1 {
+                name += &format!(" {what} {count}");
+            }
+        }
+        if let Some(keys) = self.keys {
+            name += &format!(" keys {keys}");
+        }
+        if let Some(priority) = self.service.priority {
+            name += &format!(" priority {}", priority as u8);
+        }
+        for (holds, word) in [
+            (self.service.express, " express"),
+            (self.service.reliability == Care::BestEffort, " best-effort"),
+            (self.service.congestion == Congestion::Drop, " drop"),
+        ] {
+            if holds {
+                name += word;
+            }
+        }
+        name
+    }
+}
+
+impl fmt::Display for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.case(), bytes(self.size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_what_is_not_usual() {
+        let mut flow = Flow {
+            topology: Topology::PeerToPeer,
+            publishers: 1,
+            subscribers: 1,
+            keys: None,
+            service: Service::default(),
+            size: 8,
+        };
+        assert_eq!(flow.to_string(), "p2p 8B");
+        flow.size = 1 << 30;
+        assert_eq!(flow.to_string(), "p2p 1GiB");
+        assert!(flow.service.arguments().is_empty());
+        flow.topology = Topology::Routed;
+        (flow.publishers, flow.subscribers, flow.keys) = (3, 50, Some(10_000));
+        flow.service = Service {
+            priority: Some(Priority::RealTime),
+            express: true,
+            reliability: Care::BestEffort,
+            congestion: Congestion::Drop,
+        };
+        assert_eq!(
+            flow.case(),
+            "routed fan-in 3 fan-out 50 keys 10000 priority 1 express best-effort drop"
+        );
+        assert_eq!(
+            flow.service.arguments().join(" "),
+            "--priority 1 --express --reliability best-effort --congestion drop"
+        );
+    }
+}

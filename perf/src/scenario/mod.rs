@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is measured, whatever the system: a flow of messages, round trips, or great numbers of clients and subscriptions.
+
+pub mod flow;
+pub mod rates;
+pub mod sizes;
+
+use std::fmt;
+
+use clap::Args;
+
+use super::record::X;
+use flow::Flow;
+use rates::Pace;
+
+/// How the programs are connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// Directly.
+    PeerToPeer,
+    /// Through one router.
+    Routed,
+}
+
+/// The topologies to measure.
+#[derive(Args, Clone, Debug)]
+pub struct Topologies {
+    /// How the programs are connected: p2p, routed, or both
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = topology)]
+    #[arg(default_value = "p2p,routed")]
+    topology: Vec<Topology>,
+}
+
+impl Topologies {
+    /// Each once.
+    pub fn each(&self) -> Vec<Topology> {
+        distinct(self.topology.iter().copied())
+    }
+}
+
+/// The first of those that are equal, in their order.
+pub fn distinct<T: PartialEq>(of: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for one in of {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+fn topology(text: &str) -> Result<Topology, String> {
+    match text {
+        "p2p" => Ok(Topology::PeerToPeer),
+        "routed" => Ok(Topology::Routed),
+        _ => Err("expected p2p or routed".into()),
+    }
+}
+
+/// Where the asking program takes its answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receiving {
+    /// In the subscriber's callback, which also sends the next message if that is due at once.
+    Callback,
+    /// In the program's main thread, from the subscriber's queue.
+    Queue,
+}
+
+/// Messages that come back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trips {
+    /// How the programs are connected.
+    pub topology: Topology,
+    /// Payload of a message in bytes.
+    pub size: usize,
+    /// How often messages are sent.
+    pub pace: Pace,
+    /// Where answers are taken, if the name says so; the callback otherwise.
+    pub receiving: Option<Receiving>,
+    /// Payload of the samples that saturate the same link meanwhile, if there is that.
+    pub load: Option<usize>,
+    /// Whether each message is sent at once.
+    pub express: bool,
+}
+
+impl Trips {
+    /// Everything but the rate, in words; a rate is left to the x axis.
+    pub fn case(&self) -> String {
+        let mut name = format!("{} {}", self.topology, bytes(self.size));
+        match (self.receiving, self.pace) {
+            (Some(receiving), Pace::BackToBack) => name += &format!(" back-to-back {receiving}"),
+            (Some(receiving), pace) => name += &format!(" {pace} {receiving}"),
+            (None, Pace::BackToBack) => name += " back to back",
+            (None, _) => {}
+        }
+        if let Some(load) = self.load {
+            name += &format!(" beside {}", bytes(load));
+        }
+        name
+    }
+}
+
+/// What great numbers cost a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// So many clients that are connected and say nothing.
+    Connections(u32),
+    /// So many distinct subscriptions of so many sessions.
+    Subscriptions(u32, u32),
+}
+
+impl Numbers {
+    fn name(self) -> &'static str {
+        match self {
+            Numbers::Connections(_) => "connections",
+            Numbers::Subscriptions(..) => "subscriptions",
+        }
+    }
+
+    fn count(self) -> u32 {
+        let (Numbers::Connections(count) | Numbers::Subscriptions(count, _)) = self;
+        count
+    }
+}
+
+/// One thing to measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scenario {
+    /// How much flows.
+    Flow(Flow),
+    /// How long a message and its answer are under way.
+    Trips(Trips),
+    /// What a router needs for great numbers.
+    Numbers(Numbers),
+}
+
+impl Scenario {
+    /// How the programs are connected.
+    pub fn topology(&self) -> Topology {
+        match self {
+            Scenario::Flow(flow) => flow.topology,
+            Scenario::Trips(trips) => trips.topology,
+            Scenario::Numbers(_) => Topology::Routed,
+        }
+    }
+
+    /// Payload of a message in bytes.
+    pub fn size(&self) -> usize {
+        match self {
+            Scenario::Flow(flow) => flow.size,
+            Scenario::Trips(trips) => trips.size,
+            Scenario::Numbers(_) => 0,
+        }
+    }
+
+    /// How many programs send, and how many receive.
+    pub fn programs(&self) -> [u16; 2] {
+        match self {
+            Scenario::Flow(flow) => [flow.publishers, flow.subscribers],
+            _ => [1, 1],
+        }
+    }
+
+    /// The flow, if it is one.
+    pub fn flow(&self) -> Option<&Flow> {
+        match self {
+            Scenario::Flow(flow) => Some(flow),
+            _ => None,
+        }
+    }
+
+    /// The round trips, if it is those.
+    pub fn trips(&self) -> Option<&Trips> {
+        match self {
+            Scenario::Trips(trips) => Some(trips),
+            _ => None,
+        }
+    }
+
+    /// The name that the points of one curve share.
+    pub fn case(&self) -> String {
+        match self {
+            Scenario::Flow(flow) => flow.case(),
+            Scenario::Trips(trips) => trips.case(),
+            Scenario::Numbers(numbers) => numbers.name().to_owned(),
+        }
+    }
+
+    /// Where on the x axis of a curve.
+    pub fn x(&self) -> Option<X> {
+        match self {
+            Scenario::Flow(flow) => Some(X::new("size", "B", flow.size as f64)),
+            Scenario::Trips(trips) => match trips.pace {
+                Pace::Rate(rate) => Some(X::new("rate", "msg/s", rate)),
+                _ => None,
+            },
+            Scenario::Numbers(numbers) => {
+                let count = f64::from(numbers.count());
+                Some(X::new(numbers.name(), "", count))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scenario::Flow(flow) => flow.fmt(f),
+            Scenario::Numbers(numbers) => write!(f, "{} {}", numbers.count(), numbers.name()),
+            Scenario::Trips(trips) => match trips.pace {
+                Pace::Rate(_) => write!(f, "{} {}", trips.case(), trips.pace),
+                _ => f.write_str(&trips.case()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Topology::PeerToPeer => "p2p",
+            Topology::Routed => "routed",
+        })
+    }
+}
+
+impl fmt::Display for Receiving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Receiving::Callback => "callback",
+            Receiving::Queue => "queue",
+        })
+    }
+}
+
+/// A size as people write it.
+pub fn bytes(size: usize) -> String {
+    match size {
+        s if s >= 1 << 30 && s.is_multiple_of(1 << 30) => format!("{}GiB", s >> 30),
+        s if s >= 1 << 20 && s.is_multiple_of(1 << 20) => format!("{}MiB", s >> 20),
+        s if s >= 1 << 10 && s.is_multiple_of(1 << 10) => format!("{}KiB", s >> 10),
+        s => format!("{s}B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_how_messages_go_round() {
+        let trips = |pace, receiving, load| {
+            let trips = Scenario::Trips(Trips {
+                topology: Topology::PeerToPeer,
+                size: 64,
+                pace,
+                receiving,
+                load,
+                express: true,
+            });
+            (trips.to_string(), trips.case(), trips.x().is_some())
+        };
+        let text = |display: &str, case: &str, has_x| (display.to_owned(), case.to_owned(), has_x);
+        for (pace, receiving, expected) in [
+            (
+                Pace::BackToBack,
+                Some(Receiving::Queue),
+                "p2p 64B back-to-back queue",
+            ),
+            (
+                Pace::Paced(1000),
+                Some(Receiving::Callback),
+                "p2p 64B 1kHz callback",
+            ),
+            (Pace::BackToBack, None, "p2p 64B back to back"),
+        ] {
+            assert_eq!(
+                trips(pace, receiving, None),
+                text(expected, expected, false)
+            );
+        }
+        assert_eq!(
+            trips(Pace::Rate(1e4), None, Some(10 << 20)),
+            text("p2p 64B beside 10MiB 10k/s", "p2p 64B beside 10MiB", true)
+        );
+    }
+}

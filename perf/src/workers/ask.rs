@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The asking worker of a node. Answers are taken in the subscriber's callback, so that no thread stands between the link
+//! and the clock, or from the subscriber's queue, as many programs do. Back to back, the callback also sends the next message;
+//! on a schedule, the main thread sends each when it is due, however many are under way.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use zonda::Wait;
+use zonda::qos::{CongestionControl, Reliability};
+use zonda_codec::Qos;
+use zonda_program::{Connection, Failure};
+
+use super::answer::{KEY_PING, KEY_PONG, Quality};
+use super::closed_loop::{ClosedLoop, Step, Trip, go_round};
+use super::level::{Door, Publisher};
+use super::load::{Load, Mark};
+use super::open_loop::{RealTime, Run, lead, settle};
+use super::recorder::{Answer, COUNTED, Recorder, WARM};
+use super::report::Report;
+use super::sequence_check::STAMP;
+use super::stamper::Stamper;
+use super::timing::Timing;
+use crate::event::Event;
+use crate::schedule::Timetable;
+
+/// A first message without an answer is sent again after this long.
+const RETRY: Duration = Duration::from_millis(50);
+/// How long the other side may take to show up.
+const CONTACT: Duration = Duration::from_secs(15);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Flags of the asking worker.
+#[derive(Args, Clone, Debug)]
+pub struct Asking {
+    /// Payload of a message in bytes, 8 at least
+    #[arg(value_parser = stamped_size)]
+    size: usize,
+    #[command(flatten)]
+    timing: Timing,
+    #[command(flatten)]
+    quality: Quality,
+    /// Use the node below the session, without one
+    #[arg(long, conflicts_with_all = ["load", "queue"])]
+    node: bool,
+    /// Take the answers from the subscriber's queue, in the main thread
+    #[arg(long, conflicts_with_all = ["load", "rate"])]
+    queue: bool,
+    /// Saturate the same link with samples of this many bytes at priority 5
+    #[arg(long, value_name = "BYTES")]
+    load: Option<usize>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// A size that a stamp fits in.
+pub fn stamped_size(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(size) if size >= STAMP => Ok(size),
+        _ => Err(format!("expected {STAMP} bytes or more")),
+    }
+}
+
+/// Measures as the flags say, and hands the result over.
+pub fn ask(asking: &Asking) -> Result<(), Failure> {
+    let door = Door::open(&asking.connection, asking.node)?;
+    if asking.queue {
+        by_queue(asking, &door)?.hand_over();
+        return Ok(());
+    }
+    let (tell, words) = channel();
+    let line = Arc::new(Line {
+        publisher: publisher(&door, asking)?,
+        tell,
+        state: Mutex::new(State {
+            warm: Stamper::new(WARM, asking.size),
+            course: Course::Single,
+        }),
+    });
+    let at_answer = Arc::clone(&line);
+    let _answers = door.subscribe(KEY_PONG, move |payload| at_answer.answered(payload))?;
+    door.ready();
+    contact(
+        || line.send_warm(),
+        |patience| Ok(next(&words, patience)?.is_some()),
+    )?;
+    let load = asking.load.zip(door.session());
+    let load = load.map(|(size, session)| Load::start(session, size));
+    let load = load.transpose()?;
+    let main = Main {
+        line: &line,
+        words: &words,
+        timing: &asking.timing,
+        counted: Stamper::new(COUNTED, asking.size),
+        load: load.as_ref(),
+        mark: None,
+    };
+    main.run()?.hand_over();
+    Ok(())
+}
+
+/// One message at a time by the main thread, which waits at the subscriber's queue.
+fn by_queue(asking: &Asking, door: &Door) -> Result<Report, Failure> {
+    let Some(session) = door.session() else {
+        return Err(Failure::Usage("--queue needs a session".into()));
+    };
+    let answers = session.declare_subscriber(KEY_PONG).wait()?;
+    let publisher = publisher(door, asking)?;
+    door.ready();
+    let mut warm = Stamper::new(WARM, asking.size);
+    contact(
+        || Ok(publisher.put(warm.payload()).map(drop)?),
+        |patience| Ok(answers.recv_timeout(patience)?.is_some()),
+    )?;
+    let mut counted = Stamper::new(COUNTED, asking.size);
+    go_round(&asking.timing, |_| {
+        let payload = counted.payload();
+        let sent = Instant::now();
+        publisher.put(payload)?;
+        loop {
+            let answer = answers.recv_timeout(ANSWER)?;
+            let came = Instant::now();
+            let answer = answer.ok_or_else(|| silence(ANSWER))?;
+            let stamp = first_bytes(answer.payload().as_slice());
+            if Answer::read(&stamp) != Answer::Warm {
+                return Ok(Trip { sent, came, stamp });
+            }
+        }
+    })
+}
+
+fn publisher(door: &Door, asking: &Asking) -> Result<Publisher, Failure> {
+    let quality = asking.quality;
+    let priority = quality.priority.unwrap_or_default();
+    let qos = Qos::new(priority, CongestionControl::Block, !quality.no_express);
+    door.publisher(KEY_PING, qos, Reliability::Reliable)
+}
+
+/// Repeats the first message until one comes back, and waits for the answers to the repeats. `is_answered` waits for an
+/// answer so long at most.
+fn contact(
+    mut send: impl FnMut() -> Result<(), Failure>,
+    is_answered: impl Fn(Duration) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut unanswered = 0;
+    loop {
+        send()?;
+        if is_answered(RETRY)? {
+            break;
+        }
+        unanswered += 1;
+        if start.elapsed() > CONTACT {
+            return Err(silence(CONTACT));
+        }
+    }
+    while unanswered > 0 && is_answered(RETRY)? {
+        unanswered -= 1;
+    }
+    Ok(())
+}
+
+/// The next word of the callback to the main thread; `None` if none comes within `patience`.
+fn next(words: &Receiver<Word>, patience: Duration) -> Result<Option<Word>, Failure> {
+    match words.recv_timeout(patience) {
+        Ok(word) => Ok(Some(word)),
+        Err(RecvTimeoutError::Timeout) => Ok(None),
+        Err(RecvTimeoutError::Disconnected) => Err(Failure::Run("the session has ended".into())),
+    }
+}
+
+/// No answer came in time.
+fn silence(patience: Duration) -> Failure {
+    Failure::Run(format!("no answer on {KEY_PONG} within {patience:?}"))
+}
+
+fn first_bytes(payload: &[u8]) -> [u8; STAMP] {
+    // an answer without a stamp is to nothing that was asked
+    payload.first_chunk().copied().unwrap_or([u8::MAX; STAMP])
+}
+
+/// The main thread's part.
+struct Main<'a> {
+    line: &'a Line,
+    words: &'a Receiver<Word>,
+    timing: &'a Timing,
+    counted: Stamper,
+    load: Option<&'a Load>,
+    /// How much load had been moved when recording began.
+    mark: Option<Mark>,
+}
+
+impl Main<'_> {
+    fn run(mut self) -> Result<Report, Failure> {
+        let mut report = match (self.timing.rate, self.timing.interval) {
+            (Some(rate), _) => self.on_schedule(rate)?,
+            (None, Some(_)) => return self.with_pauses(),
+            (None, None) => self.back_to_back()?,
+        };
+        let moved = self.load.zip(self.mark.as_ref());
+        report.load_bytes_per_second = moved.map(|(load, mark)| load.rate_since(mark));
+        Ok(report)
+    }
+
+    /// Says that recording begins.
+    fn measuring(&mut self) {
+        Event::Measuring.say();
+        self.mark = self.load.map(Load::mark);
+    }
+
+    /// Sends one message, and the callback all others.
+    fn back_to_back(&mut self) -> Result<Report, Failure> {
+        let counted = std::mem::replace(&mut self.counted, Stamper::new(COUNTED, 0));
+        self.line.state().course = Course::Closed(ClosedLoop::new(counted, self.timing));
+        self.line.send_first()?;
+        let patience = self.timing.warm_up + self.timing.seconds + ANSWER;
+        loop {
+            match next(self.words, patience)? {
+                Some(Word::Measuring) => self.measuring(),
+                Some(Word::Over(report)) => return Ok(report),
+                // one that was asked for before the loop began
+                Some(Word::Answer(..)) => {}
+                Some(Word::Failed(failure)) => return Err(failure),
+                None => return Err(silence(patience)),
+            }
+        }
+    }
+
+    /// Sends each message when it is due and the answer to the one before is there.
+    fn with_pauses(mut self) -> Result<Report, Failure> {
+        let (line, words) = (self.line, self.words);
+        go_round(self.timing, |_| {
+            let payload = self.counted.payload();
+            let sent = Instant::now();
+            line.publisher.put(payload)?;
+            loop {
+                match next(words, ANSWER)? {
+                    Some(Word::Answer(_, stamp)) if Answer::read(&stamp) == Answer::Warm => {}
+                    Some(Word::Answer(came, stamp)) => return Ok(Trip { sent, came, stamp }),
+                    _ => return Err(silence(ANSWER)),
+                }
+            }
+        })
+    }
+
+    /// Sends each message when it is due.
+    fn on_schedule(&mut self, rate: f64) -> Result<Report, Failure> {
+        let lead = lead(rate, self.timing.warm_up);
+        if lead.is_zero() {
+            self.warm_up()?;
+        }
+        let clock = RealTime::on_this_thread();
+        let first = (lead.as_secs_f64() * rate).ceil() as u64;
+        let run = Run::new(Instant::now(), rate, lead + self.timing.seconds);
+        let mut recorder = Recorder::default();
+        recorder.count_from(first);
+        self.line.state().course = Course::Open(run.table, recorder);
+        let sent = run.send(&clock, |numbers| {
+            for number in numbers {
+                if number == first {
+                    self.measuring();
+                }
+                self.line.publisher.put(self.counted.payload())?;
+            }
+            Ok::<(), Failure>(())
+        })?;
+        let end = Instant::now();
+        settle(sent, || match &self.line.state().course {
+            Course::Open(_, recorder) => recorder.answers(),
+            _ => sent,
+        });
+        let state = self.line.state();
+        let Course::Open(_, recorder) = &state.course else {
+            return Err(silence(ANSWER));
+        };
+        // the wait for what is lost is no part of the run
+        let over = recorder.last().map_or(end, |last| last.max(end));
+        Ok(recorder.report(run.planned, sent, run.length(first, sent, over)))
+    }
+
+    /// Goes round by the main thread, one message at a time.
+    fn warm_up(&self) -> Result<(), Failure> {
+        let start = Instant::now();
+        while start.elapsed() < self.timing.warm_up {
+            self.line.send_warm()?;
+            if next(self.words, ANSWER)?.is_none() {
+                return Err(silence(ANSWER));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the callback says to the main thread.
+enum Word {
+    /// An answer that begins so came then, and nothing was sent.
+    Answer(Instant, [u8; STAMP]),
+    /// The warm-up is over.
+    Measuring,
+    /// Everything is recorded.
+    Over(Report),
+    /// The next message could not be sent.
+    Failed(Failure),
+}
+
+/// What the main thread and the callback share.
+struct Line {
+    publisher: Publisher,
+    tell: Sender<Word>,
+    state: Mutex<State>,
+}
+
+struct State {
+    warm: Stamper,
+    course: Course,
+}
+
+/// What is done with an answer.
+enum Course {
+    /// The main thread waits for it.
+    Single,
+    /// The next message is sent.
+    Closed(ClosedLoop),
+    /// It is recorded.
+    Open(Timetable, Recorder),
+}
+
+impl Line {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a message that is not measured.
+    fn send_warm(&self) -> Result<(), Failure> {
+        let payload = {
+            let mut state = self.state();
+            state.course = Course::Single;
+            state.warm.payload()
+        };
+        self.publisher.put(payload)?;
+        Ok(())
+    }
+
+    /// Sends the first message of a closed loop.
+    fn send_first(&self) -> Result<(), Failure> {
+        let payload = match &mut self.state().course {
+            Course::Closed(closed) => closed.message(),
+            _ => return Ok(()),
+        };
+        self.publisher.put(payload)?;
+        Ok(())
+    }
+
+    /// Called with each answer; there is one link, whose task alone calls this.
+    fn answered(&self, payload: &[u8]) {
+        let now = Instant::now();
+        let mut state = self.state();
+        let (word, next) = match &mut state.course {
+            Course::Single => (Some(Word::Answer(now, first_bytes(payload))), None),
+            Course::Closed(closed) => match closed.answered(payload, now) {
+                Step::Next(next) => (None, Some(next)),
+                Step::First(next) => (Some(Word::Measuring), Some(next)),
+                Step::Over(report) => (Some(Word::Over(report)), None),
+                Step::Nothing => (None, None),
+            },
+            Course::Open(table, recorder) => {
+                let since = match Answer::read(payload) {
+                    Answer::To(number) => table.due(number),
+                    Answer::Warm | Answer::Strange => now,
+                };
+                recorder.answered(payload, since, now);
+                (None, None)
+            }
+        };
+        // the lock is free again before the message leaves
+        drop(state);
+        if let Some(payload) = next
+            && let Err(error) = self.publisher.put(payload)
+        {
+            self.tell(Word::Failed(error.into()));
+        }
+        if let Some(word) = word {
+            self.tell(word);
+        }
+    }
+
+    fn tell(&self, word: Word) {
+        // a main thread that has gone away needs to know nothing
+        let _ = self.tell.send(word);
+    }
+}

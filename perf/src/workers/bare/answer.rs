@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The yardstick of a round trip, the answering side.
+
+use std::io::{self, Read, Write};
+
+use super::{Side, is_end};
+
+/// Bytes read at a time by the answering side.
+const BLOCK: usize = 1 << 20;
+
+/// Sends back what comes.
+pub fn pong(side: &Side) -> io::Result<()> {
+    let mut stream = side.open()?;
+    let mut block = vec![0; BLOCK];
+    loop {
+        let n = match stream.read(&mut block) {
+            Ok(0) => return Ok(()),
+            Ok(n) => n,
+            Err(e) if is_end(&e) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        match stream.write_all(&block[..n]) {
+            Err(e) if is_end(&e) => return Ok(()),
+            other => other?,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The yardstick: the asking worker of bare blocking sockets. On the wire a message is its payload, whose size both sides
+//! know. Back to back it writes and reads in turns; on a schedule a second thread reads. A late writer sends what has
+//! become due in one go, as any sender would.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use clap::Args;
+use zonda_program::pattern;
+
+use super::Side;
+use crate::event::Event;
+use crate::schedule::Timetable;
+use crate::workers::ask::stamped_size;
+use crate::workers::closed_loop::{Trip, go_round};
+use crate::workers::open_loop::{RealTime, Run, lead, settle};
+use crate::workers::recorder::{Answer, COUNTED, Recorder, WARM};
+use crate::workers::report::Report;
+use crate::workers::sequence_check::stamp;
+use crate::workers::timing::Timing;
+
+/// Bytes that the reading thread takes at a time, and one message at least.
+const BLOCK: usize = 64 * 1024;
+
+/// Flags of the asking worker of bare sockets.
+#[derive(Args, Clone, Debug)]
+pub struct Asking {
+    /// Payload of a message in bytes, 8 at least
+    #[arg(value_parser = stamped_size)]
+    size: usize,
+    #[command(flatten)]
+    side: Side,
+    #[command(flatten)]
+    timing: Timing,
+}
+
+/// Measures as the flags say, and hands the result over.
+pub fn ask(asking: &Asking) -> io::Result<()> {
+    let stream = asking.side.open()?;
+    let mut sides = Sides {
+        stream,
+        message: pattern(asking.size),
+        answer: vec![0; asking.size],
+    };
+    let report = match asking.timing.rate {
+        None => go_round(&asking.timing, |number| {
+            let sent = sides.round_trip(COUNTED, number)?;
+            let (came, stamp) = (Instant::now(), sides.answer.first_chunk());
+            let stamp = stamp.copied().unwrap_or_default();
+            Ok::<Trip, io::Error>(Trip { sent, came, stamp })
+        }),
+        Some(rate) => sides.on_schedule(&asking.timing, rate),
+    }?;
+    report.hand_over();
+    Ok(())
+}
+
+struct Sides {
+    stream: TcpStream,
+    message: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+impl Sides {
+    /// There and back, once; gives the time at which the message left.
+    fn round_trip(&mut self, publisher: u16, number: u64) -> io::Result<Instant> {
+        set_stamp(&mut self.message, publisher, number);
+        let sent = Instant::now();
+        self.stream.write_all(&self.message)?;
+        self.stream.read_exact(&mut self.answer)?;
+        Ok(sent)
+    }
+
+    fn on_schedule(&mut self, timing: &Timing, rate: f64) -> io::Result<Report> {
+        let lead = lead(rate, timing.warm_up);
+        let warm = Instant::now();
+        while lead.is_zero() && warm.elapsed() < timing.warm_up {
+            self.round_trip(WARM, 0)?;
+        }
+        let clock = RealTime::on_this_thread();
+        let first = (lead.as_secs_f64() * rate).ceil() as u64;
+        let run = Run::new(Instant::now(), rate, lead + timing.seconds);
+        let mut recorder = Recorder::default();
+        recorder.count_from(first);
+        let recorder = Arc::new(Mutex::new(recorder));
+        let reader = Reader {
+            stream: self.stream.try_clone()?,
+            size: self.message.len(),
+            table: run.table,
+            recorder: Arc::clone(&recorder),
+        };
+        thread::Builder::new()
+            .name("answers".into())
+            .spawn(move || reader.read())?;
+        let mut batch = Vec::new();
+        let sent = run.send(&clock, |numbers| {
+            if numbers.contains(&first) {
+                Event::Measuring.say();
+            }
+            self.write(numbers, &mut batch)
+        })?;
+        let end = Instant::now();
+        settle(sent, || lock(&recorder).answers());
+        // the connection stays, and with it the reader: what the other programs have used is still to be looked at
+        let recorder = lock(&recorder);
+        let over = recorder.last().map_or(end, |last| last.max(end));
+        Ok(recorder.report(run.planned, sent, run.length(first, sent, over)))
+    }
+
+    /// Writes what is due: a large message from where it lies, small ones together.
+    fn write(&mut self, numbers: Range<u64>, batch: &mut Vec<u8>) -> io::Result<()> {
+        batch.clear();
+        for number in numbers {
+            set_stamp(&mut self.message, COUNTED, number);
+            if self.message.len() >= BLOCK {
+                self.stream.write_all(&self.message)?;
+                continue;
+            }
+            batch.extend_from_slice(&self.message);
+            if batch.len() >= BLOCK {
+                self.stream.write_all(batch)?;
+                batch.clear();
+            }
+        }
+        self.stream.write_all(batch)
+    }
+}
+
+fn set_stamp(message: &mut [u8], publisher: u16, number: u64) {
+    if let Some(head) = message.first_chunk_mut() {
+        *head = stamp(publisher, number);
+    }
+}
+
+fn lock(recorder: &Mutex<Recorder>) -> MutexGuard<'_, Recorder> {
+    recorder.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread that takes the answers.
+struct Reader {
+    stream: TcpStream,
+    size: usize,
+    table: Timetable,
+    recorder: Arc<Mutex<Recorder>>,
+}
+
+impl Reader {
+    /// Until the connection ends.
+    fn read(mut self) {
+        let mut block = vec![0; BLOCK.max(self.size)];
+        let mut filled = 0;
+        while let Some(room) = block.get_mut(filled..)
+            && let Ok(n @ 1..) = self.stream.read(room)
+        {
+            let now = Instant::now();
+            filled += n;
+            let whole = filled - filled % self.size;
+            let mut recorder = lock(&self.recorder);
+            for answer in block
+                .get(..whole)
+                .unwrap_or_default()
+                .chunks_exact(self.size)
+            {
+                let since = match Answer::read(answer) {
+                    Answer::To(number) => self.table.due(number),
+                    Answer::Warm | Answer::Strange => now,
+                };
+                recorder.answered(answer, since, now);
+            }
+            drop(recorder);
+            block.copy_within(whole..filled, 0);
+            filled -= whole;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One message at a time: first warm, then recorded, then over. [`ClosedLoop`] is driven by answers, [`go_round`] by the thread
+//! that calls it.
+
+use std::time::{Duration, Instant};
+
+use zonda::bytes::ZBytes;
+
+use super::recorder::{Answer, Recorder};
+use super::report::Report;
+use super::sequence_check::STAMP;
+use super::stamper::Stamper;
+use super::timing::{Timing, wait_until};
+use crate::event::Event;
+
+/// One message at a time.
+pub struct ClosedLoop {
+    stamper: Stamper,
+    warm_up: Duration,
+    seconds: Duration,
+    begun: Instant,
+    sent: Instant,
+    recorder: Recorder,
+    is_over: bool,
+}
+
+/// What follows from an answer.
+pub enum Step {
+    /// The next message is to be sent.
+    Next(ZBytes),
+    /// The next message is to be sent, and recorded like all that follow.
+    First(ZBytes),
+    /// Everything is recorded.
+    Over(Report),
+    /// Nothing: it was not the answer that is waited for, or all is over.
+    Nothing,
+}
+
+impl ClosedLoop {
+    /// To be begun by [`ClosedLoop::message`].
+    pub fn new(stamper: Stamper, timing: &Timing) -> Self {
+        let now = Instant::now();
+        ClosedLoop {
+            stamper,
+            warm_up: timing.warm_up,
+            seconds: timing.seconds,
+            begun: now,
+            sent: now,
+            recorder: Recorder::default(),
+            is_over: false,
+        }
+    }
+
+    /// The next message, which is sent now.
+    pub fn message(&mut self) -> ZBytes {
+        let payload = self.stamper.payload();
+        self.sent = Instant::now();
+        payload
+    }
+
+    /// Takes an answer that came at `now`.
+    pub fn answered(&mut self, payload: &[u8], now: Instant) -> Step {
+        self.recorder.answered(payload, self.sent, now);
+        let awaited = Answer::To(self.stamper.made().wrapping_sub(1));
+        if self.is_over || Answer::read(payload) != awaited {
+            return Step::Nothing;
+        }
+        let elapsed = now.saturating_duration_since(self.begun);
+        if !self.recorder.counts() {
+            if elapsed < self.warm_up {
+                return Step::Next(self.message());
+            }
+            self.recorder.count_from(self.stamper.made());
+            self.begun = now;
+            return Step::First(self.message());
+        }
+        if elapsed < self.seconds {
+            return Step::Next(self.message());
+        }
+        self.is_over = true;
+        let sent = self.stamper.made();
+        Step::Over(self.recorder.report(sent, sent, elapsed))
+    }
+}
+
+/// A message that has come back.
+pub struct Trip {
+    /// When it was sent.
+    pub sent: Instant,
+    /// When its answer came.
+    pub came: Instant,
+    /// The beginning of the answer.
+    pub stamp: [u8; STAMP],
+}
+
+/// Goes round on this thread, back to back or with a pause, and records.
+pub fn go_round<E>(
+    timing: &Timing,
+    mut round_trip: impl FnMut(u64) -> Result<Trip, E>,
+) -> Result<Report, E> {
+    let mut recorder = Recorder::default();
+    let mut begun = Instant::now();
+    let mut number = 0;
+    let mut due = begun;
+    loop {
+        if let (Some(interval), true) = (timing.interval, recorder.counts()) {
+            wait_until(due);
+            due += interval;
+        }
+        let trip = round_trip(number)?;
+        recorder.answered(&trip.stamp, trip.sent, trip.came);
+        number += 1;
+        let elapsed = trip.came.saturating_duration_since(begun);
+        if !recorder.counts() && elapsed >= timing.warm_up {
+            Event::Measuring.say();
+            recorder.count_from(number);
+            begun = Instant::now();
+            due = begun;
+        } else if recorder.counts() && elapsed >= timing.seconds {
+            return Ok(recorder.report(number, number, elapsed));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recorder::COUNTED;
+    use super::super::sequence_check::stamp;
+    use super::*;
+
+    #[test]
+    fn a_closed_loop_warms_up_records_and_ends() {
+        let micros = Duration::from_micros;
+        let timing = Timing {
+            seconds: micros(100),
+            warm_up: micros(50),
+            rate: None,
+            interval: None,
+        };
+        let mut closed = ClosedLoop::new(Stamper::new(COUNTED, 64), &timing);
+        let start = closed.begun;
+        let mut answer = |number, at| closed.answered(&stamp(COUNTED, number), start + micros(at));
+        assert!(matches!(answer(0, 5), Step::Nothing), "it was not sent");
+        let mut closed = ClosedLoop::new(Stamper::new(COUNTED, 64), &timing);
+        let start = closed.begun;
+        closed.message();
+        let mut answer = |number, at| closed.answered(&stamp(COUNTED, number), start + micros(at));
+        assert!(matches!(answer(0, 10), Step::Next(_)));
+        assert!(matches!(answer(0, 20), Step::Nothing), "a duplicate");
+        assert!(matches!(answer(1, 60), Step::First(_)));
+        assert!(matches!(answer(2, 100), Step::Next(_)));
+        let Step::Over(report) = answer(3, 160) else {
+            panic!("the time is over");
+        };
+        let times: u64 = report.nanos_times.iter().map(|(_, times)| times).sum();
+        assert_eq!((times, report.seconds, report.sent), (2, 1e-4, 4));
+        assert_eq!((report.lost, report.duplicated), (0, 1));
+        assert!(matches!(answer(4, 170), Step::Nothing));
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The two levels at which workers use a node: by a session as applications do, or by the node's own calls below it.
+//! What the one costs more than the other is the price of the session.
+
+use zonda::bytes::ZBytes;
+use zonda::handlers::Callback;
+use zonda::pubsub;
+use zonda::sample::Sample;
+use zonda::{Outcome, PublishError, Session, Wait};
+use zonda_codec::{Payload, PushBody, Qos, Reliability};
+use zonda_program::{Connection, Failure, node};
+use zonda_router::node::{LinkStatus, Node, Value};
+
+use crate::event::Event;
+
+/// An open node, at one of the levels.
+pub enum Door {
+    /// By a session.
+    Session(Session),
+    /// By its own calls.
+    Node(Node),
+}
+
+/// A subscriber, until it is dropped.
+pub enum Subscriber {
+    /// The session's.
+    Session(#[expect(dead_code, reason = "kept until dropped")] pubsub::Subscriber<Handler>),
+    /// The node's.
+    Node(#[expect(dead_code, reason = "kept until dropped")] node::Subscriber),
+}
+
+type Handler = <Callback<Sample> as zonda::handlers::IntoHandler<Sample>>::Handler;
+
+/// A publisher.
+pub enum Publisher {
+    /// The session's.
+    Session(pubsub::Publisher<'static>),
+    /// The node's.
+    Node(node::Publisher),
+}
+
+impl Door {
+    /// Opens a node as the flags say, without a session above it if that is asked for.
+    pub fn open(connection: &Connection, is_node: bool) -> Result<Door, Failure> {
+        match is_node {
+            false => connection.open().map(Door::Session),
+            true => node::open(connection).map(Door::Node),
+        }
+    }
+
+    /// The session, at that level.
+    pub fn session(&self) -> Option<&Session> {
+        match self {
+            Door::Session(session) => Some(session),
+            Door::Node(_) => None,
+        }
+    }
+
+    /// Prints where to connect to.
+    pub fn ready(&self) {
+        let locators = match self {
+            Door::Session(session) => session.info().locators(),
+            Door::Node(node) => node.locators(),
+        };
+        let listening = locators.iter().map(ToString::to_string).collect();
+        Event::Ready { listening }.say();
+    }
+
+    /// Every live link.
+    pub fn links(&self) -> Vec<LinkStatus> {
+        match self {
+            Door::Session(session) => session.info().links().into(),
+            Door::Node(node) => node.links(),
+        }
+    }
+
+    /// Calls a function with each payload that comes in on a key, on the task that reads the link.
+    pub fn subscribe(
+        &self,
+        key: &'static str,
+        receive: impl Fn(&[u8]) + Send + Sync + 'static,
+    ) -> Result<Subscriber, Failure> {
+        match self {
+            Door::Session(session) => {
+                let subscriber = session.declare_subscriber(key);
+                let subscriber =
+                    subscriber.callback(move |sample| receive(sample.payload().as_slice()));
+                Ok(Subscriber::Session(subscriber.wait()?))
+            }
+            Door::Node(node) => node::Subscriber::declare(node, key, move |delivery| {
+                if let PushBody::Put(put) = &delivery.push.body {
+                    receive(put.payload);
+                }
+            })
+            .map(Subscriber::Node),
+        }
+    }
+
+    /// Declares a publisher.
+    pub fn publisher(
+        &self,
+        key: &'static str,
+        qos: Qos,
+        reliability: Reliability,
+    ) -> Result<Publisher, Failure> {
+        match self {
+            Door::Session(session) => {
+                let publisher = session
+                    .declare_publisher(key)
+                    .priority(qos.priority())
+                    .congestion_control(qos.congestion_control())
+                    .express(qos.is_express())
+                    .reliability(reliability);
+                Ok(Publisher::Session(publisher.wait()?))
+            }
+            Door::Node(node) => {
+                let publisher = node::Publisher::with(node, key, qos, reliability);
+                publisher.map(Publisher::Node)
+            }
+        }
+    }
+}
+
+impl Publisher {
+    /// Publishes a value.
+    #[inline]
+    pub fn put(&self, payload: ZBytes) -> Result<Outcome, PublishError> {
+        match self {
+            Publisher::Session(publisher) => publisher.put(payload).wait(),
+            Publisher::Node(publisher) => put_by_node(publisher, payload),
+        }
+    }
+}
+
+/// Publishes bytes of the session by the node: few as they are, many without a copy.
+#[inline(always)]
+pub fn put_by_node(publisher: &node::Publisher, payload: ZBytes) -> Result<Outcome, PublishError> {
+    /// Shorter ones have no memory of their own to share.
+    const SHARED_BYTES_MIN: usize = 64;
+    if payload.len() < SHARED_BYTES_MIN {
+        publisher.put_value(Value::Borrowed(payload.as_slice()))
+    } else {
+        publisher.put(&Payload::from(payload))
+    }
+}

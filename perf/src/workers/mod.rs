@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The workers: sub-commands that the help does not list, by which a measurement starts this executable again for each part
+//! that is to be a process of its own.
+
+mod answer;
+mod ask;
+mod bare;
+mod closed_loop;
+pub mod flow;
+mod level;
+mod load;
+mod open_loop;
+pub mod orders;
+mod recorder;
+pub mod report;
+pub mod reporter;
+pub mod sequence_check;
+mod stamper;
+mod timing;
+
+use std::io::{self, Read};
+use std::process::ExitCode;
+use std::thread;
+
+use clap::Subcommand;
+use zonda_program::{Failure, finish};
+use zonda_router::daemon::{self, DaemonArgs};
+
+/// What a process that was started again does.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Worker {
+    /// Worker: forward, as `zonda router` does
+    #[command(hide = true)]
+    Router(DaemonArgs),
+    #[command(flatten)]
+    Flow(flow::Worker),
+    /// Worker: ask lat-pong, back to back or on a schedule
+    #[command(name = "lat-ping", hide = true)]
+    Ask(Box<ask::Asking>),
+    /// Worker: answer lat-ping
+    #[command(name = "lat-pong", hide = true)]
+    Answer(Box<answer::Answering>),
+    #[command(flatten)]
+    Bare(bare::Worker),
+}
+
+impl Worker {
+    /// Does it.
+    pub fn run(self) -> ExitCode {
+        // those of a flow read their input themselves
+        if !matches!(self, Worker::Flow(_)) {
+            end_with_parent();
+        }
+        let result = match self {
+            Worker::Router(args) => return daemon::run(&DaemonArgs { json: true, ..args }),
+            Worker::Flow(worker) => worker.run(),
+            Worker::Ask(asking) => ask::ask(&asking),
+            Worker::Answer(answering) => answer::answer(&answering),
+            Worker::Bare(worker) => worker.run().map_err(Failure::from),
+        };
+        finish(result)
+    }
+}
+
+/// A worker ends when its standard input does: then the process that started it has gone, however that happened.
+pub fn end_with_parent() {
+    thread::spawn(|| {
+        let mut nothing = [0; 64];
+        let mut input = io::stdin().lock();
+        while input.read(&mut nothing).is_ok_and(|n| n > 0) {}
+        std::process::exit(0);
+    });
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The open loop: each message leaves when it is due, whether or not earlier ones have been answered. A late sender
+//! sends what has become due meanwhile at once.
+
+use std::ops::Range;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::schedule::{Rest, Schedule, Timetable};
+
+/// At most so many messages are sent between two looks at the clock.
+const BURST_MAX: u64 = 64;
+
+/// A schedule with at least this many messages in its warm-up is its own warm-up.
+const LEAD_MIN: f64 = 10.0;
+/// An answer that has not come so long after the one before it is lost.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long messages may be late at the least before they are not sent any more.
+const GRACE: Duration = Duration::from_millis(500);
+/// How often it is looked whether all answers are there.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Time, as the loop sees it.
+pub trait Clock {
+    /// Now.
+    fn now(&self) -> Instant;
+
+    /// Rests.
+    fn rest(&self, rest: Rest);
+}
+
+/// The real time. The thread that uses it lets others have the processor when the rest is too short to sleep.
+pub struct RealTime(());
+
+impl RealTime {
+    /// Makes the sleeps of this thread as exact as the system can.
+    pub fn on_this_thread() -> Self {
+        exact_sleeps();
+        RealTime(())
+    }
+}
+
+impl Clock for RealTime {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn rest(&self, rest: Rest) {
+        match rest {
+            Rest::Go => {}
+            Rest::Yield => thread::yield_now(),
+            Rest::Sleep(duration) => thread::sleep(duration),
+        }
+    }
+}
+
+/// By default Linux lets the end of a sleep slip by 50 us.
+#[cfg(target_os = "linux")]
+fn exact_sleeps() {
+    // where it is refused, messages leave somewhat later, which their latency shows
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exact_sleeps() {}
+
+/// How long a schedule runs before recording begins; zero for a slow one, which is warmed up back to back.
+pub fn lead(rate: f64, warm_up: Duration) -> Duration {
+    match rate * warm_up.as_secs_f64() >= LEAD_MIN {
+        true => warm_up,
+        false => Duration::ZERO,
+    }
+}
+
+/// Waits until as many `answers` have come as messages were `sent`, or no more come.
+pub fn settle(sent: u64, answers: impl Fn() -> u64) {
+    let mut so_far = 0;
+    let mut last = Instant::now();
+    while last.elapsed() < PATIENCE {
+        let now = answers();
+        if now >= sent {
+            return;
+        }
+        if now > so_far {
+            (so_far, last) = (now, Instant::now());
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// The messages of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// When each is due.
+    pub table: Timetable,
+    /// How many there are.
+    pub planned: u64,
+    /// Those that could not leave by then are not sent any more.
+    pub cutoff: Instant,
+}
+
+impl Run {
+    /// From `start` on, `rate` messages a second for so long, and one at least. Those that are late have half of that time
+    /// beyond its end, and [`GRACE`]: a stall near the end shows too, and a link that is too slow does not go on for ever.
+    pub fn new(start: Instant, rate: f64, length: Duration) -> Self {
+        let planned = ((length.as_secs_f64() * rate) as u64).max(1);
+        let table = Timetable::new(start, rate);
+        Run {
+            table,
+            planned,
+            cutoff: table.due(planned) + length / 2 + GRACE,
+        }
+    }
+
+    /// How long it went on from message `first` on, after `sent` messages, the last answer of which came at `over`: to the
+    /// end of the last message's interval at least.
+    pub fn length(&self, first: u64, sent: u64, over: Instant) -> Duration {
+        let end = over.max(self.table.due(sent));
+        end.saturating_duration_since(self.table.due(first))
+    }
+
+    /// Calls `send` with the numbers of the messages that are due, again and again; how many were sent.
+    pub fn send<E>(
+        &self,
+        clock: &impl Clock,
+        mut send: impl FnMut(Range<u64>) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let mut next = 0;
+        while next < self.planned {
+            let now = clock.now();
+            if now >= self.cutoff {
+                break;
+            }
+            match Schedule::rest(now, self.table.due(next)) {
+                Rest::Go => {
+                    let due = self.table.due_by(now).max(next + 1);
+                    let end = due.min(next + BURST_MAX).min(self.planned);
+                    send(next..end)?;
+                    next = end;
+                }
+                rest => clock.rest(rest),
+            }
+        }
+        Ok(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::super::recorder::Recorder;
+    use super::super::sequence_check::stamp;
+    use super::*;
+
+    /// Time that passes only when somebody rests or works.
+    struct FakeTime(Cell<Instant>);
+
+    impl FakeTime {
+        fn pass(&self, time: Duration) {
+            self.0.set(self.0.get() + time);
+        }
+    }
+
+    impl Clock for FakeTime {
+        fn now(&self) -> Instant {
+            self.0.get()
+        }
+        fn rest(&self, rest: Rest) {
+            self.pass(match rest {
+                Rest::Sleep(duration) => duration,
+                _ => Duration::from_nanos(500),
+            });
+        }
+    }
+
+    const MILLI: Duration = Duration::from_millis(1);
+
+    /// A second of 1000 messages a second with answers after 10 us; the way stands still once, for `stall`.
+    fn with_stall(stall: Duration) -> (Recorder, u64) {
+        let time = FakeTime(Cell::new(Instant::now()));
+        let run = Run::new(time.now(), 1000.0, MILLI * 1000);
+        let mut recorder = Recorder::default();
+        recorder.count_from(0);
+        let sent = run.send(&time, |numbers| {
+            for number in numbers {
+                if number == 300 {
+                    time.pass(stall);
+                }
+                let now = time.now() + Duration::from_micros(10);
+                recorder.answered(&stamp(0, number), run.table.due(number), now);
+            }
+            Ok::<(), ()>(())
+        });
+        (recorder, sent.expect("it cannot fail"))
+    }
+
+    #[test]
+    fn without_a_stall_all_is_on_time() {
+        let (recorder, sent) = with_stall(Duration::ZERO);
+        let report = recorder.report(sent, sent, Duration::from_secs(1));
+        let longest = report.nanos_times.last().expect("a thousand").0;
+        assert!((10_000..12_000).contains(&longest), "{longest}");
+        assert_eq!((sent, report.lost), (1000, 0));
+    }
+
+    #[test]
+    fn a_stall_shows_at_its_true_height_in_every_message_that_it_held_up() {
+        let (recorder, sent) = with_stall(MILLI * 50);
+        let report = recorder.report(sent, sent, Duration::from_secs(1));
+        assert_eq!((sent, report.lost, report.reordered), (1000, 0, 0));
+        let above = |nanos| -> u64 {
+            let all = report.nanos_times.iter();
+            all.filter(|(n, _)| *n > nanos)
+                .map(|(_, times)| times)
+                .sum()
+        };
+        let longest = report.nanos_times.last().expect("a thousand").0;
+        assert!((50_000_000..50_200_000).contains(&longest), "{longest}");
+        // messages became due each millisecond of it, and each waited for the rest of it
+        assert_eq!((above(1_000_000), above(25_500_000)), (50, 25));
+    }
+
+    #[test]
+    fn what_cannot_leave_in_time_is_not_sent_and_shows() {
+        let time = FakeTime(Cell::new(Instant::now()));
+        let run = Run::new(time.now(), 1e6, MILLI * 1000);
+        let sent = run.send(&time, |numbers| {
+            // each message takes ten times as long as the schedule allows it
+            time.pass(Duration::from_micros(10) * (numbers.end - numbers.start) as u32);
+            Ok::<(), ()>(())
+        });
+        let sent = sent.expect("it cannot fail");
+        assert_eq!(run.planned, 1_000_000);
+        // half of the time more, and half a second of grace
+        assert!((200_000..201_000).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn the_last_interval_belongs_to_the_run() {
+        let start = Instant::now();
+        let run = Run::new(start, 10.0, MILLI * 1000);
+        assert_eq!(run.length(2, 10, start + MILLI * 905), MILLI * 800);
+        assert_eq!(run.length(0, 10, start + MILLI * 1500), MILLI * 1500);
+        // with messages that could not be sent, it ends with those that could
+        assert_eq!(run.length(0, 5, start + MILLI * 300), MILLI * 500);
+    }
+
+    #[test]
+    fn a_slow_rate_has_one_message_at_least() {
+        let time = FakeTime(Cell::new(Instant::now()));
+        let run = Run::new(time.now(), 1.0, MILLI);
+        assert_eq!(run.send(&time, |_| Ok::<(), ()>(())), Ok(1));
+    }
+}

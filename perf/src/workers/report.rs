@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The outcome of round trips that an asking worker prints in one line of JSON. The reference's ping of `peers/zenoh` has the
+//! same, and `perf rtt` one with more in it.
+
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use zonda_program::print;
+
+/// How long a worker stays after its report.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// The line.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Line {
+    #[serde(alias = "outcome")]
+    Latency(Report),
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// How long was recorded.
+    pub seconds: f64,
+    /// Messages of the schedule; back to back as many as were sent.
+    #[serde(default)]
+    pub planned: u64,
+    /// Messages that left.
+    pub sent: u64,
+    /// Those of them that were not answered.
+    pub lost: u64,
+    /// Answers that came again, or to nothing that was asked.
+    #[serde(default)]
+    pub duplicated: u64,
+    /// Answers that came after a later one.
+    #[serde(default)]
+    pub reordered: u64,
+    /// (nanoseconds, how often), ascending.
+    pub nanos_times: Vec<(u64, u64)>,
+    /// What the load on the same link moved meanwhile, if there was one.
+    pub load_bytes_per_second: Option<f64>,
+}
+
+impl Report {
+    /// Of samples that follow each other at once.
+    pub fn of_samples(nanos_times: Vec<(u64, u64)>, seconds: f64) -> Self {
+        Report {
+            seconds,
+            nanos_times,
+            ..Report::default()
+        }
+    }
+
+    /// The line, without its end.
+    pub fn to_line(&self) -> String {
+        // plain numbers always become JSON
+        serde_json::to_string(&Line::Latency(self.clone())).unwrap_or_default()
+    }
+
+    /// Reads a line; `None` for any other.
+    pub fn parse(line: &str) -> Option<Report> {
+        let Line::Latency(report) = serde_json::from_str(line).ok()?;
+        Some(report)
+    }
+
+    /// Prints the line, and stays for a while: the process that started this worker now reads what it and the others have
+    /// used, which the system forgets with the process, and then ends it.
+    pub fn hand_over(&self) {
+        print(format_args!("{}", self.to_line()));
+        thread::sleep(LINGER);
+    }
+
+    /// Answers recorded per second.
+    pub fn rate(&self) -> f64 {
+        let answers: u64 = self.nanos_times.iter().map(|(_, times)| times).sum();
+        answers as f64 / self.seconds
+    }
+
+    /// What was wrong with the messages, if anything.
+    pub fn fault(&self) -> Option<String> {
+        let (lost, twice, late) = (self.lost, self.duplicated, self.reordered);
+        (lost + twice + late > 0)
+            .then(|| format!("{lost} messages lost, {twice} answered twice, {late} out of order"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_survives() {
+        let report = Report {
+            seconds: 0.5,
+            planned: 4,
+            sent: 3,
+            lost: 0,
+            duplicated: 1,
+            reordered: 2,
+            nanos_times: vec![(900, 2), (1100, 1)],
+            load_bytes_per_second: Some(2.5e9),
+        };
+        let line = report.to_line();
+        assert!(
+            line.starts_with(r#"{"event":"latency","seconds":0.5"#),
+            "{line}"
+        );
+        assert_eq!(Report::parse(&line).as_ref(), Some(&report));
+        assert_eq!(report.rate(), 6.0);
+        assert!(
+            report
+                .fault()
+                .is_some_and(|f| f.contains("1 answered twice"))
+        );
+        for other in ["", "{}", r#"{"event":"measuring"}"#, "64 bytes: seq=3"] {
+            assert_eq!(Report::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_raw_ping_pong_is_understood() {
+        let line = r#"{"event":"outcome","framework":"std","seconds":0.5,"sent":2,"lost":0,"nanos_times":[[900,2]]}"#;
+        let report = Report::parse(line).expect("an outcome");
+        assert_eq!((report.rate(), report.fault()), (4.0, None));
+    }
+}

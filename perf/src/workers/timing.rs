@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How long an asking worker records, and how often it asks.
+
+use std::hint;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use zonda_program::seconds;
+
+use crate::scenario::rates::rate;
+
+/// A sleep may last about this much longer than asked; the rest of a pause is spun away.
+const SLEEP_SLACK: Duration = Duration::from_micros(100);
+
+/// How long, and how often.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Timing {
+    /// Record for this long
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    pub seconds: Duration,
+    /// Before that, go round without recording for this long
+    #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
+    pub warm_up: Duration,
+    /// Messages per second, each sent when it is due [default: back to back]
+    #[arg(long, value_name = "N", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// One message at a time, with this time between the starts of two
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "rate")]
+    pub interval: Option<Duration>,
+}
+
+/// Waits until then, at the end actively.
+pub fn wait_until(when: Instant) {
+    let left = when.saturating_duration_since(Instant::now());
+    if left > SLEEP_SLACK {
+        thread::sleep(left - SLEEP_SLACK);
+    }
+    while Instant::now() < when {
+        hint::spin_loop();
+    }
+}
