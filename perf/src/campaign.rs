@@ -10,10 +10,9 @@ use zonda_program::{Failure, Interrupt, print_lines};
 
 use super::cell_error::CellError;
 use super::machine;
-use super::measure::measure;
 use super::numbers::short;
 use super::progress::Progress;
-use super::record::{Cell, Record};
+use super::record::{Cell, Record, Round};
 use super::scenario::Scenario;
 use super::surroundings::{ENDS_EARLY, interrupt, note, warn_of_surroundings};
 use super::system::{Span, System};
@@ -73,19 +72,19 @@ impl Entry {
     }
 
     /// One round, and what to say of it; `None` if the user ends the run. What fails is not tried again.
-    fn round(&mut self, keeps_samples: bool, interrupt: &Interrupt) -> Option<String> {
+    fn round(&mut self, campaign: &Campaign<'_>, interrupt: &Interrupt) -> Option<String> {
         if self.has_failed {
             return Some("not tried again".into());
         }
-        match measure(&self.system, &self.scenario, self.span, interrupt) {
+        match (campaign.measure)(self, interrupt) {
             Ok(mut round) => {
-                if !keeps_samples {
+                if !campaign.keeps_samples {
                     round.nanos_times.clear();
                     round.messages_at_nanos.clear();
                 }
                 let text = match (&self.scenario, round.figure("rate")) {
                     (Scenario::Flow(_), Some(rate)) => format!("{} msg/s", short(rate)),
-                    (Scenario::Trips(_), _) => round.line(&["p50", "p99"]),
+                    (Scenario::Trips(_) | Scenario::Raw(_), _) => round.line(&["p50", "p99"]),
                     _ => round.line(&[]),
                 };
                 let fault = round.fault.as_ref().map(|fault| format!(", {fault}"));
@@ -127,7 +126,6 @@ pub fn entries(
 }
 
 /// How a campaign is run.
-#[derive(Debug)]
 pub struct Campaign<'a> {
     /// The sub-command, as the record names it.
     pub tool: &'static str,
@@ -141,7 +139,12 @@ pub struct Campaign<'a> {
     pub is_list: bool,
     /// Whether latencies and readings are kept in the record.
     pub keeps_samples: bool,
+    /// Measures an entry once.
+    pub measure: &'a Measure<'a>,
 }
+
+/// Measures an entry once.
+pub type Measure<'a> = dyn Fn(&Entry, &Interrupt) -> Result<Round, CellError> + 'a;
 
 /// The settings of what is measured so often and so long on one runtime.
 pub fn settings(rounds: u32, span: Span, runtime: Value) -> Map<String, Value> {
@@ -215,7 +218,7 @@ impl Campaign<'_> {
             let entry = &mut entries[at];
             let what = entry.to_string();
             progress.begin(&what);
-            match entry.round(self.keeps_samples, interrupt) {
+            match entry.round(self, interrupt) {
                 Some(outcome) if !interrupt.happened() => progress.step(&what, &outcome),
                 _ => return false,
             }

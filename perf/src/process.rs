@@ -94,11 +94,6 @@ impl Process {
         })
     }
 
-    /// What it is called in reports.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()

@@ -80,7 +80,9 @@ impl Roles<'_> {
         match self.scenario {
             Scenario::Flow(flow) => self.subscriber(flow, side),
             Scenario::Trips(trips) => self.answering(trips, side),
-            Scenario::Numbers(_) => unreachable!("its clients are no programs"),
+            Scenario::Numbers(_) | Scenario::Raw(_) => {
+                unreachable!("its sides are started elsewhere")
+            }
         }
     }
 
@@ -90,7 +92,9 @@ impl Roles<'_> {
         match self.scenario {
             Scenario::Flow(flow) => self.publisher(flow, number, &side),
             Scenario::Trips(trips) => self.asking(trips, &side),
-            Scenario::Numbers(_) => unreachable!("its clients are no programs"),
+            Scenario::Numbers(_) | Scenario::Raw(_) => {
+                unreachable!("its sides are started elsewhere")
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod trips;
 
 use zonda_program::Interrupt;
 
+use super::campaign::Entry;
 use super::cell_error::CellError;
 use super::footprint::Footprint;
 use super::processes::Footprints;
@@ -16,7 +17,6 @@ use super::record::Better::{Lower, Neither};
 use super::record::Round;
 use super::roles::Roles;
 use super::scenario::Scenario;
-use super::system::{Span, System};
 
 pub use flow::ACCOUNT;
 pub use numbers::subscription;
@@ -24,22 +24,18 @@ pub use numbers::subscription;
 /// The programs in the order in which a message meets them.
 pub const ROLES: [&str; 3] = ["sender", "router", "receiver"];
 
-/// Measures once.
-pub fn measure(
-    system: &System,
-    scenario: &Scenario,
-    span: Span,
-    interrupt: &Interrupt,
-) -> Result<Round, CellError> {
+/// Measures an entry once.
+pub fn measure(entry: &Entry, interrupt: &Interrupt) -> Result<Round, CellError> {
     let roles = Roles {
-        system,
-        scenario,
-        span,
+        system: &entry.system,
+        scenario: &entry.scenario,
+        span: entry.span,
     };
-    match scenario {
+    match &entry.scenario {
         Scenario::Flow(flow) => flow::measure(roles, flow, interrupt),
         Scenario::Trips(trips) => trips::measure(roles, trips, interrupt),
         Scenario::Numbers(numbers) => numbers::measure(roles, *numbers, interrupt),
+        Scenario::Raw(_) => unreachable!("its sides are started by the matrix"),
     }
 }
 

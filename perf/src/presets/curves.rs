@@ -14,6 +14,7 @@ use zonda_program::{Failure, print, seconds};
 use super::flow;
 use super::lat::is_express;
 use crate::campaign::{Campaign, Entry, entries, settings};
+use crate::measure::measure;
 use crate::numbers::{Unit, short};
 use crate::page;
 use crate::rank::p_value;
@@ -106,6 +107,7 @@ impl Curves {
             json: Some(&json),
             is_list: self.list,
             keeps_samples: false,
+            measure: &measure,
         };
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());

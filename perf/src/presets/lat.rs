@@ -13,6 +13,7 @@ use zonda_program::{Failure, seconds};
 
 use super::Kept;
 use crate::campaign::{Campaign, Entry, entries};
+use crate::measure::measure;
 use crate::numbers::{nanos, short, tenths};
 use crate::reference::Programs;
 use crate::scenario::rates::{Pace, pace};
@@ -147,6 +148,7 @@ impl Lat {
             json: self.kept.json.as_deref(),
             is_list: self.list,
             keeps_samples: false,
+            measure: &measure,
         };
         let all = entries("", &self.scenarios()?, &self.systems()?, |s| self.span(s));
         let Some(outcome) = campaign.run(all)? else {

@@ -10,6 +10,7 @@ use zonda_program::{Failure, seconds};
 use super::{Kept, flow};
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::{Link, Paths};
+use crate::measure::measure;
 use crate::numbers::{nanos, short, tenths};
 use crate::reference::Examples;
 use crate::scenario::rates::Pace;
@@ -93,6 +94,7 @@ impl Quick {
             json: self.kept.json.as_deref(),
             is_list: false,
             keeps_samples: true,
+            measure: &measure,
         };
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());

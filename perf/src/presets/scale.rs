@@ -11,7 +11,7 @@ use zonda_program::{Failure, seconds};
 
 use super::Kept;
 use crate::campaign::{Campaign, Entry, entries};
-use crate::measure::subscription;
+use crate::measure::{measure, subscription};
 use crate::record::Spread;
 use crate::scenario::{Numbers, Scenario, distinct};
 use crate::system::{Kind, Span, System, ZENOH};
@@ -122,6 +122,7 @@ impl Scale {
             json: self.kept.json.as_deref(),
             is_list: false,
             keeps_samples: false,
+            measure: &measure,
         };
         let span = Span {
             warm_up: 0.0,

@@ -11,7 +11,7 @@ use zonda_program::{Failure, seconds};
 
 use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, settings};
-use crate::measure::ACCOUNT;
+use crate::measure::{ACCOUNT, measure};
 use crate::numbers::{nanos, short};
 use crate::reference::Examples;
 use crate::scenario::flow::{Flow, Service};
@@ -130,6 +130,7 @@ impl Thr {
             json: self.kept.json.as_deref(),
             is_list: self.list,
             keeps_samples: false,
+            measure: &measure,
         };
         let all = entries("", &flows, &systems, |_| span);
         let Some(outcome) = campaign.run(all)? else {

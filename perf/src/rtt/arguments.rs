@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags of `perf rtt`, named as in the study of 2025, with the short ones of 2022.
 
-use std::fmt;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use zonda_program::{Failure, Interrupt, seconds};
 
 use super::backend::Backend;
-use super::pacing::Pacing;
 use super::ping::COUNTER;
 use super::place::Cpus;
 use super::plan::{Ping, Style};
 use super::tasks::{Load, Work};
+use crate::scenario::raw::{Pacing, Transport};
 
 /// The largest payload of a datagram.
 const DATAGRAM_MAX: usize = 65_507;
@@ -28,34 +27,6 @@ pub enum Mode {
     Ping,
     /// Send back whatever comes
     Pong,
-}
-
-/// What the messages travel by.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// A stream without Nagle's delay
-    Tcp,
-    /// Datagrams, of which some may be lost
-    Udp,
-    /// Echo requests, answered by the other side's kernel: the reference, needs no pong
-    Icmp,
-}
-
-impl Transport {
-    /// Its name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Transport::Tcp => "tcp",
-            Transport::Udp => "udp",
-            Transport::Icmp => "icmp",
-        }
-    }
-}
-
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// Options of one side.

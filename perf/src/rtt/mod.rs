@@ -35,7 +35,8 @@ use zonda_program::{Failure, print, print_lines};
 
 use super::event::Event;
 use super::surroundings::{interrupt, warn_of_surroundings};
-use arguments::{Mode, Options, Transport};
+use crate::scenario::raw::Transport;
+use arguments::{Mode, Options};
 use icmp::Echo;
 use matrix::{Matrix, Plot};
 use outcome::Outcome;

@@ -8,29 +8,9 @@ use std::io;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
-
 use super::native::{Clock, Native};
+use crate::scenario::raw::Pacing;
 use crate::schedule::{Rest, Schedule};
-
-/// Who decides when the next message is due.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pacing {
-    /// An absolute schedule, with fine timers; no sleep when back to back
-    Exact,
-    /// The runtime's own sleep of one interval after each round trip, also when that is zero
-    Seed,
-}
-
-impl Pacing {
-    /// Its name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Pacing::Exact => "exact",
-            Pacing::Seed => "seed",
-        }
-    }
-}
 
 /// Waits between messages.
 pub struct Pacer<N: Native> {

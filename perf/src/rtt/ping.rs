@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use zonda_program::Failure;
 
 use super::native::{Native, Receiver, Sender, Watch};
-use super::pacing::{Pacer, Pacing};
+use super::pacing::Pacer;
 use super::plan::Ping;
 use super::samples::Recording;
+use crate::scenario::raw::Pacing;
 
 /// Bytes of the counter that every message begins with, least significant first.
 pub const COUNTER: usize = size_of::<u64>();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use zonda_program::Interrupt;
 
-use super::pacing::Pacing;
 use super::tasks::Work;
+use crate::scenario::raw::Pacing;
 
 /// How requests and answers follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use zonda_program::Failure;
 
-use super::arguments::Transport;
 use super::plan::{Doors, Ends};
+use crate::scenario::raw::Transport;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -3,6 +3,7 @@
 
 pub mod flow;
 pub mod rates;
+pub mod raw;
 pub mod sizes;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use clap::Args;
 use super::record::X;
 use flow::Flow;
 use rates::Pace;
+use raw::Raw;
 
 /// How the programs are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +134,8 @@ pub enum Scenario {
     Trips(Trips),
     /// What a router needs for great numbers.
     Numbers(Numbers),
+    /// Round trips without the protocol.
+    Raw(Raw),
 }
 
 impl Scenario {
@@ -141,6 +145,7 @@ impl Scenario {
             Scenario::Flow(flow) => flow.topology,
             Scenario::Trips(trips) => trips.topology,
             Scenario::Numbers(_) => Topology::Routed,
+            Scenario::Raw(_) => Topology::PeerToPeer,
         }
     }
 
@@ -149,7 +154,7 @@ impl Scenario {
         match self {
             Scenario::Flow(flow) => flow.size,
             Scenario::Trips(trips) => trips.size,
-            Scenario::Numbers(_) => 0,
+            Scenario::Numbers(_) | Scenario::Raw(_) => 0,
         }
     }
 
@@ -183,6 +188,7 @@ impl Scenario {
             Scenario::Flow(flow) => flow.case(),
             Scenario::Trips(trips) => trips.case(),
             Scenario::Numbers(numbers) => numbers.name().to_owned(),
+            Scenario::Raw(raw) => raw.case(),
         }
     }
 
@@ -194,6 +200,7 @@ impl Scenario {
                 Pace::Rate(rate) => Some(X::new("rate", "msg/s", rate)),
                 _ => None,
             },
+            Scenario::Raw(raw) => raw.rate.hertz().map(|rate| X::new("rate", "msg/s", rate)),
             Scenario::Numbers(numbers) => {
                 let count = f64::from(numbers.count());
                 Some(X::new(numbers.name(), "", count))
@@ -207,6 +214,7 @@ impl fmt::Display for Scenario {
         match self {
             Scenario::Flow(flow) => flow.fmt(f),
             Scenario::Numbers(numbers) => write!(f, "{} {}", numbers.count(), numbers.name()),
+            Scenario::Raw(raw) => raw.fmt(f),
             Scenario::Trips(trips) => match trips.pace {
                 Pace::Rate(_) => write!(f, "{} {}", trips.case(), trips.pace),
                 _ => f.write_str(&trips.case()),

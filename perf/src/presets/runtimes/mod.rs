@@ -15,6 +15,7 @@ use zonda_program::{Failure, seconds};
 use super::Kept;
 use super::quick::{BARE, ROUND_TRIP_SIZE, throughput};
 use crate::campaign::{Campaign, Entry, entries, settings};
+use crate::measure::measure;
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, Topology, Trips};
 use crate::surroundings::note;
@@ -110,6 +111,7 @@ impl Runtimes {
             json: self.kept.json.as_deref(),
             is_list: false,
             keeps_samples: true,
+            measure: &measure,
         };
         let Some(mut outcome) = campaign.run(all)? else {
             return Ok(());

@@ -4,7 +4,7 @@
 
 use zonda_program::Failure;
 
-use super::Backend;
+use super::kind::Backend;
 use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::samples::Recording;
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use zonda_program::Failure;
 
-use super::Backend;
+use super::kind::Backend;
 use crate::rtt::flight::Flight;
 use crate::rtt::icmp::Echo;
 use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};

@@ -14,6 +14,14 @@ mod absent;
 #[cfg(feature = "async-std")]
 mod async_std;
 mod blocking;
+mod kind;
+#[cfg(any(
+    feature = "tokio",
+    feature = "smol",
+    feature = "async-std",
+    all(feature = "uring", target_os = "linux")
+))]
+mod sides;
 #[cfg(feature = "smol")]
 mod smol;
 #[cfg(feature = "tokio")]
@@ -34,7 +42,6 @@ use absent as tokio;
 #[cfg(not(all(feature = "uring", target_os = "linux")))]
 use absent as uring;
 
-use std::fmt;
 use std::str::FromStr;
 
 use zonda_program::Failure;
@@ -42,46 +49,7 @@ use zonda_program::Failure;
 use super::plan::{Doors, Ends, Ping};
 use super::samples::Recording;
 
-/// What moves the bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
-    /// tokio, its pool of worker threads.
-    Tokio,
-    /// tokio, everything on one thread.
-    TokioCurrent,
-    /// smol.
-    Smol,
-    /// async-std, which is discontinued.
-    AsyncStd,
-    /// Blocking sockets of the standard library.
-    Std,
-    /// io_uring through compio.
-    Uring,
-}
-
 impl Backend {
-    /// All there are, in the order of the tables.
-    pub const ALL: [Backend; 6] = [
-        Backend::Std,
-        Backend::Tokio,
-        Backend::TokioCurrent,
-        Backend::Smol,
-        Backend::AsyncStd,
-        Backend::Uring,
-    ];
-
-    /// Its name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Backend::Tokio => "tokio",
-            Backend::TokioCurrent => "tokio-current",
-            Backend::Smol => "smol",
-            Backend::AsyncStd => "async-std",
-            Backend::Std => "std",
-            Backend::Uring => "uring",
-        }
-    }
-
     /// Whether this program holds it.
     pub fn is_present(self) -> bool {
         match self {
@@ -136,12 +104,6 @@ impl Backend {
     }
 }
 
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for Backend {
     type Err = String;
 
@@ -158,14 +120,7 @@ impl FromStr for Backend {
 }
 
 pub use blocking::ping_icmp;
-
-/// A failure of a runtime to start, with what to try.
-#[cfg(any(feature = "tokio", all(feature = "uring", target_os = "linux")))]
-fn cannot_start(backend: Backend, error: &std::io::Error) -> Failure {
-    Failure::Run(format!(
-        "--backend {backend}: cannot start it: {error}; try --backend std"
-    ))
-}
+pub use kind::Backend;
 
 #[cfg(test)]
 mod tests {

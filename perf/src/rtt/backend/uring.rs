@@ -10,17 +10,18 @@ use std::time::Duration;
 use compio::buf::{BufResult, IntoInner, IoBuf};
 use compio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use compio::net::{TcpListener, TcpStream, UdpSocket};
-use compio::runtime::{Runtime, spawn};
+use compio::runtime::{JoinHandle, Runtime, spawn};
 use zonda_program::Failure;
 
-use super::{Backend, cannot_start};
+use super::kind::{Backend, cannot_start};
+use super::sides::{answering, asking};
 use crate::rtt::flight::Flight;
 use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
+use crate::rtt::pipeline;
 use crate::rtt::plan::{Doors, Ends, Ping, Style};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
-use crate::rtt::{ping, pipeline, tasks};
 
 /// It is.
 pub const PRESENT: bool = true;
@@ -101,6 +102,9 @@ impl Receiver for In {
     }
 }
 
+asking!(measure, Uring);
+answering!();
+
 fn split(ends: Ends) -> io::Result<(Out, In)> {
     Ok(match ends {
         Ends::Tcp(stream) => {
@@ -112,6 +116,23 @@ fn split(ends: Ends) -> io::Result<(Out, In)> {
             (Out::Udp(socket.clone()), In::Udp(socket))
         }
     })
+}
+
+fn listener(listener: net::TcpListener) -> io::Result<TcpListener> {
+    TcpListener::from_std(listener)
+}
+
+fn socket(socket: net::UdpSocket) -> io::Result<UdpSocket> {
+    UdpSocket::from_std(socket)
+}
+
+fn detach<T>(task: JoinHandle<T>) {
+    task.detach();
+}
+
+async fn joined<T>(task: JoinHandle<T>) -> Result<T, Failure> {
+    let panicked = |_| Failure::Run("a task panicked".into());
+    task.await.map_err(panicked)
 }
 
 fn runtime(backend: Backend) -> Result<Runtime, Failure> {
@@ -128,45 +149,9 @@ pub fn ping(backend: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failu
     runtime(backend)?.block_on(measure(ends, ping))
 }
 
-async fn measure(ends: Ends, ping: Ping) -> Result<Recording, Failure> {
-    for _ in 0..ping.tasks {
-        spawn(tasks::beside::<Uring>(ping.work)).detach();
-    }
-    let (mut sender, receiver) = split(ends)?;
-    if ping.style == Style::Wait {
-        return ping::wait::<Uring>(sender, receiver, ping).await;
-    }
-    let flight = Arc::new(Flight::new());
-    let reader = pipeline::read::<Uring>(receiver, Arc::clone(&flight), ping.clone());
-    let reader = spawn(reader);
-    let written = pipeline::write::<Uring>(&mut sender, Arc::clone(&flight), ping.clone()).await;
-    let read = reader
-        .await
-        .map_err(|_| Failure::Run("the reader of the answers panicked".into()))?;
-    pipeline::join(written, read, &flight, &ping)
-}
-
 /// Answers in one task for each connection.
 pub fn pong(backend: Backend, doors: Doors) -> Result<(), Failure> {
-    let answering = runtime(backend)?.block_on(async {
-        match doors {
-            Doors::Tcp(listener) => accept(listener).await,
-            Doors::Udp(socket) => reflect(socket).await,
-        }
-    });
-    Ok(answering?)
-}
-
-async fn accept(listener: net::TcpListener) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?;
-    loop {
-        let (stream, _) = match listener.accept().await {
-            Err(e) if is_end(&e) => continue,
-            other => other?,
-        };
-        stream.set_nodelay(true)?;
-        spawn(echo(stream)).detach();
-    }
+    Ok(runtime(backend)?.block_on(serve(doors))?)
 }
 
 async fn echo(mut stream: TcpStream) -> io::Result<()> {
@@ -183,8 +168,7 @@ async fn echo(mut stream: TcpStream) -> io::Result<()> {
     }
 }
 
-async fn reflect(socket: net::UdpSocket) -> io::Result<()> {
-    let socket = UdpSocket::from_std(socket)?;
+async fn reflect(socket: UdpSocket) -> io::Result<()> {
     let mut block = Vec::with_capacity(DATAGRAM);
     loop {
         block.clear();

@@ -9,15 +9,16 @@ use clap::Args;
 use zonda_program::{Failure, seconds};
 
 use super::namespaces::Namespaces;
-use super::plan::{Framework, Plan};
-use super::rate::{self, Rate};
+use super::plan::{ECHO, Plan};
 use super::stage::Setting;
 use crate::roles::this_program;
-use crate::rtt::arguments::{Transport, share};
+use crate::rtt::arguments::share;
 use crate::rtt::backend::Backend;
 use crate::rtt::icmp::Echo;
-use crate::rtt::pacing::Pacing;
 use crate::rtt::place;
+use crate::scenario::raw::Pacing;
+use crate::scenario::raw::Transport;
+use crate::scenario::raw::{self as rate, Rate};
 use crate::surroundings::note;
 
 /// What a reader of the help tries first.
@@ -104,22 +105,19 @@ impl Matrix {
             false => (&[0, 100], &rate::QUICK),
         };
         let backends = self.backends()?;
-        let mut frameworks: Vec<Framework> = backends.into_iter().map(Framework::Runs).collect();
+        let mut frameworks: Vec<&str> = backends.into_iter().map(Backend::name).collect();
         match Echo::open((Ipv4Addr::LOCALHOST, 0).into()) {
-            Ok(_) => frameworks.push(Framework::Icmp),
+            Ok(_) => frameworks.push(ECHO),
             Err(refusal) => note(&format!("no column icmp: {refusal}")),
         }
-        let mut plan = Plan {
+        let plan = Plan {
             frameworks,
             transports: self.protocols.clone(),
             pacings: self.pacings.clone(),
             tasks: or(&self.tasks, tasks),
             rates: or(&self.rates, rates),
         };
-        plan.tasks.sort_unstable();
-        plan.rates.sort_by(Rate::order);
-        plan.forget_repeats();
-        Ok(plan)
+        Ok(plan.in_order())
     }
 
     /// Those that were named, or all that the system lets start.

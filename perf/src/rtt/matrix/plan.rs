@@ -1,76 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which cells there are, and in which order they are measured: round by round, and within a round all
-//! frameworks one after the other in the same case, beginning with another one each time, so that what
-//! disturbs the machine disturbs all of them alike.
+//! Which cells there are.
 
-use std::fmt;
-
-use super::rate::Rate;
-use crate::rtt::arguments::Transport;
+use crate::campaign::Entry;
 use crate::rtt::backend::Backend;
-use crate::rtt::pacing::Pacing;
+use crate::scenario::raw::{Pacing, Rate, Raw, Transport};
+use crate::scenario::{Scenario, distinct};
+use crate::system::{Kind, Span, System};
 
-/// A column: a backend, or the kernel's echo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framework {
-    /// A program of ours answers.
-    Runs(Backend),
-    /// The kernel answers.
-    Icmp,
-}
+/// The kernel's own answers, as a column beside those of the backends.
+pub const ECHO: &str = "icmp";
 
-impl Framework {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Framework::Runs(backend) => backend.name(),
-            Framework::Icmp => "icmp",
-        }
-    }
-}
-
-/// What the frameworks are compared in.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Case {
-    /// What the messages travel by. The kernel's echo stands beside any.
-    pub transport: Transport,
-    /// Who decides when the next message is due.
-    pub pacing: Pacing,
-    /// Tasks beside the ping.
-    pub tasks: u32,
-    /// Messages wanted per second.
-    pub rate: Rate,
-}
-
-/// One cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Key {
-    /// The column.
-    pub framework: Framework,
-    /// The rest.
-    pub case: Case,
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let case = &self.case;
-        write!(
-            f,
-            "{} {} {} {}/s {} tasks",
-            self.framework.name(),
-            case.transport,
-            case.pacing.name(),
-            case.rate,
-            case.tasks
-        )
-    }
+/// The column of that name.
+pub fn framework(name: &str) -> Option<&'static str> {
+    let backends = Backend::ALL.into_iter().map(Backend::name);
+    backends.chain([ECHO]).find(|known| *known == name)
 }
 
 /// What is to be measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Columns, in the order of the tables.
-    pub frameworks: Vec<Framework>,
+    /// Columns, the names of backends and [`ECHO`], in the order of the tables.
+    pub frameworks: Vec<&'static str>,
     /// Transports of the backends.
     pub transports: Vec<Transport>,
     /// Pacings.
@@ -83,60 +33,58 @@ pub struct Plan {
 
 impl Plan {
     /// What is compared at one transport, pacing and number of tasks, by ascending rate.
-    pub fn at_each_rate(
-        &self,
-        transport: Transport,
-        pacing: Pacing,
-        tasks: u32,
-    ) -> impl Iterator<Item = Case> {
-        self.rates.iter().map(move |&rate| Case {
+    pub fn at_each_rate(&self, transport: Transport, pacing: Pacing, tasks: u32) -> Vec<Raw> {
+        let rates = self.rates.iter();
+        let case = |&rate| Raw {
             transport,
             pacing,
             tasks,
             rate,
-        })
+        };
+        rates.map(case).collect()
     }
 
-    /// All cells of one round. `turn` is the number of the round.
-    pub fn round(&self, turn: usize) -> Vec<Key> {
-        let mut keys = Vec::new();
-        for (number, case) in self.cases().into_iter().enumerate() {
-            let mut of_case: Vec<Key> = self
-                .frameworks
-                .iter()
-                .filter(|f| **f != Framework::Icmp || self.has_echo(&case))
-                .map(|&framework| Key { framework, case })
-                .collect();
-            let first = (turn + number) % of_case.len().max(1);
-            of_case.rotate_left(first);
-            keys.append(&mut of_case);
+    /// In ascending order, and each once.
+    pub fn in_order(mut self) -> Self {
+        self.tasks.sort_unstable();
+        self.rates.sort_by(Rate::order);
+        Plan {
+            frameworks: distinct(self.frameworks),
+            transports: distinct(self.transports),
+            pacings: distinct(self.pacings),
+            tasks: distinct(self.tasks),
+            rates: distinct(self.rates),
         }
-        keys
     }
 
-    /// Leaves the first of those that were named twice.
-    pub fn forget_repeats(&mut self) {
-        forget(&mut self.frameworks);
-        forget(&mut self.transports);
-        forget(&mut self.pacings);
-        forget(&mut self.tasks);
-        forget(&mut self.rates);
-    }
-
-    fn cases(&self) -> Vec<Case> {
-        let mut cases = Vec::new();
+    /// The cases of each table.
+    pub fn tables(&self) -> Vec<Vec<Raw>> {
+        let mut all = Vec::new();
         for &transport in &self.transports {
             for &pacing in &self.pacings {
-                for &tasks in &self.tasks {
-                    cases.extend(self.at_each_rate(transport, pacing, tasks));
-                }
+                let tasks = self.tasks.iter();
+                all.extend(tasks.map(|tasks| self.at_each_rate(transport, pacing, *tasks)));
             }
         }
-        cases
+        all
+    }
+
+    /// All cells, each measured for so long.
+    pub fn entries(&self, span: impl Fn(&Raw) -> Span) -> Vec<Entry> {
+        let mut all = Vec::new();
+        for case in self.tables().into_iter().flatten() {
+            let frameworks = self.frameworks.iter();
+            let here = frameworks.filter(|name| **name != ECHO || self.has_echo(&case));
+            all.extend(here.map(|name| {
+                let system = System::new(*name, Kind::Raw(name));
+                Entry::new("", Scenario::Raw(case), &system, span(&case))
+            }));
+        }
+        all
     }
 
     /// The kernel knows neither tasks nor transports nor pacings: it is measured once for each rate.
-    fn has_echo(&self, case: &Case) -> bool {
+    fn has_echo(&self, case: &Raw) -> bool {
         let first = (
             self.transports.first(),
             self.pacings.first(),
@@ -146,52 +94,40 @@ impl Plan {
     }
 }
 
-fn forget<T: PartialEq + Clone>(list: &mut Vec<T>) {
-    let mut first: Vec<T> = Vec::new();
-    for entry in list.drain(..) {
-        if !first.contains(&entry) {
-            first.push(entry);
-        }
-    }
-    *list = first;
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::rate;
     use super::*;
+    use crate::campaign::turns;
+    use crate::scenario::raw;
 
-    fn plan() -> Plan {
-        Plan {
-            frameworks: vec![
-                Framework::Runs(Backend::Std),
-                Framework::Runs(Backend::Smol),
-                Framework::Icmp,
-            ],
+    fn entries() -> Vec<Entry> {
+        let plan = Plan {
+            frameworks: vec!["std", "smol", ECHO],
             transports: vec![Transport::Tcp, Transport::Udp],
             pacings: vec![Pacing::Exact, Pacing::Seed],
-            tasks: vec![0, 10],
-            rates: rate::QUICK.to_vec(),
-        }
+            tasks: vec![10, 0, 10],
+            rates: raw::QUICK.to_vec(),
+        };
+        let span = Span {
+            warm_up: 0.1,
+            seconds: 0.3,
+        };
+        plan.in_order().entries(|_| span)
     }
 
     #[test]
     fn every_cell_is_there_once() {
-        let keys = plan().round(0);
-        assert_eq!(keys.len(), 2 * 2 * 2 * 2 * 5 + 5);
-        for (at, key) in keys.iter().enumerate() {
-            assert!(!keys[..at].contains(key), "{key} is there twice");
-        }
+        let names: Vec<String> = entries().iter().map(Entry::to_string).collect();
+        assert_eq!(names.len(), 2 * 2 * 2 * 2 * 5 + 5);
+        assert_eq!(distinct(names.clone()).len(), names.len());
+        assert_eq!(names[0], "tcp exact 10/s 0 tasks std");
     }
 
     #[test]
     fn another_framework_begins_each_time() {
-        let first: Vec<Framework> = (0..3).map(|turn| plan().round(turn)[0].framework).collect();
-        assert_eq!(first, plan().frameworks);
-        let names: Vec<String> = plan().round(1).iter().map(Key::to_string).take(2).collect();
-        assert_eq!(
-            names,
-            ["smol tcp exact 10/s 0 tasks", "icmp tcp exact 10/s 0 tasks"]
-        );
+        let all = entries();
+        let first = |round| turns(&all, round, Entry::is_beside)[0];
+        assert_eq!([first(0), first(1), first(2)], [0, 1, 2]);
+        assert_eq!(all[2].system.name, ECHO);
     }
 }

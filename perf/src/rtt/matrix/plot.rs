@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use zonda_program::{Failure, print, print_lines};
 
-use super::cell::{Cell, Round};
-use super::plan::{Case, Framework, Key, Plan};
-use super::rate::Rate;
-use super::{Report, page, table, try_out, write};
-use crate::rtt::arguments::Transport;
+use super::files::{try_out, write};
+use super::plan::{ECHO, Plan, framework};
+use super::report::{Measured, Report};
+use super::{page, table};
+use crate::record::Better::{Higher, Lower, Neither};
+use crate::record::{Cell, Round};
 use crate::rtt::backend::Backend;
 use crate::rtt::csv;
-use crate::rtt::pacing::Pacing;
 use crate::rtt::samples::trimmed;
+use crate::scenario::raw::{Pacing, Raw, Transport};
 
 /// Options of the plot.
 #[derive(Args, Clone, Debug)]
@@ -67,32 +68,25 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
 }
 
 /// All values that occur, in the order of the tables.
-fn plan(cells: &[Cell]) -> Plan {
-    let cases = || cells.iter().map(|c| c.key.case);
-    let all = Backend::ALL.map(Framework::Runs);
-    let is_there = |f: &Framework| cells.iter().any(|c| c.key.framework == *f);
-    let mut plan = Plan {
-        frameworks: all
-            .into_iter()
-            .chain([Framework::Icmp])
-            .filter(is_there)
-            .collect(),
+fn plan(cells: &[Measured]) -> Plan {
+    let cases = || cells.iter().map(|m| m.case);
+    let known = Backend::ALL.map(Backend::name).into_iter().chain([ECHO]);
+    let is_there = |f: &&str| cells.iter().any(|m| m.framework == *f);
+    let plan = Plan {
+        frameworks: known.filter(is_there).collect(),
         transports: cases().map(|c| c.transport).collect(),
         pacings: cases().map(|c| c.pacing).collect(),
         tasks: cases().map(|c| c.tasks).collect(),
         rates: cases().map(|c| c.rate).collect(),
     };
-    plan.tasks.sort_unstable();
-    plan.rates.sort_by(Rate::order);
-    plan.forget_repeats();
-    plan
+    plan.in_order()
 }
 
 /// The rows read so far.
 struct Rows {
     pacing: Pacing,
     size: Option<usize>,
-    cells: Vec<Cell>,
+    cells: Vec<Measured>,
 }
 
 impl Rows {
@@ -124,17 +118,22 @@ impl Rows {
     fn close(&mut self, open: Option<Open>) {
         let Some(open) = open else { return };
         let round = open.round();
-        if round.pairs.is_empty() {
+        if round.nanos_times.is_empty() {
             return;
         }
-        let known = self.cells.iter_mut().find(|c| c.key == open.key);
-        match known {
-            Some(cell) => cell.rounds.push(round),
-            None => self.cells.push(Cell {
-                key: open.key,
-                rounds: vec![round],
-                trouble: None,
-            }),
+        let Key { framework, case } = open.key;
+        let mut known = self.cells.iter_mut();
+        match known.find(|m| (m.framework, m.case) == (framework, case)) {
+            Some(measured) => measured.cell.append(round),
+            None => {
+                let mut cell = Cell::new(framework, case.case());
+                cell.append(round);
+                self.cells.push(Measured {
+                    framework,
+                    case,
+                    cell,
+                });
+            }
         }
     }
 }
@@ -152,6 +151,13 @@ enum Said {
     Lost,
 }
 
+/// The cell of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Key {
+    framework: &'static str,
+    case: Raw,
+}
+
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
@@ -165,31 +171,14 @@ struct Row {
 impl Row {
     fn parse(line: &str, pacing: Pacing) -> Result<Self, String> {
         let columns: Vec<&str> = line.trim().split(',').collect();
-        let [
-            framework,
-            transport,
-            test,
-            count,
-            rate,
-            payload,
-            tasks,
-            value,
-            _,
-        ] = columns[..]
-        else {
+        let [name, transport, test, count, rate, payload, tasks, value, _] = columns[..] else {
             return Err(format!(
                 "{} columns, expected those of {}",
                 columns.len(),
                 csv::HEADER
             ));
         };
-        let framework = match framework {
-            "icmp" => Framework::Icmp,
-            name => {
-                let backend = Backend::ALL.into_iter().find(|b| b.name() == name);
-                Framework::Runs(backend.ok_or_else(|| format!("unknown framework {name}"))?)
-            }
-        };
+        let framework = framework(name).ok_or_else(|| format!("unknown framework {name}"))?;
         let transport = match transport {
             "udp" => Transport::Udp,
             "tcp" | "icmp" => Transport::Tcp,
@@ -209,7 +198,7 @@ impl Row {
             "seed" => Pacing::Seed,
             _ => return Err(format!("unknown test {test}")),
         };
-        let case = Case {
+        let case = Raw {
             transport,
             pacing,
             tasks: number(tasks)?,
@@ -269,21 +258,21 @@ impl Open {
         pairs.sort_unstable();
         let answered = pairs.iter().map(|(_, times)| times).sum();
         let (sent, lost) = self.counts.unwrap_or((answered, 0));
-        Round {
-            achieved: self.achieved,
-            sent,
-            lost,
-            cpu_nanos: None,
-            sleeps: None,
-            others: None,
-            pairs,
+        let mut round = Round::of_latencies(pairs);
+        round.add("sent", "msg", Neither, sent as f64);
+        round.add("lost", "msg", Lower, lost as f64);
+        if let Some(achieved) = self.achieved {
+            round.add("rate", "msg/s", Higher, achieved);
         }
+        round
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::summary::summary;
     use super::*;
+    use crate::scenario::raw::Rate;
 
     fn rows(text: &str) -> Result<Rows, Failure> {
         let mut rows = Rows {
@@ -307,17 +296,14 @@ mod tests {
         text += "smol,udp,rtt-exact,1,inf,128,10,7000,ns\n";
         let rows = rows(&text).expect("rows");
         assert_eq!(rows.cells.len(), 2, "the other size is left out");
-        let first = rows.cells[0].summary().expect("figures");
+        let first = summary(&rows.cells[0].cell).expect("figures");
         assert_eq!((first.sent, first.lost), (7, 0));
         assert!((first.at("p99") - 30.0).abs() < 0.1);
         assert!(first.achieved.is_some_and(|a| a.median == 998.5));
-        assert_eq!(rows.cells[0].key.case.pacing, Pacing::Seed);
-        let second = rows.cells[1].summary().expect("figures");
+        assert_eq!(rows.cells[0].case.pacing, Pacing::Seed);
+        let second = summary(&rows.cells[1].cell).expect("figures");
         assert_eq!((second.sent, second.lost), (4, 1));
-        assert_eq!(
-            rows.cells[1].key.to_string(),
-            "smol udp exact inf/s 10 tasks"
-        );
+        assert_eq!(rows.cells[1].case.to_string(), "udp exact inf/s 10 tasks");
         let plan = plan(&rows.cells);
         assert_eq!(plan.frameworks.len(), 2);
         assert_eq!(plan.rates, [Rate::Hertz(1e3), Rate::Infinite]);
@@ -328,7 +314,7 @@ mod tests {
         let round = "std,tcp,rtt-exact,2,1,64,0,5000,ns\nstd,tcp,lost-exact,2,1,64,0,0,messages\n";
         let rows = rows(&round.repeat(3)).expect("rows");
         assert_eq!(rows.cells.len(), 1);
-        assert_eq!(rows.cells[0].rounds.len(), 3);
+        assert_eq!(rows.cells[0].cell.nanos_times.len(), 3);
     }
 
     #[test]

@@ -7,21 +7,27 @@ use std::time::{Duration, Instant};
 use zonda_program::Interrupt;
 
 use super::namespaces::Namespaces;
-use super::plan::{Framework, Key};
+use super::plan::ECHO;
+use crate::campaign::Entry;
 use crate::cell_error::CellError;
 use crate::cpu::coarse_cpu_time;
-use crate::event::Event;
+use crate::histogram::pairs;
 use crate::process::{Process, Program, Said};
-use crate::rtt::arguments::Transport;
-use crate::rtt::outcome::Outcome;
+use crate::processes::ready;
+use crate::record::Better::{Higher, Lower, Neither};
+use crate::record::Round;
+use crate::rtt::outcome::{Outcome, PERCENTILES};
 use crate::rtt::place::machine_busy;
+use crate::scenario::Scenario;
+use crate::scenario::raw::{Raw, Transport};
+use crate::system::Span;
 
-/// How long pong may take until it listens.
-const READY: Duration = Duration::from_secs(15);
 /// Beyond the time of the measurement itself, for starting and slow machines.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Seconds after which a message is lost. A thousand threads on one processor take their time.
 const TIMEOUT: u32 = 5;
+/// The warm-up that ping makes by itself.
+const WARM_UP: f64 = 0.1;
 /// Round trips that a slow rate is given time for.
 const SAMPLES: f64 = 12.0;
 
@@ -44,6 +50,12 @@ pub struct Setting {
     pub namespaces: Option<Namespaces>,
 }
 
+/// What both sides are started for.
+struct Key<'a> {
+    framework: &'a str,
+    case: &'a Raw,
+}
+
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
@@ -53,21 +65,27 @@ enum Side {
 
 impl Setting {
     /// How long a cell is measured.
-    pub fn seconds(&self, key: &Key) -> f64 {
-        self.seconds.max(SAMPLES * key.case.rate.interval())
+    pub fn span(&self, case: &Raw) -> Span {
+        Span {
+            warm_up: WARM_UP,
+            seconds: self.seconds.max(SAMPLES * case.rate.interval()),
+        }
     }
 
     /// Measures one cell, and how many processors other programs used meanwhile.
-    pub fn measure(
-        &self,
-        key: &Key,
-        interrupt: &Interrupt,
-    ) -> Result<(Outcome, Option<f64>), CellError> {
-        let (pong, address) = match key.framework {
-            Framework::Icmp => (None, format!("{}:0", self.host())),
-            Framework::Runs(_) => {
+    pub fn measure(&self, entry: &Entry, interrupt: &Interrupt) -> Result<Round, CellError> {
+        let Scenario::Raw(case) = &entry.scenario else {
+            return Err(CellError::Interrupted);
+        };
+        let key = &Key {
+            framework: &entry.system.name,
+            case,
+        };
+        let (pong, address) = match key.framework == ECHO {
+            true => (None, format!("{}:0", self.host())),
+            false => {
                 let mut pong = Process::start(&self.pong(key))?;
-                let address = ready(&mut pong, interrupt)?;
+                let address = ready(&mut pong, interrupt)?.concat();
                 (Some(pong), address)
             }
         };
@@ -75,7 +93,7 @@ impl Setting {
         let begin = Instant::now();
         let (machine, answering) = (machine_busy(), pong_pid.and_then(coarse_cpu_time));
         let mut ping = Process::start(&self.ping(key, &address))?;
-        let outcome = self.outcome(&mut ping, key, interrupt)?;
+        let outcome = self.outcome(&mut ping, case, interrupt)?;
         let seconds = begin.elapsed().as_secs_f64();
         let ours = coarse_cpu_time(ping.pid())
             .unwrap_or_default()
@@ -89,28 +107,23 @@ impl Setting {
             .zip(machine)
             .map(|(after, before)| after - before);
         let others = busy.map(|busy| ((busy - ours) / seconds).max(0.0));
-        Ok((outcome, others))
+        Ok(round(&outcome, others))
     }
 
     fn outcome(
         &self,
         ping: &mut Process,
-        key: &Key,
+        case: &Raw,
         interrupt: &Interrupt,
     ) -> Result<Outcome, CellError> {
-        let patience = PATIENCE + Duration::from_secs_f64(self.seconds(key) * 3.0);
+        let patience = PATIENCE + Duration::from_secs_f64(self.span(case).seconds * 3.0);
         match ping.line(Instant::now() + patience, interrupt)? {
-            Said::Line(line) => Outcome::from_json(&line).ok_or_else(|| CellError::Nonsense {
-                program: ping.name().to_owned(),
-                line,
-                expected: "its figures",
-            }),
+            Said::Line(line) => match Outcome::from_json(&line) {
+                Some(outcome) => Ok(outcome),
+                None => Err(ping.nonsense(line, "its figures")),
+            },
             Said::End => Err(ping.died()),
-            Said::Nothing => Err(CellError::Late {
-                program: ping.name().to_owned(),
-                what: "finish its round trips",
-                after: patience,
-            }),
+            Said::Nothing => Err(ping.late("finish its round trips", patience)),
         }
     }
 
@@ -120,23 +133,23 @@ impl Setting {
             .map_or("127.0.0.1", |n| n.address())
     }
 
-    fn pong(&self, key: &Key) -> Program {
+    fn pong(&self, key: &Key<'_>) -> Program {
         let address = format!("{}:0", self.host());
         let cpu = self.cpus.map(|(pong, _)| pong);
         self.program(Side::Pong, key, cpu, vec!["--address".into(), address])
     }
 
-    fn ping(&self, key: &Key, address: &str) -> Program {
+    fn ping(&self, key: &Key<'_>, address: &str) -> Program {
         // beside the kernel's echo there is no runtime for them
-        let tasks = match key.framework {
-            Framework::Icmp => 0,
-            Framework::Runs(_) => key.case.tasks,
+        let tasks = match key.framework == ECHO {
+            true => 0,
+            false => key.case.tasks,
         };
         let mut arguments: Vec<String> = [
             ("--address", address.to_owned()),
             ("--size", self.size.to_string()),
             ("--interval", format!("{:.9}", key.case.rate.interval())),
-            ("--duration", format!("{:.3}", self.seconds(key))),
+            ("--duration", format!("{:.3}", self.span(key.case).seconds)),
             ("--tasks", tasks.to_string()),
             ("--timeout", TIMEOUT.to_string()),
             ("--pacing", key.case.pacing.name().to_owned()),
@@ -151,20 +164,20 @@ impl Setting {
         self.program(Side::Ping, key, cpu, arguments)
     }
 
-    fn program(&self, side: Side, key: &Key, cpu: Option<usize>, more: Vec<String>) -> Program {
+    fn program(&self, side: Side, key: &Key<'_>, cpu: Option<usize>, more: Vec<String>) -> Program {
         let mode = match side {
             Side::Pong => "pong",
             Side::Ping => "ping",
         };
         let words = ["perf", "rtt", "--json", "--end-with-input", "--mode", mode];
         let mut arguments: Vec<String> = words.map(String::from).into();
-        match key.framework {
-            Framework::Icmp => arguments.extend(["--protocol".into(), Transport::Icmp.to_string()]),
-            Framework::Runs(backend) => arguments.extend([
+        match key.framework == ECHO {
+            true => arguments.extend(["--protocol".into(), Transport::Icmp.to_string()]),
+            false => arguments.extend([
                 "--protocol".into(),
                 key.case.transport.to_string(),
                 "--backend".into(),
-                backend.to_string(),
+                key.framework.to_owned(),
             ]),
         }
         if let Some(cpu) = cpu {
@@ -173,7 +186,7 @@ impl Setting {
         arguments.extend(self.flags.iter().cloned());
         arguments.extend(more);
         let program = Program {
-            name: format!("{mode} ({key})"),
+            name: format!("{mode} ({} {})", key.framework, key.case),
             executable: self.executable.clone(),
             arguments,
         };
@@ -184,22 +197,19 @@ impl Setting {
     }
 }
 
-/// Waits for the worker's word, which names its address.
-fn ready(pong: &mut Process, interrupt: &Interrupt) -> Result<String, CellError> {
-    match pong.line(Instant::now() + READY, interrupt)? {
-        Said::Line(line) => match Event::parse(&line) {
-            Some(Event::Ready { listening }) if listening.len() == 1 => Ok(listening.concat()),
-            _ => Err(CellError::Nonsense {
-                program: pong.name().to_owned(),
-                line,
-                expected: "its readiness",
-            }),
-        },
-        Said::End => Err(pong.died()),
-        Said::Nothing => Err(CellError::Late {
-            program: pong.name().to_owned(),
-            what: "start to listen",
-            after: READY,
-        }),
+/// The figures of a run, and how many processors other programs used meanwhile.
+fn round(outcome: &Outcome, others: Option<f64>) -> Round {
+    let mut round = Round::of_latencies(pairs(&outcome.histogram));
+    for (name, percentile) in PERCENTILES {
+        round.add(name, "us", Lower, outcome.micros(percentile));
     }
+    round.add("rate", "msg/s", Higher, outcome.achieved);
+    round.add("sent", "msg", Neither, outcome.sent as f64);
+    round.add("lost", "msg", Lower, outcome.lost as f64);
+    round.add_of(["cpu", "sender"], "ns/msg", Lower, outcome.cpu_nanos);
+    round.add_of(["sleeps", "sender"], "1/msg", Neither, outcome.sleeps);
+    if let Some(others) = others {
+        round.add("others", "processors", Neither, others);
+    }
+    round
 }

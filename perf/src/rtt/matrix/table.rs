@@ -2,60 +2,52 @@
 //! The tables in the article's form: a row for each rate, a column for each backend. They can be pasted
 //! into a Markdown page.
 
-use super::Report;
-use super::cell::{Cell, DISTURBED, Summary};
-use super::plan::{Case, Framework};
+use super::report::Report;
+use super::summary::{DISTURBED, Summary};
 use crate::numbers::short;
+use crate::scenario::raw::Raw;
 use crate::table::NONE;
 
 /// All of them, and how to read them.
 pub fn tables(report: &Report) -> String {
     let mut text = String::new();
-    let plan = &report.plan;
-    for &transport in &plan.transports {
-        for &pacing in &plan.pacings {
-            for &tasks in &plan.tasks {
-                let cases: Vec<Case> = plan.at_each_rate(transport, pacing, tasks).collect();
-                text += &format!(
-                    "\n{transport}, {} pacing, {tasks} tasks, {} bytes: p50 (p99) in µs\n{}\n",
-                    pacing.name(),
-                    report.size,
-                    table(report, &cases)
-                );
-            }
-        }
+    for cases in report.plan.tables() {
+        let Some(Raw {
+            transport,
+            pacing,
+            tasks,
+            ..
+        }) = cases.first()
+        else {
+            continue;
+        };
+        text += &format!(
+            "\n{transport}, {} pacing, {tasks} tasks, {} bytes: p50 (p99) in µs\n{}\n",
+            pacing.name(),
+            report.size,
+            table(report, &cases)
+        );
     }
     format!("{text}\n{} {}", report.legend, reading())
 }
 
-fn table(report: &Report, cases: &[Case]) -> String {
-    let has_any = |f: &&Framework| cases.iter().any(|c| find(report, **f, c).is_some());
-    let columns: Vec<Framework> = report
-        .plan
-        .frameworks
-        .iter()
-        .filter(has_any)
-        .copied()
-        .collect();
-    let header = ["wanted/s"]
-        .into_iter()
-        .chain(columns.iter().map(|f| f.name()));
+fn table(report: &Report, cases: &[Raw]) -> String {
+    let is_here = |framework: &&&str| {
+        let mut cells = report.cells.iter();
+        cells.any(|m| m.framework == **framework && cases.contains(&m.case))
+    };
+    let columns = report.plan.frameworks.iter().filter(is_here);
+    let columns: Vec<&str> = columns.copied().collect();
+    let header = ["wanted/s"].into_iter().chain(columns.iter().copied());
     let rows = cases.iter().flat_map(|case| {
-        let summaries: Vec<Option<Summary>> = columns
-            .iter()
-            .map(|f| find(report, *f, case)?.summary())
-            .collect();
+        let of = |framework: &&str| report.summary(framework, |c| c == case);
+        let summaries: Vec<Option<Summary>> = columns.iter().map(of).collect();
         [
             row(case.rate.to_string(), &summaries, times),
             row("achieved".into(), &summaries, achieved),
         ]
     });
     zonda_program::table(header, rows, ..)
-}
-
-fn find<'r>(report: &'r Report, framework: Framework, case: &Case) -> Option<&'r Cell> {
-    let mut cells = report.cells.iter();
-    cells.find(|c| c.key.framework == framework && c.key.case == *case)
 }
 
 fn row(title: String, of: &[Option<Summary>], text: fn(&Summary) -> String) -> Vec<String> {

@@ -5,10 +5,10 @@ use super::class;
 use crate::numbers::{Unit, micros, short};
 use crate::page;
 use crate::page::{Chart, Figure, Logarithmic, Place, Point, Size};
-use crate::rtt::matrix::Report;
-use crate::rtt::matrix::cell::Summary;
-use crate::rtt::matrix::plan::{Case, Framework};
-use crate::rtt::matrix::rate::Rate;
+use crate::rtt::matrix::plan::ECHO;
+use crate::rtt::matrix::report::Report;
+use crate::rtt::matrix::summary::Summary;
+use crate::scenario::raw::{Rate, Raw};
 
 /// A figure of several beside each other.
 const NARROW: Size = Size {
@@ -22,21 +22,19 @@ const MOST: f64 = 0.985;
 
 /// What one framework showed in the cases of a figure.
 struct Series {
-    framework: Framework,
+    framework: &'static str,
     points: Vec<(Rate, Summary)>,
 }
 
 /// The kernel's echo stands in every figure: it knows neither transports nor tasks.
-fn series(report: &Report, cases: &[Case]) -> Vec<Series> {
-    let of = |&framework: &Framework| {
+fn series(report: &Report, cases: &[Raw]) -> Vec<Series> {
+    let of = |&framework: &&'static str| {
         let points = cases.iter().filter_map(|case| {
-            let is_same = |c: &Case| match framework {
-                Framework::Icmp => c.rate == case.rate,
-                Framework::Runs(_) => c == case,
+            let is_it = |c: &Raw| match framework {
+                ECHO => c.rate == case.rate,
+                _ => c == case,
             };
-            let mut cells = report.cells.iter();
-            let cell = cells.find(|c| c.key.framework == framework && is_same(&c.key.case))?;
-            Some((case.rate, cell.summary()?))
+            Some((case.rate, report.summary(framework, is_it)?))
         });
         Series {
             framework,
@@ -48,16 +46,16 @@ fn series(report: &Report, cases: &[Case]) -> Vec<Series> {
 }
 
 /// The median with its band over the rate.
-pub fn medians(report: &Report, cases: &[Case]) -> String {
+pub fn medians(report: &Report, cases: &[Raw]) -> String {
     let curve = |series: Series| {
         let point = |(rate, summary): &(Rate, Summary)| Point {
             x: rate.hertz().map_or(Place::Beyond, Place::Value),
             median: summary.at("p50"),
             band: (summary.at("p2.5"), summary.at("p97.5")),
-            tip: told(series.framework, *rate, summary),
+            tip: tip(series.framework, *rate, summary),
         };
         page::Series {
-            name: series.framework.name().to_owned(),
+            name: series.framework.to_owned(),
             class: class(series.framework),
             points: series.points.iter().map(point).collect(),
         }
@@ -72,14 +70,13 @@ pub fn medians(report: &Report, cases: &[Case]) -> String {
     .wide()
 }
 
-fn told(framework: Framework, rate: Rate, summary: &Summary) -> String {
+fn tip(framework: &str, rate: Rate, summary: &Summary) -> String {
     let loss = match summary.lost {
         0 => String::new(),
         _ => format!(", {:.2} % lost", summary.loss_percent()),
     };
     format!(
-        "{} at {rate}: p50 {}, p99 {}; achieved {}/s{loss}{}",
-        framework.name(),
+        "{framework} at {rate}: p50 {}, p99 {}; achieved {}/s{loss}{}",
         micros(summary.at("p50")),
         micros(summary.at("p99")),
         summary
@@ -94,7 +91,7 @@ fn told(framework: Framework, rate: Rate, summary: &Summary) -> String {
 }
 
 /// The share of round trips that were not slower than a time, and the density of the times.
-pub fn distribution(report: &Report, case: &Case) -> String {
+pub fn distribution(report: &Report, case: &Raw) -> String {
     let all = series(report, &[*case]);
     let most = |curve: fn(&Summary) -> &[(f64, f64)]| {
         let summaries = all.iter().flat_map(|s| &s.points);
@@ -142,8 +139,7 @@ fn curves(
         figure.mark_y(y(share), &format!("{:.0} %", share * 100.0));
     }
     for series in all {
-        let name = series.framework.name();
-        figure.begin(&class(series.framework), "framework", name);
+        figure.begin(&class(series.framework), "framework", series.framework);
         for (_, summary) in &series.points {
             let shown = curve(summary)
                 .iter()
@@ -159,14 +155,12 @@ fn curves(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rtt::backend::Backend;
-    use crate::rtt::matrix::cell::tests::cell;
+    use crate::rtt::matrix::summary::{summary, tests::cell};
 
     #[test]
     fn dots_tell_both_rates() {
-        let cell = cell(Backend::Smol, Rate::Hertz(1e3), &[&[10, 20, 30]]);
-        let summary = cell.summary().expect("three round trips");
-        let text = told(cell.key.framework, cell.key.case.rate, &summary);
+        let summary = summary(&cell(&[&[10, 20, 30]])).expect("three round trips");
+        let text = tip("smol", Rate::Hertz(1e3), &summary);
         assert!(
             text.starts_with("smol at 1k: p50 20") && text.contains("achieved 3.00/s"),
             "{text}"

@@ -4,22 +4,16 @@
 
 mod curves;
 
-use super::Report;
-use super::plan::{Case, Framework};
+use super::report::Report;
 use crate::page::{Filter, Page, colour, section};
 use crate::rtt::backend::Backend;
+use crate::scenario::raw::Raw;
 
 /// The whole page.
 pub fn page(report: &Report) -> String {
     let mut body = String::new();
-    let plan = &report.plan;
-    for &tasks in &plan.tasks {
-        for &transport in &plan.transports {
-            for &pacing in &plan.pacings {
-                let cases: Vec<Case> = plan.at_each_rate(transport, pacing, tasks).collect();
-                body += &figures(report, &cases);
-            }
-        }
+    for cases in report.plan.tables() {
+        body += &figures(report, &cases);
     }
     let fact = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
     let hint =
@@ -35,7 +29,7 @@ pub fn page(report: &Report) -> String {
 }
 
 /// The figures of one transport, pacing and number of tasks.
-fn figures(report: &Report, cases: &[Case]) -> String {
+fn figures(report: &Report, cases: &[Raw]) -> String {
     let Some(first) = cases.first() else {
         return String::new();
     };
@@ -60,7 +54,7 @@ fn figures(report: &Report, cases: &[Case]) -> String {
 fn filters(report: &Report) -> Vec<Filter> {
     let plan = &report.plan;
     let frameworks = plan.frameworks.iter();
-    let framework = |f: &Framework| (f.name().to_owned(), class(*f));
+    let framework = |name: &&str| ((*name).to_owned(), class(name));
     vec![
         Filter::plain("transport", plan.transports.iter().map(ToString::to_string)),
         Filter::plain("pacing", plan.pacings.iter().map(|p| p.name().to_owned())),
@@ -73,13 +67,10 @@ fn filters(report: &Report) -> Vec<Filter> {
 }
 
 /// The colour of a framework, the same on every page.
-fn class(framework: Framework) -> String {
-    match framework {
-        Framework::Runs(Backend::Std) => "c-dark".into(),
-        Framework::Runs(backend) => {
-            let known = Backend::ALL.iter().position(|b| *b == backend);
-            colour(known.unwrap_or_default())
-        }
-        Framework::Icmp => colour(7),
+fn class(framework: &str) -> String {
+    match Backend::ALL.into_iter().position(|b| b.name() == framework) {
+        Some(_) if framework == Backend::Std.name() => "c-dark".into(),
+        Some(known) => colour(known),
+        None => colour(7),
     }
 }

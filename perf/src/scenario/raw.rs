@@ -1,9 +1,60 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rates as the studies write them: 1, 10, 1k, 1M, inf.
+//! The raw round trips of `perf rtt`: what varies in the studies. Rates are written as there: 1, 10, 1k, 1M, inf.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
+
+use clap::ValueEnum;
+
+use super::rates::count;
+
+/// What the messages travel by.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A stream without Nagle's delay
+    Tcp,
+    /// Datagrams, of which some may be lost
+    Udp,
+    /// Echo requests, answered by the other side's kernel: the reference, needs no pong
+    Icmp,
+}
+
+impl Transport {
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Udp => "udp",
+            Transport::Icmp => "icmp",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Who decides when the next message is due.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// An absolute schedule, with fine timers; no sleep when back to back
+    Exact,
+    /// The runtime's own sleep of one interval after each round trip, also when that is zero
+    Seed,
+}
+
+impl Pacing {
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pacing::Exact => "exact",
+            Pacing::Seed => "seed",
+        }
+    }
+}
 
 /// Messages per second that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,9 +113,7 @@ impl Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rate::Hertz(rate) if *rate >= 1e6 => write!(f, "{}M", rate / 1e6),
-            Rate::Hertz(rate) if *rate >= 1e3 => write!(f, "{}k", rate / 1e3),
-            Rate::Hertz(rate) => write!(f, "{rate}"),
+            Rate::Hertz(rate) => f.write_str(&count(*rate)),
             Rate::Infinite => f.write_str("inf"),
         }
     }
@@ -85,6 +134,35 @@ impl FromStr for Rate {
             Ok(rate) if (0.01..=1e9).contains(&rate) => Ok(Rate::Hertz(rate)),
             _ => Err("expected messages per second such as 10, 1k, 1M, or inf".into()),
         }
+    }
+}
+
+/// What the backends are compared in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Raw {
+    /// What the messages travel by. The kernel's echo stands beside any.
+    pub transport: Transport,
+    /// Who decides when the next message is due.
+    pub pacing: Pacing,
+    /// Tasks beside the ping.
+    pub tasks: u32,
+    /// Messages wanted per second.
+    pub rate: Rate,
+}
+
+impl Raw {
+    /// Everything but the rate, in words.
+    pub fn case(&self) -> String {
+        let (pacing, tasks) = (self.pacing.name(), self.tasks);
+        let end = self.rate.hertz().map_or(" back to back", |_| "");
+        format!("{} {pacing} {tasks} tasks{end}", self.transport)
+    }
+}
+
+impl fmt::Display for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (pacing, rate, tasks) = (self.pacing.name(), self.rate, self.tasks);
+        write!(f, "{} {pacing} {rate}/s {tasks} tasks", self.transport)
     }
 }
 
