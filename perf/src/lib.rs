@@ -25,6 +25,11 @@
 //!     perf.run()
 //! }
 //! ```
+//!
+//! A sub-command is a preset: it names scenarios (`scenario/`) and systems (`system.rs`). A campaign (`campaign.rs`) measures
+//! each system in each scenario round by round (`measure/`), by fresh processes (`processes.rs`) whose command lines are in
+//! `roles.rs` and whose work is in `workers/`. What comes out is one record (`record/`), which tables, pages and `perf compare`
+//! read. `rtt/` is the raw ping-pong of the studies, without the protocol.
 
 mod campaign;
 mod cell_error;
@@ -101,7 +106,7 @@ pub enum Perf {
     /// Peer to peer and routed, by a session and by the node below it, beside bare sockets and, if you have built its
     /// programs, the reference. Says first how long it takes; --quick is about three minutes.
     Curves(Box<Curves>),
-    /// Draw the page of what any of these but rtt have measured before
+    /// Draw the page of what any of these has measured before
     Plot(Plot),
     /// Measure throughput by size, topology, publishers, subscribers, keys and quality of service
     ///
@@ -113,7 +118,7 @@ pub enum Perf {
     /// Every round starts every program anew on loopback ports, beside bare sockets and, if you have built its programs,
     /// the reference. CPU time stands beside latency. Messages lost, doubled or out of order fail the run.
     Lat(Box<Lat>),
-    /// Say what has changed between two files of any of these but rtt, and whether by more than chance
+    /// Say what has changed between two files of any of these, and whether by more than chance
     ///
     /// Exit code 1 if something has become worse. Refuses files that cannot be compared.
     Compare(Compare),

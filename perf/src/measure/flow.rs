@@ -79,6 +79,7 @@ fn account(
     flow: &Flow,
     interrupt: &Interrupt,
 ) -> Result<Account, CellError> {
+    // the publishers end, and say how much it was
     processes.order_senders(&Order::Stop)?;
     let mut offers = Vec::new();
     for at in 0..processes.senders.len() {
@@ -92,6 +93,7 @@ fn account(
         };
         offers.push(offer);
     }
+    // the subscribers wait for all of it, or until nothing comes any more
     let quiet = match flow.service.congestion {
         Congestion::Block => QUIET,
         Congestion::Drop => QUIET_DROP,
@@ -113,6 +115,7 @@ fn account(
         };
         receipts.push(receipt);
     }
+    // what did not come has to be what the nodes say they dropped
     let mut behind = None;
     if let Some(router) = &mut processes.router {
         router.tell(&report.to_line())?;

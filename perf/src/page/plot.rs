@@ -14,7 +14,7 @@ use crate::surroundings::cannot_write;
 /// Options of `perf plot`.
 #[derive(Args, Clone, Debug)]
 pub struct Plot {
-    /// What --json of perf quick, thr, lat, scale, runtimes or curves has written
+    /// What --json of a measurement has written, or curves.json or rtt.json
     #[arg(value_name = "FILE.json")]
     pub record: PathBuf,
     /// Where the page is written [default: beside the record, with .html at its end]

@@ -53,6 +53,7 @@ pub fn answer(answering: &Answering) -> Result<(), Failure> {
     let quality = answering.quality;
     let (priority, express) = (quality.priority.unwrap_or_default(), !quality.no_express);
     let door = Door::open(&answering.connection, answering.node)?;
+    // below the session there is neither a load nor a stall
     let session = match &door {
         Door::Session(session) => session,
         Door::Node(node) => {
@@ -78,6 +79,7 @@ pub fn answer(answering: &Answering) -> Result<(), Failure> {
         .declare_subscriber(KEY_LOAD)
         .callback(|_sample| {})
         .wait()?;
+    // the answers, one of them late if that is asked for
     let stall = answering.stall;
     let has_stalled = AtomicBool::new(false);
     let _subscriber = session
