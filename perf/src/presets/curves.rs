@@ -113,10 +113,11 @@ impl Curves {
             return Ok(());
         };
         outcome.print(&format!("{}\n{LEGEND}", table(&outcome.entries)));
+        outcome.record.write(&json)?;
         page::write(&outcome.record, &html)?;
         let (file, page) = (json.display(), html.display());
         print(format_args!("written: {file} and {page}"));
-        outcome.finish(Some(&json))
+        outcome.finish(None)
     }
 
     /// How often each point is measured.

@@ -60,13 +60,14 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
         plan,
     };
     outcome.print(&table::tables(&report));
+    outcome.record.write(&json)?;
     write(&matrix.out, "rtt.csv", &report.csv())?;
     write(&matrix.out, "rtt.html", &page::page(&report))?;
     let folder = matrix.out.display();
     print(format_args!(
         "written: rtt.csv, rtt.json and rtt.html in {folder}"
     ));
-    outcome.finish(Some(&json))
+    outcome.finish(None)
 }
 
 fn measured(entry: &Entry) -> Option<Measured> {
