@@ -12,9 +12,8 @@ use super::source::{Source, find, sources};
 const FILES_MAX: usize = 5;
 
 /// Larger ones that there are, by crate: a figure may only become smaller, and a row go.
-const DEBTS: [(&str, usize); 4] = [
-    ("perf", 7),
-    ("router", 34),
+const DEBTS: [(&str, usize); 3] = [
+    ("router", 20),
     ("session", 21),
     ("transport", 9),
 ];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What becomes of attempts to connect, here and from elsewhere: written down, and told to those who listen.
+//! Records what becomes of attempts to connect, in both directions, and reports it to the listeners of events.
 
 use std::time::Duration;
 
