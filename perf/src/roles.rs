@@ -60,7 +60,7 @@ impl Roles<'_> {
             (Kind::Bare | Kind::Raw(_), Some(_)) => {
                 let counts = words(["--senders", &senders, "--receivers", &receivers]);
                 let arguments = [vec![address], counts].concat();
-                self.program("router", "bare-crowd-relay", arguments)
+                self.program("router", "bare-fan", arguments)
             }
             (Kind::Zonda(_), flow) => {
                 let worker = flow.map_or("router", |_| "thr-router");
@@ -120,12 +120,7 @@ impl Roles<'_> {
             }
             _ => words([&size, "--links", &publishers, "--period", &period]),
         };
-        self.play(
-            "sub",
-            ["bare-crowd-sub", "thr-sub", "z_sub_thr"],
-            arguments,
-            side,
-        )
+        self.play("sub", ["bare-sub", "thr-sub", "z_sub_thr"], arguments, side)
     }
 
     fn publisher(&self, flow: &Flow, number: u16, side: &Side) -> Program {
@@ -148,12 +143,7 @@ impl Roles<'_> {
             }
             _ => {}
         }
-        self.play(
-            "pub",
-            ["bare-crowd-pub", "thr-pub", "z_pub_thr"],
-            arguments,
-            side,
-        )
+        self.play("pub", ["bare-pub", "thr-pub", "z_pub_thr"], arguments, side)
     }
 
     fn answering(&self, trips: &Trips, side: &Side) -> Program {
@@ -516,9 +506,9 @@ mod tests {
     fn sockets_get_what_they_know() {
         let bare = System::new(BARE, Kind::Bare);
         let flow = Scenario::Flow(FLOW);
-        let expected = "perf bare-crowd-relay 127.0.0.1:0 --senders 2 --receivers 40";
+        let expected = "perf bare-fan 127.0.0.1:0 --senders 2 --receivers 40";
         assert_eq!(of(&bare, flow, |r| r.router(0)), expected);
-        let expected = "perf bare-crowd-sub 64 --links 2 --period 200 --connect 127.0.0.1:9";
+        let expected = "perf bare-sub 64 --links 2 --period 200 --connect 127.0.0.1:9";
         assert_eq!(
             of(&bare, flow, |r| r.receiver(&to("127.0.0.1:9"))),
             expected

@@ -57,8 +57,8 @@ fn pair(receiver: &[&str], sender: &[&str], connect: &[&str]) -> (Running, Runni
 
 #[test]
 fn subscribers_count() {
-    let arguments = ["bare-crowd-sub", "100", "--listen", "127.0.0.1:0"];
-    let (mut sub, _pub) = pair(&arguments, &["bare-crowd-pub", "100"], &["--connect", "?"]);
+    let arguments = ["bare-sub", "100", "--listen", "127.0.0.1:0"];
+    let (mut sub, _pub) = pair(&arguments, &["bare-pub", "100"], &["--connect", "?"]);
     let (first, second) = (event(&mut sub), event(&mut sub));
     for name in ["messages", "nanos"] {
         let (first, second) = (first[name].as_u64(), second[name].as_u64());

@@ -133,7 +133,7 @@ fn bad_usage_is_one_line_and_exit_code_two() {
         ("perf quick --seconds x", "--seconds"),
         ("perf quick --only nothing", "nothing"),
         ("perf quick --with-zenoh /no/such/folder", "/no/such/folder"),
-        ("perf bare-crowd-pub 8", "--connect"),
+        ("perf bare-pub 8", "--connect"),
     ] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         refused(&run(&zonda(), &arguments), 2, words);

@@ -19,11 +19,11 @@ use crate::event::Event;
 /// The workers.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
-    /// Worker: count messages from any number of bare-crowd-pub
-    #[command(name = "bare-crowd-sub", hide = true)]
+    /// Worker: count messages from any number of bare-pub
+    #[command(name = "bare-sub", hide = true)]
     Sub(flow::Subscribe),
-    /// Worker: send messages to any number of bare-crowd-sub, as fast as blocking sockets can
-    #[command(name = "bare-crowd-pub", hide = true)]
+    /// Worker: send messages to any number of bare-sub, as fast as blocking sockets can
+    #[command(name = "bare-pub", hide = true)]
     Pub {
         /// Payload of a message in bytes
         size: usize,
@@ -31,9 +31,9 @@ pub enum Worker {
         #[arg(long, value_name = "IP:PORT", required = true)]
         connect: Vec<SocketAddr>,
     },
-    /// Worker: copy bytes from every bare-crowd-pub to every bare-crowd-sub
-    #[command(name = "bare-crowd-relay", hide = true)]
-    Crowd {
+    /// Worker: copy bytes from every bare-pub to every bare-sub
+    #[command(name = "bare-fan", hide = true)]
+    Fan {
         /// Where the senders connect
         address: SocketAddr,
         /// How many send
@@ -66,7 +66,7 @@ impl Worker {
         match self {
             Worker::Sub(options) => flow::subscribe(options),
             Worker::Pub { size, connect } => flow::publish(*size, connect),
-            Worker::Crowd {
+            Worker::Fan {
                 address,
                 senders,
                 receivers,
