@@ -11,6 +11,7 @@ pub mod daemon;
 pub mod descriptors;
 mod flow;
 pub mod hlc;
+mod hooks;
 pub mod metrics;
 pub mod model;
 pub mod node;

@@ -22,6 +22,7 @@ mod identity;
 mod ids;
 mod listening;
 mod live_cases;
+mod low_pass;
 mod lowlatency;
 mod matching_cases;
 mod matrix;

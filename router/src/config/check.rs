@@ -9,6 +9,7 @@ use zonda_transport::link::{EndpointProblem, Protocol};
 
 use crate::config::{
     kind::Kind,
+    low_pass,
     value::{Located, Value},
 };
 
@@ -75,6 +76,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         (Kind::Roles, Value::List(items)) => {
             texts(items).is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok()))
         }
+        (Kind::LowPass, _) => low_pass::rules(value).map(|_| true)?,
         (Kind::Endpoints, Value::List(_)) => endpoints(value).map(|_| true)?,
         _ => false,
     })
@@ -104,6 +106,7 @@ pub fn in_words(kind: Kind) -> String {
             "inherit, fifo:1 to fifo:99, round-robin:1 to round-robin:99 or nice:-20 to nice:19"
                 .into()
         }
+        Kind::LowPass => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], size_limit: 1000}]".into(),
         Kind::Tree => "any value".into(),
         Kind::PerRole(kind) => in_words(*kind),
     }

@@ -64,6 +64,8 @@ pub enum Kind {
     Cpus,
     /// A scheduling class of threads.
     Scheduling,
+    /// The rules of the low-pass filter.
+    LowPass,
     /// Anything; may be addressed below its own path.
     Tree,
     /// A value of this kind for all roles, or one for each as `{ router: a, peer: b, client: c }`.

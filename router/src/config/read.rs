@@ -12,7 +12,7 @@ use std::{
 use zonda_codec::{Endpoint, KeyExpr, Resolution, Roles, WhatAmI};
 
 use crate::{
-    config::{check, value::Value},
+    config::{LowPassRule, check, low_pass, value::Value},
     table::scouting::Strategy,
 };
 
@@ -180,6 +180,10 @@ pub fn roles(found: &Found) -> Roles {
 
 pub fn key_expr(found: &Found) -> Option<KeyExpr<'static>> {
     KeyExpr::try_from(text(found)?).ok()
+}
+
+pub fn low_pass(found: &Found) -> Vec<LowPassRule> {
+    low_pass::rules(&found.value).unwrap_or_default()
 }
 
 pub fn cpus(found: &Found) -> Vec<usize> {

@@ -11,6 +11,7 @@ use zonda_codec::{Endpoint, KeyExpr, Resolution, WhatAmI, ZenohId};
 use zonda_runtime::RuntimeKind;
 
 use crate::config::{
+    LowPassRule,
     kind::{
         Key,
         Kind::{self, *},
@@ -232,8 +233,10 @@ rows! {
         "the same of what passes the node";
     "downsampling", Tree, "[]", FILTERS,
         "rates that messages are thinned out to, by key";
-    "low_pass_filter", Tree, "[]", FILTERS,
-        "sizes above which messages are dropped, by key";
+    "low_pass_filter", LowPass, "[]", Full,
+        "sizes above which messages are dropped: rules with `messages` (put, delete, query, reply), `key_exprs`, \
+         `size_limit` (bytes of payload and attachment) and, if they are not for all, `flows` (ingress, egress), \
+         `interfaces`, `link_protocols`" => low_pass_rules: Vec<LowPassRule>, low_pass;
     "access_control/enabled", Bool, "false", ACL,
         "apply the rules of access control";
     "access_control/default_permission", Choice(&["allow", "deny"]), "'deny'", ACL,

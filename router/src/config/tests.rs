@@ -136,6 +136,7 @@ fn no_key_is_silently_ignored() {
             KeyText => vec!["'a/b'".into()],
             Id => vec!["'a1'".into()],
             Cpus => vec!["[0]".into()],
+            LowPass => vec!["[{messages: ['put'], key_exprs: ['a'], size_limit: 1}]".into()],
             Scheduling => vec!["'nice:1'".into()],
             Texts | Roles => vec!["['peer']".into()],
             Endpoints => vec!["['tcp/1.2.3.4:5']".into()],

@@ -35,6 +35,7 @@ use crate::{
         run::Alike,
     },
     hlc::Hlc,
+    hooks::{Hooked, seen},
     node::{
         log::{log, log_too_large},
         shared::{Shared, first},
@@ -222,11 +223,13 @@ impl Deliver for Inbound {
             context,
             shared: &self.shared,
         };
-        match (route.remote.is_empty(), route.local.is_empty()) {
-            (false, true) => alike.forward(route, run, &mut self.burst),
-            (true, false) if !self.shared.stamps => alike.deliver(route, run, &mut self.burst),
-            (true, true) => run.by_ref().for_each(drop),
-            (_, false) => {}
+        match &route.hooked {
+            None => alike.pass(route, run, &mut self.burst),
+            Some(hooked) if hooked.lets_pass(push, run) => {
+                alike.pass(hooked.route(), run, &mut self.burst);
+            }
+            // What is left is checked one by one.
+            Some(_) => {}
         }
     }
 
@@ -310,6 +313,8 @@ impl Incoming<'_> {
         if route.local.is_empty() {
             if !route.remote.is_empty() {
                 self.forward(route, shared, burst);
+            } else if let Some(hooked) = &route.hooked {
+                self.pass_checked(hooked, shared, burst);
             }
         } else if shared.stamps {
             self.hand_on_stamped(route, shared, burst);
@@ -325,6 +330,18 @@ impl Incoming<'_> {
             };
             call(burst.open(route), &delivery);
         }
+    }
+
+    /// The same on a route on which something is checked.
+    #[cold]
+    #[inline(never)]
+    fn pass_checked(&self, hooked: &Hooked, shared: &Shared, burst: &mut Burst) {
+        let Some(way) = hooked.way_of(seen(self.push)) else {
+            return;
+        };
+        self.pass(&way, shared, burst);
+        // The way may be gone now, and another route at its address.
+        burst.close();
     }
 
     /// Queues the message for every neighbour on the route.

@@ -142,6 +142,7 @@ mod tests {
             key: KeyExpr::new("k").expect("a key"),
             remote: Default::default(),
             local: Default::default(),
+            hooked: None,
         })
     }
 
@@ -202,6 +203,7 @@ mod tests {
             key: key.clone(),
             remote: Default::default(),
             local: Default::default(),
+            hooked: None,
         };
         drop(cache.put("a", Arc::new(outdated)));
         assert!(cache.get("a").is_some());

@@ -3,22 +3,26 @@
 //! Looking for where something goes, slice by slice: the state's lock is given back between two slices, so that one message on
 //! a key that meets much keeps nobody waiting but those behind it on its own connection.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
-use zonda_codec::{Encode, KeyExpr, Priority, Push, Reader, Reliability, ZSlice};
+use zonda_codec::{Encode, KeyExpr, Locator, Priority, Push, Reader, Reliability, ZSlice};
 use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 
 use crate::{
+    config::Flow,
     flow::{
         burst::Burst,
         route::{Hop, Route},
     },
+    hooks::{Checks, Hooked, LinkFacts},
     node::{shared::Shared, state::State},
-    table::{FaceId, ForwardingTable, Locality, QuestionSearch, RouteSearch},
+    scouting::this_host,
+    table::{FaceId, ForwardingTable, Locality, QuestionSearch, RouteSearch, scouting::Interface},
 };
 
 /// A route that is being looked for.
 pub(crate) struct Looking {
+    from: FaceId,
     search: RouteSearch,
     destination: Locality,
 }
@@ -35,6 +39,7 @@ impl Looking {
         // each sample has a clone of it
         let key = key.into_cloneable();
         Looking {
+            from,
             search: table.begin_route(from, key, publisher),
             destination,
         }
@@ -50,7 +55,8 @@ impl Shared {
             let face = state.faces.get(&hop.face)?;
             Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))
         };
-        Some(Arc::new(Route {
+        let faces: Vec<_> = route.hops.iter().map(|hop| hop.face).collect();
+        let made = Route {
             validity: looking.search.validity(),
             key: looking.search.key().clone(),
             remote: route.hops.into_iter().filter_map(hop).collect(),
@@ -59,7 +65,56 @@ impl Shared {
                 .iter()
                 .filter_map(|id| state.sinks.get(id).cloned())
                 .collect(),
-        }))
+            hooked: None,
+        };
+        if self.hooks.is_empty() {
+            return Some(Arc::new(made));
+        }
+        Some(Arc::new(self.guard(state, looking.from, &faces, made)))
+    }
+
+    /// Puts what hooks check of messages from `from` between them and their route, which leads to `faces`.
+    #[cold]
+    fn guard(&self, state: &State, from: FaceId, faces: &[FaceId], route: Route) -> Route {
+        let checks = |face, flow| self.checks(state, face, flow, Some(&route.key));
+        let ingress = checks(from, Flow::Ingress);
+        let standing = faces.iter().filter(|face| state.faces.contains_key(face));
+        let egress = standing.map(|&face| checks(face, Flow::Egress)).collect();
+        let (validity, key) = (Arc::clone(&route.validity), route.key.clone());
+        match Hooked::new(route, ingress, egress) {
+            Err(route) => route,
+            Ok(hooked) => Route {
+                validity,
+                key,
+                remote: Box::default(),
+                local: Box::default(),
+                hooked: Some(Box::new(hooked)),
+            },
+        }
+    }
+
+    /// What hooks check of messages on `key` that pass the links of a neighbour this way; nothing at this node's own session.
+    pub(crate) fn checks(
+        &self,
+        state: &State,
+        face: FaceId,
+        flow: Flow,
+        key: Option<&KeyExpr<'_>>,
+    ) -> Checks {
+        let Some(face) = state.faces.get(&face).filter(|_| !self.hooks.is_empty()) else {
+            return Checks::default();
+        };
+        let places = face.places();
+        let local = places.iter().map(|(local, _)| local);
+        let interfaces = match self.hooks.need_interfaces() {
+            true => interfaces_of(local.clone()),
+            false => Vec::new(),
+        };
+        let links = LinkFacts {
+            protocols: local.map(|local| local.proto().to_owned()).collect(),
+            interfaces,
+        };
+        self.hooks.checks(&links, flow, key)
     }
 
     /// Looks to the end on the calling thread, and gives the lock to others between two slices.
@@ -75,6 +130,24 @@ impl Shared {
             MutexGuard::bump(state);
         }
     }
+}
+
+/// The interfaces that have the addresses of these ends of links.
+///
+/// # Blocking
+/// A system call at most every ten seconds.
+#[cold]
+fn interfaces_of<'l>(ends: impl Iterator<Item = &'l Locator>) -> Vec<String> {
+    let host = this_host();
+    let of_end = |end: &Locator| {
+        let at: SocketAddr = end.address().parse().ok()?;
+        let has = |interface: &&Interface| {
+            let addresses = &interface.addresses;
+            addresses.iter().any(|own| own.ip == at.ip().to_canonical())
+        };
+        host.0.iter().find(has).map(|found| found.name.clone())
+    };
+    ends.filter_map(of_end).collect()
 }
 
 /// A question for which those to ask are being looked for. What its source sent behind it waits.

@@ -167,7 +167,7 @@ impl Heads {
     /// Prepares the heads for messages like `plain`. A route that has no short way gets heads that fit no message.
     pub(crate) fn new(shared: &Shared, route: &Route, plain: &Plain<'_>) -> Heads {
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
-        let short = simple && !shared.stamps && route.local.is_empty();
+        let short = simple && !shared.stamps && route.local.is_empty() && route.hooked.is_none();
         let prepare = |hop: &Hop| {
             let prepared = PreparedHead::new(hop.wire_expr(), plain)?;
             let outbox = Arc::clone(&hop.outbox);

@@ -262,6 +262,13 @@ impl Shared {
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
+        let checked = route
+            .hooked
+            .as_ref()
+            .map(|hooked| hooked.way_of(publication.into()));
+        let route = checked
+            .as_ref()
+            .map_or(route, |way| way.as_deref().unwrap_or(route));
         let body = self.checked_body(publication)?;
         let sending = Sending {
             publication,
@@ -325,6 +332,13 @@ impl Shared {
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
+        let checked = route
+            .hooked
+            .as_ref()
+            .map(|hooked| hooked.way_of(publication.into()));
+        let route = checked
+            .as_ref()
+            .map_or(route, |way| way.as_deref().unwrap_or(route));
         let body = self.checked_body(publication)?;
         let sending = Sending {
             publication,

@@ -178,7 +178,7 @@ impl PublisherFace {
     fn prepare(&self, recent: Option<Box<Recent>>, plain: &Plain<'_>) -> Box<Recent> {
         let mut recent = recent.unwrap_or_else(|| self.renewed_recent());
         // A route with local subscribers is not kept, so nothing is prepared for it.
-        recent.heads = (recent.way.route.local.is_empty())
+        recent.heads = (!recent.way.route.is_local())
             .then(|| Heads::new(&self.shared, &recent.way.route, plain));
         recent
     }
@@ -215,7 +215,7 @@ impl PublisherFace {
     /// outlive them because a thread once published.
     #[inline(always)]
     fn keep_at_hand(&self, recent: Box<Recent>) {
-        if recent.way.route.local.is_empty() {
+        if !recent.way.route.is_local() {
             // A thread that is ending keeps nothing any more.
             let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
         }

@@ -64,6 +64,7 @@ impl Shared {
                 key,
                 remote: Default::default(),
                 local: Default::default(),
+                hooked: None,
             });
         }
         let mut state = self.state.lock();

@@ -12,6 +12,7 @@ use zonda_transport::outbox::Outbox;
 
 use crate::{
     flow::{key_cache::KeyCache, receiving::Sink},
+    hooks::Hooked,
     table::{self, Validity},
 };
 
@@ -21,18 +22,29 @@ pub(crate) struct Route {
     pub(crate) key: KeyExpr<'static>,
     pub(crate) remote: Box<[Hop]>,
     pub(crate) local: Box<[Sink]>,
+    /// Something is checked of the messages. Then `remote` and `local` are empty, and the way goes on here.
+    pub(crate) hooked: Option<Box<Hooked>>,
 }
 
 impl Route {
     /// Bytes of memory that it holds, without what it shares with the node.
     pub(crate) fn memory(&self) -> usize {
         let (key, hops, sinks) = (self.key.as_str().len(), &self.remote, &self.local);
-        size_of::<Self>() + 2 * key + size_of_val(&**hops) + size_of_val(&**sinks)
+        let hooked = self.hooked.as_ref().map_or(0, |hooked| hooked.memory());
+        size_of::<Self>() + 2 * key + size_of_val(&**hops) + size_of_val(&**sinks) + hooked
+    }
+
+    /// Whether it leads to subscribers of this node.
+    pub(crate) fn is_local(&self) -> bool {
+        let hooked = self.hooked.as_ref().map(|hooked| hooked.route());
+        !self.local.is_empty() || hooked.is_some_and(|route| route.is_local())
     }
 
     /// Whether it leads to a neighbour that is gone. Nobody uses it any more then.
     fn is_of_the_gone(&self) -> bool {
+        let hooked = self.hooked.as_ref().map(|hooked| hooked.route());
         self.remote.iter().any(|hop| hop.outbox.is_closed())
+            || hooked.is_some_and(|route| route.is_of_the_gone())
     }
 
     /// Whether it is still what the table would say.
@@ -43,6 +55,7 @@ impl Route {
 }
 
 /// One neighbour on a route.
+#[derive(Clone)]
 pub(crate) struct Hop {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) zid: ZenohId,

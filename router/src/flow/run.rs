@@ -50,6 +50,16 @@ impl Stamps {
 }
 
 impl<'a> Alike<'_, 'a> {
+    /// Hands the messages of `run` on along a route that leads either out or to subscribers of this node, else leaves them.
+    pub(crate) fn pass(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut Burst) {
+        match (route.remote.is_empty(), route.local.is_empty()) {
+            (false, true) => self.forward(route, run, burst),
+            (true, false) if !self.shared.stamps => self.deliver(route, run, burst),
+            (true, true) => run.by_ref().for_each(drop),
+            (_, false) => {}
+        }
+    }
+
     /// Queues the messages of `run` for every neighbour on the route. If they need more than a new head they are left in
     /// it.
     pub(crate) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut Burst) {

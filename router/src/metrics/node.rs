@@ -5,6 +5,8 @@
 use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
 
 use crate::{
+    config::Flow,
+    hooks::LowPassCounts,
     metrics::text::{Kind, Metric, Sample},
     model::LinkStatus,
     node::{Usage, handle::Node},
@@ -30,6 +32,8 @@ metrics! {
     ATTEMPTS Gauge "zonda_endpoint_attempts" "Attempts to connect since the endpoint was connected last.";
     INTRODUCTIONS Counter "zonda_introductions" "Connections that came to a listener, by what became of them.";
     INTRODUCTIONS_NOW Gauge "zonda_introductions_pending" "Connections that have not introduced themselves yet.";
+    LOW_PASS_MESSAGES Counter "zonda_low_pass_dropped_messages" "Messages that low_pass_filter has dropped, by direction and kind.";
+    LOW_PASS_BYTES Counter "zonda_low_pass_dropped_bytes" "Bytes of payload and attachment of messages that low_pass_filter has dropped.";
     LIMIT Gauge "zonda_limit" "The value of a limit.";
     LIMIT_USED Gauge "zonda_limit_used" "How much of a limit is used: of one for each neighbour, by the neighbour that has most.";
     LIMIT_REACHED Counter "zonda_limit_reached" "How often a limit was reached.";
@@ -96,6 +100,7 @@ impl Node {
             all.extend(limit.used.map(|used| of(&LIMIT_USED, used)));
             all.extend(limit.reached.map(|count| of(&LIMIT_REACHED, count)));
         }
+        all.extend(self.low_pass_counts().into_iter().flat_map(of_low_pass));
         all.extend(of_memory(&self.usage()));
         all.extend(of_discovery(&self.discovery()));
         links.iter().for_each(|link| of_link(link, &mut all));
@@ -119,6 +124,21 @@ impl Node {
         }
         all
     }
+}
+
+fn of_low_pass(counts: LowPassCounts) -> [Sample; 2] {
+    let flow = match counts.flow {
+        Flow::Ingress => "ingress",
+        Flow::Egress => "egress",
+    };
+    let of = |metric, value| {
+        let sample = Sample::of(metric, value).with("flow", flow);
+        sample.with("message", counts.kind.name())
+    };
+    [
+        of(&LOW_PASS_MESSAGES, counts.messages),
+        of(&LOW_PASS_BYTES, counts.bytes),
+    ]
 }
 
 fn priority(counts: &PriorityCounts) -> String {

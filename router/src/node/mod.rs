@@ -31,12 +31,14 @@ pub(crate) mod state;
 pub(crate) mod sweep;
 
 pub use crate::{
+    config::{Flow, MessageKind},
     flow::{
         plain::{Passed, Passing, Plain},
         publisher::PublisherFace,
         receiving::{Deliveries, Delivery, Opened, Receive, Sink, Take},
         tally::PublisherCounts,
     },
+    hooks::LowPassCounts,
     metrics::node::METRICS,
     model::*,
     notify::{

@@ -32,6 +32,7 @@ use zonda_transport::{
 use crate::{
     config::Settings,
     hlc::Hlc,
+    hooks::Hooks,
     model::{DeclareError, LinkStatus, PublishError},
     node::{
         ids::Ids,
@@ -79,6 +80,8 @@ pub(crate) struct Shared {
     pub(crate) events: Events,
     pub(crate) refusals: Refusals,
     pub(crate) limits: limits::Limits,
+    /// What looks at messages between neighbours and this node.
+    pub(crate) hooks: Hooks,
     /// How much memory is held, under one budget.
     pub(crate) memory: Memory,
     /// Wakes the task that looks after what is overdue, earlier than it meant to.
@@ -143,6 +146,7 @@ impl Shared {
         };
         let limits = limits::Limits::new(&settings, crate::descriptors::limit());
         let memory = Memory::new(&settings);
+        let hooks = Hooks::new(&settings);
         Self {
             zid,
             role,
@@ -162,6 +166,7 @@ impl Shared {
             events: Events::default(),
             refusals: Refusals::default(),
             limits,
+            hooks,
             memory,
             hurry: Arc::new(Event::new()),
             this,

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The low-pass filter: messages whose payload and attachment are larger than a rule allows are dropped. Of the rules that
+//! are for a message the smallest limit counts.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use zonda_codec::KeyExpr;
+
+use crate::config::{Flow, LowPassRule, MessageKind};
+
+use super::{Check, Hook, LinkFacts, Seen};
+
+/// What the low-pass filter has dropped of one kind, one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LowPassCounts {
+    /// Which way the messages went.
+    pub flow: Flow,
+    /// What they were.
+    pub kind: MessageKind,
+    /// How many.
+    pub messages: u64,
+    /// Bytes of their payloads and attachments.
+    pub bytes: u64,
+}
+
+/// Messages and their bytes.
+#[derive(Debug, Default)]
+struct Dropped {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// By direction and kind.
+type Counters = [[Dropped; MessageKind::ALL.len()]; 2];
+
+const FLOWS: [Flow; 2] = [Flow::Ingress, Flow::Egress];
+
+/// The filter. Clones are the same one.
+#[derive(Debug, Clone)]
+pub(super) struct LowPass {
+    rules: Arc<[LowPassRule]>,
+    counters: Arc<Counters>,
+}
+
+impl LowPass {
+    /// `None` without a rule.
+    pub(super) fn new(rules: &[LowPassRule]) -> Option<LowPass> {
+        (!rules.is_empty()).then(|| LowPass {
+            rules: rules.into(),
+            counters: Arc::default(),
+        })
+    }
+
+    pub(super) fn counts(&self) -> Vec<LowPassCounts> {
+        let of = |flow: Flow, kind: MessageKind| {
+            let dropped = &self.counters[flow as usize][kind as usize];
+            LowPassCounts {
+                flow,
+                kind,
+                messages: dropped.messages.load(Ordering::Relaxed),
+                bytes: dropped.bytes.load(Ordering::Relaxed),
+            }
+        };
+        let each = |flow| MessageKind::ALL.map(|kind| of(flow, kind));
+        FLOWS.into_iter().flat_map(each).collect()
+    }
+}
+
+impl LowPassRule {
+    /// Whether it is for messages on `key` that pass these links this way. A message whose key could not be found out may be
+    /// on any key.
+    fn is_for(&self, links: &LinkFacts, flow: Flow, key: Option<&KeyExpr<'_>>) -> bool {
+        let all_in = |listed: &Option<Vec<String>>, own: &[String]| match listed {
+            None => true,
+            Some(listed) => !own.is_empty() && own.iter().all(|name| listed.contains(name)),
+        };
+        self.flows.contains(&flow)
+            && all_in(&self.protocols, &links.protocols)
+            && all_in(&self.interfaces, &links.interfaces)
+            && key.is_none_or(|key| self.keys.iter().any(|own| own.includes(key)))
+    }
+}
+
+impl Hook for LowPass {
+    fn check(
+        &self,
+        links: &LinkFacts,
+        flow: Flow,
+        key: Option<&KeyExpr<'_>>,
+    ) -> Option<Box<dyn Check>> {
+        let mut limits = [usize::MAX; MessageKind::ALL.len()];
+        for rule in self
+            .rules
+            .iter()
+            .filter(|rule| rule.is_for(links, flow, key))
+        {
+            // without a key nothing but an empty message passes
+            let limit = key.map_or(0, |_| rule.size_limit);
+            for &kind in &rule.messages {
+                let least = &mut limits[kind as usize];
+                *least = limit.min(*least);
+            }
+        }
+        let has_limit = limits.iter().any(|limit| *limit != usize::MAX);
+        has_limit.then(|| {
+            Box::new(Limits {
+                limits,
+                flow,
+                counters: Arc::clone(&self.counters),
+            }) as _
+        })
+    }
+
+    fn needs_interfaces(&self) -> bool {
+        self.rules.iter().any(|rule| rule.interfaces.is_some())
+    }
+}
+
+/// The limits on one route, by kind.
+struct Limits {
+    limits: [usize; MessageKind::ALL.len()],
+    flow: Flow,
+    counters: Arc<Counters>,
+}
+
+impl Check for Limits {
+    #[inline]
+    fn passes(&self, seen: Seen) -> bool {
+        seen.bytes <= self.limits[seen.kind as usize]
+    }
+
+    fn note_dropped(&self, seen: Seen) {
+        let dropped = &self.counters[self.flow as usize][seen.kind as usize];
+        dropped.messages.fetch_add(1, Ordering::Relaxed);
+        dropped
+            .bytes
+            .fetch_add(seen.bytes as u64, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(keys: &[&str], size_limit: usize) -> LowPassRule {
+        let key = |key: &&str| KeyExpr::try_from((*key).to_owned()).expect("a key");
+        LowPassRule {
+            interfaces: None,
+            protocols: None,
+            flows: FLOWS.to_vec(),
+            messages: vec![MessageKind::Put],
+            keys: keys.iter().map(key).collect(),
+            size_limit,
+        }
+    }
+
+    fn links() -> LinkFacts {
+        LinkFacts {
+            protocols: vec!["tcp".into()],
+            interfaces: vec!["lo".into()],
+        }
+    }
+
+    /// The most bytes of a put on `key` that pass.
+    fn limit(rules: &[LowPassRule], key: Option<&str>) -> Option<usize> {
+        let hook = LowPass::new(rules)?;
+        let key = key.map(|key| KeyExpr::try_from(key).expect("a key"));
+        let check = hook.check(&links(), Flow::Egress, key.as_ref())?;
+        let put = |bytes| Seen {
+            kind: MessageKind::Put,
+            bytes,
+        };
+        (0..1000).rev().find(|&bytes| check.passes(put(bytes)))
+    }
+
+    #[test]
+    fn the_smallest_limit_counts_of_rules_whose_key_includes_that_of_the_message() {
+        let rules = [rule(&["a/**"], 100), rule(&["a/b", "c/*"], 10)];
+        assert_eq!(limit(&rules, Some("a/b")), Some(10));
+        assert_eq!(limit(&rules, Some("a/c")), Some(100));
+        assert_eq!(limit(&rules, Some("a/*")), Some(100));
+        assert_eq!(limit(&rules, Some("c/d")), Some(10));
+        assert_eq!(limit(&rules, Some("c/**")), None, "wider than the rule");
+        assert_eq!(limit(&rules, Some("d")), None);
+        assert_eq!(limit(&rules, None), Some(0), "no key");
+    }
+
+    #[test]
+    fn rules_are_for_links_that_all_fit_and_for_their_direction() {
+        let with = |interfaces: &[&str], protocols: &[&str]| {
+            let texts = |all: &[&str]| Some(all.iter().map(|t| (*t).to_owned()).collect());
+            LowPassRule {
+                interfaces: texts(interfaces),
+                protocols: texts(protocols),
+                ..rule(&["**"], 10)
+            }
+        };
+        assert_eq!(
+            limit(&[with(&["lo", "eth0"], &["tcp"])], Some("a")),
+            Some(10)
+        );
+        assert_eq!(limit(&[with(&["eth0"], &["tcp"])], Some("a")), None);
+        assert_eq!(limit(&[with(&["lo"], &["tls"])], Some("a")), None);
+        let mut ingress = rule(&["**"], 10);
+        ingress.flows = vec![Flow::Ingress];
+        assert_eq!(limit(&[ingress], Some("a")), None);
+    }
+
+    #[test]
+    fn what_is_dropped_is_counted_by_direction_and_kind() {
+        let hook = LowPass::new(&[rule(&["**"], 10)]).expect("a rule");
+        let key = KeyExpr::try_from("a").expect("a key");
+        let check = hook.check(&links(), Flow::Ingress, Some(&key));
+        let check = check.expect("a limit");
+        let (kind, bytes) = (MessageKind::Put, 11);
+        check.note_dropped(Seen { kind, bytes });
+        let counts = hook.counts();
+        let all: Vec<_> = counts.iter().filter(|c| c.messages > 0).collect();
+        assert_eq!(all.len(), 1);
+        assert_eq!(
+            (all[0].flow, all[0].kind, all[0].bytes),
+            (Flow::Ingress, kind, 11)
+        );
+    }
+}
