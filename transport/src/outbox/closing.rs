@@ -93,7 +93,7 @@ impl Outbox {
     /// What the peer has not got. Of a connection that has ended nothing changes any more.
     #[must_use]
     pub fn unsent(&self) -> Unsent {
-        let under_way = self.exit.lock().transmit().bytes();
+        let under_way = self.writer.lock().transmit().bytes();
         let lanes = self.last_priorities();
         let waiting: usize = lanes.iter().map(|lane| lane.queued_bytes).sum();
         let messages = lanes.iter().map(|lane| lane.queued).sum();
@@ -110,7 +110,7 @@ impl Outbox {
     /// Whether the peer's system has confirmed nearly all that the socket has; `None` if nobody can know. Once this was asked
     /// the socket is good for nothing but its end.
     pub(crate) fn is_confirmed(&self) -> Option<bool> {
-        let socket = self.exit.lock().direct()?;
+        let socket = self.writer.lock().direct()?;
         let is_confirmed = socket.is_confirmed()?;
         let (from, to) = match is_confirmed {
             true => (UNCONFIRMED, UNKNOWN),

@@ -7,7 +7,7 @@ use zonda_codec::Priority;
 
 use crate::protocol::tx::Batch;
 
-use super::{Outbox, OutboxCounters, exit::Exit};
+use super::{Outbox, OutboxCounters, writer::SocketWriter};
 
 /// The counters of one connection's sending half at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The socket has all of `batch`. Only for the holder of the exit.
+    /// The socket has all of `batch`. Only for the holder of the writer.
     pub(super) fn departed(&self, batch: &Batch) {
         let bytes = self.sent_bytes.load(Ordering::Relaxed) + batch.wire_len() as u64;
         self.sent_bytes.store(bytes, Ordering::Relaxed);
@@ -152,16 +152,16 @@ impl Outbox {
     /// any more.
     #[must_use]
     pub fn last_priorities(&self) -> Vec<PriorityCounts> {
-        let exit = self.exit.lock();
-        self.note_whole_messages(&exit);
-        drop(exit);
+        let writer = self.writer.lock();
+        self.note_whole_messages(&writer);
+        drop(writer);
         self.priorities()
     }
 
     /// The peer takes each bare message by itself, not a batch as a whole.
-    pub(super) fn note_whole_messages(&self, exit: &Exit) {
+    pub(super) fn note_whole_messages(&self, writer: &SocketWriter) {
         if self.framing.is_bare()
-            && let Some(sent) = exit.transmit().last_whole_message()
+            && let Some(sent) = writer.transmit().last_whole_message()
             && let Some(tally) = self.tallies.first()
         {
             tally.sent.fetch_max(sent, Ordering::Relaxed);
@@ -172,9 +172,9 @@ impl Outbox {
     /// those lie in.
     #[must_use]
     pub fn memory(&self) -> OutboxMemory {
-        let exit = self.exit.try_lock().map_or(0, |exit| exit.memory());
+        let writer = self.writer.try_lock().map_or(0, |writer| writer.memory());
         let mut memory = OutboxMemory {
-            own: size_of::<Self>() + exit,
+            own: size_of::<Self>() + writer,
             kept: 0,
         };
         let is_over = self.is_released();

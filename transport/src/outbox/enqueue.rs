@@ -13,7 +13,7 @@ use crate::{
     sync::BriefGuard,
 };
 
-use super::{Outbox, Refused, pace::Turn};
+use super::{Outbox, Refused, election::Action};
 
 /// What to do with messages that the lane has no room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -354,24 +354,23 @@ impl Outbox {
             Write::Later => false,
             Write::Now => self.flush(),
             Write::FullBatches => pushed != Pushed::Open && self.flush(),
-            Write::Coalesced => match self.pace.turn() {
-                Turn::Leave if pushed != Pushed::Heavy => false,
+            Write::Coalesced => match self.election.turn() {
+                Action::Leave if pushed != Pushed::Heavy => false,
                 turn => self.write_turn(turn, pushed),
             },
         }
     }
 
     #[inline(never)]
-    fn write_turn(&self, turn: Turn, pushed: Pushed) -> bool {
+    fn write_turn(&self, turn: Action, pushed: Pushed) -> bool {
         match (turn, pushed) {
             (_, Pushed::Heavy) => {
-                self.sealed_since_tick.store(true, Ordering::Relaxed);
-                self.pace.written();
+                self.election.full_batch();
                 self.flush()
             }
-            (Turn::Leave, _) => false,
-            (Turn::Write, _) => self.flush(),
-            (Turn::Look, _) => self.write_quiet(pushed),
+            (Action::Write, _) => self.flush(),
+            (Action::Measure, _) => self.write_quiet(pushed),
+            _ => false,
         }
     }
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Going on with another socket when the one that was written to is lost.
 
-use std::sync::atomic::Ordering;
-
 use event_listener::EventListener;
 
 use crate::protocol::options::Framing;
 
-use super::{DirectSocket, Outbox, signal};
+use super::{Change, DirectSocket, Outbox, signal};
 
 impl Outbox {
     /// Tells the driver of the link that everything is sent on that the link is lost.
@@ -17,14 +15,13 @@ impl Outbox {
 
     /// Sends on another link from now on, beginning with the batch that was not taken as a whole.
     pub(crate) fn switch(&self, direct: Option<DirectSocket>) {
-        let mut exit = self.exit.lock();
-        exit.replace(direct);
+        let mut writer = self.writer.lock();
+        writer.replace(direct);
         // What is said of the old link does not concern the new one.
         self.signals.lower(signal::LOST | signal::HANDOVER);
-        self.busy.store(false, Ordering::SeqCst);
-        drop(exit);
-        // The driver of the old link looked after a dense stream, and nobody does now: the next sender has to find out again.
-        self.pace.become_quiet();
+        // Also the driver of the old link looked after a dense stream: the next sender has to find out again.
+        self.election.apply(Change::Reset);
+        drop(writer);
         self.close_on();
     }
 

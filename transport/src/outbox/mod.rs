@@ -3,18 +3,16 @@
 //!
 //! Publishers and forwarding faces [`enqueue`](Outbox::enqueue) messages: one lane lock, the messages are encoded in
 //! place, the lock is gone. Who then writes to the socket is decided here, so that no message waits for a thread hop that
-//! it does not need:
+//! it does not need (`election`):
 //! * an express message, a full batch, the end of a received burst: the *caller* writes, without blocking;
 //! * a message that finds the link quiet: the caller writes as well, there is nothing to wait for;
 //! * a message close behind another one stays in the open batch (the link is *hot*); every [`TICK`] the link's driver
 //!   asks the next sender to write the batch, and writes it itself if none comes;
 //! * what the socket does not take at once is handed to the driver, which waits for the peer.
 //!
-//! Locks: a lane's, held while one message is encoded; the exit's, held by the caller that writes and only ever
-//! *tried*. A lane may be locked while the exit is held, never the other way round. No lock is held across an
-//! await or a callback.
+//! Locks: a lane's, held while messages are encoded; the socket writer's, held by the thread that was elected to write.
+//! A lane may be locked while the writer is, never the other way round. No lock is held across an await or a callback.
 
-mod attendance;
 mod closing;
 mod counts;
 #[cfg(target_os = "linux")]
@@ -24,16 +22,16 @@ mod direct;
 #[path = "direct/none.rs"]
 mod direct;
 mod discarded;
+mod election;
 mod enqueue;
-mod exit;
 mod failover;
 mod isolation;
-mod pace;
 mod release;
 mod room;
 mod signals;
 mod spent;
 mod transmit;
+mod writer;
 
 use std::{
     sync::{
@@ -57,7 +55,6 @@ use crate::{
     sync::{BriefMutex, Mutex},
 };
 
-use attendance::Attendance;
 use closing::Closing;
 pub use closing::{CLOSE_GRACE, Unsent};
 use counts::Tally;
@@ -65,14 +62,14 @@ pub use counts::{OutboxCounts, OutboxMemory, PriorityCounts};
 pub use direct::DirectSocket;
 pub use discarded::Discarded;
 use discarded::Discards;
+use election::{Action, Event as Change, WriterElection};
 pub use enqueue::{Body, Items, Overflow, Prepared, Queue, Sent, Write};
-use exit::Exit;
 use isolation::Isolated;
 pub use isolation::{HeldReader, Waiting, Watching};
-use pace::Pace;
 pub use room::RoomListener;
 pub(crate) use signals::{Signals, signal};
 pub(crate) use spent::Spent;
+use writer::SocketWriter;
 
 /// How often the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
 /// until the next sender after a tick, at most for two ticks.
@@ -124,17 +121,12 @@ pub struct Outbox {
     lanes: Box<[BriefMutex<Lane>]>,
     /// One bit per lane that holds something; set and cleared under the lane's lock.
     ready: AtomicU8,
-    exit: Mutex<Exit>,
+    writer: Mutex<SocketWriter>,
     has_direct: bool,
     /// Bytes of a whole batch's buffer.
     batch_bytes: usize,
-    /// The socket is full, or the driver has the batches: nobody else writes. Changed only with the exit locked; who only
-    /// wants to know need not wait for a writer.
-    busy: AtomicBool,
-    /// Somebody wants what is queued written now. Set before the exit is tried, looked at after it is released.
-    demand: AtomicBool,
-    pace: Pace,
-    sealed_since_tick: AtomicBool,
+    /// Who writes, and when. Only a thread that it has made the writer writes, with `writer` locked.
+    election: WriterElection,
     epoch: Instant,
     last_quiet_ns: AtomicU64,
     last_received_ns: AtomicU64,
@@ -151,7 +143,6 @@ pub struct Outbox {
     framing: Framing,
     /// Another link goes on when the one that is written to is lost.
     fails_over: bool,
-    attendance: Attendance,
     isolated: Isolated,
     overrun_bytes: usize,
     counters: OutboxCounters,
@@ -220,12 +211,9 @@ impl Outbox {
             lanes,
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
-            busy: AtomicBool::new(false),
-            exit: Mutex::new(Exit::new(direct, packer)),
+            election: WriterElection::new(),
+            writer: Mutex::new(SocketWriter::new(direct, packer)),
             batch_bytes: batch_size.into(),
-            demand: AtomicBool::new(false),
-            pace: Pace::default(),
-            sealed_since_tick: AtomicBool::new(false),
             epoch: Instant::now(),
             last_quiet_ns: AtomicU64::new(0),
             last_received_ns: AtomicU64::new(0),
@@ -240,7 +228,6 @@ impl Outbox {
             over: Event::new(),
             framing,
             fails_over: established.options.multilink().is_some(),
-            attendance: Attendance::default(),
             isolated: Isolated::default(),
             overrun_bytes: Priority::ALL
                 .iter()
@@ -253,39 +240,25 @@ impl Outbox {
     }
 
     /// Writes everything that is queued, as far as the socket takes it now; the rest goes to the driver.
-    /// Never blocks. If somebody else is writing, they take this caller's messages along. True only if all that was queued
-    /// before this call is with the socket.
+    /// Never waits for the peer. If another thread is writing, it takes this caller's messages along. True only if all that
+    /// was queued before this call is with the socket.
     pub fn flush(&self) -> bool {
-        self.demand.store(true, Ordering::SeqCst);
         if !self.has_direct {
+            self.election.apply(Change::DemandDriver);
             self.signals.raise(signal::FLUSH);
             return false;
         }
-        self.write_demanded()
-    }
-
-    fn write_demanded(&self) -> bool {
-        loop {
-            // Also where somebody has taken the demand: until he lets go of the exit it is not written.
-            let Some(mut exit) = self.exit.try_lock() else {
-                return false;
-            };
-            if self.is_busy() {
-                return false;
-            }
-            if self.demand.swap(false, Ordering::SeqCst) {
-                let all = self.write_now(&mut exit);
-                drop(exit::let_go(exit));
-                if !all {
-                    return false;
-                }
-            } else {
-                drop(exit);
-            }
-            if !self.demand.load(Ordering::SeqCst) {
-                return true;
+        while self.election.apply(Change::Demand) == Action::Write {
+            let (action, spent) = self.write_elected();
+            // The code of a payload's owner may run here, and send.
+            drop(spent);
+            match action {
+                Action::Done => return true,
+                Action::Again => {}
+                _ => return false,
             }
         }
+        false
     }
 
     /// Most bytes of an encoded message on this link; `None` where longer ones go out in fragments.
@@ -381,7 +354,7 @@ impl Outbox {
     /// True if something that was queued is not with the socket as a whole.
     #[must_use]
     pub fn has_unsent(&self) -> bool {
-        self.is_busy() || self.queued_bytes() > 0
+        !self.election.is_idle() || self.queued_bytes() > 0
     }
 
     /// Bytes that wait in all lanes. A batch that is being written does not count.
@@ -416,7 +389,7 @@ impl Outbox {
         }
         // A full batch is worth a write of its own, only the next ones are waited for.
         let written = pushed == Pushed::Sealed && self.flush();
-        if self.pace.become_dense() {
+        if self.election.apply(Change::BecomeDense) == Action::WakeDriver {
             self.signals.raise(signal::HOT);
         }
         written

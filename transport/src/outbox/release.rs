@@ -15,10 +15,10 @@ impl Outbox {
         if !self.is_closed() {
             return;
         }
-        let mut exit = self.exit.lock();
-        self.note_whole_messages(&exit);
-        let under_way = exit.release();
-        drop(exit);
+        let mut writer = self.writer.lock();
+        self.note_whole_messages(&writer);
+        let under_way = writer.release();
+        drop(writer);
         // A sender that locks a lane from now on finds the connection closed, and queues nothing.
         let lanes = self.lanes.iter();
         let queued: Vec<_> = lanes.map(|lane| lane.lock().release()).collect();

@@ -12,7 +12,7 @@ use atomic_waker::AtomicWaker;
 pub(crate) mod signal {
     /// Write what is queued.
     pub(crate) const FLUSH: u8 = 1;
-    /// The socket took only a part; the rest waits in the exit.
+    /// The socket took only a part; the rest waits for the socket writer.
     pub(crate) const HANDOVER: u8 = 2;
     /// A dense stream began: write the open batches every tick until it ends.
     pub(crate) const HOT: u8 = 4;

@@ -9,7 +9,7 @@ use zonda_runtime::Segments;
 
 use crate::protocol::tx::Batch;
 
-use super::{counts::Tally, exit::Buffers, lane_index};
+use super::{counts::Tally, lane_index, writer::Buffers};
 
 /// Most slices of one vectored write; two for each batch.
 pub(super) const SLICES_MAX: usize = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The socket writer, the one place where bytes leave. The holder of the [`Exit`] writes, and takes other senders' queued
+//! The socket writer, the one place where bytes leave. The holder of the [`SocketWriter`] writes, and takes other senders' queued
 //! batches along.
 
 use std::{
@@ -18,7 +18,10 @@ use crate::{
     sync::MutexGuard,
 };
 
-use super::{DirectSocket, MOMENT, Outbox, Spent, signal, transmit::Transmit};
+use super::{
+    Action, Change, DirectSocket, MOMENT, Outbox, Spent, election::WriteEnd, signal,
+    transmit::Transmit,
+};
 
 /// Buffers kept for the lanes' next batches: about as many as one write empties.
 const FREE_MAX: usize = 8;
@@ -28,7 +31,7 @@ const BUFFER_BYTES_MIN: usize = 512;
 
 /// What it takes to write: the socket, the batches under way, buffers to reuse.
 #[derive(Debug)]
-pub(super) struct Exit {
+pub(super) struct SocketWriter {
     direct: Option<DirectSocket>,
     transmit: Transmit,
     buffers: Buffers,
@@ -41,11 +44,11 @@ pub(super) struct Buffers {
     free: Vec<Box<[u8]>>,
     /// Where batches may be compressed.
     packer: Option<Box<Packer>>,
-    /// The payloads of what is out; the writer [takes them along](let_go).
+    /// The payloads of what is out; the writer [takes them along](drop_guarded).
     spent: Spent,
 }
 
-impl Exit {
+impl SocketWriter {
     pub(super) fn new(direct: Option<DirectSocket>, packer: Option<Box<Packer>>) -> Self {
         Self {
             direct,
@@ -74,8 +77,8 @@ impl Exit {
     }
 
     /// Gives away all that it has; nothing can be written any more.
-    pub(super) fn release(&mut self) -> Exit {
-        let empty = Exit {
+    pub(super) fn release(&mut self) -> SocketWriter {
+        let empty = SocketWriter {
             direct: None,
             transmit: Transmit::default(),
             buffers: Buffers {
@@ -94,11 +97,11 @@ impl Exit {
     }
 }
 
-/// Unlocks the exit; what is returned, if there is any, is to be dropped when nothing else is locked either.
+/// Unlocks the writer; what is returned, if there is any, is to be dropped when nothing else is locked either.
 #[inline]
 #[must_use]
-pub(super) fn let_go(mut exit: MutexGuard<'_, Exit>) -> Option<Spent> {
-    exit.buffers.spent.take()
+pub(super) fn drop_guarded(mut writer: MutexGuard<'_, SocketWriter>) -> Option<Spent> {
+    writer.buffers.spent.take()
 }
 
 impl Buffers {
@@ -136,38 +139,57 @@ impl Drained {
 }
 
 impl Outbox {
-    /// Writes what is ready at this moment (true), unless the socket is full or broken (false, the driver's turn).
+    /// Writes as the thread that was elected to, until the socket is full or has all that is ready. Then it is the writer no
+    /// more: what it does next, and payloads to be dropped before that.
     ///
     /// What others add meanwhile is not chased: they write themselves, demand it, or leave it to the next tick.
-    pub(super) fn write_now(&self, exit: &mut Exit) -> bool {
-        let Exit {
+    pub(super) fn write_elected(&self) -> (Action, Option<Spent>) {
+        // It is free but for moments: no other holder of this lock writes.
+        let locked = self.writer.try_lock();
+        let mut writer = locked.unwrap_or_else(|| self.writer.lock());
+        let SocketWriter {
             direct,
             transmit,
             buffers,
-        } = exit;
-        match direct {
+        } = &mut *writer;
+        let end = match direct {
             Some(direct) => self.write_by(transmit, buffers, |transmit| direct.send(transmit)),
-            None => false,
-        }
+            None => WriteEnd::Ended,
+        };
+        // With the lock: a link that takes over finds this write under way or ended, not in between.
+        let action = self.finish(end);
+        (action, drop_guarded(writer))
     }
 
-    /// The same by any way to `send`, which tells how many bytes it took.
+    /// The writer ends. It has to have [`SocketWriter`] locked.
+    fn finish(&self, end: WriteEnd) -> Action {
+        let action = self.election.apply(Change::Finish(end));
+        if end == WriteEnd::Lost {
+            self.signals.raise(signal::LOST);
+        }
+        if action == Action::WakeDriver {
+            self.signals.raise(signal::HANDOVER);
+        }
+        action
+    }
+
+    /// Writes by any way to `send`, which tells how many bytes it took.
     fn write_by(
         &self,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
-    ) -> bool {
+    ) -> WriteEnd {
         // Those who wait for room hear of it when the socket has taken what made it: what it does not take goes back.
         let mut drained = Drained::default();
         loop {
             // Nothing is written behind the end, so that what was lost by it can be counted.
             if self.is_closed() {
-                return false;
+                return WriteEnd::Ended;
             }
             let all = self.gather(transmit, buffers, &mut drained);
             if transmit.is_empty() {
-                return true;
+                return WriteEnd::Done;
             }
             match send(transmit) {
                 Ok(count) => {
@@ -176,7 +198,7 @@ impl Outbox {
                     if transmit.is_empty() {
                         self.tell_room(&mut drained);
                         if all {
-                            return true;
+                            return WriteEnd::Done;
                         }
                         continue;
                     }
@@ -185,23 +207,17 @@ impl Outbox {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) if self.fails_over => {
                     self.tell_room(&mut drained);
-                    self.busy.store(true, Ordering::SeqCst);
-                    self.signals.raise(signal::LOST);
-                    return false;
+                    return WriteEnd::Lost;
                 }
                 Err(error) => {
                     self.end(Ended::Io(error.kind()));
                     self.signals.raise(signal::ABORT);
-                    return false;
+                    return WriteEnd::Ended;
                 }
             }
             self.put_back(transmit, &mut drained);
             self.tell_room(&mut drained);
-            self.busy.store(true, Ordering::SeqCst);
-            if !self.attendance.driver_will_look() {
-                self.signals.raise(signal::HANDOVER);
-            }
-            return false;
+            return WriteEnd::Full;
         }
     }
 
@@ -323,18 +339,17 @@ impl Outbox {
         }
     }
 
-    /// The batches stay in the exit: a sender that waits for room writes them as well. While there is one the driver
+    /// The batches stay with the socket writer: a sender that waits for room writes them as well. While there is one the driver
     /// only looks now and then whether that is still so: two that wait for the same socket get into each other's way.
     async fn drain_direct<R: Runtime, W: LinkWrite>(
         &self,
         runtime: &R,
         writer: &mut W,
     ) -> io::Result<()> {
-        while self.is_busy() && !self.is_closed() {
-            if self.attendance.is_attended() {
-                self.attendance.driver_looks_in(true);
+        while self.is_blocked() && !self.is_closed() {
+            if self.election.apply(Change::DriverWaits) == Action::LookAgain {
                 runtime.sleep_until(Instant::now() + MOMENT).await;
-                self.attendance.driver_looks_in(false);
+                self.election.apply(Change::DriverWoke);
             } else {
                 writer.writable().await?;
                 drop(self.resume());
@@ -345,18 +360,17 @@ impl Outbox {
     }
 
     /// True while the socket is full and what it did not take waits.
-    pub(super) fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::SeqCst)
+    pub(super) fn is_blocked(&self) -> bool {
+        self.election.is_blocked()
     }
 
-    /// The socket takes bytes again: goes on writing where it stopped.
+    /// The socket takes bytes again: goes on writing where it stopped. A flush has to follow, for what is demanded
+    /// meanwhile.
     fn resume(&self) -> Option<Spent> {
-        let mut exit = self.exit.lock();
-        if self.busy.swap(false, Ordering::SeqCst) {
-            self.demand.store(false, Ordering::SeqCst);
-            self.write_now(&mut exit);
+        match self.election.apply(Change::Resume) {
+            Action::Write => self.write_elected().1,
+            _ => None,
         }
-        let_go(exit)
     }
 
     /// Waits, blocking the calling thread, until the lane has room, the connection closes, or `deadline` passes.
@@ -375,14 +389,14 @@ impl Outbox {
             else {
                 return false;
             };
-            match self.has_direct.then(|| self.attendance.enter()) {
+            match self.has_direct.then(|| self.election.attend()) {
                 Some(Some(first)) => {
                     let is_writable = self.wait_writable(left);
                     let spent = is_writable.then(|| self.resume());
                     // What follows may run anybody's code, and that may wait for this socket in turn.
                     drop(first);
                     if is_writable {
-                        // The driver may have found the exit locked by us and left its demand to us.
+                        // The driver may have found this thread writing, and left its demand to it.
                         self.flush();
                         drop(spent);
                     }
@@ -395,62 +409,49 @@ impl Outbox {
 
     /// Waits for the socket on the sender's thread; whether it takes something.
     fn wait_writable(&self, left: Duration) -> bool {
-        let socket = self.exit.lock().direct();
+        let socket = self.writer.lock().direct();
         socket.is_some_and(|socket| socket.wait_writable(left))
     }
 
     async fn drain_owned<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
         loop {
-            let Some(transmit) = self.take_for_driver() else {
-                if self.demand.load(Ordering::SeqCst) {
-                    continue;
-                }
-                return Ok(());
-            };
-            let bytes = transmit.bytes();
-            let (result, mut transmit) = writer.write_all(transmit).await;
-            result?;
-            self.count_write(bytes, &self.counters.writes_driver);
-            let mut exit = self.exit.lock();
-            transmit.advance(bytes, &mut exit.buffers, &self.tallies);
-            exit.transmit = transmit;
-            let is_done = !self.demand.load(Ordering::SeqCst);
-            if is_done {
-                self.busy.store(false, Ordering::SeqCst);
+            if let Some(transmit) = self.take_for_driver() {
+                let bytes = transmit.bytes();
+                let (result, mut transmit) = writer.write_all(transmit).await;
+                result?;
+                self.count_write(bytes, &self.counters.writes_driver);
+                let mut own = self.writer.lock();
+                transmit.advance(bytes, &mut own.buffers, &self.tallies);
+                own.transmit = transmit;
+                drop(drop_guarded(own));
             }
-            drop(let_go(exit));
-            if is_done && !self.demand.load(Ordering::SeqCst) {
+            if self.election.apply(Change::HandBack) != Action::Again {
                 return Ok(());
             }
         }
     }
 
-    /// The batches under way, now the driver's. `None`, and the exit free again, if there is nothing to write.
+    /// The batches that are ready, which are the driver's until it hands back. `None` if there is nothing to write.
     fn take_for_driver(&self) -> Option<Transmit> {
-        let mut guard = self.exit.lock();
-        let exit = &mut *guard;
-        self.busy.store(true, Ordering::SeqCst);
-        self.demand.store(false, Ordering::SeqCst);
-        let Exit {
+        self.election.apply(Change::Take);
+        let mut guard = self.writer.lock();
+        let SocketWriter {
             transmit, buffers, ..
-        } = exit;
+        } = &mut *guard;
         let mut drained = Drained::default();
         self.gather(transmit, buffers, &mut drained);
         self.tell_room(&mut drained);
         let taken = std::mem::take(transmit);
-        if taken.is_empty() {
-            self.busy.store(false, Ordering::SeqCst);
-        }
         // What was packed leaves its payload behind.
-        drop(let_go(guard));
+        drop(drop_guarded(guard));
         (!taken.is_empty()).then_some(taken)
     }
 
     /// Queues a keep-alive, ahead of all data. Nothing was sent for a while: the memory for more is given back.
     pub(crate) fn push_keep_alive(&self) {
-        if let Some(mut exit) = self.exit.try_lock() {
-            exit.buffers.free.clear();
-            if let Some(packer) = &mut exit.buffers.packer {
+        if let Some(mut writer) = self.writer.try_lock() {
+            writer.buffers.free.clear();
+            if let Some(packer) = &mut writer.buffers.packer {
                 packer.trim();
             }
         }
@@ -490,21 +491,22 @@ impl Outbox {
         self.epoch + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
     }
 
-    /// One look of the driver at a hot link: see [`super::pace`]. Tells whether the link is still hot.
+    /// One look of the driver at a hot link: see [`super::election`]. Tells whether the link is still hot.
     pub(crate) fn tick(&self, idle_ticks: &mut u32) -> bool {
         if self.ready.load(Ordering::SeqCst) == 0 {
             *idle_ticks += 1;
             if *idle_ticks < IDLE_TICKS_MAX {
                 return true;
             }
-            self.pace.become_quiet();
-            if self.ready.load(Ordering::SeqCst) != 0 {
+            self.election.apply(Change::CoolDown);
+            // A sender that found the stream dense still has put its message into a lane by now.
+            if self.lanes.iter().any(|lane| !lane.lock().is_empty()) {
                 self.flush();
             }
             return false;
         }
         *idle_ticks = 0;
-        if !self.sealed_since_tick.swap(false, Ordering::Relaxed) && !self.pace.remind() {
+        if self.election.apply(Change::Tick) == Action::Write {
             self.flush();
         }
         true
@@ -512,7 +514,7 @@ impl Outbox {
 
     /// Shuts both directions of the socket down, which also ends the reading task.
     pub(crate) fn shutdown(&self) {
-        if let Some(direct) = &self.exit.lock().direct {
+        if let Some(direct) = &self.writer.lock().direct {
             direct.shutdown();
         }
     }
@@ -527,7 +529,7 @@ impl Outbox {
 
     /// True if the socket did not take everything and the driver must wait for it.
     pub(crate) fn needs_driver(&self) -> bool {
-        !self.has_direct || self.is_busy()
+        !self.has_direct || self.is_blocked()
     }
 
     /// Takes the raised signals, or registers the driver for the next one.

@@ -81,11 +81,12 @@ fn push(outbox: &Outbox, (priority, reliability): Channel, payload: &ZSlice) {
 
 /// Writes to a socket that takes `room` bytes. True if it took everything.
 fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
-    let mut exit = outbox.exit.lock();
-    let Exit {
+    assert_eq!(outbox.election.apply(Change::Demand), Action::Write);
+    let mut writer = outbox.writer.lock();
+    let SocketWriter {
         transmit, buffers, ..
-    } = &mut *exit;
-    let done = outbox.write_by(transmit, buffers, |transmit| {
+    } = &mut *writer;
+    let end = outbox.write_by(transmit, buffers, |transmit| {
         let before = wire.len();
         for index in 0..transmit.count() {
             let segment = transmit.segment(index);
@@ -103,12 +104,15 @@ fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
         kept < BATCH_BYTES && transmit.batches() <= 1,
         "no more than the rest of a batch is kept, not {kept} bytes"
     );
+    let done = end == WriteEnd::Done;
+    outbox.finish(end);
     assert_eq!(
-        outbox.is_busy(),
+        outbox.is_blocked(),
         !done,
         "the driver's turn if anything is left"
     );
-    outbox.busy.store(false, Ordering::SeqCst);
+    // The next write is that of a test again.
+    outbox.election.apply(Change::Reset);
     done
 }
 
@@ -416,7 +420,7 @@ proptest! {
     }
 }
 
-/// The demand of one sender is taken by another one, who has not written yet: the first must not report that all is out.
+/// One sender was elected to write, and has not written yet, when another one demands it: the first must not report that all is out.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_another_sender_is_about_to_write_is_not_with_the_socket() {
@@ -427,10 +431,8 @@ fn what_another_sender_is_about_to_write_is_not_with_the_socket() {
     let outbox = Outbox::new(&established(), QUEUE_BYTES_MAX, direct);
     let channel = (Priority::Data, Reliability::Reliable);
     push(&outbox, channel, &numbered(1, 8));
-    outbox.demand.store(true, Ordering::SeqCst);
-    let other = outbox.exit.lock();
-    assert!(outbox.demand.swap(false, Ordering::SeqCst));
-    assert!(!outbox.write_demanded(), "nothing is written");
-    drop(other);
+    assert_eq!(outbox.election.apply(Change::Demand), Action::Write);
+    assert!(!outbox.flush(), "nothing is written");
+    assert_eq!(outbox.finish(WriteEnd::Done), Action::Again);
     assert!(outbox.flush(), "the socket has room");
 }
