@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use zonda_codec::{CongestionControl, Encode, Encoding, Qos, Reliability, WireExpr};
 use zonda_transport::{
-    outbox::{Body, Outbox, Overflow, Prepared, Refused, Write},
+    outbox::{Body, OfSender, Outbox, Prepared, Refused, Write},
     protocol::tx::{ShortHead, Tail},
 };
 
@@ -274,11 +274,10 @@ fn offer(
         payload,
     };
     let qos = plain.qos;
-    let overflow = Overflow::under(qos.congestion_control(), Overflow::Refuse);
     let write = Write::one_by_one(qos.is_express());
     let sent = ready
         .outbox
-        .enqueue(qos.priority(), overflow, write, message)?;
+        .enqueue(qos.priority(), OfSender(qos), write, message)?;
     if !sent.is_written {
         *passed = Passed::Queued;
     }

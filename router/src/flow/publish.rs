@@ -13,7 +13,7 @@ use zonda_codec::{
     Timestamp, WireExpr, Writer, ZenohId,
 };
 use zonda_transport::{
-    outbox::{Overflow, Refused, Write},
+    outbox::{OfSender, Refused, Write},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -102,11 +102,10 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        let overflow = Overflow::under(qos.congestion_control(), Overflow::Refuse);
         let write = Write::one_by_one(qos.is_express());
         let sent = hop
             .outbox
-            .enqueue(qos.priority(), overflow, write, &message)?;
+            .enqueue(qos.priority(), OfSender(qos), write, &message)?;
         Ok(sent.is_written)
     }
 

@@ -12,7 +12,7 @@ use zonda_codec::{
     Reliability, Reply, ResponseBody, ZSlice,
 };
 use zonda_transport::{
-    outbox::{Outbox, Overflow, Refused, Write},
+    outbox::{OfSender, Outbox, Overflow, Refused, Write},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -210,9 +210,9 @@ impl Shared {
         let (outbox, peer) = (Arc::clone(&found.outbox), found.status.zid);
         let head = unsaid.head(&asker, responder);
         let message = unsaid.message(&head);
-        let overflow = Overflow::under(asker.qos.congestion_control(), Overflow::Refuse);
         // It is written once the state is unlocked.
-        let queued = outbox.enqueue(asker.qos.priority(), overflow, Write::Later, &message);
+        let (priority, overflow) = (asker.qos.priority(), OfSender(asker.qos));
+        let queued = outbox.enqueue(priority, overflow, Write::Later, &message);
         drop(state);
         let write = Write::one_by_one(asker.qos.is_express());
         match queued {

@@ -262,7 +262,8 @@ impl WriterElection {
     ///
     /// Also an event that changes nothing writes the word: a sender that leaves its message to the writer, because it finds
     /// one, is seen by that one's next event, and what it has queued with it.
-    #[inline]
+    /// Inlined, as that leaves of the table what concerns this event.
+    #[inline(always)]
     pub(super) fn apply(&self, event: Event) -> Action {
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
@@ -289,7 +290,6 @@ impl WriterElection {
     }
 
     /// [`Event::FullBatch`], which changes something once in a tick.
-    #[inline]
     pub(super) fn full_batch(&self) {
         let seen = self.word.load(Ordering::Relaxed);
         if seen & WROTE_FULL == 0 || seen & DENSITY == DUE {

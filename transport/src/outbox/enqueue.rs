@@ -6,7 +6,9 @@
 
 use std::sync::atomic::Ordering;
 
-use zonda_codec::{CongestionControl, Encode, Priority, Reliability, TransportMessage, Writer};
+use zonda_codec::{
+    CongestionControl, Encode, Priority, Qos, Reliability, TransportMessage, Writer,
+};
 
 use crate::{
     protocol::tx::{Lane, Outgoing, Pushed, ShortHead, Tail},
@@ -39,6 +41,16 @@ impl Overflow {
             CongestionControl::BlockFirst => Overflow::KeepFirst,
             CongestionControl::Drop => Overflow::Drop,
         }
+    }
+}
+
+/// The overflow that a sender chooses that can wait by itself. It is looked up only where there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OfSender(pub Qos);
+
+impl From<OfSender> for Overflow {
+    fn from(OfSender(qos): OfSender) -> Overflow {
+        Overflow::under(qos.congestion_control(), Overflow::Refuse)
     }
 }
 
@@ -162,8 +174,18 @@ impl Queue<'_> {
     /// Queues the next message, or does with it what was agreed for a full lane. `false` once no more can be taken.
     #[inline(always)]
     pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> bool {
-        if !self.lane.has_room() && !self.squeeze() {
-            return !self.is_over;
+        if !self.lane.has_room() {
+            match squeeze(&mut self.lane, self.overflow, self.overrun_bytes) {
+                Squeezed::Kept => {}
+                Squeezed::Dropped => {
+                    self.dropped += 1;
+                    return true;
+                }
+                Squeezed::Over => {
+                    self.is_over = true;
+                    return false;
+                }
+            }
         }
         match self.lane.push(message) {
             Ok(pushed) => {
@@ -191,23 +213,29 @@ impl Queue<'_> {
         self.queued += count;
         Some(told)
     }
+}
 
-    /// Whether one more message is queued although the lane is full.
-    #[cold]
-    fn squeeze(&mut self) -> bool {
-        match self.overflow {
-            Overflow::Refuse => self.is_over = true,
-            Overflow::KeepFirst if !self.lane.has_guest() => {
-                self.lane.begin_guest();
-                return true;
-            }
-            Overflow::KeepFirst | Overflow::Drop => self.dropped += 1,
-            Overflow::Keep => {
-                self.is_over = self.lane.queued_bytes_small() > self.overrun_bytes;
-                return !self.is_over;
-            }
+/// What happens to one more message of a full lane.
+enum Squeezed {
+    /// It is queued all the same.
+    Kept,
+    /// It is dropped.
+    Dropped,
+    /// Nothing more is taken.
+    Over,
+}
+
+#[cold]
+fn squeeze(lane: &mut Lane, overflow: Overflow, overrun_bytes: usize) -> Squeezed {
+    match overflow {
+        Overflow::Refuse => Squeezed::Over,
+        Overflow::KeepFirst if !lane.has_guest() => {
+            lane.begin_guest();
+            Squeezed::Kept
         }
-        false
+        Overflow::KeepFirst | Overflow::Drop => Squeezed::Dropped,
+        Overflow::Keep if lane.queued_bytes_small() > overrun_bytes => Squeezed::Over,
+        Overflow::Keep => Squeezed::Kept,
     }
 }
 
@@ -231,14 +259,14 @@ impl Outbox {
     pub fn enqueue<I: Items>(
         &self,
         priority: Priority,
-        overflow: Overflow,
+        overflow: impl Into<Overflow>,
         write: Write,
         items: I,
     ) -> Result<Sent, Refused> {
         let index = self.lane_index(priority);
         let mut lane = self.lanes[index].lock();
         if !I::HAS_SHORT_CUT {
-            return self.enqueue_all(index, lane, overflow, write, items);
+            return self.enqueue_all(index, lane, overflow.into(), write, items);
         }
         if self.is_closed() || !items.append_short(&mut lane) {
             return self.enqueue_long(index, lane, overflow, write, items);
@@ -257,11 +285,11 @@ impl Outbox {
         &self,
         index: usize,
         lane: BriefGuard<'_, Lane>,
-        overflow: Overflow,
+        overflow: impl Into<Overflow>,
         write: Write,
         items: I,
     ) -> Result<Sent, Refused> {
-        self.enqueue_all(index, lane, overflow, write, items)
+        self.enqueue_all(index, lane, overflow.into(), write, items)
     }
 
     #[inline]

@@ -63,7 +63,7 @@ pub use direct::DirectSocket;
 pub use discarded::Discarded;
 use discarded::Discards;
 use election::{Action, Event as Change, WriterElection};
-pub use enqueue::{Body, Items, Overflow, Prepared, Queue, Sent, Write};
+pub use enqueue::{Body, Items, OfSender, Overflow, Prepared, Queue, Sent, Write};
 use isolation::Isolated;
 pub use isolation::{HeldReader, Waiting, Watching};
 pub use room::RoomListener;
