@@ -5,7 +5,15 @@
 #![cfg(loom)]
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+#[path = "../../transport/src/outbox/election.rs"]
+mod election;
 #[path = "../../runtime/src/guard.rs"]
 pub mod guard;
 #[path = "../../runtime/src/serial.rs"]
 pub mod serial;
+
+#[cfg(test)]
+mod spin;
+#[cfg(test)]
+mod writer;

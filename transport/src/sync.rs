@@ -5,11 +5,6 @@
 
 mod brief;
 
-/// Where hand-made concurrency takes its atomics, so that `loom/` can put others there.
-pub(crate) mod atomic {
-    pub(crate) use std::sync::atomic::*;
-}
-
 pub use brief::{BriefGuard, BriefMutex};
 pub use parking_lot::MutexGuard;
 

@@ -2,7 +2,7 @@
 //! Which thread writes to the socket, and when: the decisions of an outbox as one state word and a table of transitions.
 //!
 //! [`State::next`] is the table, a function without side effects. [`WriterElection`] applies it to one atomic word, each event
-//! in one step; loom checks that in `loom/`. The actors are the senders of messages, the driver (the link's writing task),
+//! in one step, which `loom/` checks. The actors are the senders of messages, the driver (the link's writing task),
 //! and the writer: the sender or the driver that has the right to write.
 //!
 //! The word says three things:
@@ -14,7 +14,10 @@
 //!   the driver only reminds: at a tick the open batch becomes due, and the sender of the next message writes it, in whose
 //!   cache the batch is. The driver writes by itself only if no sender has come by the tick after.
 
-use crate::sync::atomic::{AtomicU32, Ordering};
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU32, Ordering};
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Who writes, in the two lowest bits.
 const PHASE: u32 = 0b11;
