@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The protocol of the lanes' lock. Its code is that of the crate `spin`, which takes the compiler's atomics and no
 //! others, so what is checked is the same steps with the same orderings: those of `spin::mutex::SpinMutex` 0.10.
-//! What `transport/src/sync/spin.rs` adds to them touches no shared memory.
+//! What `transport/src/sync/spin_mutex.rs` adds to them touches no shared memory.
 
 use loom::{
     model,

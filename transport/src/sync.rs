@@ -1,41 +1,131 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The locks of the message path. In debug builds each thread counts how often it takes one, so that tests can hold
-//! the path to its budget; in release builds it is `parking_lot`'s mutex and nothing else, or for a few instructions at
-//! a time a [`BriefMutex`].
+//! The locks of the message path: in release builds `parking_lot`'s mutex and nothing else, or for a few instructions at a
+//! time a [`SpinMutex`]. In debug builds each thread counts how often it takes one, so that tests can hold the path to its
+//! budget, and panics when it takes one out of the order of `LOCKS.md`.
 
-mod brief;
+#[cfg(debug_assertions)]
+mod order;
+mod spin_mutex;
 
-pub use brief::{BriefGuard, BriefMutex};
-pub use parking_lot::MutexGuard;
+use std::ops::{Deref, DerefMut};
 
-/// A mutex whose uses are counted in debug builds.
-#[derive(Debug, Default)]
-pub struct Mutex<T>(parking_lot::Mutex<T>);
+pub use self::spin_mutex::{SpinGuard, SpinMutex};
+
+/// The place of a lock in the order in which a thread takes several: the ranks of those that it holds rise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// The state of a node.
+    NodeState,
+    /// The links of one connection.
+    Links,
+    /// The socket writer of a connection.
+    Writer,
+    /// The lane of a priority.
+    Lane,
+    /// The listeners to events of connections.
+    Events,
+    /// All others: nothing else is taken while one of them is held.
+    Leaf,
+}
+
+/// A mutex whose uses are counted and put in order in debug builds.
+#[derive(Debug)]
+pub struct Mutex<T> {
+    #[cfg(debug_assertions)]
+    rank: Rank,
+    inner: parking_lot::Mutex<T>,
+}
 
 impl<T> Mutex<T> {
-    /// An unlocked mutex.
+    /// An unlocked mutex while which is held nothing else is taken.
     #[inline]
     pub const fn new(value: T) -> Self {
-        Self(parking_lot::Mutex::new(value))
+        Self::ranked(Rank::Leaf, value)
+    }
+
+    /// An unlocked mutex of this rank.
+    #[inline]
+    #[cfg_attr(not(debug_assertions), allow(unused_variables))]
+    pub const fn ranked(rank: Rank, value: T) -> Self {
+        Self {
+            #[cfg(debug_assertions)]
+            rank,
+            inner: parking_lot::Mutex::new(value),
+        }
     }
 
     /// Takes the lock.
     ///
     /// # Blocking
     /// Until the holder lets go.
+    ///
+    /// # Panics
+    /// In debug builds, if the thread holds a lock of this rank or a higher one.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         #[cfg(debug_assertions)]
         count::add(|taken| taken.locked += 1);
-        self.0.lock()
+        MutexGuard {
+            #[cfg(debug_assertions)]
+            _held: order::Held::in_order(self.rank),
+            inner: self.inner.lock(),
+        }
     }
 
-    /// Takes the lock if nobody holds it.
+    /// Takes the lock if nobody holds it, in any order: nothing is waited for.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         #[cfg(debug_assertions)]
         count::add(|taken| taken.tried += 1);
-        self.0.try_lock()
+        let inner = self.inner.try_lock()?;
+        Some(MutexGuard {
+            #[cfg(debug_assertions)]
+            _held: order::Held::in_any_order(self.rank),
+            inner,
+        })
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+/// The right to what is locked, until it is dropped.
+#[derive(Debug)]
+#[must_use = "the lock is given back at once if this is dropped"]
+pub struct MutexGuard<'a, T> {
+    inner: parking_lot::MutexGuard<'a, T>,
+    #[cfg(debug_assertions)]
+    _held: order::Held,
+}
+
+impl<T> MutexGuard<'_, T> {
+    /// Gives the lock to a thread that waits for it, if there is one, and takes it back.
+    pub fn bump(guard: &mut Self) {
+        parking_lot::MutexGuard::bump(&mut guard.inner);
+    }
+
+    /// Gives the lock back, to a thread that waits for it if there is one.
+    pub fn unlock_fair(guard: Self) {
+        parking_lot::MutexGuard::unlock_fair(guard.inner);
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
     }
 }
 

@@ -137,8 +137,8 @@ impl Tallies {
     }
 
     pub(crate) fn counts(&self) -> PublisherCounts {
-        let own = self.own.lock();
         let mut counts = *self.others.lock();
+        let own = self.own.lock();
         for tally in own.iter() {
             let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
             let [sent, queued] = &tally.passed;

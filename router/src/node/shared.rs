@@ -26,7 +26,7 @@ use zonda_transport::{
         options::LocalOptions,
         tx::{Outgoing, Tail},
     },
-    sync::Mutex,
+    sync::{Mutex, Rank},
 };
 
 use crate::{
@@ -157,7 +157,7 @@ impl Shared {
             runtime,
             local,
             clock: Hlc::new(zid),
-            state: Mutex::new(state),
+            state: Mutex::ranked(Rank::NodeState, state),
             closed: AtomicBool::new(false),
             origin: Origin::here(),
             ids: Ids::default(),

@@ -13,7 +13,10 @@ use std::time::Duration;
 use zonda_codec::Endpoint;
 use zonda_runtime::guard::drop_guarded;
 use zonda_runtime::serial::{SerialQueue, Turn, Waiting};
-use zonda_transport::{link::LinkAddress, sync::Mutex};
+use zonda_transport::{
+    link::LinkAddress,
+    sync::{Mutex, Rank},
+};
 
 use crate::{
     model::LinkStatus,
@@ -242,8 +245,14 @@ impl ConnectionListener {
 }
 
 /// The listeners, and the links that are open by what they heard.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Events(Mutex<Known>);
+
+impl Default for Events {
+    fn default() -> Self {
+        Events(Mutex::ranked(Rank::Events, Known::default()))
+    }
+}
 
 #[derive(Debug, Default)]
 struct Known {

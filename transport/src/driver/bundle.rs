@@ -21,7 +21,7 @@ use zonda_runtime::Runtime;
 use crate::{
     outbox::{DirectSocket, Outbox},
     protocol::{rx::Receiver, timers::Timers},
-    sync::Mutex,
+    sync::{Mutex, Rank},
 };
 
 use super::{Ended, Handler, read::bundled, write::standing};
@@ -200,12 +200,15 @@ impl<H: Handler> Bundle<H> {
     ) -> Arc<Self> {
         Arc::new(Bundle {
             outbox,
-            state: Mutex::new(State {
-                seat: Some(Seat { receiver, handler }),
-                members: Vec::new(),
-                next_id: 0,
-                tasks: 0,
-            }),
+            state: Mutex::ranked(
+                Rank::Links,
+                State {
+                    seat: Some(Seat { receiver, handler }),
+                    members: Vec::new(),
+                    next_id: 0,
+                    tasks: 0,
+                },
+            ),
             changed: Event::new(),
             told: Box::new(told),
         })

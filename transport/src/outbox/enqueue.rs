@@ -12,7 +12,7 @@ use zonda_codec::{
 
 use crate::{
     protocol::tx::{Lane, Outgoing, Pushed, ShortHead, Tail},
-    sync::BriefGuard,
+    sync::SpinGuard,
 };
 
 use super::{Outbox, Refused, election::Action};
@@ -93,6 +93,8 @@ pub struct Sent {
 pub trait Items {
     /// Whether [`Items::append_short`] may succeed.
     const HAS_SHORT_CUT: bool = false;
+    /// The same without what only the short cut needs: two words for one message, which stay in registers.
+    type Long: Items;
 
     /// Appends the only message to the open frame of a lane with room. `false` if it does not fit: nothing has changed.
     #[inline(always)]
@@ -100,11 +102,21 @@ pub trait Items {
         false
     }
 
+    /// What the short cut was not for.
+    fn long(self) -> Self::Long;
+
     /// Pushes the messages in their order, until all are pushed or the queue takes no more.
     fn fill(self, queue: &mut Queue<'_>);
 }
 
 impl<E: Encode + ?Sized> Items for &Outgoing<'_, E> {
+    type Long = Self;
+
+    #[inline(always)]
+    fn long(self) -> Self {
+        self
+    }
+
     #[inline(always)]
     fn fill(self, queue: &mut Queue<'_>) {
         queue.push(self);
@@ -113,6 +125,13 @@ impl<E: Encode + ?Sized> Items for &Outgoing<'_, E> {
 
 /// A run of messages: some hundreds at most, as other senders of the priority wait meanwhile.
 impl<F: FnOnce(&mut Queue<'_>)> Items for F {
+    type Long = Self;
+
+    #[inline(always)]
+    fn long(self) -> Self {
+        self
+    }
+
     #[inline(always)]
     fn fill(self, queue: &mut Queue<'_>) {
         self(queue);
@@ -138,12 +157,40 @@ pub struct Prepared<'a, B> {
     pub payload: &'a [u8],
 }
 
-impl<B: Body> Items for Prepared<'_, B> {
+/// A prepared message that begins a frame or a batch, is large, or finds no room.
+#[derive(Debug)]
+pub struct Long<'a, B> {
+    head: &'a ShortHead,
+    body: &'a B,
+}
+
+impl<'a, B: Body> Items for Prepared<'a, B> {
     const HAS_SHORT_CUT: bool = true;
+    type Long = Long<'a, B>;
 
     #[inline(always)]
     fn append_short(&self, lane: &mut Lane) -> bool {
         lane.append_short(self.body.reliability(), self.head, self.payload)
+    }
+
+    #[inline(always)]
+    fn long(self) -> Long<'a, B> {
+        Long {
+            head: self.head,
+            body: self.body,
+        }
+    }
+
+    fn fill(self, queue: &mut Queue<'_>) {
+        self.long().fill(queue);
+    }
+}
+
+impl<B: Body> Items for Long<'_, B> {
+    type Long = Self;
+
+    fn long(self) -> Self {
+        self
     }
 
     #[inline(always)]
@@ -159,7 +206,7 @@ impl<B: Body> Items for Prepared<'_, B> {
 /// The lane of one priority, locked for the messages of one call.
 #[derive(Debug)]
 pub struct Queue<'a> {
-    lane: BriefGuard<'a, Lane>,
+    lane: SpinGuard<'a, Lane>,
     overflow: Overflow,
     overrun_bytes: usize,
     pushed: Pushed,
@@ -268,8 +315,8 @@ impl Outbox {
         if !I::HAS_SHORT_CUT {
             return self.enqueue_all(index, lane, overflow.into(), write, items);
         }
-        if self.is_closed() || !items.append_short(&mut lane) {
-            return self.enqueue_long(index, lane, overflow, write, items);
+        if self.closed.load(Ordering::Relaxed) || !items.append_short(&mut lane) {
+            return self.enqueue_long(index, lane, overflow, write, items.long());
         }
         drop(lane);
         Ok(Sent {
@@ -284,7 +331,7 @@ impl Outbox {
     fn enqueue_long<I: Items>(
         &self,
         index: usize,
-        lane: BriefGuard<'_, Lane>,
+        lane: SpinGuard<'_, Lane>,
         overflow: impl Into<Overflow>,
         write: Write,
         items: I,
@@ -296,12 +343,12 @@ impl Outbox {
     fn enqueue_all<I: Items>(
         &self,
         index: usize,
-        lane: BriefGuard<'_, Lane>,
+        lane: SpinGuard<'_, Lane>,
         overflow: Overflow,
         write: Write,
         items: I,
     ) -> Result<Sent, Refused> {
-        if self.is_closed() {
+        if self.closed.load(Ordering::Relaxed) {
             return Err(Refused::Closed);
         }
         let mut queue = Queue {

@@ -52,7 +52,7 @@ use crate::{
         parameters::Established,
         tx::{Lane, LaneConfig, Pushed},
     },
-    sync::{BriefMutex, Mutex},
+    sync::{Mutex, Rank, SpinMutex},
 };
 
 use closing::Closing;
@@ -118,7 +118,7 @@ pub struct OutboxCounters {
 
 /// The queues of one connection and the right to write to its socket.
 pub struct Outbox {
-    lanes: Box<[BriefMutex<Lane>]>,
+    lanes: Box<[SpinMutex<Lane>]>,
     /// One bit per lane that holds something; set and cleared under the lane's lock.
     ready: AtomicU8,
     writer: Mutex<SocketWriter>,
@@ -185,14 +185,17 @@ impl Outbox {
             _ => max,
         };
         let lane = |priority| {
-            BriefMutex::new(Lane::new(LaneConfig {
-                priority,
-                batch_size,
-                sn_mask: established.sn_mask,
-                initial_sn: established.initial_sn_tx,
-                queue_bytes_max: queue_bytes_max(priority),
-                framing,
-            }))
+            SpinMutex::ranked(
+                Rank::Lane,
+                Lane::new(LaneConfig {
+                    priority,
+                    batch_size,
+                    sn_mask: established.sn_mask,
+                    initial_sn: established.initial_sn_tx,
+                    queue_bytes_max: queue_bytes_max(priority),
+                    framing,
+                }),
+            )
         };
         let lanes: Box<[_]> = if established.qos {
             Priority::ALL
@@ -212,7 +215,7 @@ impl Outbox {
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
             election: WriterElection::new(),
-            writer: Mutex::new(SocketWriter::new(direct, packer)),
+            writer: Mutex::ranked(Rank::Writer, SocketWriter::new(direct, packer)),
             batch_bytes: batch_size.into(),
             epoch: Instant::now(),
             last_quiet_ns: AtomicU64::new(0),

@@ -6,9 +6,15 @@
 //! again at once, for as long as the holder should need. After that it sleeps for moments, so that a holder that was
 //! interrupted gets the processor also from a thread of a real-time class.
 
-use std::{cell::Cell, time::Duration};
+use std::{
+    cell::Cell,
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
 
-use spin::{mutex::SpinMutex, relax::RelaxStrategy};
+use spin::{mutex, relax::RelaxStrategy};
+
+use super::Rank;
 
 /// Looks before a sleep.
 const LOOKS: u8 = 64;
@@ -17,36 +23,80 @@ const LOOKS: u8 = 64;
 const MOMENT: Duration = Duration::from_micros(50);
 
 /// The right to what is locked, until it is dropped.
-pub type BriefGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
-
-/// A mutex whose uses are counted in debug builds.
 #[derive(Debug)]
-pub struct BriefMutex<T>(SpinMutex<T, Patience>);
+#[must_use = "the lock is given back at once if this is dropped"]
+pub struct SpinGuard<'a, T> {
+    inner: mutex::SpinMutexGuard<'a, T>,
+    #[cfg(debug_assertions)]
+    _held: super::order::Held,
+}
 
-impl<T> BriefMutex<T> {
-    /// An unlocked mutex.
+impl<T> Deref for SpinGuard<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T> DerefMut for SpinGuard<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+}
+
+/// A mutex whose uses are counted and put in order in debug builds.
+#[derive(Debug)]
+pub struct SpinMutex<T> {
+    #[cfg(debug_assertions)]
+    rank: Rank,
+    inner: mutex::SpinMutex<T, Patience>,
+}
+
+impl<T> SpinMutex<T> {
+    /// An unlocked mutex of this rank.
     #[inline]
-    pub const fn new(value: T) -> Self {
-        Self(SpinMutex::new(value))
+    #[cfg_attr(not(debug_assertions), allow(unused_variables))]
+    pub const fn ranked(rank: Rank, value: T) -> Self {
+        Self {
+            #[cfg(debug_assertions)]
+            rank,
+            inner: mutex::SpinMutex::new(value),
+        }
     }
 
     /// Takes the lock.
     ///
     /// # Blocking
-    /// Until the holder lets go.
+    /// Until the holder lets go. A thread that has looked in vain for a while sleeps for moments; one of a real-time class
+    /// may so wait for a thread of a lower one.
+    ///
+    /// # Panics
+    /// In debug builds, if the thread holds a lock of this rank or a higher one.
     #[inline]
-    pub fn lock(&self) -> BriefGuard<'_, T> {
+    pub fn lock(&self) -> SpinGuard<'_, T> {
         #[cfg(debug_assertions)]
         super::count::add(|taken| taken.locked += 1);
-        self.0.lock()
+        SpinGuard {
+            #[cfg(debug_assertions)]
+            _held: super::order::Held::in_order(self.rank),
+            inner: self.inner.lock(),
+        }
     }
 
-    /// Takes the lock if nobody holds it.
+    /// Takes the lock if nobody holds it, in any order: nothing is waited for.
     #[inline]
-    pub fn try_lock(&self) -> Option<BriefGuard<'_, T>> {
+    pub fn try_lock(&self) -> Option<SpinGuard<'_, T>> {
         #[cfg(debug_assertions)]
         super::count::add(|taken| taken.tried += 1);
-        self.0.try_lock()
+        let inner = self.inner.try_lock()?;
+        Some(SpinGuard {
+            #[cfg(debug_assertions)]
+            _held: super::order::Held::in_any_order(self.rank),
+            inner,
+        })
     }
 }
 
@@ -74,13 +124,13 @@ impl RelaxStrategy for Patience {
 
 #[cfg(test)]
 mod tests {
-    use super::BriefMutex;
+    use super::{Rank, SpinMutex};
 
     /// Also when the holder gives up the processor now and then.
     #[test]
     fn it_is_held_by_one_at_a_time() {
         const ROUNDS: u32 = 20_000;
-        let count = BriefMutex::new(0u32);
+        let count = SpinMutex::ranked(Rank::Lane, 0u32);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
