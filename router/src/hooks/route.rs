@@ -56,9 +56,9 @@ impl Hooked {
         if self.egress.iter().all(|checks| checks.pass(seen)) {
             return Some(Arc::clone(&self.route));
         }
-        let passes = |checks: &Checks| checks.judge(seen);
         let hops = self.route.remote.iter().zip(&self.egress);
-        let hops = hops.filter_map(|(hop, checks)| passes(checks).then(|| Hop::clone(hop)));
+        let passing = hops.filter(|(_, checks)| checks.judge(seen));
+        let hops = passing.map(|(hop, _)| Hop::clone(hop));
         Some(Arc::new(Route {
             validity: Arc::clone(&self.route.validity),
             key: self.route.key.clone(),
