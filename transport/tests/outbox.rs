@@ -6,7 +6,11 @@
 use std::any::Any;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, mpsc};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+    mpsc,
+};
 use std::time::{Duration, Instant};
 
 use zenoh_buffers::{ZSlice, ZSliceBuffer};
@@ -105,6 +109,40 @@ fn each_priority_has_a_limit_of_its_own() {
     }
     assert!(!outbox.has_room(urgent));
     assert!(outbox.has_room(usual));
+}
+
+/// Those who add up what an outbox holds keep no message back that somebody writes meanwhile.
+#[test]
+fn a_look_at_what_it_holds_keeps_no_message_back() {
+    let (outbox, _stream, mut peer) = outbox(1 << 20);
+    let over = AtomicBool::new(false);
+    let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(b"x")));
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: &head,
+        payload: Tail::NONE,
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                assert!(outbox.memory().own > 0 && outbox.priorities().len() == 8);
+            }
+        });
+        let reading = scope.spawn(move || while matches!(peer.read(&mut [0; 4096]), Ok(1..)) {});
+        let stays = (0..200_000).find(|_| {
+            let sent = outbox.enqueue(Priority::Data, Overflow::Refuse, Write::Now, &message);
+            assert!(sent.is_ok());
+            let deadline = Instant::now() + Duration::from_millis(500);
+            while outbox.has_unsent() && Instant::now() < deadline {
+                std::thread::yield_now();
+            }
+            outbox.has_unsent()
+        });
+        over.store(true, Ordering::Relaxed);
+        outbox.abandon();
+        reading.join().expect("no panic");
+        assert_eq!(stays, None, "this message was written by nobody");
+    });
 }
 
 /// A large message on its way does not make a peer one that has fallen behind, however many small ones had to wait would.
