@@ -5,7 +5,12 @@
 
 use std::fmt;
 
-use crate::config::{Config, Origin, SECRETS, keys, kind::Kind, rows::ROWS, value::Value};
+use crate::config::{
+    Config, Origin, keys,
+    kind::Kind,
+    rows::{ROWS, SECRETS},
+    value::Value,
+};
 
 /// One key as it takes effect.
 #[derive(Debug, Clone, PartialEq, Eq)]

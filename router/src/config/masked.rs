@@ -3,7 +3,11 @@
 //! What may be said of a text that should have been a key, or a key and its value: it may hold a secret at the wrong
 //! place.
 
-use crate::config::{SECRETS, keys, kind::Key, rows::ROWS};
+use crate::config::{
+    keys,
+    kind::Key,
+    rows::{ROWS, SECRETS},
+};
 
 /// What stands for what is not shown.
 const REST: &str = "…";
@@ -65,7 +69,7 @@ pub fn names_secret(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, Examined, SECRETS, Sources};
+    use crate::config::{Config, Examined, Sources, rows::SECRETS};
 
     const SECRET: &str = "hunter2";
 

@@ -8,7 +8,6 @@
 
 mod build;
 mod check;
-mod discovery;
 mod effective;
 mod error;
 mod json5;
@@ -17,6 +16,7 @@ mod kind;
 mod limits;
 mod low_pass;
 mod masked;
+mod merge;
 mod origin;
 mod private;
 mod read;
@@ -28,13 +28,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod validate;
 mod value;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use zonda_codec::{Endpoint, WhatAmI};
+use zonda_codec::WhatAmI;
 use zonda_runtime::AnyRuntime;
 
 pub use check::parse_endpoint;
@@ -48,9 +49,10 @@ pub use rows::Settings;
 pub use settings::{GossipConfig, Retry, ScoutingConfig};
 pub use sources::{Examined, Flag, Problem, Sources, VALUES};
 
-use kind::{Key, Kind, Support};
+use kind::{Key, Kind};
+use merge::unknown;
 use read::Found;
-use rows::ROWS;
+use rows::{ROWS, SECRETS};
 use value::{Located, Value};
 
 /// The configuration of a node. `Config::default()` is a peer that listens on a free port of every
@@ -214,97 +216,6 @@ impl Config {
         self.settings.contains_key(key)
     }
 
-    /// What is set but not honoured (entirely) yet, one by one; empty when every setting takes effect.
-    pub fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        for (path, setting) in &self.settings {
-            let Some(key) = keys::find(path).or_else(|| keys::subtree_of(path)) else {
-                continue;
-            };
-            if let Some(text) = complaint(key, path, &setting.value) {
-                warnings.push(Warning {
-                    key: path.clone(),
-                    origin: setting.origin.clone(),
-                    line: setting.line,
-                    text,
-                });
-            }
-        }
-        warnings
-    }
-
-    /// Reports what a builder method could not accept, options of links that do not go together, and endpoints whose protocol `transport/link/protocols`
-    /// does not allow.
-    ///
-    /// # Errors
-    /// The first such thing.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        if let Some(refused) = &self.refused {
-            return Err(refused.clone());
-        }
-        let settings = self.settings();
-        settings.check_options()?;
-        self.check_discovery()?;
-        let Some(allowed) = &settings.protocols else {
-            return Ok(());
-        };
-        let is_refused = |e: &&Endpoint| !allowed.iter().any(|p| p == e.proto());
-        for (key, refused) in [
-            (
-                "connect/endpoints",
-                settings.connect_endpoints().find(is_refused),
-            ),
-            (
-                "listen/endpoints",
-                settings.listen_endpoints.iter().find(is_refused),
-            ),
-        ] {
-            if let Some(refused) = refused {
-                return Err(ConfigError::Value {
-                    key: key.to_owned(),
-                    line: self.settings.get(key).and_then(|s| s.line),
-                    found: refused.to_string(),
-                    expected: format!(
-                        "one of the protocols {} (transport/link/protocols)",
-                        allowed.join(", ")
-                    ),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Applies `tree` at `path` to a copy first, so that an error changes nothing.
-    fn merge(&mut self, path: &str, tree: &Located, lines: bool) -> Result<(), ConfigError> {
-        let mut copy = self.clone();
-        match copy.merge_all(path, tree, lines).into_iter().next() {
-            Some(error) => Err(error),
-            None => {
-                self.settings = copy.settings;
-                Ok(())
-            }
-        }
-    }
-
-    /// Applies what is right of `tree` at `path`; gives what is wrong.
-    fn merge_all(&mut self, path: &str, tree: &Located, lines: bool) -> Vec<ConfigError> {
-        let mut merge = Merge {
-            settings: &mut self.settings,
-            origin: &self.source,
-            lines,
-            errors: Vec::new(),
-        };
-        merge.apply(path, tree);
-        merge.errors
-    }
-
-    /// Sets a key from a builder method.
-    fn put(&mut self, path: &str, value: Value) {
-        if let Err(error) = self.merge(path, &Located { value, line: 1 }, false) {
-            self.refused.get_or_insert(error);
-        }
-    }
-
     /// The value of a key as set, or its default; not yet resolved for the role.
     fn stored(&self, key: &Key) -> Value {
         match self.settings.get(key.path) {
@@ -400,109 +311,7 @@ impl fmt::Debug for Config {
 /// Names the file of [`Config::from_env`], as for the reference.
 const ENVIRONMENT: &str = "ZENOH_CONFIG";
 
-/// Settings that no display shows.
-const SECRETS: &[&str] = &[
-    "transport/auth/usrpwd/password",
-    "transport/auth/pubkey/private_key_pem",
-    "transport/link/tls/listen_private_key_base64",
-    "transport/link/tls/connect_private_key_base64",
-];
-
-/// Values on their way into a configuration.
-struct Merge<'a> {
-    settings: &'a mut BTreeMap<String, Setting>,
-    origin: &'a Origin,
-    /// Lines mean something.
-    lines: bool,
-    errors: Vec<ConfigError>,
-}
-
-impl Merge<'_> {
-    fn apply(&mut self, path: &str, tree: &Located) {
-        let line = self.lines.then_some(tree.line);
-        if let Some(key) = keys::find(path) {
-            if let Err((found, expected)) = check::check(key.kind, &tree.value) {
-                let is_secret = SECRETS.contains(&path);
-                return self.errors.push(ConfigError::Value {
-                    key: path.to_owned(),
-                    line,
-                    found: if is_secret { "not right".into() } else { found },
-                    expected,
-                });
-            }
-        } else if keys::subtree_of(path).is_none() {
-            return self.descend(path, tree);
-        }
-        if tree.value == Value::Null {
-            self.settings.remove(path);
-        } else {
-            let setting = Setting {
-                value: tree.value.clone(),
-                line,
-                origin: self.origin.clone(),
-            };
-            self.settings.insert(path.to_owned(), setting);
-        }
-    }
-
-    fn descend(&mut self, path: &str, tree: &Located) {
-        let line = self.lines.then_some(tree.line);
-        if !keys::is_section(path) {
-            return self.errors.push(unknown(path, line));
-        }
-        let members = match &tree.value {
-            Value::Object(members) => members,
-            Value::Null => return,
-            other => {
-                let name = match path.is_empty() {
-                    true => "the configuration",
-                    false => path,
-                };
-                return self.errors.push(ConfigError::Value {
-                    key: name.to_owned(),
-                    line,
-                    found: other.kind().to_owned(),
-                    expected: "an object with keys".to_owned(),
-                });
-            }
-        };
-        for (name, member) in members {
-            match path.is_empty() {
-                true => self.apply(name, member),
-                false => self.apply(&format!("{path}/{name}"), member),
-            }
-        }
-    }
-}
-
-fn unknown(path: &str, line: Option<u32>) -> ConfigError {
-    let key = masked::key(path);
-    let nearest = keys::nearest(&key).map(str::to_owned);
-    ConfigError::UnknownKey { key, line, nearest }
-}
-
 /// The default of a key.
 fn default_of(key: &Key) -> Value {
     json5::parse(key.default).map_or(Value::Null, |located| located.value)
-}
-
-/// What to say about a setting that is not honoured.
-fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
-    let shown = if SECRETS.contains(&path) {
-        "the given value".to_owned()
-    } else {
-        value.to_string()
-    };
-    let text = match key.support {
-        Support::Only(honoured, instead) if shown != honoured => instead,
-        Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
-        Support::Gone => "the reference has given it up, too; remove it",
-        Support::Full | Support::Only(..) | Support::Not(_) => return None,
-    };
-    Some(format!("{shown} has no effect: {text}"))
-}
-
-/// Equality that does not look at lines.
-fn same(a: &Value, b: &Value) -> bool {
-    a.to_string() == b.to_string()
 }

@@ -65,6 +65,14 @@ const AUTOCONNECT: &str =
     "{router: [], peer: ['router', 'peer', 'client'], client: ['router', 'peer', 'client']}";
 const STRATEGY: &str = "{peer: {to_router: 'always', to_peer: 'always'}}";
 
+/// Settings that no display shows.
+pub const SECRETS: &[&str] = &[
+    "transport/auth/usrpwd/password",
+    "transport/auth/pubkey/private_key_pem",
+    "transport/link/tls/listen_private_key_base64",
+    "transport/link/tls/connect_private_key_base64",
+];
+
 /// Makes the table of keys and the typed settings of the rows.
 macro_rules! rows {
     ($($path:literal, $kind:expr, $default:expr, $support:expr, $meaning:literal

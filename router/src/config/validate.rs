@@ -1,20 +1,84 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the kinds of the keys of `scouting` do not say, checked when a configuration is validated.
+//! Problems of a configuration: values that the kinds of their keys do not rule out and that cannot be used, and
+//! values that have no effect.
 
-use zonda_codec::WhatAmI;
+use zonda_codec::{Endpoint, WhatAmI};
 
 use crate::config::{
-    Config, ConfigError,
+    Config, ConfigError, Warning, default_of, keys,
+    kind::{Key, Support},
     read::{self, Found},
+    rows::SECRETS,
+    value::Value,
 };
 
 impl Config {
+    /// What is set but not honoured (entirely) yet, one by one; empty when every setting takes effect.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for (path, setting) in &self.settings {
+            let Some(key) = keys::find(path).or_else(|| keys::subtree_of(path)) else {
+                continue;
+            };
+            if let Some(text) = complaint(key, path, &setting.value) {
+                warnings.push(Warning {
+                    key: path.clone(),
+                    origin: setting.origin.clone(),
+                    line: setting.line,
+                    text,
+                });
+            }
+        }
+        warnings
+    }
+
+    /// Reports what a builder method could not accept, options of links that do not go together, and endpoints whose protocol `transport/link/protocols`
+    /// does not allow.
+    ///
+    /// # Errors
+    /// The first such thing.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone());
+        }
+        let settings = self.settings();
+        settings.check_options()?;
+        self.check_discovery()?;
+        let Some(allowed) = &settings.protocols else {
+            return Ok(());
+        };
+        let is_refused = |e: &&Endpoint| !allowed.iter().any(|p| p == e.proto());
+        for (key, refused) in [
+            (
+                "connect/endpoints",
+                settings.connect_endpoints().find(is_refused),
+            ),
+            (
+                "listen/endpoints",
+                settings.listen_endpoints.iter().find(is_refused),
+            ),
+        ] {
+            if let Some(refused) = refused {
+                return Err(ConfigError::Value {
+                    key: key.to_owned(),
+                    line: self.settings.get(key).and_then(|s| s.line),
+                    found: refused.to_string(),
+                    expected: format!(
+                        "one of the protocols {} (transport/link/protocols)",
+                        allowed.join(", ")
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Checks the multicast group, the strategies of connecting, and that gossip is not for clients.
     ///
     /// # Errors
     /// The first value that cannot be used.
-    pub(super) fn check_discovery(&self) -> Result<(), ConfigError> {
+    fn check_discovery(&self) -> Result<(), ConfigError> {
         let refused = |key: &str, found: String, expected: &str| ConfigError::Value {
             key: key.to_owned(),
             line: self.settings.get(key).and_then(|setting| setting.line),
@@ -50,6 +114,27 @@ impl Config {
             "router and peer only",
         )
     }
+}
+
+/// What to say about a setting that is not honoured.
+fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
+    let shown = if SECRETS.contains(&path) {
+        "the given value".to_owned()
+    } else {
+        value.to_string()
+    };
+    let text = match key.support {
+        Support::Only(honoured, instead) if shown != honoured => instead,
+        Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
+        Support::Gone => "the reference has given it up, too; remove it",
+        Support::Full | Support::Only(..) | Support::Not(_) => return None,
+    };
+    Some(format!("{shown} has no effect: {text}"))
+}
+
+/// Equality that does not look at lines.
+fn same(a: &Value, b: &Value) -> bool {
+    a.to_string() == b.to_string()
 }
 
 #[cfg(test)]
