@@ -2,10 +2,10 @@
 
 //! How the messages of a run are written for one neighbour: all begin alike, so what they begin with is prepared once.
 
-use zonda_codec::{
-    Again, Encode, EncodeError, LongNumber, Push, PushRun, Qos, Timestamp, WireExpr, Writer,
-};
+use zonda_codec::{Again, Encode, EncodeError, LongNumber, Push, PushRun, Qos, WireExpr, Writer};
 use zonda_transport::protocol::tx::SHARE_BYTES_MIN;
+
+use crate::flow::stamp::Clock;
 
 /// Room for a neighbour's key id, the QoS, the headers around them and a timestamp: 36 bytes at most.
 pub(crate) const ID_FRONT_BYTES_MAX: usize = 48;
@@ -18,21 +18,6 @@ pub(crate) const SHEET_BYTES_MAX: usize = 32 * 1024;
 
 /// How many times as long as a message its copy is at most, as a rule.
 const LONGER_MAX: usize = 8;
-
-/// The timestamps that this node gives to a run.
-pub(crate) struct Clock {
-    /// That of the first message. Those of the others follow in steps of 1.
-    pub(crate) first: Timestamp,
-    /// The header byte of a body with a timestamp.
-    pub(crate) header: u8,
-}
-
-impl Clock {
-    /// The time of the message at this place in the run.
-    fn time(&self, number: u64) -> u64 {
-        self.first.time().0.saturating_add(number)
-    }
-}
 
 /// What the copies for one neighbour begin with.
 #[derive(Clone, Copy)]

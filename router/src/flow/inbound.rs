@@ -12,8 +12,8 @@ use std::sync::{
 };
 
 use zonda_codec::{
-    Declaration, Encode, EncodeError, NetworkMessage, Ntp64, Priority, Push, PushBody, PushRun,
-    Qos, Timestamp, WireExpr, Writer, splice_timestamp,
+    Declaration, Encode, EncodeError, NetworkMessage, Priority, Push, PushBody, PushRun, Qos,
+    Timestamp, WireExpr, Writer, splice_timestamp,
 };
 use zonda_transport::{
     driver::{Ended, Handler},
@@ -33,8 +33,8 @@ use crate::{
         receiving::Delivery,
         route::{Hop, Route, RouteCache},
         run::Alike,
+        stamp::Stamp,
     },
-    hlc::Hlc,
     hooks::{Hooked, seen},
     node::{
         log::{log, log_too_large},
@@ -349,7 +349,7 @@ impl Incoming<'_> {
         let stamp = match self.stamp(shared, burst) {
             Stamp::Keep => None,
             Stamp::Give(stamp) => Some(stamp),
-            Stamp::Refuse => return,
+            Stamp::Refuse(_) => return,
         };
         self.forward_as(route, stamp, burst);
     }
@@ -373,7 +373,7 @@ impl Incoming<'_> {
         let stamp = match self.stamp(shared, burst) {
             Stamp::Keep => None,
             Stamp::Give(stamp) => Some(stamp),
-            Stamp::Refuse => return,
+            Stamp::Refuse(_) => return,
         };
         self.forward_as(route, stamp, burst);
         let mut push = *self.push;
@@ -389,17 +389,13 @@ impl Incoming<'_> {
         call(burst.open(route), &delivery);
     }
 
-    /// Whether this node gives the message a timestamp: only to a PUT, only where there is none or an impossible one.
+    /// What becomes of the timestamp: this node gives one only to a PUT, only where there is none or an impossible one.
     fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Stamp {
-        if !shared.stamps {
-            return Stamp::Keep;
-        }
-        let PushBody::Put(put) = &self.push.body else {
-            return Stamp::Keep;
-        };
-        match &put.timestamp {
-            None => Stamp::Give(shared.clock.new_timestamp(burst.now())),
-            Some(stamp) => judge(&shared.clock, stamp, burst.now(), shared.drops_future),
+        match &self.push.body {
+            PushBody::Put(put) if shared.stamps => {
+                shared.stamp(put.timestamp.as_ref(), || burst.now())
+            }
+            _ => Stamp::Keep,
         }
     }
 
@@ -462,22 +458,6 @@ impl Incoming<'_> {
             burst.congest(&hop.outbox, priority);
         }
         burst.touch(&hop.outbox);
-    }
-}
-
-/// What to do about a message's timestamp.
-enum Stamp {
-    Keep,
-    Give(Timestamp),
-    Refuse,
-}
-
-/// A timestamp from too far in the future is replaced, or costs the message where the configuration says so.
-fn judge(clock: &Hlc, stamp: &Timestamp, now: Ntp64, drops: bool) -> Stamp {
-    match clock.update(now, stamp) {
-        Ok(()) => Stamp::Keep,
-        Err(_) if drops => Stamp::Refuse,
-        Err(_) => Stamp::Give(clock.new_timestamp(now)),
     }
 }
 

@@ -7,6 +7,7 @@
 //!   their copies are written;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on their key;
 //!   `resolve`, `looking`: how they are found without keeping the node's lock; `key_cache`: those of keys without a declaration;
+//! - `stamp`: the policy of timestamps;
 //! - `receiving`: how the node's own subscribers are called;
 //! - `burst`, `backpressure`, `outboxes`: what a source waits for when a neighbour does not take its messages.
 //!
@@ -26,4 +27,5 @@ pub(crate) mod receiving;
 pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod run;
+pub(crate) mod stamp;
 pub(crate) mod tally;

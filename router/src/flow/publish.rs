@@ -21,6 +21,7 @@ use crate::{
     flow::{
         receiving::{Deliveries, Delivery, Opened},
         route::{Hop, Route},
+        stamp::Stamp,
     },
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
     node::{clock::ntp64_now, shared::Shared},
@@ -379,27 +380,17 @@ impl Shared {
         if size > MESSAGE_BYTES_MAX {
             self.check_huge(size)?;
         }
-        let timestamp = match publication.timestamp {
-            None if self.stamps => Some(self.clock.new_timestamp(ntp64_now())),
-            Some(given) if self.stamps => Some(self.checked_stamp(publication.kind, given)?),
-            given => given,
+        let timestamp = match (publication.timestamp, publication.kind) {
+            // Deletions keep theirs.
+            (given @ Some(_), SampleKind::Delete) => given,
+            (given, _) if self.stamps => match self.stamp(given.as_ref(), ntp64_now) {
+                Stamp::Keep => given,
+                Stamp::Give(stamp) => Some(stamp),
+                Stamp::Refuse(error) => return Err(PublishError::TooFarAhead(error)),
+            },
+            (given, _) => given,
         };
         Ok(body(publication, timestamp))
-    }
-
-    /// The timestamp to publish with for one that the application gave: another one if it is too far in the future, as
-    /// every node that stamps would replace it. Deletions keep theirs.
-    #[cold]
-    fn checked_stamp(&self, kind: SampleKind, given: Timestamp) -> Result<Timestamp, PublishError> {
-        if kind == SampleKind::Delete {
-            return Ok(given);
-        }
-        let now = ntp64_now();
-        match self.clock.update(now, &given) {
-            Ok(()) => Ok(given),
-            Err(error) if self.drops_future => Err(PublishError::TooFarAhead(error)),
-            Err(_) => Ok(self.clock.new_timestamp(now)),
-        }
     }
 
     /// A node that is configured to accept more than others do by default may send as much: its neighbours will have been

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Push, PushBody, PushRun, Put, Timestamp};
+use zonda_codec::{Push, PushBody, PushRun};
 use zonda_transport::{
     outbox::{Overflow, Queue, Write},
     protocol::{
@@ -17,10 +17,11 @@ use zonda_transport::{
 use crate::{
     flow::{
         burst::Burst,
-        copies::{Clock, Copied, Copy, Front, ID_FRONT_BYTES_MAX, SHEET_BYTES_MAX, Sheet, Stencil},
+        copies::{Copied, Copy, Front, ID_FRONT_BYTES_MAX, SHEET_BYTES_MAX, Sheet, Stencil},
         publish::{call, call_run},
         receiving::{Deliveries, Delivery},
         route::{Hop, Route},
+        stamp::Clock,
     },
     node::shared::Shared,
 };
@@ -30,23 +31,6 @@ pub(crate) struct Alike<'r, 'a> {
     pub(crate) push: &'r Push<'a>,
     pub(crate) context: &'r Context<'r>,
     pub(crate) shared: &'r Shared,
-}
-
-/// Who gives the timestamps of a run.
-enum Stamps {
-    /// They stay as they are, or stay away.
-    Theirs,
-    /// This node.
-    Ours(Clock),
-}
-
-impl Stamps {
-    fn clock(&self) -> Option<&Clock> {
-        match self {
-            Stamps::Theirs => None,
-            Stamps::Ours(clock) => Some(clock),
-        }
-    }
 }
 
 impl<'a> Alike<'_, 'a> {
@@ -64,7 +48,8 @@ impl<'a> Alike<'_, 'a> {
     /// it.
     pub(crate) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut Burst) {
         let simple = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
-        let Some(stamps) = simple.then(|| self.stamps(run, burst)).flatten() else {
+        let stamps = simple.then(|| self.shared.stamp_run(self.push, run, || burst.now()));
+        let Some(stamps) = stamps.flatten() else {
             return;
         };
         let clock = stamps.clock();
@@ -110,32 +95,6 @@ impl<'a> Alike<'_, 'a> {
         }
         let done = before - run.run.left();
         burst.worked(done * route.local.len());
-    }
-
-    /// `None` if some message has a timestamp that this node does not accept.
-    fn stamps(&self, run: &PushRun<'a>, burst: &mut Burst) -> Option<Stamps> {
-        let shared = self.shared;
-        if !shared.stamps {
-            return Some(Stamps::Theirs);
-        }
-        let mut latest = None;
-        if self.is_stamped() {
-            latest = run.clone().filter_map(|again| again.timestamp).max();
-        }
-        if let Some(latest) = latest {
-            // The others are not later, and that is all that matters to the clock.
-            shared.clock.update(burst.now(), &latest).ok()?;
-            return Some(Stamps::Theirs);
-        }
-        let first = shared.clock.new_times(burst.now(), run.left() as u64);
-        Some(Stamps::Ours(Clock {
-            first: Timestamp::new(first, shared.clock.id()),
-            header: *run.clone().next()?.raw_body.first()? | Put::FLAG_TIMESTAMP,
-        }))
-    }
-
-    fn is_stamped(&self) -> bool {
-        matches!(&self.push.body, PushBody::Put(put) if put.timestamp.is_some())
     }
 
     /// What the copies for `hop` begin with.

@@ -2,7 +2,7 @@
 //! The copies of a run against the same messages encoded field by field.
 
 use proptest::prelude::*;
-use zonda_codec::{Encoding, Mapping, Ntp64, PushBody, Put, Reader, ZenohId};
+use zonda_codec::{Encoding, Mapping, Ntp64, PushBody, Put, Reader, Timestamp, ZenohId};
 
 use super::*;
 
