@@ -12,7 +12,9 @@ use zonda_router::config::Config;
 use zonda_router::node::{
     Answer, Answers, Asked, IncomingQuery, Node, OpenedQueryable, Question, QuestionEnd, Wait,
 };
-use zonda_router::table::{Ask, Disposal, FaceId, FaceInfo, FaceKind, ForwardingTable, Locality};
+use zonda_router::table::{
+    FaceId, FaceInfo, FaceKind, ForwardingTable, Locality, NewQuery, QueryDispatch,
+};
 
 use crate::counting::held;
 
@@ -41,7 +43,7 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
     let key = KeyExpr::new("k").unwrap();
     let before = held();
     for rid in 0..OPEN {
-        let ask = Ask {
+        let ask = NewQuery {
             rid,
             key: &key,
             target: Target::All,
@@ -50,8 +52,8 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
             querier: None,
             destination: Locality::Any,
         };
-        let disposal = table.handle_question(asker, &ask, Instant::now());
-        assert!(matches!(disposal, Disposal::Asked(_)));
+        let disposal = table.handle_query(asker, &ask, Instant::now());
+        assert!(matches!(disposal, QueryDispatch::Sent(_)));
     }
     let each = (held() - before) / i64::from(OPEN);
     println!("{each} bytes for each open question");
@@ -59,7 +61,7 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
     table.remove_face(answerer, &mut Vec::new());
     while table.sweep(&mut Vec::new()) {}
     assert_eq!(table.take_ended().len(), OPEN as usize);
-    assert_eq!(table.open_questions(), 0);
+    assert_eq!(table.open_queries(), 0);
     let left = held() - before;
     // The asker's own list keeps its room for the next ones.
     assert!(left <= i64::from(OPEN) * 24, "{left} bytes are left");

@@ -17,7 +17,7 @@ use crate::{
     hooks::{Checks, Hooked, LinkFacts},
     node::{shared::Shared, state::State},
     scouting::this_host,
-    table::{FaceId, ForwardingTable, Locality, QuestionSearch, RouteSearch, scouting::Interface},
+    table::{FaceId, ForwardingTable, Locality, QuerySearch, RouteSearch, scouting::Interface},
 };
 
 /// A route that is being looked for.
@@ -152,14 +152,14 @@ fn interfaces_of<'l>(ends: impl Iterator<Item = &'l Locator>) -> Vec<String> {
 
 /// A question for which those to ask are being looked for. What its source sent behind it waits.
 pub(crate) struct ParkedQuestion {
-    search: QuestionSearch,
+    search: QuerySearch,
     bytes: ZSlice,
     reliability: Reliability,
     priority: Priority,
 }
 
 impl ParkedQuestion {
-    pub(crate) fn new(search: QuestionSearch, context: &Context<'_>) -> Self {
+    pub(crate) fn new(search: QuerySearch, context: &Context<'_>) -> Self {
         ParkedQuestion {
             search,
             bytes: ZSlice::from(context.raw.to_vec()),

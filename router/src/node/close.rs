@@ -56,7 +56,7 @@ impl Node {
     async fn all_gone(&self, at: Instant) -> bool {
         self.shared
             .wait_until(at, |state| {
-                state.faces.is_empty() && self.shared.has_told_all()
+                state.faces.is_empty() && self.shared.has_declared_all()
             })
             .await
     }

@@ -245,7 +245,7 @@ impl Shared {
         for action in std::mem::take(&mut state.actions) {
             let (face, bytes) = match action {
                 Action::Send { face, bytes } => (face, bytes),
-                Action::Tell { listener, notice } => {
+                Action::Notify { listener, notice } => {
                     listeners.extend(state.queue_notice(listener, notice));
                     continue;
                 }

@@ -256,7 +256,7 @@ impl Node {
             let State { table, actions, .. } = state;
             table.undeclare_local_token_listener(shared.local, id.0, actions);
             table.undeclare_local_matching(shared.local, id.0);
-            table.end_token_question(id.0, actions);
+            table.end_liveliness_query(id.0, actions);
             ended
         });
         // User code may go with it, so no lock is held.

@@ -96,7 +96,7 @@ impl Node {
             state.listeners.insert(id, Arc::clone(&listener));
             state
                 .table
-                .local_token_question(shared.local, id, key, &mut state.actions);
+                .local_liveliness_query(shared.local, id, key, &mut state.actions);
         });
         shared.tell_all(id);
         if shared.state.lock().listeners.contains_key(&id) {
@@ -109,7 +109,7 @@ impl Node {
 impl Shared {
     /// Tells the rest of what was alive before, slice by slice.
     fn tell_all(&self, id: u32) {
-        while self.update(|state| state.table.tell_on(id, &mut state.actions)) {}
+        while self.update(|state| state.table.deliver_on(id, &mut state.actions)) {}
     }
 
     /// Starts the task that ends a question when its time is over.
@@ -125,7 +125,7 @@ impl Shared {
                 return;
             }
             if node.until(due, over).await.is_none() {
-                node.update(|state| state.table.end_token_question(id, &mut state.actions));
+                node.update(|state| state.table.end_liveliness_query(id, &mut state.actions));
             }
         };
         with_runtime!(&shared.runtime, runtime => runtime.spawn_brief("zonda-answers", wait));

@@ -282,7 +282,7 @@ impl Shared {
             let reason = reason.into();
             Some(ConnectionEvent::Lost { link, reason })
         });
-        if self.is_closed() && self.has_told_all() {
+        if self.is_closed() && self.has_declared_all() {
             self.end_listeners();
         }
     }
@@ -304,7 +304,7 @@ impl Shared {
     }
 
     /// Whether all events of links were delivered.
-    pub(crate) fn has_told_all(&self) -> bool {
+    pub(crate) fn has_declared_all(&self) -> bool {
         self.events.0.lock().open.is_empty()
     }
 

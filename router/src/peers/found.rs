@@ -137,7 +137,7 @@ impl State {
     /// Whether some link can be used: its peer has sent its declarations, if that is awaited.
     pub(crate) fn has_usable_link(&self, awaits_declarations: bool) -> bool {
         let mut faces = self.faces.keys();
-        faces.any(|face| !awaits_declarations || self.table.has_told_all(*face))
+        faces.any(|face| !awaits_declarations || self.table.has_declared_all(*face))
     }
 }
 

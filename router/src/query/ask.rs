@@ -31,7 +31,7 @@ use crate::{
         owned::OwnedEncoding,
         settle::{After, Call},
     },
-    table::{Ask, Branches, Disposal, Locality},
+    table::{Branches, Locality, NewQuery, QueryDispatch},
 };
 
 /// A neighbour that must be asked and has no room.
@@ -123,8 +123,8 @@ impl Shared {
         }
         let checked = state.table.check_key(question.key);
         checked.map_err(|over| Failed::Error(AskError::KeyOverLimit(over)))?;
-        let rid = state.table.next_question_id(self.local);
-        let ask = Ask {
+        let rid = state.table.next_query_id(self.local);
+        let ask = NewQuery {
             rid,
             key: question.key,
             target: question.target,
@@ -133,15 +133,15 @@ impl Shared {
             querier: querier.map(QuerierFace::id),
             destination: question.destination,
         };
-        let disposal = state.table.handle_question(self.local, &ask, now);
-        if let Disposal::Asked(branches) = &disposal
+        let disposal = state.table.handle_query(self.local, &ask, now);
+        if let QueryDispatch::Sent(branches) = &disposal
             && let Some(full) = full_hop(&state, branches, question.qos)
         {
-            state.table.forget_question(self.local, rid);
+            state.table.forget_query(self.local, rid);
             return Err(Failed::Full(full));
         }
         // Its number is no other's and the session may ask, so this is not to be expected.
-        if disposal == Disposal::Ignored {
+        if disposal == QueryDispatch::Ignored {
             return Err(Failed::Error(AskError::Closed));
         }
         let key = question.key.clone().into_owned().into_cloneable();
@@ -150,13 +150,13 @@ impl Shared {
         state.queries.open.insert(rid, open);
         let mut after = After::default();
         match disposal {
-            Disposal::Asked(branches) => {
+            QueryDispatch::Sent(branches) => {
                 self.spread(&branches, question, &mut state, &mut after);
             }
-            Disposal::Held => {
+            QueryDispatch::Held => {
                 state.queries.held.insert(rid, HeldQuestion::of(question));
             }
-            Disposal::Ended | Disposal::Ignored => {}
+            QueryDispatch::Ended | QueryDispatch::Ignored => {}
         }
         self.wake_clock(&mut state);
         self.settle_questions(&mut state, &mut after);
@@ -235,7 +235,7 @@ impl Shared {
             return;
         }
         let mut state = self.state.lock();
-        state.table.forget_question(self.local, id.0);
+        state.table.forget_query(self.local, id.0);
         let held = state.queries.held.remove(&id.0);
         let open = state.queries.open.remove(&id.0);
         drop(state);

@@ -6,7 +6,7 @@ use zonda_codec::{
     Encode, EncodeError, EntityGlobalId, Qos, Request, ResponseBody, ResponseHead, WireExpr, Writer,
 };
 
-use crate::table::Asker;
+use crate::table::QueryOrigin;
 
 /// A REQUEST of this node's own, up to its payload.
 pub(crate) struct AskHead<'a> {
@@ -53,7 +53,7 @@ impl Encode for AnswerHead<'_> {
 
 /// The beginning of a response to `asker`: its number, its treatment, and the key in full.
 pub(crate) fn response<'a>(
-    asker: &Asker,
+    asker: &QueryOrigin,
     key: &'a str,
     responder: Option<EntityGlobalId>,
 ) -> ResponseHead<'a> {

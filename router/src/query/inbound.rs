@@ -22,7 +22,7 @@ use crate::{
         open::{Next, OpenQuestion},
         settle::After,
     },
-    table::{Ask, Asker, Branches, Disposal, FaceId, Locality, QuestionSearch},
+    table::{Branches, FaceId, Locality, NewQuery, QueryDispatch, QueryOrigin, QuerySearch},
 };
 
 /// How much longer a neighbour's question is kept open than it says. The asker has a clock of its own, and is to be
@@ -51,7 +51,7 @@ impl Shared {
         &self,
         face: FaceId,
         context: &Context<'_>,
-        search: &mut QuestionSearch,
+        search: &mut QuerySearch,
         burst: &mut Burst,
     ) -> bool {
         let Ok((request, raw_body)) = Request::decode_with_raw(&mut Reader::new(context.raw))
@@ -61,19 +61,19 @@ impl Shared {
         let mut is_done = true;
         let mut effects = Effects::default();
         let after = self.change(|state, after| {
-            let asker = Asker {
+            let asker = QueryOrigin {
                 face,
                 rid: request.rid,
                 qos: request.qos,
             };
-            let Some(key) = state.table.question_key(face, &request.wire_expr) else {
-                state.table.refuse_question(asker);
+            let Some(key) = state.table.query_key(face, &request.wire_expr) else {
+                state.table.refuse_query(asker);
                 return;
             };
             let timeout = request
                 .timeout
                 .unwrap_or_else(|| self.settings.query_timeout);
-            let ask = Ask {
+            let ask = NewQuery {
                 rid: request.rid,
                 key: &key,
                 target: request.target,
@@ -83,9 +83,9 @@ impl Shared {
                 destination: Locality::Any,
             };
             let now = std::time::Instant::now();
-            let disposal = state.table.search_question(face, &ask, now, search);
+            let disposal = state.table.search_query(face, &ask, now, search);
             is_done = disposal.is_some();
-            if let Some(Disposal::Asked(branches)) = disposal {
+            if let Some(QueryDispatch::Sent(branches)) = disposal {
                 let passing = Passing {
                     request,
                     raw_body,
@@ -109,13 +109,13 @@ impl Shared {
             return;
         };
         let mut state = self.state.lock();
-        let Some(asker) = state.table.answered(face, answer.rid) else {
+        let Some(asker) = state.table.origin_of_reply(face, answer.rid) else {
             return;
         };
         let is_error = matches!(answer.body, ResponseBody::Err(_));
         let key = match answer.wire_expr.is_empty() && is_error {
             true => None,
-            false => match state.table.answer_key(face, &answer.wire_expr) {
+            false => match state.table.reply_key(face, &answer.wire_expr) {
                 Some(key) => Some(key),
                 None => {
                     let notes = state.table.take_notes();
@@ -199,7 +199,7 @@ impl Passing<'_> {
                     part: self.raw_body,
                 },
             };
-            let asker = Asker {
+            let asker = QueryOrigin {
                 face: hop.face,
                 rid: hop.rid,
                 qos: self.request.qos,
@@ -214,7 +214,7 @@ impl Passing<'_> {
 /// Queues a message of a question's treatment; false if it was dropped.
 fn queue<E: zonda_codec::Encode>(
     outbox: &Arc<Outbox>,
-    asker: &Asker,
+    asker: &QueryOrigin,
     message: &Outgoing<'_, E>,
     effects: &mut Effects,
 ) -> bool {

@@ -31,9 +31,7 @@ pub(crate) struct Queries {
 impl Queries {
     /// When to look next: `latest`, or when the first question times out.
     pub(crate) fn set_alarm(&mut self, latest: Instant, table: &ForwardingTable) -> Instant {
-        let next = table
-            .question_deadline()
-            .map_or(latest, |due| due.min(latest));
+        let next = table.query_deadline().map_or(latest, |due| due.min(latest));
         self.alarm = Some(next);
         next
     }
@@ -58,7 +56,7 @@ impl Queries {
 impl Shared {
     /// After a new question: the clock looks no later than it is due.
     pub(crate) fn wake_clock(&self, state: &mut State) {
-        let due = state.table.question_deadline();
+        let due = state.table.query_deadline();
         let alarm = state.queries.alarm;
         if let (Some(due), Some(alarm)) = (due, alarm)
             && due < alarm

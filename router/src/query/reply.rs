@@ -30,7 +30,7 @@ use crate::{
         open::{Next, OpenQuestion},
         settle::{After, Call},
     },
-    table::{Asker, FaceId, LocalBranch},
+    table::{FaceId, LocalBranch, QueryOrigin},
 };
 
 /// An answer of a queryable of this node on its way out.
@@ -146,7 +146,7 @@ impl<'a> Unsaid<'a> {
         })
     }
 
-    fn head(&self, asker: &Asker, responder: EntityGlobalId) -> AnswerHead<'_> {
+    fn head(&self, asker: &QueryOrigin, responder: EntityGlobalId) -> AnswerHead<'_> {
         AnswerHead {
             head: response(asker, self.key.as_str(), Some(responder)),
             body: &self.body,
@@ -188,7 +188,10 @@ impl Shared {
             eid: unsaid.eid,
         };
         let state = self.state.lock();
-        let asker = state.table.asker_of(face, rid).ok_or(ReplyError::Over)?;
+        let asker = state
+            .table
+            .origin_of_query(face, rid)
+            .ok_or(ReplyError::Over)?;
         if asker.face == self.local {
             let question = state.queries.open.get(&asker.rid).cloned();
             let question = question.ok_or(ReplyError::Over)?;
@@ -238,7 +241,7 @@ impl Shared {
         after: &mut After,
     ) {
         let unsaid = Unsaid::sample(key, QueryableId(0), sample);
-        let asker = state.table.asker_of(branch.face, branch.rid);
+        let asker = state.table.origin_of_query(branch.face, branch.rid);
         let (Ok(unsaid), Some(asker)) = (unsaid, asker) else {
             return;
         };
@@ -267,7 +270,7 @@ impl Shared {
     }
 
     /// The session's own callback is slow.
-    fn crowded(&self, question: Arc<OpenQuestion>, asker: &Asker) -> Busy {
+    fn crowded(&self, question: Arc<OpenQuestion>, asker: &QueryOrigin) -> Busy {
         let peer = self.zid;
         match may_drop(asker.qos) {
             true => ReplyError::Dropped { peer }.into(),

@@ -28,7 +28,7 @@ use crate::{
         heads::response,
         open::{Next, OpenQuestion, TIMEOUT_TEXT},
     },
-    table::{Asker, Ended, Ending, Note},
+    table::{Ended, Ending, Note, QueryOrigin},
 };
 
 /// What a change of the state leaves to do without its lock.
@@ -167,7 +167,7 @@ impl Shared {
 
     #[inline(never)]
     fn end_questions(&self, state: &mut State, after: &mut After) {
-        for Ended { asker, how } in state.table.take_ended() {
+        for Ended { origin: asker, how } in state.table.take_ended() {
             if asker.face == self.local {
                 let Some(question) = state.queries.open.remove(&asker.rid) else {
                     continue;
@@ -208,7 +208,13 @@ impl Shared {
     }
 
     /// The error that stands for answers that will not come.
-    fn send_error(&self, asker: &Asker, payload: &[u8], encoding: Encoding<'_>, outbox: &Outbox) {
+    fn send_error(
+        &self,
+        asker: &QueryOrigin,
+        payload: &[u8],
+        encoding: Encoding<'_>,
+        outbox: &Outbox,
+    ) {
         let responder = EntityGlobalId {
             zid: self.zid,
             eid: 0,
@@ -230,7 +236,7 @@ fn lost_text(peer: ZenohId) -> String {
 }
 
 /// Queues what must not be dropped, in the lane of the question.
-fn send_over(asker: &Asker, outbox: &Outbox, message: &impl Encode) {
+fn send_over(asker: &QueryOrigin, outbox: &Outbox, message: &impl Encode) {
     let message = Outgoing {
         reliability: Reliability::Reliable,
         head: message,

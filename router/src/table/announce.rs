@@ -12,12 +12,12 @@ use crate::table::{
     Action,
     announcing::Came,
     entity::{Change, EntityRef, Kind, Source},
-    face::{Face, Told},
+    face::{Announced, Face},
+    forwarding::ForwardingTable,
     ids::{Spelling, beginning},
     interest::{GroupKey, InterestRef, Kept},
     key_tree::steps::Steps,
     message,
-    table::ForwardingTable,
 };
 
 /// What a face is to hear of an entity.
@@ -93,11 +93,11 @@ impl ForwardingTable {
         if entity.kind == Kind::Queryable && change.is_some() {
             self.stir_held();
         }
-        self.tell_of(entity, change, actions);
+        self.announce_change(entity, change, actions);
     }
 
     /// The same for a change that alters no route: that of a face that is gone already.
-    pub(super) fn tell_of(
+    pub(super) fn announce_change(
         &mut self,
         entity: EntityRef,
         change: Option<Change>,
@@ -111,8 +111,8 @@ impl ForwardingTable {
                 self.refresh(entity, slot, Hears::All, actions);
             }
         }
-        self.tell_interested(entity, change, actions);
-        self.tell_session(entity, change, actions);
+        self.announce_to_interested(entity, change, actions);
+        self.notify_session(entity, change, actions);
         if change.after == 0 && !self.is_announcing(entity) {
             self.forget_entity(entity);
         }
@@ -122,13 +122,13 @@ impl ForwardingTable {
     pub(super) fn forget_entity(&mut self, EntityRef { kind, index }: EntityRef) {
         for &slot in self.entities_mut(kind).remove(index).as_slice() {
             if let Some(face) = self.faces.get_mut(slot) {
-                face.told.of_mut(kind).remove(&index);
+                face.announced.of_mut(kind).remove(&index);
             }
         }
     }
 
     /// Announces the end of a token to faces that never heard of it, as a gateway does; it says the key.
-    pub(super) fn end_untold_key(&mut self, key: &str, actions: &mut Vec<Action>) {
+    pub(super) fn end_unannounced_key(&mut self, key: &str, actions: &mut Vec<Action>) {
         let mut slots = BTreeSet::new();
         let mut check = |slot, kept: &Kept| {
             if kept.future_only {
@@ -137,12 +137,12 @@ impl ForwardingTable {
         };
         self.interested(Kind::Token, key, &Steps::unlimited(), &mut check);
         for slot in slots {
-            self.end_untold(slot, key, actions);
+            self.end_unannounced(slot, key, actions);
         }
     }
 
     /// Announces the end of a token to a face that never heard of it, as it asked for changes after that.
-    pub(super) fn end_untold(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
+    pub(super) fn end_unannounced(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
         if let Some(face) = self.faces.get(slot) {
             let spelling = face.ids.spell_declared(key);
             let key = Some(spelling.wire_expr(key));
@@ -153,7 +153,7 @@ impl ForwardingTable {
 
     /// Tells the session's listeners what concerns them, after the sources of an entity changed. (That a token came is
     /// declared where it comes in.)
-    fn tell_session(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
+    fn notify_session(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
         match entity.kind {
             Kind::Token if change.after == 0 => self.token_gone(entity.index, actions),
             Kind::Token => {}
@@ -162,7 +162,7 @@ impl ForwardingTable {
     }
 
     /// Tells a new neighbour of the north of every entity of the south.
-    pub(super) fn tell_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
+    pub(super) fn announce_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
         for kind in Kind::ALL {
             let mut all = Vec::new();
             self.entities(kind)
@@ -188,20 +188,20 @@ impl ForwardingTable {
             return;
         };
         let now = visible(kind, self.entities(kind).sources(index), face);
-        let before = face.told.of(kind).get(&index).copied();
+        let before = face.announced.of(kind).get(&index).copied();
         match (now, before) {
             (Some(info), None) if hears == Hears::All => {
-                self.tell(entity, info, slot, None, actions);
+                self.announce(entity, info, slot, None, actions);
             }
-            (Some(info), Some(told)) if hears != Hears::Nothing && told.info != info => {
-                self.tell(entity, info, slot, None, actions);
+            (Some(info), Some(announced)) if hears != Hears::Nothing && announced.info != info => {
+                self.announce(entity, info, slot, None, actions);
             }
-            (None, Some(told)) => {
-                self.entities_mut(kind).remove_told(index, slot);
+            (None, Some(announced)) => {
+                self.entities_mut(kind).remove_announced(index, slot);
                 if let Some(face) = self.faces.get_mut(slot) {
-                    face.told.of_mut(kind).remove(&index);
+                    face.announced.of_mut(kind).remove(&index);
                     if hears != Hears::Nothing {
-                        let end = message::undeclaration(kind, told.id);
+                        let end = message::undeclaration(kind, announced.id);
                         message::declare(face.id, None, end, actions);
                     }
                 }
@@ -211,7 +211,7 @@ impl ForwardingTable {
     }
 
     /// Tells `slot` of an entity under the id it knows it by, or a new one.
-    pub(super) fn tell(
+    pub(super) fn announce(
         &mut self,
         entity: EntityRef,
         info: QueryableInfo,
@@ -227,13 +227,19 @@ impl ForwardingTable {
         let Some(face) = self.faces.get_mut(slot) else {
             return;
         };
-        let known = face.told.of(kind).get(&index).map(|told| told.id);
-        let id = known.unwrap_or_else(|| face.next_told_id());
-        face.told.of_mut(kind).insert(index, Told { id, info });
+        let known = face
+            .announced
+            .of(kind)
+            .get(&index)
+            .map(|announced| announced.id);
+        let id = known.unwrap_or_else(|| face.next_announced_id());
+        face.announced
+            .of_mut(kind)
+            .insert(index, Announced { id, info });
         let body = message::declaration(kind, id, spelling.wire_expr(&key), info);
         message::declare(face.id, interest_id, body, actions);
         if known.is_none() {
-            self.entities_mut(kind).add_told(index, slot);
+            self.entities_mut(kind).add_announced(index, slot);
         }
     }
 
@@ -248,7 +254,7 @@ impl ForwardingTable {
         let prefix = beginning(key);
         if written.skip >= prefix.len()
             || face.ids.our_count() >= own_key_ids_max
-            || !(face.relation.conduct().tell_unasked || face.grants(prefix))
+            || !(face.relation.conduct().announces_unasked || face.grants(prefix))
         {
             return written;
         }
@@ -264,7 +270,12 @@ impl ForwardingTable {
     }
 
     /// Tells the served nodes whose interests cover an entity.
-    fn tell_interested(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
+    fn announce_to_interested(
+        &mut self,
+        entity: EntityRef,
+        change: Change,
+        actions: &mut Vec<Action>,
+    ) {
         let EntityRef { kind, index } = entity;
         // With two or more sources before and after, everybody sees the entity as before; with one before or left,
         // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
@@ -302,19 +313,19 @@ impl ForwardingTable {
                 return self.announce_later(change.slot, entity, key, came);
             }
             if kind == Kind::Token && change.after == 0 {
-                let mut untold = std::mem::take(&mut concerned.late);
-                untold.retain(|slot| !self.is_told(*slot, entity));
-                let mut end = |slot| self.end_untold(slot, &key, actions);
-                untold.into_iter().for_each(&mut end);
+                let mut unannounced = std::mem::take(&mut concerned.late);
+                unannounced.retain(|slot| !self.is_announced(*slot, entity));
+                let mut end = |slot| self.end_unannounced(slot, &key, actions);
+                unannounced.into_iter().for_each(&mut end);
             }
         }
         if let Some(slot) = only {
             concerned.slots.entry(slot).or_insert(Hears::Nothing);
         }
-        self.tell_concerned(entity, concerned, &steps, actions);
+        self.announce_to_concerned(entity, concerned, &steps, actions);
     }
 
-    fn tell_concerned(
+    fn announce_to_concerned(
         &mut self,
         entity: EntityRef,
         concerned: Concerned,
@@ -334,9 +345,9 @@ impl ForwardingTable {
     }
 
     /// Whether a face knows of an entity.
-    pub(super) fn is_told(&self, slot: u32, entity: EntityRef) -> bool {
+    pub(super) fn is_announced(&self, slot: u32, entity: EntityRef) -> bool {
         let face = self.faces.get(slot);
-        face.is_some_and(|face| face.told.of(entity.kind).contains_key(&entity.index))
+        face.is_some_and(|face| face.announced.of(entity.kind).contains_key(&entity.index))
     }
 
     /// Whether any interest is kept.

@@ -16,10 +16,10 @@ use crate::table::{
     Action, FaceId,
     announce::{FOUND_STEPS, Hears},
     entity::{EntityRef, Kind},
+    forwarding::ForwardingTable,
     interest::{GroupKey, InterestRef, Kept},
     key_tree::{pattern::Pattern, steps::Steps, walk::Reached},
     search::Search,
-    table::ForwardingTable,
 };
 
 /// Changes that are being announced, by the place of the face that made them: one waits for its own, not for those of others.
@@ -323,13 +323,13 @@ impl ForwardingTable {
         let (slot, is_late) = (concerned.slot, concerned.is_late);
         let EntityRef { kind, index } = entity;
         let is_gone = self.entities(kind).sources(index).is_empty();
-        let is_told = self.is_told(slot, entity);
-        if kind == Kind::Token && is_gone && is_late && !is_told {
+        let is_announced = self.is_announced(slot, entity);
+        if kind == Kind::Token && is_gone && is_late && !is_announced {
             let waiting = self.announcing.waiting.get(&entity);
             let key = waiting.map(|waiting| Arc::clone(&waiting.key));
             return key
                 .into_iter()
-                .for_each(|key| self.end_untold(slot, &key, actions));
+                .for_each(|key| self.end_unannounced(slot, &key, actions));
         }
         let waiting = self.announcing.waiting.get(&entity);
         let is_new = waiting.is_some_and(|waiting| waiting.came.is_for(slot));
@@ -391,7 +391,7 @@ impl ForwardingTable {
     /// Everybody knows. What is not covered by an interest any more is forgotten in silence.
     fn end_announcement(&mut self, entity: EntityRef, actions: &mut Vec<Action>) {
         let EntityRef { kind, index } = entity;
-        for slot in self.entities(kind).told(index).to_vec() {
+        for slot in self.entities(kind).announced(index).to_vec() {
             self.refresh(entity, slot, Hears::Nothing, actions);
         }
         if self.entities(kind).sources(index).is_empty() {

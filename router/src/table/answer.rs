@@ -12,12 +12,12 @@ use crate::table::{
     Action, FaceId,
     announce::visible,
     entity::{EntityRef, Kind},
+    forwarding::ForwardingTable,
     interest::{Asking, GroupKey, InterestRef},
     key_tree::{pattern::Pattern, steps::Steps},
     message,
     policy::Relation,
     search::Search,
-    table::ForwardingTable,
 };
 
 /// Bytes of declarations after which a slice ends, however few they are.
@@ -227,16 +227,16 @@ impl ForwardingTable {
         };
         if asking.mode == InterestMode::Current {
             if let Some(key) = self.entities(kind).key(index) {
-                self.tell_token(face, asking.id, &key, actions);
+                self.announce_token(face, asking.id, &key, actions);
             }
         } else {
-            self.tell(entity, info, face.index, Some(asking.id), actions);
+            self.announce(entity, info, face.index, Some(asking.id), actions);
         }
         true
     }
 
     /// One token of an answer that is not kept: its id means nothing and is 0.
-    pub(super) fn tell_token(
+    pub(super) fn announce_token(
         &mut self,
         face: FaceId,
         interest_id: u32,

@@ -9,10 +9,10 @@ use zonda_codec::{Declaration, Declare, KeyExpr, Mapping, QueryableInfo, WireExp
 use crate::table::{
     Action, FaceId, INITIAL,
     entity::{EntityRef, Kind, Source},
+    forwarding::ForwardingTable,
     ids::Learned,
     limits::key_memory,
     policy::Relation,
-    table::ForwardingTable,
 };
 
 /// Whether a key has wildcards.
@@ -247,7 +247,7 @@ impl ForwardingTable {
                 if let Some(key) = self.declared_key(face, &key)
                     && self.alive(key.as_str()).is_none()
                 {
-                    self.end_untold_key(key.as_str(), actions);
+                    self.end_unannounced_key(key.as_str(), actions);
                 }
             }
             _ => self.remove_entity(face, Kind::Token, id, actions),

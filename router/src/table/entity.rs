@@ -156,7 +156,7 @@ struct Entity {
     place: u32,
     sources: Sources,
     /// The faces that know it by an id of this node; mostly none.
-    told: Values<u32>,
+    announced: Values<u32>,
 }
 
 /// How the sources of an entity changed.
@@ -178,11 +178,11 @@ pub(super) struct Entities {
     pub(super) tree: KeyTree<u32>,
     slots: Slots<Entity>,
     /// How many faces know one by an id, all together.
-    told: usize,
+    announced: usize,
 }
 
 /// Bytes of memory that it takes to know by which id a face knows an entity, in the face and in the entity.
-pub(super) const TOLD_BYTES: usize = 32;
+pub(super) const ANNOUNCED_BYTES: usize = 32;
 
 impl Entities {
     /// The entity on this key, which is made if there is none.
@@ -194,7 +194,7 @@ impl Entities {
         let entity = self.slots.insert(Entity {
             place,
             sources: Sources::None,
-            told: Values::None,
+            announced: Values::None,
         });
         self.tree.insert_at(place, entity);
         entity
@@ -206,8 +206,8 @@ impl Entities {
             return Values::None;
         };
         self.tree.remove_at(removed.place, entity);
-        self.told -= removed.told.as_slice().len();
-        removed.told
+        self.announced -= removed.announced.as_slice().len();
+        removed.announced
     }
 
     /// The key of an entity, put together anew.
@@ -233,7 +233,7 @@ impl Entities {
 
     /// Bytes of memory of all of them: keys, the faces that declared them, the faces that know them.
     pub(super) fn memory(&self) -> usize {
-        self.tree.memory() + self.slots.memory() + self.told * TOLD_BYTES
+        self.tree.memory() + self.slots.memory() + self.announced * ANNOUNCED_BYTES
     }
 
     /// Whether the key of an entity has wildcards.
@@ -261,9 +261,9 @@ impl Entities {
     }
 
     /// The faces that know an entity by an id of this node.
-    pub(super) fn told(&self, entity: u32) -> &[u32] {
+    pub(super) fn announced(&self, entity: u32) -> &[u32] {
         let found = self.slots.get(entity);
-        found.map_or(&[], |entity| entity.told.as_slice())
+        found.map_or(&[], |entity| entity.announced.as_slice())
     }
 
     /// Adds one declaration of a face. `None` if nothing changes for anybody else.
@@ -330,19 +330,19 @@ impl Entities {
     }
 
     /// Notes that it was declared to a face.
-    pub(super) fn add_told(&mut self, entity: u32, slot: u32) {
+    pub(super) fn add_announced(&mut self, entity: u32, slot: u32) {
         if let Some(entity) = self.slots.get_mut(entity) {
-            entity.told.push(slot);
-            self.told += 1;
+            entity.announced.push(slot);
+            self.announced += 1;
         }
     }
 
     /// Notes that a face has no id for it any more.
-    pub(super) fn remove_told(&mut self, entity: u32, slot: u32) {
+    pub(super) fn remove_announced(&mut self, entity: u32, slot: u32) {
         if let Some(entity) = self.slots.get_mut(entity)
-            && entity.told.remove(slot)
+            && entity.announced.remove(slot)
         {
-            self.told -= 1;
+            self.announced -= 1;
         }
     }
 }

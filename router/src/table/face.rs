@@ -10,7 +10,7 @@ use zonda_codec::{QueryableInfo, ZenohId};
 use crate::table::{
     FaceId, FaceInfo,
     answer::Answer,
-    entity::{Kind, PerKind, TOLD_BYTES},
+    entity::{ANNOUNCED_BYTES, Kind, PerKind},
     id_map::IdMap,
     ids::KeyIds,
     interest::{Group, GroupKey, Kept},
@@ -18,7 +18,7 @@ use crate::table::{
     limits::{BadKey, FaceCounters, Limits},
     note::{Note, NoteCause},
     policy::Relation,
-    query::FaceQuestions,
+    query::FaceQueries,
     upstream::Asked,
 };
 
@@ -35,11 +35,11 @@ pub(super) struct Face {
     /// Entities whose id it declared again on another key: they stay until the face goes.
     pub(super) orphans: PerKind<Vec<u32>>,
     /// What was declared to it: our entity to the id it knows it by.
-    pub(super) told: PerKind<HashMap<u32, Told>>,
+    pub(super) announced: PerKind<HashMap<u32, Announced>>,
     /// The highest entity id that was given to it.
-    last_told_id: u32,
+    last_announced_id: u32,
     /// Ids from the round before that were in use when this round began. Empty in the first one.
-    told_before: HashSet<u32>,
+    announced_before: HashSet<u32>,
     /// Its interests, by its ids.
     pub(super) interests: HashMap<u32, Kept>,
     /// The answer to an interest of its that is not sent in full yet.
@@ -72,8 +72,8 @@ pub(super) struct Face {
     pub(super) wild_keys: usize,
     /// Routes that somebody keeps lead, or led, to it.
     pub(super) is_on_routes: bool,
-    /// The open questions that it asked, and is asked.
-    pub(super) questions: FaceQuestions,
+    /// The open queries that it asked, and is asked.
+    pub(super) queries: FaceQueries,
     pub(super) counters: FaceCounters,
     /// There was a note that one of its keys cannot be used.
     noted_bad_key: bool,
@@ -85,12 +85,12 @@ pub(super) struct Face {
     noted_wild: bool,
 }
 
-/// Bytes of memory that an open question takes.
-const QUESTION_BYTES: usize = 160;
+/// Bytes of memory that an open query takes.
+const QUERY_BYTES: usize = 160;
 
 /// What a face knows of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Announced {
     pub(super) id: u32,
     pub(super) info: QueryableInfo,
 }
@@ -104,9 +104,9 @@ impl Face {
             ids: KeyIds::default(),
             declared: PerKind::default(),
             orphans: PerKind::default(),
-            told: PerKind::default(),
-            last_told_id: 0,
-            told_before: HashSet::new(),
+            announced: PerKind::default(),
+            last_announced_id: 0,
+            announced_before: HashSet::new(),
             interests: HashMap::new(),
             answer: None,
             groups: HashMap::new(),
@@ -123,7 +123,7 @@ impl Face {
             id_memory: 0,
             wild_keys: 0,
             is_on_routes: false,
-            questions: FaceQuestions::default(),
+            queries: FaceQueries::default(),
             counters: FaceCounters::default(),
             noted_bad_key: false,
             noted_refused: false,
@@ -133,14 +133,14 @@ impl Face {
     }
 
     /// A fresh id for an entity that is declared to it: none that it knows an entity by.
-    pub(super) fn next_told_id(&mut self) -> u32 {
+    pub(super) fn next_announced_id(&mut self) -> u32 {
         loop {
-            let id = self.last_told_id.wrapping_add(1).max(1);
-            if id < self.last_told_id {
-                self.note_told_ids();
+            let id = self.last_announced_id.wrapping_add(1).max(1);
+            if id < self.last_announced_id {
+                self.note_announced_ids();
             }
-            self.last_told_id = id;
-            if !self.told_before.contains(&id) {
+            self.last_announced_id = id;
+            if !self.announced_before.contains(&id) {
                 return id;
             }
         }
@@ -148,12 +148,13 @@ impl Face {
 
     /// All ids were given out once: those that are in use now are left out of the next round.
     #[cold]
-    fn note_told_ids(&mut self) {
-        let groups = self.groups.values().filter_map(|group| group.told);
-        self.told_before = groups.collect();
+    fn note_announced_ids(&mut self) {
+        let groups = self.groups.values().filter_map(|group| group.announced);
+        self.announced_before = groups.collect();
         for kind in Kind::ALL {
-            let told = self.told.of(kind).values();
-            self.told_before.extend(told.map(|told| told.id));
+            let announced = self.announced.of(kind).values();
+            self.announced_before
+                .extend(announced.map(|announced| announced.id));
         }
     }
 
@@ -210,23 +211,26 @@ impl Face {
         })
     }
 
-    /// The log line about the first question of this neighbour that is one too many; the others
+    /// The log line about the first query of this neighbour that is one too many; the others
     /// are only counted.
-    pub(super) fn note_of_refused_question(&mut self, limit: usize) -> Option<Note> {
+    pub(super) fn note_of_refused_query(&mut self, limit: usize) -> Option<Note> {
         let zid = self.info.zid;
         let first = !std::mem::replace(&mut self.noted_refused, true);
         first.then(|| Note {
-            cause: NoteCause::Questions,
+            cause: NoteCause::Queries,
             text: format!(
-                "{zid} has {limit} open questions (questions_max): more end at once without an answer, and are only counted"
+                "{zid} has {limit} open queries (questions_max): more end at once without an answer, and are only counted"
             ),
         })
     }
 
     /// Bytes of memory that the table holds because of it.
     pub(super) fn memory(&self) -> usize {
-        let told: usize = Kind::ALL.map(|kind| self.told.of(kind).len()).iter().sum();
-        self.key_memory + told * TOLD_BYTES + self.questions.count() * QUESTION_BYTES
+        let announced: usize = Kind::ALL
+            .map(|kind| self.announced.of(kind).len())
+            .iter()
+            .sum();
+        self.key_memory + announced * ANNOUNCED_BYTES + self.queries.count() * QUERY_BYTES
     }
 
     /// Whether one more key with wildcards exceeds what this face may have. Counts the refusal, and gives the log
@@ -307,18 +311,18 @@ mod tests {
         };
         let mut face = Face::new(id, info, Relation::Served);
         for (entity, kind) in Kind::ALL.into_iter().enumerate() {
-            let told = Told {
-                id: face.next_told_id(),
+            let announced = Announced {
+                id: face.next_announced_id(),
                 info: QueryableInfo::default(),
             };
-            face.told.of_mut(kind).insert(entity as u32, told);
+            face.announced.of_mut(kind).insert(entity as u32, announced);
         }
         let asked = face.next_interest_id();
         face.asked_by_id.insert(asked, 7);
-        for last in [&mut face.last_told_id, &mut face.last_interest_id] {
+        for last in [&mut face.last_announced_id, &mut face.last_interest_id] {
             *last = u32::MAX - 1;
         }
-        let ids: Vec<u32> = (0..3).map(|_| face.next_told_id()).collect();
+        let ids: Vec<u32> = (0..3).map(|_| face.next_announced_id()).collect();
         assert_eq!(ids, [u32::MAX, 4, 5]);
         assert_eq!(
             (face.next_interest_id(), face.next_interest_id()),

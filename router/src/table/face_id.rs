@@ -67,7 +67,7 @@ pub enum Action {
         bytes: Vec<u8>,
     },
     /// Tell a listener of the session something: in the order given for each listener, with no lock held.
-    Tell {
+    Notify {
         /// The session's id of the listener.
         listener: u32,
         /// The message.
@@ -80,7 +80,7 @@ impl Action {
     pub(super) fn weight(&self) -> usize {
         match self {
             Action::Send { bytes, .. } => bytes.len(),
-            Action::Tell { notice, .. } => notice.weight(),
+            Action::Notify { notice, .. } => notice.weight(),
         }
     }
 }

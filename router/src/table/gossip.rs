@@ -15,14 +15,14 @@ use zonda_codec::{LinkStateList, Oam, OamBody, Reader, WhatAmI, ZenohId};
 
 pub use nodes::{Gossip, GossipCounts, GossipOptions};
 
-use crate::table::{Action, FaceId, face::Face, policy::Relation, table::ForwardingTable};
+use crate::table::{Action, FaceId, face::Face, forwarding::ForwardingTable, policy::Relation};
 
 /// The number a node has in its own table.
 const ITSELF: u64 = 0;
 
 impl ForwardingTable {
     /// Whether a neighbour has declared all that it had when the link came up. Only peers do; of others nothing is awaited.
-    pub fn has_told_all(&self, face: FaceId) -> bool {
+    pub fn has_declared_all(&self, face: FaceId) -> bool {
         self.face(face)
             .is_some_and(|face| face.relation != Relation::PeerToPeer || face.final_zero)
     }

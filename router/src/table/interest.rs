@@ -15,12 +15,12 @@ use crate::table::{
     announce::{kinds, visible},
     entity::Kind,
     face::Face,
+    forwarding::ForwardingTable,
     ids::Spelling,
     key_tree::steps::Steps,
     limits::key_memory,
     message,
     search::Search,
-    table::ForwardingTable,
     upstream::WantKey,
 };
 
@@ -81,9 +81,9 @@ pub(super) struct Group {
     /// How many there are.
     members: usize,
     /// The id under which the face knows that something matches.
-    pub(super) told: Option<u32>,
+    pub(super) announced: Option<u32>,
     /// The face knows that a queryable is complete for the whole key.
-    told_complete: bool,
+    announced_complete: bool,
     /// An entity that matches.
     member: Example,
     /// A queryable that is complete for the whole key.
@@ -299,7 +299,7 @@ impl ForwardingTable {
         }
         let groups = kept
             .groups()
-            .filter_map(|group| leave_group(face, &group).map(|told| (group, told)))
+            .filter_map(|group| leave_group(face, &group).map(|announced| (group, announced)))
             .collect();
         self.unregister(user, &kept);
         Left {
@@ -312,7 +312,7 @@ impl ForwardingTable {
     fn clear(&mut self, user: InterestRef, left: Left, actions: &mut Vec<Action>) {
         // What was declared under an interest alone is left to the neighbour to forget. But as long as another interest covers
         // the key, it may take the declaration for one of that interest's, whose end it will get.
-        for (GroupKey { kind, key }, told) in left.groups {
+        for (GroupKey { kind, key }, announced) in left.groups {
             let mut covered = false;
             let mut check = |other: u32, _: &Kept| covered |= other == user.slot;
             let steps = Steps::new(self.limits.announce_steps_max);
@@ -320,7 +320,7 @@ impl ForwardingTable {
             // Where it cannot be said, one end too many does no harm.
             covered |= !all;
             if let Some(face) = self.faces.get(user.slot).filter(|_| covered) {
-                let end = message::undeclaration(kind, told);
+                let end = message::undeclaration(kind, announced);
                 message::declare(face.id, None, end, actions);
             }
         }
@@ -369,7 +369,7 @@ impl ForwardingTable {
         let Some(known) = face.and_then(|face| face.groups.get(&group)) else {
             return true;
         };
-        if known.told.is_none() {
+        if known.announced.is_none() {
             let Some(found) = self.seek(slot, &group, Sought::Member, search, steps) else {
                 return false;
             };
@@ -381,7 +381,7 @@ impl ForwardingTable {
                 self.seek_another(slot, &group, Sought::Complete, steps);
             }
         }
-        self.tell_group(slot, group, Some(asker.id), actions);
+        self.announce_group(slot, group, Some(asker.id), actions);
         true
     }
 
@@ -524,21 +524,21 @@ impl ForwardingTable {
             return;
         };
         let is_complete = known.complete.entity.is_some();
-        match (known.told, known.member.entity) {
+        match (known.announced, known.member.entity) {
             (Some(id), None) => {
-                known.told = None;
+                known.announced = None;
                 let end = message::undeclaration(group.kind, id);
                 message::declare(face.id, None, end, actions);
             }
-            (None, Some(_)) => self.tell_group(slot, group, None, actions),
-            (Some(_), Some(_)) if known.told_complete != is_complete => {
-                self.tell_group(slot, group, None, actions);
+            (None, Some(_)) => self.announce_group(slot, group, None, actions),
+            (Some(_), Some(_)) if known.announced_complete != is_complete => {
+                self.announce_group(slot, group, None, actions);
             }
             _ => {}
         }
     }
 
-    fn tell_group(
+    fn announce_group(
         &mut self,
         slot: u32,
         group: GroupKey,
@@ -549,12 +549,12 @@ impl ForwardingTable {
         let Some(face) = self.faces.get_mut(slot) else {
             return;
         };
-        let told = face.groups.get(&group).and_then(|state| state.told);
-        let id = told.unwrap_or_else(|| face.next_told_id());
+        let announced = face.groups.get(&group).and_then(|state| state.announced);
+        let id = announced.unwrap_or_else(|| face.next_announced_id());
         let mut info = QueryableInfo::default();
         if let Some(state) = face.groups.get_mut(&group) {
             info.complete = state.complete.entity.is_some();
-            (state.told, state.told_complete) = (Some(id), info.complete);
+            (state.announced, state.announced_complete) = (Some(id), info.complete);
         }
         let body = message::declaration(group.kind, id, spelling.wire_expr(&group.key), info);
         message::declare(face.id, interest_id, body, actions);
@@ -564,8 +564,8 @@ impl ForwardingTable {
 fn enter_group(face: &mut Face, group: GroupKey) {
     let group = face.groups.entry(group).or_insert(Group {
         members: 0,
-        told: None,
-        told_complete: false,
+        announced: None,
+        announced_complete: false,
         member: Example::default(),
         complete: Example::default(),
     });
@@ -579,5 +579,5 @@ fn leave_group(face: &mut Face, group: &GroupKey) -> Option<u32> {
     if state.members > 0 {
         return None;
     }
-    face.groups.remove(group)?.told
+    face.groups.remove(group)?.announced
 }

@@ -4,7 +4,7 @@
 //! they do. What they had declared is forgotten in slices, so that one who had declared a million things keeps nobody
 //! waiting; until then others may still hear that it exists, as if the neighbour had taken it back a little later.
 //!
-//! Questions that have to do with them end before everything else. No slice changes a route, as routes leave out
+//! Queries that have to do with them end before everything else. No slice changes a route, as routes leave out
 //! neighbours without a face. The place of the face is not given to another before all is forgotten.
 
 use std::collections::hash_map;
@@ -13,10 +13,10 @@ use std::vec;
 use crate::table::{
     Action,
     entity::{EntityRef, Kind, PerKind},
-    face::{Face, Told},
+    face::{Announced, Face},
+    forwarding::ForwardingTable,
     id_map::{IdMap, IntoEntities},
     interest::{InterestRef, Kept},
-    table::ForwardingTable,
 };
 
 /// Bytes of messages to others after which a slice ends, however little it has forgotten.
@@ -27,7 +27,7 @@ const SLICE_BYTES: usize = 64 * 1024;
 pub(super) struct Leaving {
     slot: u32,
     interests: vec::IntoIter<(u32, Kept)>,
-    told: PerKind<hash_map::IntoKeys<u32, Told>>,
+    announced: PerKind<hash_map::IntoKeys<u32, Announced>>,
     declared: PerKind<IntoEntities>,
     orphans: PerKind<vec::IntoIter<u32>>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Leaving {
 /// One thing to forget.
 pub(super) enum Step {
     Interest(u32, Kept),
-    Told(EntityRef),
+    Announced(EntityRef),
     Declared(EntityRef),
 }
 
@@ -47,7 +47,7 @@ impl Leaving {
         Leaving {
             slot,
             interests: interests.into_iter(),
-            told: gone.told.map(|told| told.into_keys()),
+            announced: gone.announced.map(|announced| announced.into_keys()),
             declared: gone.declared.map(IdMap::into_entities),
             orphans: gone.orphans.map(Vec::into_iter),
         }
@@ -62,8 +62,8 @@ impl Iterator for Leaving {
             return Some(Step::Interest(id, kept));
         }
         Kind::ALL.into_iter().find_map(|kind| {
-            if let Some(index) = self.told.of_mut(kind).next() {
-                return Some(Step::Told(EntityRef { kind, index }));
+            if let Some(index) = self.announced.of_mut(kind).next() {
+                return Some(Step::Announced(EntityRef { kind, index }));
             }
             let declared = self.declared.of_mut(kind).next();
             let index = declared.or_else(|| self.orphans.of_mut(kind).next())?;
@@ -76,7 +76,7 @@ impl ForwardingTable {
     /// Goes on with what was too much for one go, and forgets some of what neighbours had declared and asked that are gone, one neighbour after the other; true if
     /// there is more. [`remove_face`](Self::remove_face) only begins with it.
     pub fn sweep(&mut self, actions: &mut Vec<Action>) -> bool {
-        if self.sweep_questions() {
+        if self.sweep_queries() {
             return self.is_sweeping();
         }
         // One slice of each, so that nothing waits for all of the rest.
@@ -107,7 +107,7 @@ impl ForwardingTable {
     /// Whether [`sweep`](Self::sweep) has something to do.
     pub fn is_sweeping(&self) -> bool {
         !self.leaving.is_empty()
-            || !self.leaving_questions.is_empty()
+            || !self.leaving_queries.is_empty()
             || !self.announcing.is_empty()
             || !self.seeking.is_empty()
     }
@@ -117,13 +117,13 @@ impl ForwardingTable {
             Step::Interest(id, kept) => {
                 self.forget_interest(InterestRef { slot, id }, &kept, actions);
             }
-            Step::Told(EntityRef { kind, index }) => {
-                self.entities_mut(kind).remove_told(index, slot);
+            Step::Announced(EntityRef { kind, index }) => {
+                self.entities_mut(kind).remove_announced(index, slot);
             }
             Step::Declared(entity) => {
                 let entities = self.entities_mut(entity.kind);
                 let change = entities.remove_source(entity.index, slot, true);
-                self.tell_of(entity, change, actions);
+                self.announce_change(entity, change, actions);
             }
         }
     }

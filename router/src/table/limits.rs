@@ -40,7 +40,7 @@ pub struct Limits {
     pub key_memory_max: usize,
     /// The node is short of memory: nothing more may be declared or asked for by a neighbour. Default false.
     pub is_short_of_memory: bool,
-    /// Questions that are open at a time. Default 150 000, each of some 130 bytes. One more ends at once, without an answer.
+    /// Queries that are open at a time. Default 150 000, each of some 130 bytes. One more ends at once, without an answer.
     pub questions_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
     pub neighbours_max: usize,
@@ -185,10 +185,10 @@ pub struct FaceCounters {
     pub misplaced: u64,
     /// Those of the declarations beyond a limit that had a key with wildcards, and too many of such.
     pub wild_keys_refused: u64,
-    /// Questions beyond the limit.
+    /// Queries beyond the limit.
     pub questions_refused: u64,
-    /// Questions under the number of one that is open.
+    /// Queries under the number of one that is open.
     pub repeated_questions: u64,
-    /// Answers, and ends of answers, to questions that have ended or never were.
+    /// Answers, and ends of answers, to queries that have ended or never were.
     pub unknown_answers: u64,
 }

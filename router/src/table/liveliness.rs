@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Liveliness, as the node's own session has it: its tokens, its listeners to tokens, and its questions for those that
+//! Liveliness, as the node's own session has it: its tokens, its listeners to tokens, and its queries for those that
 //! are alive.
 //!
 //! A token is alive on a key as long as this node knows anybody who declared it: the session itself, a node behind a live
@@ -20,13 +20,13 @@ use crate::table::{
     Action, FaceId, Notice,
     declare::Declared,
     entity::Kind,
+    forwarding::ForwardingTable,
     key_tree::{KeyTree, pattern::Pattern, steps::Steps},
     policy::Relation,
-    table::ForwardingTable,
     upstream::WantKey,
 };
 
-/// How long a question waits for peers to tell what they had when they were connected.
+/// How long a query waits for peers to tell what they had when they were connected.
 const PEERS_LIMIT: Duration = Duration::from_secs(1);
 
 /// Steps in the key tree to find what is alive. With more to look at, tokens are looked at one after another.
@@ -40,7 +40,7 @@ const SLICE_LOOKS: usize = 10_000;
 pub(super) struct TokenListeners {
     by_id: HashMap<u32, TokenListener>,
     tree: KeyTree<u32>,
-    questions: BTreeMap<u32, Question>,
+    queries: BTreeMap<u32, LivelinessQuery>,
 }
 
 #[derive(Debug)]
@@ -62,13 +62,13 @@ impl TokenListener {
     }
 }
 
-/// A question for the tokens that are alive.
+/// A query for the tokens that are alive.
 #[derive(Debug)]
-struct Question {
+struct LivelinessQuery {
     face: FaceId,
     key: Arc<str>,
     /// The keys that are delivered already.
-    told: HashSet<Box<str>>,
+    delivered: HashSet<Box<str>>,
     /// What this node knows itself must still be delivered from this place on.
     rest: Option<u32>,
     /// There is no gateway to ask.
@@ -111,7 +111,7 @@ impl ForwardingTable {
     /// The session listens to tokens on keys that intersect `key`; with `history` it hears first of those that are
     /// alive. `id` is the session's, unique among its listeners of all kinds.
     ///
-    /// If there is much to tell, this only begins: [`tell_on`](Self::tell_on) goes on with it.
+    /// If there is much to tell, this only begins: [`deliver_on`](Self::deliver_on) goes on with it.
     pub fn local_token_listener(
         &mut self,
         face: FaceId,
@@ -135,7 +135,7 @@ impl ForwardingTable {
             _ => Vec::new(),
         };
         let rest = match history {
-            true => self.begin_telling(id, &key, actions),
+            true => self.begin_delivery(id, &key, actions),
             false => None,
         };
         self.token_listeners.tree.insert(&key, id);
@@ -175,11 +175,11 @@ impl ForwardingTable {
 
     /// The session asks for the tokens that are alive on keys that intersect `key`: each key is delivered once, then the end.
     /// Gateways are asked; a client without any waits for one. A link that ends while its answer is under way ends the
-    /// question, but that of a client, which asks again when it has another. Peers are waited for, up to a second, until
+    /// query, but that of a client, which asks again when it has another. Peers are waited for, up to a second, until
     /// they have declared what they had when they were connected.
     ///
-    /// If there is much to tell, this only begins: [`tell_on`](Self::tell_on) goes on with it.
-    pub fn local_token_question(
+    /// If there is much to tell, this only begins: [`deliver_on`](Self::deliver_on) goes on with it.
+    pub fn local_liveliness_query(
         &mut self,
         face: FaceId,
         id: u32,
@@ -194,38 +194,38 @@ impl ForwardingTable {
             let peer = self.faces.get(*slot)?;
             (peer.relation == Relation::PeerToPeer && !peer.final_zero).then_some(peer.id)
         });
-        let question = Question {
+        let query = LivelinessQuery {
             face,
             key: key.clone(),
-            told: HashSet::new(),
+            delivered: HashSet::new(),
             rest: None,
             held: self.role == WhatAmI::Client && self.gateways.is_empty(),
             peers: peers.collect(),
             peers_until: None,
         };
-        self.token_listeners.questions.insert(id, question);
+        self.token_listeners.queries.insert(id, query);
         self.ask_current(face, id, Some(key.clone()), actions);
-        let rest = self.begin_telling(id, &key, actions);
-        if let Some(question) = self.token_listeners.questions.get_mut(&id) {
-            question.rest = rest;
+        let rest = self.begin_delivery(id, &key, actions);
+        if let Some(query) = self.token_listeners.queries.get_mut(&id) {
+            query.rest = rest;
         }
-        self.settle_question(id, actions);
+        self.end_if_delivered(id, actions);
     }
 
-    /// Ends a question that is still open, as its time is over or nobody wants the answer; the asker hears the end.
+    /// Ends a query that is still open, as its time is over or nobody wants the answer; the asker hears the end.
     /// What gateways still answer is ignored.
-    pub fn end_token_question(&mut self, id: u32, actions: &mut Vec<Action>) {
-        if self.token_listeners.questions.remove(&id).is_some() {
-            tell(id, Notice::End { complete: false }, actions);
+    pub fn end_liveliness_query(&mut self, id: u32, actions: &mut Vec<Action>) {
+        if self.token_listeners.queries.remove(&id).is_some() {
+            notify(id, Notice::End { complete: false }, actions);
         }
     }
 
-    /// Goes on telling a listener, or the asker of a question, what was alive before; true if there is more.
-    pub fn tell_on(&mut self, id: u32, actions: &mut Vec<Action>) -> bool {
+    /// Goes on telling a listener, or the asker of a query, what was alive before; true if there is more.
+    pub fn deliver_on(&mut self, id: u32, actions: &mut Vec<Action>) -> bool {
         let listeners = &self.token_listeners;
-        let (key, from) = match (listeners.by_id.get(&id), listeners.questions.get(&id)) {
+        let (key, from) = match (listeners.by_id.get(&id), listeners.queries.get(&id)) {
             (Some(listener), _) => (listener.key.clone(), listener.rest),
-            (None, Some(question)) => (question.key.clone(), question.rest),
+            (None, Some(query)) => (query.key.clone(), query.rest),
             (None, None) => return false,
         };
         let Some(from) = from else {
@@ -243,15 +243,15 @@ impl ForwardingTable {
             let is_alive = exists && !self.entities(Kind::Token).sources(at - 1).is_empty();
             if is_alive && pattern.meets(&text) {
                 tells -= 1;
-                self.tell_alive(id, &text, actions);
+                self.deliver_alive(id, &text, actions);
             }
         }
         let rest = (at < end).then_some(at);
         if let Some(listener) = self.token_listeners.by_id.get_mut(&id) {
             listener.rest = rest;
-        } else if let Some(question) = self.token_listeners.questions.get_mut(&id) {
-            question.rest = rest;
-            self.settle_question(id, actions);
+        } else if let Some(query) = self.token_listeners.queries.get_mut(&id) {
+            query.rest = rest;
+            self.end_if_delivered(id, actions);
         }
         rest.is_some()
     }
@@ -281,18 +281,18 @@ impl ForwardingTable {
         }
         if let Some(key) = self.entities(Kind::Token).key(entity) {
             let hears = |listener: &TokenListener| listener.is_past(entity);
-            listeners.tell(&key, false, hears, actions);
+            listeners.notify(&key, false, hears, actions);
         }
     }
 
     /// Whether anybody of the session hears of tokens.
     pub(super) fn has_token_listeners(&self) -> bool {
         let listeners = &self.token_listeners;
-        !listeners.tree.is_empty() || !listeners.questions.is_empty()
+        !listeners.tree.is_empty() || !listeners.queries.is_empty()
     }
 
-    /// A gateway's answer to a question of the session.
-    pub(super) fn answer_question(
+    /// A gateway's answer to a query of the session.
+    pub(super) fn answer_query(
         &mut self,
         gateway: FaceId,
         id: u32,
@@ -300,50 +300,50 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let limit = self.limits.tokens_max;
-        let Some(question) = self.token_listeners.questions.get(&id) else {
+        let Some(query) = self.token_listeners.queries.get(&id) else {
             return;
         };
-        if question.told.len() >= limit {
+        if query.delivered.len() >= limit {
             if let Some(gateway) = self.face_mut(gateway) {
                 gateway.counters.over_limit += 1;
             }
             return;
         }
-        self.tell_alive(id, key.as_str(), actions);
+        self.deliver_alive(id, key.as_str(), actions);
     }
 
-    /// Ends a question if there is nobody left to wait for.
-    pub(super) fn settle_question(&mut self, id: u32, actions: &mut Vec<Action>) {
-        let Some(question) = self.token_listeners.questions.get(&id) else {
+    /// Ends a query if there is nobody left to wait for.
+    pub(super) fn end_if_delivered(&mut self, id: u32, actions: &mut Vec<Action>) {
+        let Some(query) = self.token_listeners.queries.get(&id) else {
             return;
         };
-        let asker = (question.face, id);
-        let waits = question.held || question.rest.is_some() || !question.peers.is_empty();
+        let asker = (query.face, id);
+        let waits = query.held || query.rest.is_some() || !query.peers.is_empty();
         if !waits && !self.relays.values().any(|other| *other == asker) {
-            self.token_listeners.questions.remove(&id);
-            tell(id, Notice::End { complete: true }, actions);
+            self.token_listeners.queries.remove(&id);
+            notify(id, Notice::End { complete: true }, actions);
         }
     }
 
-    /// Notes that questions of a client wait for another gateway, as the last one is gone.
-    pub(super) fn hold_questions(&mut self, unanswered: &[(FaceId, u32)]) {
+    /// Notes that queries of a client wait for another gateway, as the last one is gone.
+    pub(super) fn hold_queries(&mut self, unanswered: &[(FaceId, u32)]) {
         if self.role != WhatAmI::Client || !self.gateways.is_empty() {
             return;
         }
         for (face, id) in unanswered {
-            let question = self.token_listeners.questions.get_mut(id);
-            if let Some(question) = question.filter(|question| question.face == *face) {
-                question.held = true;
+            let query = self.token_listeners.queries.get_mut(id);
+            if let Some(query) = query.filter(|query| query.face == *face) {
+                query.held = true;
             }
         }
     }
 
     /// Asks a new gateway what waited for one.
-    pub(super) fn ask_held_questions(&mut self, actions: &mut Vec<Action>) {
+    pub(super) fn ask_held_queries(&mut self, actions: &mut Vec<Action>) {
         let mut held = Vec::new();
-        for (id, question) in &mut self.token_listeners.questions {
-            if std::mem::take(&mut question.held) {
-                held.push((question.face, *id, question.key.clone()));
+        for (id, query) in &mut self.token_listeners.queries {
+            if std::mem::take(&mut query.held) {
+                held.push((query.face, *id, query.key.clone()));
             }
         }
         for (face, id, key) in held {
@@ -351,31 +351,27 @@ impl ForwardingTable {
         }
     }
 
-    /// A peer has declared what it had, or is gone: questions need not wait for it.
+    /// A peer has declared what it had, or is gone: queries need not wait for it.
     pub(super) fn stop_waiting_for(&mut self, peer: FaceId, actions: &mut Vec<Action>) {
-        self.release_questions(
-            |question| question.peers.retain(|other| *other != peer),
-            actions,
-        );
+        self.release_queries(|query| query.peers.retain(|other| *other != peer), actions);
     }
 
     /// Ends the wait for peers where it took long enough.
-    pub(super) fn expire_token_questions(&mut self, now: Instant, actions: &mut Vec<Action>) {
-        let expire = |question: &mut Question| {
-            if !question.peers.is_empty()
-                && *question.peers_until.get_or_insert(now + PEERS_LIMIT) <= now
+    pub(super) fn expire_token_queries(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        let expire = |query: &mut LivelinessQuery| {
+            if !query.peers.is_empty() && *query.peers_until.get_or_insert(now + PEERS_LIMIT) <= now
             {
-                question.peers.clear();
+                query.peers.clear();
             }
         };
-        self.release_questions(expire, actions);
+        self.release_queries(expire, actions);
     }
 
-    /// When the wait for peers ends, question by question.
-    pub(super) fn token_question_deadlines(&self) -> impl Iterator<Item = Option<Instant>> {
-        let questions = self.token_listeners.questions.values();
-        let waiting = questions.filter(|question| !question.peers.is_empty());
-        waiting.map(|question| question.peers_until)
+    /// When the wait for peers ends, query by query.
+    pub(super) fn token_query_deadlines(&self) -> impl Iterator<Item = Option<Instant>> {
+        let queries = self.token_listeners.queries.values();
+        let waiting = queries.filter(|query| !query.peers.is_empty());
+        waiting.map(|query| query.peers_until)
     }
 
     /// A gateway has answered an interest, or all of them as it is gone: what comes from now on is new.
@@ -387,7 +383,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets the listeners and questions of a session that is gone.
+    /// Forgets the listeners and queries of a session that is gone.
     pub(super) fn forget_token_listeners(&mut self, gone: FaceId, actions: &mut Vec<Action>) {
         let listeners = &self.token_listeners;
         let theirs = listeners
@@ -397,13 +393,13 @@ impl ForwardingTable {
         let mut ids: Vec<u32> = theirs.map(|(id, _)| *id).collect();
         ids.sort_unstable();
         for id in ids {
-            tell(id, Notice::End { complete: true }, actions);
+            notify(id, Notice::End { complete: true }, actions);
             self.undeclare_local_token_listener(gone, id, actions);
         }
-        let questions = self.token_listeners.questions.iter();
-        let theirs = questions.filter(|(_, question)| question.face == gone);
+        let queries = self.token_listeners.queries.iter();
+        let theirs = queries.filter(|(_, query)| query.face == gone);
         for id in theirs.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.end_token_question(id, actions);
+            self.end_liveliness_query(id, actions);
         }
     }
 
@@ -427,17 +423,17 @@ impl ForwardingTable {
             answered.is_some_and(|gateway| quiet.any(|(face, _)| *face == gateway))
         };
         let hears = |listener: &TokenListener| listener.is_past(entity) && !is_old(listener);
-        self.token_listeners.tell(key, true, hears, actions);
-        let questions = self.token_listeners.questions.iter();
+        self.token_listeners.notify(key, true, hears, actions);
+        let queries = self.token_listeners.queries.iter();
         let concerned =
-            questions.filter(|(_, question)| zonda_codec::key_expr::intersects(&question.key, key));
+            queries.filter(|(_, query)| zonda_codec::key_expr::intersects(&query.key, key));
         for id in concerned.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.tell_alive(id, key, actions);
+            self.deliver_alive(id, key, actions);
         }
     }
 
     /// Tells what is alive on `key`; gives back where to go on if it is much.
-    fn begin_telling(&mut self, id: u32, key: &str, actions: &mut Vec<Action>) -> Option<u32> {
+    fn begin_delivery(&mut self, id: u32, key: &str, actions: &mut Vec<Action>) -> Option<u32> {
         let entities = self.entities(Kind::Token);
         let mut these = Vec::new();
         let tree = &entities.tree;
@@ -450,45 +446,45 @@ impl ForwardingTable {
         these.retain(|entity| !entities.sources(*entity).is_empty());
         for entity in these {
             if let Some(key) = self.entities(Kind::Token).key(entity) {
-                self.tell_alive(id, &key, actions);
+                self.deliver_alive(id, &key, actions);
             }
         }
         None
     }
 
-    /// Tells a listener that a token is alive, or the asker of a question, if it does not know yet.
-    fn tell_alive(&mut self, id: u32, key: &str, actions: &mut Vec<Action>) {
-        if let Some(question) = self.token_listeners.questions.get_mut(&id)
-            && !question.told.insert(key.into())
+    /// Tells a listener that a token is alive, or the asker of a query, if it does not know yet.
+    fn deliver_alive(&mut self, id: u32, key: &str, actions: &mut Vec<Action>) {
+        if let Some(query) = self.token_listeners.queries.get_mut(&id)
+            && !query.delivered.insert(key.into())
         {
             return;
         }
         if let Some(notice) = token(key, true) {
-            tell(id, notice, actions);
+            notify(id, notice, actions);
         }
     }
 
-    fn release_questions(
+    fn release_queries(
         &mut self,
-        mut release: impl FnMut(&mut Question),
+        mut release: impl FnMut(&mut LivelinessQuery),
         actions: &mut Vec<Action>,
     ) {
         let mut waiting = Vec::new();
-        for (id, question) in &mut self.token_listeners.questions {
-            if !question.peers.is_empty() {
-                release(question);
+        for (id, query) in &mut self.token_listeners.queries {
+            if !query.peers.is_empty() {
+                release(query);
                 waiting.push(*id);
             }
         }
         for id in waiting {
-            self.settle_question(id, actions);
+            self.end_if_delivered(id, actions);
         }
     }
 }
 
 impl TokenListeners {
     /// Tells those who listen to `key` and `hear` it.
-    fn tell(
+    fn notify(
         &self,
         key: &str,
         alive: bool,
@@ -508,7 +504,7 @@ impl TokenListeners {
         };
         if let Some(notice) = notice {
             for id in ids {
-                tell(id, notice.clone(), actions);
+                notify(id, notice.clone(), actions);
             }
         }
     }
@@ -520,6 +516,6 @@ fn token(key: &str, alive: bool) -> Option<Notice> {
     Some(Notice::Token { key, alive })
 }
 
-fn tell(listener: u32, notice: Notice, actions: &mut Vec<Action>) {
-    actions.push(Action::Tell { listener, notice });
+fn notify(listener: u32, notice: Notice, actions: &mut Vec<Action>) {
+    actions.push(Action::Notify { listener, notice });
 }

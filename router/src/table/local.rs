@@ -7,8 +7,8 @@ use std::sync::Arc;
 use zonda_codec::{KeyExpr, WhatAmI};
 
 use crate::table::{
-    Action, FaceId, FaceKind, declare::Declared, entity::Kind, face::Face, message::WIRE_KEY_MAX,
-    table::ForwardingTable,
+    Action, FaceId, FaceKind, declare::Declared, entity::Kind, face::Face,
+    forwarding::ForwardingTable, message::WIRE_KEY_MAX,
 };
 
 /// Something of a session, such as a publisher.

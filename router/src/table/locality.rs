@@ -3,7 +3,7 @@
 //! Locality filtering: session-local subscribers and queryables, which no other node hears of, and remote-only ones, which the
 //! session itself does not reach; and where what it publishes and asks goes.
 //!
-//! Everything here is looked at when a route is made or a question is asked, never for a message on a known route.
+//! Everything here is looked at when a route is made or a query is asked, never for a message on a known route.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::table::{
     Action, FaceKind, OwnRef, Route,
     entity::{Kind, PerKind},
     face::Face,
+    forwarding::ForwardingTable,
     key_tree::KeyTree,
     matching::{Audience, Counterpart},
-    table::ForwardingTable,
 };
 
 /// Which nodes a message passes between, seen from a session.
@@ -135,7 +135,7 @@ impl ForwardingTable {
         }
     }
 
-    /// As [`local_queryable`](Self::local_queryable), for questions from `origin` only.
+    /// As [`local_queryable`](Self::local_queryable), for queries from `origin` only.
     pub fn local_queryable_from(
         &mut self,
         own: OwnRef,

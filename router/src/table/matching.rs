@@ -14,9 +14,9 @@ use zonda_codec::{KeyExpr, Target, key_expr};
 use crate::table::{
     Action, FaceId, Notice, OwnRef,
     entity::{Change, EntityRef, Kind},
+    forwarding::ForwardingTable,
     key_tree::KeyTree,
     locality::Locality,
-    table::ForwardingTable,
 };
 
 /// Those that something of the session is for.
@@ -31,7 +31,7 @@ pub enum Counterpart {
 }
 
 impl Counterpart {
-    /// Those that a question for `target` is for.
+    /// Those that a query for `target` is for.
     pub const fn of_target(target: Target) -> Counterpart {
         match target {
             Target::AllComplete => Counterpart::CompleteQueryables,
@@ -71,7 +71,7 @@ struct MatchingListener {
     key: Arc<str>,
     audience: Audience,
     /// What it heard last.
-    told: bool,
+    last_state: bool,
 }
 
 /// The session's listeners, by their ids and keys.
@@ -121,7 +121,7 @@ impl ForwardingTable {
         })
     }
 
-    /// Whether any queryable, here or elsewhere, is known that a question for `target` on `key` from `from` would reach.
+    /// Whether any queryable, here or elsewhere, is known that a query for `target` on `key` from `from` would reach.
     pub fn has_matching_queryables(&self, from: FaceId, key: &KeyExpr<'_>, target: Target) -> bool {
         let audience = Counterpart::of_target(target).within(Locality::Any);
         self.has_counterpart(from, key.as_str(), audience)
@@ -147,7 +147,7 @@ impl ForwardingTable {
             owner,
             key,
             audience,
-            told: false,
+            last_state: false,
         };
         self.matching.by_id.insert(id, listener);
         self.look_again(id, actions);
@@ -183,7 +183,7 @@ impl ForwardingTable {
                 self.matching.tree.remove(&ended.key, id);
             }
             let notice = Notice::End { complete: true };
-            actions.push(Action::Tell {
+            actions.push(Action::Notify {
                 listener: id,
                 notice,
             });
@@ -205,7 +205,7 @@ impl ForwardingTable {
                 return;
             };
             // One more cannot mean nobody, and one less not somebody.
-            let may_change = match listener.told {
+            let may_change = match listener.last_state {
                 true => change.after <= change.before,
                 false => change.after >= change.before,
             };
@@ -246,10 +246,10 @@ impl ForwardingTable {
         let (face, audience) = (listener.owner.face, listener.audience);
         let now = self.has_counterpart(face, &listener.key, audience);
         if let Some(listener) = self.matching.by_id.get_mut(&id)
-            && std::mem::replace(&mut listener.told, now) != now
+            && std::mem::replace(&mut listener.last_state, now) != now
         {
             let notice = Notice::Matching(now);
-            actions.push(Action::Tell {
+            actions.push(Action::Notify {
                 listener: id,
                 notice,
             });

@@ -8,7 +8,7 @@
 //! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked.
 //! - [`policy`] says what routers, peers and clients are to each other, as data.
 //! - [`key_tree`] finds declarations by intersection of key expressions.
-//! - `query` leads questions to the nodes that may answer, and the answers back.
+//! - `query` leads queries to the nodes that may answer, and the answers back.
 //! - [`Notice`]s are what it tells listeners of the session: who is alive, and whether anybody matches.
 //! - [`Gossip`] and [`scouting`] are how nodes find each other.
 //! - [`limits`] bounds what one neighbour may occupy.
@@ -20,6 +20,7 @@ mod declare;
 mod entity;
 mod face;
 mod face_id;
+mod forwarding;
 mod gossip;
 mod id_map;
 mod ids;
@@ -40,12 +41,12 @@ mod route;
 pub mod scouting;
 mod search;
 mod slots;
-mod table;
 mod upstream;
 mod usage;
 mod validity;
 
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
+pub use forwarding::ForwardingTable;
 pub use gossip::{Gossip, GossipCounts, GossipOptions};
 pub use limits::{FaceCounters, KeyOverLimit, Limits};
 pub use local::OwnRef;
@@ -55,11 +56,11 @@ pub use note::{Note, NoteCause};
 pub use notice::Notice;
 pub use policy::Relation;
 pub use query::{
-    Ask, Asker, Branches, Disposal, Ended, Ending, LocalBranch, QueryHop, QuestionSearch,
+    Branches, Ended, Ending, LocalBranch, NewQuery, QueryDispatch, QueryHop, QueryOrigin,
+    QuerySearch,
 };
 pub use route::{Hop, Route, RouteSearch, Suffix};
 pub use search::SLICE_STEPS;
-pub use table::ForwardingTable;
 pub use upstream::{Deadline, INITIAL};
 pub use usage::Most;
 pub use validity::Validity;

@@ -9,8 +9,8 @@ pub enum NoteCause {
     BadKey,
     /// A neighbour has declared as much as it may.
     Declarations,
-    /// A neighbour has as many open questions as it may.
-    Questions,
+    /// A neighbour has as many open queries as it may.
+    Queries,
 }
 
 impl NoteCause {

@@ -17,7 +17,7 @@ pub enum Notice {
     },
     /// Whether anybody matches, now that this has changed.
     Matching(bool),
-    /// Nothing more will come: a question is answered, or what the listener belongs to has ended.
+    /// Nothing more will come: a query is answered, or what the listener belongs to has ended.
     End {
         /// Whether all that was asked for was delivered, rather than what was there by the time limit.
         complete: bool,

@@ -42,7 +42,7 @@ pub struct Conduct {
     /// Data and declarations cross this face at all.
     pub open: bool,
     /// Every entity of this node's own side is declared to it without asking.
-    pub tell_unasked: bool,
+    pub announces_unasked: bool,
     /// Its interests are answered.
     pub answer_interests: bool,
     /// Its interests are kept, and changes are sent as they happen.
@@ -56,7 +56,7 @@ pub struct Conduct {
 const CLOSED: Conduct = Conduct {
     south: false,
     open: false,
-    tell_unasked: false,
+    announces_unasked: false,
     answer_interests: false,
     keep_interests: false,
     ask: false,
@@ -89,13 +89,13 @@ impl Relation {
             },
             Upstream => Conduct {
                 open: true,
-                tell_unasked: true,
+                announces_unasked: true,
                 ask: true,
                 ..CLOSED
             },
             PeerToPeer => Conduct {
                 open: true,
-                tell_unasked: true,
+                announces_unasked: true,
                 answer_interests: true,
                 initial_exchange: true,
                 ..CLOSED

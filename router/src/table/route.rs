@@ -13,10 +13,10 @@ use zonda_codec::{KeyExpr, Mapping, WireExpr};
 use crate::table::{
     Counterpart, FaceId, FaceKind, Kind, Locality, Validity,
     face::Face,
+    forwarding::ForwardingTable,
     key_tree::steps::Steps,
     policy::Relation,
     search::{SLICE_STEPS, Search},
-    table::ForwardingTable,
 };
 
 /// Everybody a message on one key from one source goes to.

@@ -13,11 +13,11 @@ use crate::table::{
     Action, FaceId, OwnRef,
     entity::{EntityRef, Kind},
     face::Face,
+    forwarding::ForwardingTable,
     interest::InterestRef,
     limits::Limits,
     message,
     policy::Relation,
-    table::ForwardingTable,
 };
 
 /// An interest this node has, whatever its gateways are. Users with the same wish share it.
@@ -26,14 +26,14 @@ pub(super) struct Want {
     what: WantKey,
     /// How many publishers and listeners of the session have it.
     publishers: usize,
-    /// How many held questions of the session have it.
+    /// How many held queries of the session have it.
     watchers: usize,
     /// The interests of served nodes that have it.
     served: HashSet<InterestRef>,
 }
 
 impl Want {
-    /// Whether anybody has it for longer than a question is held.
+    /// Whether anybody has it for longer than a query is held.
     fn lasts(&self) -> bool {
         self.publishers > 0 || !self.served.is_empty()
     }
@@ -84,7 +84,7 @@ impl ForwardingTable {
     /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
     /// [`answer_timeout`](crate::table::Limits::answer_timeout) counts as having ended it, and so does a peer that tells nothing
     /// for [`initial_timeout`](crate::table::Limits::initial_timeout) when the link comes up. The time of an interest begins with
-    /// the first call after it was sent. Ends questions whose time is over; if there are many, some are left to the next
+    /// the first call after it was sent. Ends queries whose time is over; if there are many, some are left to the next
     /// call.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let Limits {
@@ -118,19 +118,19 @@ impl ForwardingTable {
                 _ => self.finalise(face, id, actions),
             }
         }
-        self.expire_token_questions(now, actions);
+        self.expire_token_queries(now, actions);
         self.expire_absent(now);
-        self.expire_questions(now);
+        self.expire_queries(now);
     }
 
     /// When [`expire`](Self::expire) has something to do; `None` if nothing is waited for.
     pub fn next_deadline(&self) -> Option<Deadline> {
         let answers = self.unanswered.values().copied();
         let answers = answers
-            .chain(self.token_question_deadlines())
+            .chain(self.token_query_deadlines())
             .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At));
-        let question = self.question_deadline().map(Deadline::At);
-        answers.chain(question).chain(self.absence_deadline()).min()
+        let query = self.query_deadline().map(Deadline::At);
+        answers.chain(query).chain(self.absence_deadline()).min()
     }
 
     /// Asks a new gateway for all this node wants.
@@ -203,20 +203,20 @@ impl ForwardingTable {
             return false;
         };
         match self.is_local(asker) {
-            true => self.answer_question(gateway, id, key, actions),
-            false => self.tell_token(asker, id, key.as_str(), actions),
+            true => self.answer_query(gateway, id, key, actions),
+            false => self.announce_token(asker, id, key.as_str(), actions),
         }
         true
     }
 
     /// Whether a gateway keeps this interest, so that what it tells of it lives on. Its first token may have the id 0,
-    /// which stands for nothing in answers to questions: the reference counts from 0 up to its release 1.8.
+    /// which stands for nothing in answers to queries: the reference counts from 0 up to its release 1.8.
     pub(super) fn is_interested(&self, gateway: FaceId, interest_id: u32) -> bool {
         self.face(gateway)
             .is_some_and(|face| face.asked.values().any(|asked| asked.id == interest_id))
     }
 
-    /// Forgets the open questions of a served node that is gone.
+    /// Forgets the open queries of a served node that is gone.
     pub(super) fn forget_current(&mut self, asker: FaceId) {
         self.relays.retain(|_, (other, _)| *other != asker);
     }
@@ -253,7 +253,7 @@ impl ForwardingTable {
         self.release_want(want, actions);
     }
 
-    /// The gateways are to tell of queryables on this key while a question on it is held. To be given back with
+    /// The gateways are to tell of queryables on this key while a query on it is held. To be given back with
     /// [`release_watch`](Self::release_watch).
     pub(super) fn add_watch(&mut self, key: Arc<str>, actions: &mut Vec<Action>) -> u32 {
         let what = WantKey::lasting(Kind::Queryable, key);
@@ -264,7 +264,7 @@ impl ForwardingTable {
         want
     }
 
-    /// The question is not held any more.
+    /// The query is not held any more.
     pub(super) fn release_watch(&mut self, want: u32, actions: &mut Vec<Action>) {
         if let Some(found) = self.wants.get_mut(want) {
             found.watchers -= 1;
@@ -308,8 +308,8 @@ impl ForwardingTable {
     pub(super) fn finalise(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
         self.unanswered.remove(&(face, id));
         self.end_quiet(face, Some(id));
-        if let Some(question) = self.relays.remove(&(face, id)) {
-            self.end_current(question, actions);
+        if let Some(query) = self.relays.remove(&(face, id)) {
+            self.end_current(query, actions);
             return;
         }
         let Some(gateway) = self.face_mut(face) else {
@@ -332,19 +332,19 @@ impl ForwardingTable {
             return;
         }
         self.unanswered.retain(|(face, _), _| *face != gone.id);
-        let mut questions = Vec::new();
-        self.relays.retain(|(face, _), question| {
+        let mut queries = Vec::new();
+        self.relays.retain(|(face, _), query| {
             let open = *face != gone.id;
             if !open {
-                questions.push(*question);
+                queries.push(*query);
             }
             open
         });
-        questions.sort_unstable();
+        queries.sort_unstable();
         self.end_quiet(gone.id, None);
-        self.hold_questions(&questions);
-        for question in questions {
-            self.end_current(question, actions);
+        self.hold_queries(&queries);
+        for query in queries {
+            self.end_current(query, actions);
         }
         let mut wants: Vec<u32> = gone.asked.keys().copied().collect();
         wants.sort_unstable();
@@ -568,14 +568,14 @@ impl ForwardingTable {
     }
 
     /// A gateway has declared to a served node all tokens it has; the last one to do so ends the answer.
-    fn end_current(&mut self, question: (FaceId, u32), actions: &mut Vec<Action>) {
-        let (asker, id) = question;
-        let open = self.relays.values().any(|other| *other == question);
+    fn end_current(&mut self, query: (FaceId, u32), actions: &mut Vec<Action>) {
+        let (asker, id) = query;
+        let open = self.relays.values().any(|other| *other == query);
         match self.relation(asker) {
             Some(Relation::Served) if !open => {
                 message::declare(asker, Some(id), Declaration::Final, actions);
             }
-            Some(Relation::Local) => self.settle_question(id, actions),
+            Some(Relation::Local) => self.end_if_delivered(id, actions),
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 
 //! How much of its limits the neighbour that has most takes now.
 
-use crate::table::{entity::Kind, face::Face, table::ForwardingTable};
+use crate::table::{entity::Kind, face::Face, forwarding::ForwardingTable};
 
 /// The most that one neighbour has, of each for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,13 +19,13 @@ pub struct Most {
     pub tokens: usize,
     /// Its interests.
     pub interests: usize,
-    /// Its open questions.
-    pub questions: usize,
+    /// Its open queries.
+    pub queries: usize,
     /// Nodes that it listed as its neighbours.
     pub neighbours: usize,
     /// Declarations and interests of all neighbours that were ignored because one of these limits was reached.
     pub declarations_refused: u64,
-    /// Questions of all neighbours that ended at once for the same reason.
+    /// Queries of all neighbours that ended at once for the same reason.
     pub questions_refused: u64,
 }
 
@@ -50,7 +50,7 @@ impl Most {
             (&mut self.queryables, declared(Kind::Queryable)),
             (&mut self.tokens, declared(Kind::Token)),
             (&mut self.interests, face.interests.len()),
-            (&mut self.questions, face.questions.count()),
+            (&mut self.queries, face.queries.count()),
             (&mut self.neighbours, face.neighbours.len()),
         ];
         for (most, count) in parts {

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::table::{
     entity::Kind,
     face::Face,
+    forwarding::ForwardingTable,
     key_tree::{KeyTree, steps::Steps},
     slots::Slots,
-    table::ForwardingTable,
 };
 
 /// Whether the routes on a key are still what the table would say.

@@ -114,7 +114,7 @@ impl Node {
         self.listeners.insert(id, Listener::to_tokens(key));
         self.table
             .local_token_listener(self.local, id, &key_expr(key), true, actions);
-        while self.table.tell_on(id, actions) {}
+        while self.table.deliver_on(id, actions) {}
     }
 
     /// What a listener of the session is told.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, Qos, Target};
-use zonda_router::table::{Ask, Branches, Disposal, FaceId, Locality};
+use zonda_router::table::{Branches, FaceId, Locality, NewQuery, QueryDispatch};
 
 use crate::link::Message;
 use crate::node::key_expr;
@@ -38,7 +38,7 @@ impl World {
     /// The session of a node asks everybody; gives the question's number.
     pub fn ask(&mut self, node: usize, key: &'static str) -> u32 {
         let asker = &mut self.nodes[node];
-        let (face, rid) = (asker.local, asker.table.next_question_id(asker.local));
+        let (face, rid) = (asker.local, asker.table.next_query_id(asker.local));
         let question = Question {
             key,
             answers: Vec::new(),
@@ -52,7 +52,7 @@ impl World {
 
     fn question(&mut self, node: usize, (face, rid): (FaceId, u32), key: &str) {
         let expr: KeyExpr<'_> = key_expr(key);
-        let ask = Ask {
+        let ask = NewQuery {
             rid,
             key: &expr,
             target: Target::All,
@@ -63,7 +63,7 @@ impl World {
         };
         let now = self.now();
         let table = &mut self.nodes[node].table;
-        if let Disposal::Asked(branches) = table.handle_question(face, &ask, now) {
+        if let QueryDispatch::Sent(branches) = table.handle_query(face, &ask, now) {
             self.branch_out(node, branches, key);
         }
     }
@@ -102,7 +102,7 @@ impl World {
     /// An answer goes to whoever asked.
     pub fn pass_on(&mut self, node: usize, (face, rid): (FaceId, u32), by: (usize, u32)) {
         let found = &mut self.nodes[node];
-        let Some(asker) = found.table.answered(face, rid) else {
+        let Some(asker) = found.table.origin_of_reply(face, rid) else {
             return;
         };
         if asker.face == found.local {
@@ -139,7 +139,7 @@ impl World {
         self.nodes[node].table.watch_held(&mut actions);
         self.post_all(node, actions);
         for ended in self.nodes[node].table.take_ended() {
-            let asker = ended.asker;
+            let asker = ended.origin;
             if asker.face == self.nodes[node].local {
                 let question = self.nodes[node].questions.get_mut(&asker.rid);
                 let question = question.expect("it asked");

@@ -60,7 +60,7 @@ fn check_listeners(world: &World, node: usize, now: &str) {
 /// No question is open any more, and a new one is answered by everybody concerned, once.
 fn check_questions(world: &mut World, now: &str) {
     let is_done = |node: &Node| {
-        node.table.open_questions() == 0 && node.questions.values().all(|question| question.ended)
+        node.table.open_queries() == 0 && node.questions.values().all(|question| question.ended)
     };
     assert!(world.nodes.iter().all(is_done), "{now}: a question is open");
     for node in 0..world.nodes.len() {

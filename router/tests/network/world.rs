@@ -204,7 +204,7 @@ impl World {
         for action in actions {
             match action {
                 Action::Send { face, bytes } => self.post(node, face, Message::Control(bytes)),
-                Action::Tell { listener, notice } => self.nodes[node].told(listener, &notice),
+                Action::Notify { listener, notice } => self.nodes[node].told(listener, &notice),
                 other => panic!("{other:?} is unknown"),
             }
         }

@@ -81,7 +81,7 @@ impl Bench {
                     assert_ne!(face, self.local, "the session gets no messages");
                     self.inboxes.entry(face).or_default().push(bytes);
                 }
-                Action::Tell { listener, notice } => {
+                Action::Notify { listener, notice } => {
                     self.notices.entry(listener).or_default().push(notice);
                 }
                 _ => panic!("an unknown action"),

@@ -20,7 +20,7 @@ fn listen(bench: &mut Bench, id: u32, key: &str, history: bool) {
 
 fn ask(bench: &mut Bench, id: u32, key: &str) {
     let local = bench.local;
-    bench.act(|table, actions| table.local_token_question(local, id, &key_expr(key), actions));
+    bench.act(|table, actions| table.local_liveliness_query(local, id, &key_expr(key), actions));
 }
 
 fn untoken(id: u32) -> Declaration<'static> {
@@ -121,7 +121,7 @@ fn answers_that_come_too_late_are_nobodys_tokens() {
     listen(&mut bench, 1, "**", true);
     bench.declare(router, Some(1), Declaration::Final);
     ask(&mut bench, 5, "live/*");
-    bench.act(|table, actions| table.end_token_question(5, actions));
+    bench.act(|table, actions| table.end_liveliness_query(5, actions));
     assert_eq!(bench.told(5), ["end false"]);
     bench.declare(router, Some(2), token(0, "live/a"));
     bench.declare(router, Some(2), Declaration::Final);
@@ -250,7 +250,7 @@ fn a_long_history_is_told_in_slices_and_what_changes_meanwhile_is_told_once() {
     }
     listen(&mut bench, 1, "live/*", true);
     ask(&mut bench, 2, "live/*");
-    let tell_on = |bench: &mut Bench, id| bench.act(|table, actions| table.tell_on(id, actions));
+    let tell_on = |bench: &mut Bench, id| bench.act(|table, actions| table.deliver_on(id, actions));
     let mut slices = 0;
     loop {
         let more = [1, 2].map(|id| tell_on(&mut bench, id));

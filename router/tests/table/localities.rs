@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Qos, Target};
-use zonda_router::table::{Ask, Branches, Counterpart, Disposal, FaceId, Locality};
+use zonda_router::table::{Branches, Counterpart, FaceId, Locality, NewQuery, QueryDispatch};
 
 use Locality::{Any, Remote, SessionLocal};
 
@@ -33,8 +33,8 @@ fn answer(bench: &mut Bench, id: u32, (complete, origin): (bool, Locality)) {
 
 /// The session's queryables and the neighbours that are asked for `demo/a`.
 fn asked(bench: &mut Bench, from: FaceId, target: Target, to: Locality) -> (Vec<u32>, usize) {
-    let ask = Ask {
-        rid: bench.table.next_question_id(from),
+    let ask = NewQuery {
+        rid: bench.table.next_query_id(from),
         key: &key_expr("demo/a"),
         target,
         qos: Qos::REQUEST,
@@ -42,11 +42,11 @@ fn asked(bench: &mut Bench, from: FaceId, target: Target, to: Locality) -> (Vec<
         querier: None,
         destination: to,
     };
-    let disposal = bench.table.handle_question(from, &ask, Instant::now());
-    bench.table.forget_question(from, ask.rid);
+    let disposal = bench.table.handle_query(from, &ask, Instant::now());
+    bench.table.forget_query(from, ask.rid);
     let branches = match disposal {
-        Disposal::Asked(branches) => branches,
-        Disposal::Ended => Branches::default(),
+        QueryDispatch::Sent(branches) => branches,
+        QueryDispatch::Ended => Branches::default(),
         other => panic!("{other:?}"),
     };
     let own = branches.local.iter().flat_map(|own| own.queryables.clone());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{Declaration, InterestMode, Qos, Target, WhatAmI, WireExpr};
 use zonda_router::table::{
-    Ask, Branches, Counterpart, Disposal, Ended, Ending, FaceId, Limits, Locality,
+    Branches, Counterpart, Ended, Ending, FaceId, Limits, Locality, NewQuery, QueryDispatch,
 };
 
 use WhatAmI::{Client, Peer, Router};
@@ -15,8 +15,13 @@ use crate::bench::{Bench, key_expr, queryable, zid};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-fn try_ask(bench: &mut Bench, face: FaceId, (rid, key): (u32, &str), target: Target) -> Disposal {
-    let ask = Ask {
+fn try_ask(
+    bench: &mut Bench,
+    face: FaceId,
+    (rid, key): (u32, &str),
+    target: Target,
+) -> QueryDispatch {
+    let ask = NewQuery {
         rid,
         key: &key_expr(key),
         target,
@@ -25,12 +30,12 @@ fn try_ask(bench: &mut Bench, face: FaceId, (rid, key): (u32, &str), target: Tar
         querier: None,
         destination: Locality::Any,
     };
-    bench.table.handle_question(face, &ask, Instant::now())
+    bench.table.handle_query(face, &ask, Instant::now())
 }
 
 fn ask(bench: &mut Bench, face: FaceId, (rid, key): (u32, &str), target: Target) -> Branches {
     match try_ask(bench, face, (rid, key), target) {
-        Disposal::Asked(branches) => branches,
+        QueryDispatch::Sent(branches) => branches,
         other => panic!("{other:?}"),
     }
 }
@@ -41,7 +46,7 @@ fn faces(branches: &Branches) -> Vec<FaceId> {
 }
 
 fn ended(bench: &mut Bench) -> Vec<(FaceId, u32, Ending)> {
-    let line = |ended: Ended| (ended.asker.face, ended.asker.rid, ended.how);
+    let line = |ended: Ended| (ended.origin.face, ended.origin.rid, ended.how);
     bench.table.take_ended().into_iter().map(line).collect()
 }
 
@@ -66,7 +71,7 @@ fn targets_choose_by_completeness_and_distance() {
     assert_eq!(faces(&none_complete), clients);
     assert_eq!(
         try_ask(&mut bench, asker, (5, "x"), Target::All),
-        Disposal::Ended
+        QueryDispatch::Ended
     );
     assert_eq!(ended(&mut bench), [(asker, 5, Ending::Complete)]);
 }
@@ -139,7 +144,7 @@ fn peers_are_asked_until_they_have_told_all() {
     // What comes from one peer does not go to another.
     assert_eq!(
         try_ask(&mut bench, first, (1, "k"), Target::All),
-        Disposal::Ended
+        QueryDispatch::Ended
     );
 }
 
@@ -154,7 +159,7 @@ fn a_gateway_is_asked_until_it_has_told_a_querier_of_nobody() {
         bench.lines(gateway),
         ["keyexpr 1 k", "interest 1 CurrentFuture KQ 1+"]
     );
-    let question = |rid| Ask {
+    let question = |rid| NewQuery {
         rid,
         key: &key,
         target: Target::BestMatching,
@@ -164,14 +169,14 @@ fn a_gateway_is_asked_until_it_has_told_a_querier_of_nobody() {
         destination: Locality::Any,
     };
     let now = Instant::now();
-    let before = bench.table.handle_question(local, &question(1), now);
-    assert!(matches!(before, Disposal::Asked(_)));
+    let before = bench.table.handle_query(local, &question(1), now);
+    assert!(matches!(before, QueryDispatch::Sent(_)));
     bench.declare(gateway, Some(1), Declaration::Final);
-    let after = bench.table.handle_question(local, &question(2), now);
-    assert_eq!(after, Disposal::Ended);
+    let after = bench.table.handle_query(local, &question(2), now);
+    assert_eq!(after, QueryDispatch::Ended);
     bench.declare(gateway, None, queryable(4, "k", false, 1));
-    let matched = bench.table.handle_question(local, &question(3), now);
-    assert!(matches!(matched, Disposal::Asked(_)));
+    let matched = bench.table.handle_query(local, &question(3), now);
+    assert!(matches!(matched, QueryDispatch::Sent(_)));
     let has = |bench: &Bench, target| {
         let audience = Counterpart::of_target(target).within(Locality::Any);
         bench.table.has_counterpart(local, key.as_str(), audience)
@@ -191,16 +196,16 @@ fn every_branch_has_a_number_of_its_own_and_the_last_ends_the_question() {
     let rids = |branches: &Branches| branches.hops.iter().map(|hop| hop.rid).collect::<Vec<_>>();
     assert_eq!((rids(&first), rids(&second)), (vec![1, 1], vec![2, 2]));
     assert_eq!(
-        bench.table.answered(two, 2).map(|asker| asker.rid),
+        bench.table.origin_of_reply(two, 2).map(|asker| asker.rid),
         Some(78)
     );
     bench.table.finish_branch(one, 1);
     assert_eq!(ended(&mut bench), []);
     // Its end again, its answer after the end, and ends of what it was never asked.
     bench.table.finish_branch(one, 1);
-    assert_eq!(bench.table.answered(one, 1), None);
+    assert_eq!(bench.table.origin_of_reply(one, 1), None);
     bench.table.finish_branch(asker, 1);
-    assert_eq!(bench.table.answered(asker, 2), None);
+    assert_eq!(bench.table.origin_of_reply(asker, 2), None);
     assert_eq!(ended(&mut bench), []);
     let unknown = |bench: &Bench, face| bench.table.counters(face).map(|c| c.unknown_answers);
     assert_eq!(
@@ -211,7 +216,7 @@ fn every_branch_has_a_number_of_its_own_and_the_last_ends_the_question() {
     assert_eq!(ended(&mut bench), [(asker, 77, Ending::Complete)]);
     // The number is free again.
     ask(&mut bench, asker, (77, "k/*"), Target::All);
-    assert_eq!(bench.table.open_questions(), 2);
+    assert_eq!(bench.table.open_queries(), 2);
 }
 
 #[test]
@@ -222,7 +227,7 @@ fn a_number_in_use_is_not_used_twice() {
     ask(&mut bench, asker, (5, "k"), Target::All);
     for _ in 0..3 {
         let again = try_ask(&mut bench, asker, (5, "k"), Target::All);
-        assert_eq!(again, Disposal::Ignored);
+        assert_eq!(again, QueryDispatch::Ignored);
     }
     let counters = bench.table.counters(asker).expect("it is connected");
     assert_eq!(counters.repeated_questions, 3);
@@ -239,14 +244,14 @@ fn time_ends_what_nobody_does() {
     bench.declare(one, None, queryable(1, "k", false, 0));
     bench.declare(two, None, queryable(1, "k", false, 0));
     ask(&mut bench, asker, (1, "k"), Target::All);
-    let due = bench.table.question_deadline().expect("one is open");
+    let due = bench.table.query_deadline().expect("one is open");
     bench.act(|table, actions| table.expire(due - Duration::from_millis(1), actions));
     assert_eq!(ended(&mut bench), []);
     bench.table.finish_branch(one, 1);
     bench.act(|table, actions| table.expire(due, actions));
     assert_eq!(ended(&mut bench), [(asker, 1, Ending::TimedOut(1))]);
-    assert_eq!(bench.table.question_deadline(), None);
-    assert_eq!(bench.table.answered(two, 1), None);
+    assert_eq!(bench.table.query_deadline(), None);
+    assert_eq!(bench.table.origin_of_reply(two, 1), None);
     bench.table.finish_branch(two, 1);
     assert_eq!(ended(&mut bench), []);
 }
@@ -270,13 +275,13 @@ fn questions_of_the_lost_end_before_all_else_that_is_theirs() {
         ask(&mut bench, lost, (rid, "o"), Target::All);
     }
     bench.lose(lost);
-    assert_eq!(bench.table.answered(lost, 1), None);
+    assert_eq!(bench.table.origin_of_reply(lost, 1), None);
     let mut ends = Vec::new();
     let mut slices = 0;
-    while bench.table.open_questions() > 0 {
+    while bench.table.open_queries() > 0 {
         if slices == 1 {
             // One of them is forgotten, and one times out, while it is waited for.
-            assert!(bench.table.forget_question(asker, 0) || !ends.is_empty());
+            assert!(bench.table.forget_query(asker, 0) || !ends.is_empty());
             bench.table.finish_branch(other, 1);
         }
         bench.act(|table, actions| table.sweep(actions));
@@ -325,7 +330,7 @@ fn a_client_without_a_gateway_holds() {
     let local = bench.local;
     assert_eq!(
         try_ask(&mut bench, local, (1, "k"), Target::All),
-        Disposal::Held
+        QueryDispatch::Held
     );
     assert_eq!(bench.table.release_held(Instant::now()), []);
     assert!(!bench.table.may_release_held());
@@ -340,13 +345,13 @@ fn a_client_without_a_gateway_holds() {
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(1)))]);
     assert_eq!(
         try_ask(&mut bench, local, (2, "k"), Target::All),
-        Disposal::Held
+        QueryDispatch::Held
     );
-    assert!(bench.table.forget_question(local, 2));
+    assert!(bench.table.forget_query(local, 2));
     let gateway = bench.connect(1, Router);
     ask(&mut bench, local, (1, "k"), Target::All);
     assert_eq!(bench.table.release_held(Instant::now()), []);
-    assert_eq!(bench.table.open_questions(), 1);
+    assert_eq!(bench.table.open_queries(), 1);
     bench.cut(gateway);
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(1)))]);
     // What the session itself answers needs no gateway.
@@ -367,11 +372,11 @@ fn others_behind_a_gateway_that_is_back_are_waited_for() {
     bench.table.expect_back(zid(1), begin);
     bench.cut(gateway);
     let held = try_ask(&mut bench, local, (1, "k"), Target::All);
-    assert_eq!(held, Disposal::Held);
+    assert_eq!(held, QueryDispatch::Held);
     let gateway = bench.connect(2, Router);
     assert_eq!(bench.table.release_held(begin), []);
     let held = try_ask(&mut bench, local, (2, "a/*"), Target::AllComplete);
-    assert_eq!(held, Disposal::Held);
+    assert_eq!(held, QueryDispatch::Held);
     assert!(bench.table.may_watch_held());
     bench.act(|table, actions| table.watch_held(actions));
     assert!(!bench.table.may_watch_held());
@@ -409,12 +414,12 @@ fn a_peer_holds_what_nobody_is_known_for_while_a_link_is_restored() {
     let (local, begin) = (bench.local, Instant::now());
     assert_eq!(
         try_ask(&mut bench, local, (1, "k"), Target::All),
-        Disposal::Ended
+        QueryDispatch::Ended
     );
     bench.table.expect_back(zid(1), begin);
     assert_eq!(
         try_ask(&mut bench, local, (2, "k"), Target::All),
-        Disposal::Held
+        QueryDispatch::Held
     );
     // Another neighbour that has not told what it has is not the one that is waited for.
     let other = bench.connect(2, Peer);
@@ -429,7 +434,7 @@ fn a_peer_holds_what_nobody_is_known_for_while_a_link_is_restored() {
     bench.table.expect_back(zid(1), begin);
     assert_eq!(
         try_ask(&mut bench, local, (3, "k"), Target::All),
-        Disposal::Held
+        QueryDispatch::Held
     );
     ended(&mut bench);
     let later = begin + Duration::from_secs(11);
@@ -454,7 +459,7 @@ fn a_neighbour_with_too_many_questions_is_told_so_by_their_end() {
     for rid in 0..200_000 {
         try_ask(&mut bench, asker, (rid, "k"), Target::All);
     }
-    assert_eq!(bench.table.open_questions(), 1000);
+    assert_eq!(bench.table.open_queries(), 1000);
     assert_eq!(ended(&mut bench).len(), 199_000);
     let counters = bench.table.counters(asker).expect("it is connected");
     assert_eq!(counters.questions_refused, 199_000);
@@ -475,19 +480,19 @@ fn keys_that_make_no_sense_end_the_question_or_lose_the_answer() {
         WireExpr::full(""),
     ];
     for expr in &bad {
-        assert_eq!(bench.table.question_key(asker, expr), None);
-        assert_eq!(bench.table.answer_key(asker, expr), None);
+        assert_eq!(bench.table.query_key(asker, expr), None);
+        assert_eq!(bench.table.reply_key(asker, expr), None);
     }
     let counters = bench.table.counters(asker).expect("it is connected");
     assert_eq!(counters.bad_keys, 6);
     assert_eq!(bench.table.take_notes().len(), 1);
     let qos = Qos::REQUEST;
-    let refused = zonda_router::table::Asker {
+    let refused = zonda_router::table::QueryOrigin {
         face: asker,
         rid: 3,
         qos,
     };
-    bench.table.refuse_question(refused);
+    bench.table.refuse_query(refused);
     assert_eq!(ended(&mut bench), [(asker, 3, Ending::Complete)]);
 }
 

@@ -88,7 +88,7 @@ impl Listeners {
         bench.act(|table, actions| {
             table.local_token_listener(local, id, &key_expr(key), history, actions);
         });
-        bench.act(|table, actions| while table.tell_on(id, actions) {});
+        bench.act(|table, actions| while table.deliver_on(id, actions) {});
     }
 
     pub fn match_with(&mut self, bench: &mut Bench, owner: u32, (key, what): (&str, Counterpart)) {
@@ -142,16 +142,16 @@ impl Listeners {
         };
         self.questions.insert(id, question);
         bench.act(|table, actions| {
-            table.local_token_question(local, id, &key_expr(key), actions);
+            table.local_liveliness_query(local, id, &key_expr(key), actions);
         });
-        bench.act(|table, actions| while table.tell_on(id, actions) {});
+        bench.act(|table, actions| while table.deliver_on(id, actions) {});
         id
     }
 
     /// The time of all questions is over.
     pub fn time_out(&mut self, bench: &mut Bench) {
         for (id, question) in std::mem::take(&mut self.questions) {
-            bench.act(|table, actions| table.end_token_question(id, actions));
+            bench.act(|table, actions| table.end_liveliness_query(id, actions));
             let end = bench.notices(id).pop();
             let complete = question.ended.is_some();
             let expected = (!complete).then_some(Notice::End { complete: false });

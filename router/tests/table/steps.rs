@@ -9,7 +9,7 @@ use zonda_codec::InterestMode::CurrentFuture;
 use zonda_codec::WhatAmI::{Client, Router};
 use zonda_codec::{Qos, Target};
 use zonda_router::table::{
-    Ask, Disposal, FaceId, Limits, Locality, QuestionSearch, Route, RouteSearch, SLICE_STEPS,
+    FaceId, Limits, Locality, NewQuery, QueryDispatch, QuerySearch, Route, RouteSearch, SLICE_STEPS,
 };
 
 use crate::bench::{Bench, key_expr, queryable};
@@ -298,7 +298,7 @@ fn a_question_is_looked_for_in_slices() {
         );
     }
     let key = key_expr("**/t");
-    let ask = Ask {
+    let ask = NewQuery {
         rid: 7,
         key: &key,
         target: Target::All,
@@ -307,17 +307,17 @@ fn a_question_is_looked_for_in_slices() {
         querier: None,
         destination: Locality::Any,
     };
-    let (mut search, now) = (QuestionSearch::default(), Instant::now());
+    let (mut search, now) = (QuerySearch::default(), Instant::now());
     for slices in 1.. {
         let before = bench.table.steps();
-        let disposal = bench.table.search_question(hostile, &ask, now, &mut search);
+        let disposal = bench.table.search_query(hostile, &ask, now, &mut search);
         let steps = bench.table.steps() - before;
         assert!(
             steps <= SLICE_STEPS as u64 + SLACK,
             "{steps} in slice {slices}"
         );
         bench.subscribe(honest, 1, &format!("other/{slices}"));
-        if let Some(Disposal::Asked(branches)) = disposal {
+        if let Some(QueryDispatch::Sent(branches)) = disposal {
             assert_eq!(branches.hops.len(), 1);
             assert!(slices > 10, "{slices}");
             break;

@@ -113,7 +113,7 @@ fn of_declarations(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
             "open questions of a neighbour",
             limits.questions_max,
         )
-        .used(most.questions)
+        .used(most.queries)
         .reached(most.questions_refused),
     ]
 }

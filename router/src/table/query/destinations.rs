@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The destinations of a question.
+//! The destinations of a query.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,11 +11,11 @@ use crate::table::{
     Counterpart, FaceId, FaceKind,
     entity::{Kind, Source},
     face::Face,
+    forwarding::ForwardingTable,
     key_tree::steps::Steps,
     policy::Relation,
-    query::{Ask, distance},
+    query::{NewQuery, distance},
     search::Search,
-    table::ForwardingTable,
 };
 
 /// A face that may be asked.
@@ -24,7 +24,7 @@ pub(super) struct Destination {
     pub(super) slot: u32,
     /// The face that was at this place.
     id: FaceId,
-    /// How far its nearest complete queryable is whose key includes the question's.
+    /// How far its nearest complete queryable is whose key includes the query's.
     complete_at: Option<u32>,
     /// It declared a queryable that matches, rather than not having said (enough of) what it has.
     pub(super) is_known: bool,
@@ -32,18 +32,22 @@ pub(super) struct Destination {
     pub(super) is_gateway: bool,
 }
 
-/// The faces that a question goes to, while they are being looked for.
+/// The faces that a query goes to, while they are being looked for.
 #[derive(Debug, Default)]
-pub struct QuestionSearch {
+pub struct QuerySearch {
     search: Search,
     found: BTreeMap<u32, Destination>,
 }
 
 impl ForwardingTable {
-    /// The faces that a question from `from` goes to, ordered, each once.
-    pub(super) fn destinations_of_question(&self, from: FaceId, ask: &Ask<'_>) -> Vec<Destination> {
-        let mut search = QuestionSearch::default();
-        let found = self.search_destinations(from, ask, &mut search, &Steps::unlimited());
+    /// The faces that a query from `from` goes to, ordered, each once.
+    pub(super) fn destinations_of_query(
+        &self,
+        from: FaceId,
+        new: &NewQuery<'_>,
+    ) -> Vec<Destination> {
+        let mut search = QuerySearch::default();
+        let found = self.search_destinations(from, new, &mut search, &Steps::unlimited());
         found.unwrap_or_default()
     }
 
@@ -51,29 +55,29 @@ impl ForwardingTable {
     pub(super) fn search_destinations(
         &self,
         from: FaceId,
-        ask: &Ask<'_>,
-        search: &mut QuestionSearch,
+        new: &NewQuery<'_>,
+        search: &mut QuerySearch,
         steps: &Steps,
     ) -> Option<Vec<Destination>> {
         let Some(source) = self.face(from) else {
             return Some(Vec::new());
         };
-        if !self.search_queryables(source, ask, search, steps) {
+        if !self.search_queryables(source, new, search, steps) {
             return None;
         }
         let mut found = std::mem::take(&mut search.found);
         found.retain(|_, destination| self.face(destination.id).is_some());
-        Some(self.destinations_among(source, ask, found))
+        Some(self.destinations_among(source, new, found))
     }
 
     fn destinations_among(
         &self,
         source: &Face,
-        ask: &Ask<'_>,
+        new: &NewQuery<'_>,
         mut found: BTreeMap<u32, Destination>,
     ) -> Vec<Destination> {
-        let (key, target) = (ask.key.as_str(), ask.target);
-        self.add_private_queryables(source, ask, &mut found);
+        let (key, target) = (new.key.as_str(), new.target);
+        self.add_private_queryables(source, new, &mut found);
         if target == Target::BestMatching
             && let Some(nearest) = nearest_complete(&found)
         {
@@ -84,9 +88,9 @@ impl ForwardingTable {
         }
         for &slot in &self.north {
             if let Some(face) = self.faces.get(slot)
-                && ask.destination.is_beyond()
+                && new.destination.is_beyond()
                 && self.reaches(source, face)
-                && self.is_asked_unfiltered(source, face, key, ask.querier)
+                && self.is_asked_unfiltered(source, face, key, new.querier)
             {
                 found.entry(slot).or_insert(Destination {
                     slot,
@@ -100,7 +104,7 @@ impl ForwardingTable {
         found.into_values().collect()
     }
 
-    /// The session's queryables on keys that intersect `key`, for a question of its own or of another node.
+    /// The session's queryables on keys that intersect `key`, for a query of its own or of another node.
     pub(super) fn own_queryables(
         &self,
         face: FaceId,
@@ -136,30 +140,30 @@ impl ForwardingTable {
     fn add_private_queryables(
         &self,
         source: &Face,
-        ask: &Ask<'_>,
+        new: &NewQuery<'_>,
         found: &mut BTreeMap<u32, Destination>,
     ) {
-        if !self.is_session(source) || !ask.destination.is_within() {
+        if !self.is_session(source) || !new.destination.is_within() {
             return;
         }
         let mut add = |_, is_complete: bool| {
-            let complete_at = (is_complete && ask.target != Target::All).then_some(0);
+            let complete_at = (is_complete && new.target != Target::All).then_some(0);
             note(found, source.id, complete_at);
         };
         self.reserved
-            .private(Kind::Queryable, ask.key.as_str(), &mut add);
+            .private(Kind::Queryable, new.key.as_str(), &mut add);
     }
 
-    /// Goes on looking for the faces that declared a queryable which a question from `source` may reach; false if there is
+    /// Goes on looking for the faces that declared a queryable which a query from `source` may reach; false if there is
     /// more to look at.
     fn search_queryables(
         &self,
         source: &Face,
-        ask: &Ask<'_>,
-        QuestionSearch { search, found }: &mut QuestionSearch,
+        new: &NewQuery<'_>,
+        QuerySearch { search, found }: &mut QuerySearch,
         steps: &Steps,
     ) -> bool {
-        let (key, target) = (ask.key.as_str(), ask.target);
+        let (key, target) = (new.key.as_str(), new.target);
         let entities = self.entities(Kind::Queryable);
         let mut text = String::new();
         entities.search(key, search, steps, &mut |entity| {
@@ -173,7 +177,7 @@ impl ForwardingTable {
                 if !self.reaches(source, face) {
                     continue;
                 }
-                let Some(info) = self.seen_as(source, face, entity, queryable, ask) else {
+                let Some(info) = self.seen_as(source, face, entity, queryable, new) else {
                     continue;
                 };
                 let is_complete = info.complete && target != Target::All && {
@@ -192,7 +196,7 @@ impl ForwardingTable {
         })
     }
 
-    /// What `face` has under `entity` for a question of `source`; `None` if nothing, because of the question's destination
+    /// What `face` has under `entity` for a query of `source`; `None` if nothing, because of the query's destination
     /// or because what the session has there is for others only.
     fn seen_as(
         &self,
@@ -200,13 +204,13 @@ impl ForwardingTable {
         face: &Face,
         entity: u32,
         declared: &Source,
-        ask: &Ask<'_>,
+        new: &NewQuery<'_>,
     ) -> Option<QueryableInfo> {
         let info = declared.info();
         if !self.is_session(source) {
             return Some(info);
         }
-        let counts = |what: Counterpart| self.counts(face, entity, what.within(ask.destination));
+        let counts = |what: Counterpart| self.counts(face, entity, what.within(new.destination));
         counts(Counterpart::Queryables).then(|| QueryableInfo {
             complete: info.complete && counts(Counterpart::CompleteQueryables),
             ..info

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions of the session that wait for somebody to ask, rather than end without an answer because a link is
+//! Queries of the session that wait for somebody to ask, rather than end without an answer because a link is
 //! missing just now.
 //!
-//! A client without a gateway holds every question: it has nobody else to ask. Peers and routers go on with whomever
+//! A client without a gateway holds every query: it knows no other node. Peers and routers go on with those
 //! they know. Only while a neighbour is to be connected again soon (a link that this node opened was lost, at most
-//! [`ABSENCE_MAX`] ago) do they hold a question for which nobody is known: who would answer may be that neighbour. Questions of other
+//! [`ABSENCE_MAX`] ago) do they hold a query for which nobody is known: who would answer may be that neighbour. Queries of other
 //! nodes are never held, they hold their own.
 //!
 //! A gateway that is back may have forgotten everything, and the node that would answer behind it may not be back yet. So for
-//! [`SETTLING`] a question for which nobody is known waits on: the gateway is asked to tell of queryables on its key, and
-//! the question goes out when there is one.
+//! [`SETTLING`] a query for which nobody is known waits on: the gateway is asked to tell of queryables on its key, and
+//! the query goes out when there is one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ use zonda_codec::{KeyExpr, Target, WhatAmI, ZenohId};
 
 use crate::table::{
     Action, Deadline, Locality,
-    query::{Ask, Branches, Ended, Ending, destinations::Destination},
-    table::ForwardingTable,
+    forwarding::ForwardingTable,
+    query::{Branches, Ended, Ending, NewQuery, destinations::Destination},
 };
 
 /// How long a neighbour that was lost is expected back.
@@ -30,7 +30,7 @@ pub(super) const ABSENCE_MAX: Duration = Duration::from_secs(10);
 /// where nothing else is configured, four seconds, and one for the attempt.
 pub(super) const SETTLING: Duration = Duration::from_secs(5);
 
-/// How many questions wait for others behind a gateway that is back. Each may be an interest there, and is looked at with
+/// How many queries wait for others behind a gateway that is back. Each may be an interest there, and is looked at with
 /// every queryable that comes. More are asked at once.
 const SETTLING_MAX: usize = 1000;
 
@@ -51,7 +51,7 @@ pub(super) struct Absent {
     until: Instant,
 }
 
-/// What is remembered of a question to ask it later.
+/// What is remembered of a query to ask it later.
 #[derive(Debug)]
 pub(super) struct Held {
     key: KeyExpr<'static>,
@@ -70,55 +70,55 @@ impl ForwardingTable {
             .iter()
             .filter_map(|slot| self.faces.get(*slot));
         if gateways.any(|gateway| gateway.info.zid == zid) {
-            self.questions.lacks_gateway = true;
+            self.queries.lacks_gateway = true;
         }
         let until = now + ABSENCE_MAX;
-        self.questions.absent.retain(|absent| absent.zid != zid);
-        self.questions.absent.push(Absent { zid, until });
+        self.queries.absent.retain(|absent| absent.zid != zid);
+        self.queries.absent.push(Absent { zid, until });
     }
 
     /// Whether [`release_held`](Self::release_held) may have something to do.
     #[inline]
     pub fn may_release_held(&self) -> bool {
-        self.questions.held_stale && !self.questions.held.is_empty()
+        self.queries.held_stale && !self.queries.held.is_empty()
     }
 
-    /// The held questions that can be asked now, by number, and the faces they go to. Those that there is nothing to wait
+    /// The held queries that can be asked now, by number, and the faces they go to. Those that there is nothing to wait
     /// for any more are among the [ended](Self::take_ended).
     pub fn release_held(&mut self, now: Instant) -> Vec<(u32, Branches)> {
-        self.tell_time(now);
-        self.questions.held_stale = false;
+        self.note_time(now);
+        self.queries.held_stale = false;
         let mut released = Vec::new();
-        let questions: Vec<u32> = self.questions.held.keys().copied().collect();
-        for question in questions {
-            let Some(asker) = self.questions.open.get(question).map(|open| open.asker()) else {
+        let queries: Vec<u32> = self.queries.held.keys().copied().collect();
+        for query in queries {
+            let Some(origin) = self.queries.open.get(query).map(|open| open.origin()) else {
                 continue;
             };
-            let Some(held) = self.questions.held.remove(&question) else {
+            let Some(held) = self.queries.held.remove(&query) else {
                 continue;
             };
-            let ask = Ask {
-                rid: asker.rid,
+            let new = NewQuery {
+                rid: origin.rid,
                 key: &held.key,
                 target: held.target,
-                qos: asker.qos,
+                qos: origin.qos,
                 timeout: Duration::ZERO,
                 querier: held.querier,
                 destination: held.destination,
             };
-            let found = self.destinations_of_question(asker.face, &ask);
+            let found = self.destinations_of_query(origin.face, &new);
             if self.is_to_hold(&found, now) {
-                self.keep_held(question, held);
+                self.keep_held(query, held);
                 continue;
             }
-            self.questions.unwatched.extend(held.want);
+            self.queries.unwatched.extend(held.want);
             if found.is_empty() {
-                self.close_question(question);
+                self.close_query(query);
                 let how = Ending::Complete;
-                self.questions.ended.push(Ended { asker, how });
+                self.queries.ended.push(Ended { origin, how });
             } else {
-                let branches = self.branch_out(question, &held.key, held.target, &found);
-                released.push((asker.rid, branches));
+                let branches = self.branch_out(query, &held.key, held.target, &found);
+                released.push((origin.rid, branches));
             }
         }
         released
@@ -127,14 +127,14 @@ impl ForwardingTable {
     /// Whether [`watch_held`](Self::watch_held) has something to do.
     #[inline]
     pub fn may_watch_held(&self) -> bool {
-        !(self.questions.unwatched.is_empty() && self.questions.to_watch.is_empty())
+        !(self.queries.unwatched.is_empty() && self.queries.to_watch.is_empty())
     }
 
-    /// Has gateways tell of those who would answer the held questions, and no longer of those who would have answered
+    /// Has gateways tell of those who would answer the held queries, and no longer of those who would have answered
     /// ones that are not held any more.
     pub fn watch_held(&mut self, actions: &mut Vec<Action>) {
-        for question in std::mem::take(&mut self.questions.to_watch) {
-            let Some(held) = self.questions.held.get(&question) else {
+        for query in std::mem::take(&mut self.queries.to_watch) {
+            let Some(held) = self.queries.held.get(&query) else {
                 continue;
             };
             if held.want.is_some() {
@@ -142,84 +142,84 @@ impl ForwardingTable {
             }
             let key = Arc::from(held.key.as_str());
             let want = self.add_watch(key, actions);
-            if let Some(held) = self.questions.held.get_mut(&question) {
+            if let Some(held) = self.queries.held.get_mut(&query) {
                 held.want = Some(want);
             }
         }
-        for want in std::mem::take(&mut self.questions.unwatched) {
+        for want in std::mem::take(&mut self.queries.unwatched) {
             self.release_watch(want, actions);
         }
     }
 
     /// A neighbour is there (again).
     pub(in crate::table) fn welcome(&mut self, zid: ZenohId, is_gateway: bool) {
-        self.questions.absent.retain(|absent| absent.zid != zid);
-        self.questions.held_stale = true;
-        if is_gateway && std::mem::take(&mut self.questions.lacks_gateway) {
-            self.questions.settling = Settling::Begins;
+        self.queries.absent.retain(|absent| absent.zid != zid);
+        self.queries.held_stale = true;
+        if is_gateway && std::mem::take(&mut self.queries.lacks_gateway) {
+            self.queries.settling = Settling::Begins;
         }
     }
 
     /// It is `now`.
-    pub(super) fn tell_time(&mut self, now: Instant) {
-        let settling = &mut self.questions.settling;
+    pub(super) fn note_time(&mut self, now: Instant) {
+        let settling = &mut self.queries.settling;
         match *settling {
             Settling::Begins => *settling = Settling::Until(now + SETTLING),
             Settling::Until(until) if until <= now => {
                 *settling = Settling::No;
-                self.questions.held_stale = true;
+                self.queries.held_stale = true;
             }
             _ => {}
         }
     }
 
-    /// Something has changed that held questions may have waited for.
+    /// Something has changed that held queries may have waited for.
     #[inline]
     pub(in crate::table) fn stir_held(&mut self) {
-        self.questions.held_stale = true;
+        self.queries.held_stale = true;
     }
 
     /// Gives up on neighbours that did not come back.
     pub(in crate::table) fn expire_absent(&mut self, now: Instant) {
-        self.tell_time(now);
-        let before = self.questions.absent.len();
-        self.questions.absent.retain(|absent| absent.until > now);
-        self.questions.held_stale |= self.questions.absent.len() < before;
+        self.note_time(now);
+        let before = self.queries.absent.len();
+        self.queries.absent.retain(|absent| absent.until > now);
+        self.queries.held_stale |= self.queries.absent.len() < before;
     }
 
     /// When [`expire_absent`](Self::expire_absent) changes something that matters.
     pub(in crate::table) fn absence_deadline(&self) -> Option<Deadline> {
-        let settled = match self.questions.settling {
+        let settled = match self.queries.settling {
             Settling::Begins => return Some(Deadline::Now),
             Settling::Until(until) => Some(until),
             Settling::No => None,
         };
-        if self.questions.held.is_empty() {
+        if self.queries.held.is_empty() {
             return None;
         }
-        let absent = self.questions.absent.iter().map(|absent| absent.until);
+        let absent = self.queries.absent.iter().map(|absent| absent.until);
         absent.chain(settled).min().map(Deadline::At)
     }
 
-    pub(super) fn hold(&mut self, question: u32, ask: &Ask<'_>) {
+    pub(super) fn hold(&mut self, query: u32, new: &NewQuery<'_>) {
         let held = Held {
-            key: ask.key.clone().into_owned(),
-            target: ask.target,
-            querier: ask.querier,
-            destination: ask.destination,
+            key: new.key.clone().into_owned(),
+            target: new.target,
+            querier: new.querier,
+            destination: new.destination,
             want: None,
         };
-        self.keep_held(question, held);
+        self.keep_held(query, held);
     }
 
-    fn keep_held(&mut self, question: u32, held: Held) {
+    fn keep_held(&mut self, query: u32, held: Held) {
         if held.want.is_none() && !self.gateways.is_empty() {
-            self.questions.to_watch.push(question);
+            self.queries.to_watch.push(query);
         }
-        self.questions.held.insert(question, held);
+        self.queries.held.insert(query, held);
     }
 
-    /// Whether a question of the session that would go to these waits for others.
+    /// Whether a query of the session that would go to these waits for others.
     pub(super) fn is_to_hold(&self, found: &[Destination], now: Instant) -> bool {
         if self.role == WhatAmI::Client && self.gateways.is_empty() {
             return found.is_empty();
@@ -227,14 +227,14 @@ impl ForwardingTable {
         if found.iter().any(|found| found.is_known) {
             return false;
         }
-        let settles = match self.questions.settling {
+        let settles = match self.queries.settling {
             Settling::No => false,
             Settling::Begins => true,
             Settling::Until(until) => until > now,
         };
-        let mut absent = self.questions.absent.iter();
+        let mut absent = self.queries.absent.iter();
         let goes_on = self.role == WhatAmI::Client || found.iter().any(|found| found.is_gateway);
-        settles && self.questions.held.len() < SETTLING_MAX
+        settles && self.queries.held.len() < SETTLING_MAX
             || !goes_on && absent.any(|absent| absent.until > now)
     }
 }

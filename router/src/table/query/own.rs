@@ -8,11 +8,11 @@ use crate::table::{
     Action, FaceId, OwnRef,
     declare::Declared,
     entity::{EntityRef, Kind},
-    table::ForwardingTable,
+    forwarding::ForwardingTable,
 };
 
 impl ForwardingTable {
-    /// The session answers questions on `key`; if `complete`, it knows everything there is under it. `id` is the
+    /// The session answers queries on `key`; if `complete`, it knows everything there is under it. `id` is the
     /// session's, unique among its live queryables; a live one with the same id ends. A key longer than 65535 bytes is
     /// ignored.
     pub fn local_queryable(

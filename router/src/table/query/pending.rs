@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Open questions, small: thousands wait at a time.
+//! Open queries, small: thousands wait at a time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
@@ -9,21 +9,21 @@ use zonda_codec::ZenohId;
 
 use crate::table::{
     query::{
-        Asker, Ended, Ending,
+        Ended, Ending, QueryOrigin,
         held::{Absent, Held, Settling},
     },
     slots::Slots,
 };
 
-/// All open questions of a table, and what is to be said about ended ones.
+/// All open queries of a table, and what is to be said about ended ones.
 #[derive(Debug, Default)]
-pub(in crate::table) struct Questions {
+pub(in crate::table) struct Queries {
     pub(super) open: Slots<Pending>,
     pub(super) open_count: usize,
-    /// When each open question times out. Empty, and without memory, while none is open.
+    /// When each open query times out. Empty, and without memory, while none is open.
     pub(super) deadlines: BTreeSet<(Instant, u32)>,
     pub(super) ended: Vec<Ended>,
-    /// Those that wait for somebody to ask.
+    /// Those that wait for a destination.
     pub(super) held: BTreeMap<u32, Held>,
     /// Something has changed that may release a held one.
     pub(super) held_stale: bool,
@@ -39,20 +39,20 @@ pub(in crate::table) struct Questions {
     pub(super) unwatched: Vec<u32>,
 }
 
-impl Questions {
+impl Queries {
     pub(super) fn insert(&mut self, pending: Pending) -> u32 {
         let deadline = pending.deadline;
-        let question = self.open.insert(pending);
+        let query = self.open.insert(pending);
         self.open_count += 1;
-        self.deadlines.insert((deadline, question));
-        question
+        self.deadlines.insert((deadline, query));
+        query
     }
 
-    pub(super) fn remove(&mut self, question: u32) -> Option<Pending> {
-        let pending = self.open.remove(question)?;
+    pub(super) fn remove(&mut self, query: u32) -> Option<Pending> {
+        let pending = self.open.remove(query)?;
         self.open_count -= 1;
-        self.deadlines.remove(&(pending.deadline, question));
-        if let Some(held) = self.held.remove(&question) {
+        self.deadlines.remove(&(pending.deadline, query));
+        if let Some(held) = self.held.remove(&query) {
             self.unwatched.extend(held.want);
         }
         Some(pending)
@@ -61,16 +61,16 @@ impl Questions {
 
 /// What a face asked, and is asked.
 #[derive(Debug, Default)]
-pub(in crate::table) struct FaceQuestions {
-    /// Its own open questions, by its numbers.
+pub(in crate::table) struct FaceQueries {
+    /// Its own open queries, by its numbers.
     pub(super) asked: HashMap<u32, u32>,
-    /// The open questions that it is asked, by the numbers of this node.
+    /// The open queries that it is asked, by the numbers of this node.
     pub(super) branches: HashMap<u32, u32>,
     last_asked_id: u32,
     last_branch_id: u32,
 }
 
-impl FaceQuestions {
+impl FaceQueries {
     /// How many there are, those that it asks and those that it is asked.
     pub(in crate::table) fn count(&self) -> usize {
         self.branches.len() + self.asked.len()
@@ -95,10 +95,10 @@ fn next_id(last: &mut u32, used: &HashMap<u32, u32>) -> u32 {
     }
 }
 
-/// An open question.
+/// An open query.
 #[derive(Debug)]
 pub(super) struct Pending {
-    asker: Asker,
+    origin: QueryOrigin,
     pub(super) deadline: Instant,
     pub(super) branches: BranchSet,
     /// The first of those asked that was lost.
@@ -106,17 +106,17 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(asker: Asker, deadline: Instant) -> Self {
+    pub(super) fn new(origin: QueryOrigin, deadline: Instant) -> Self {
         Pending {
-            asker,
+            origin,
             deadline,
             branches: BranchSet::None,
             lost: None,
         }
     }
 
-    pub(super) fn asker(&self) -> Asker {
-        self.asker
+    pub(super) fn origin(&self) -> QueryOrigin {
+        self.origin
     }
 
     /// How it ends when its last branch does.
@@ -132,7 +132,7 @@ impl Pending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Branch {
     pub(super) slot: u32,
-    /// The question's number there.
+    /// The query's number there.
     pub(super) rid: u32,
 }
 
@@ -143,7 +143,7 @@ pub(super) enum BranchSet {
     One(Branch),
     #[expect(
         clippy::box_collection,
-        reason = "a vector inside would double the size of every question"
+        reason = "a vector inside would double the size of every query"
     )]
     Many(Box<Vec<Branch>>),
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use zonda_codec::key_expr::{includes, intersects};
 use zonda_codec::{Qos, QueryableInfo, Target, WhatAmI};
 use zonda_router::table::{
-    Ask, Asker, Branches, Disposal, Ended, Ending, FaceId, Locality, Relation,
+    Branches, Ended, Ending, FaceId, Locality, NewQuery, QueryDispatch, QueryOrigin, Relation,
 };
 
 use super::{History, KEYS};
@@ -41,7 +41,7 @@ pub struct Asks {
 /// An open question.
 #[derive(Debug, Clone)]
 struct Open {
-    asker: Asker,
+    asker: QueryOrigin,
     key: String,
     target: Target,
     querier: Option<u32>,
@@ -99,7 +99,7 @@ impl History {
         let key = querier.map_or(key.to_owned(), |id| self.model.queriers[&id].clone());
         let timeout = Duration::from_millis(self.random.of(&[0, 30, 500, 20_000]));
         let expr = key_expr(&key);
-        let ask = Ask {
+        let ask = NewQuery {
             rid,
             key: &expr,
             target,
@@ -109,12 +109,12 @@ impl History {
             destination: Locality::Any,
         };
         let table = &mut self.bench.table;
-        let disposal = table.handle_question(face, &ask, self.asks.now);
+        let disposal = table.handle_query(face, &ask, self.asks.now);
         let what =
             format!("{face} asks {target:?} for {key} as {rid} of {querier:?}: {disposal:?}");
         let qos = ask.qos;
         let mut open = Open {
-            asker: Asker { face, rid, qos },
+            asker: QueryOrigin { face, rid, qos },
             key: key.clone(),
             target,
             querier,
@@ -126,17 +126,17 @@ impl History {
         let repeated = self.asks.open.iter().any(|other| other.asker == open.asker);
         let goes = self.model.destinations(&open);
         if repeated || !flows(self.model.faces[&face].relation, Relation::Local) {
-            assert_eq!(disposal, Disposal::Ignored, "{what}");
+            assert_eq!(disposal, QueryDispatch::Ignored, "{what}");
         } else if self.asks.holds(&self.model, &open, &goes) {
-            assert_eq!(disposal, Disposal::Held, "{what}");
+            assert_eq!(disposal, QueryDispatch::Held, "{what}");
             open.held = true;
             self.asks.open.push(open);
         } else if goes.is_empty() {
-            assert_eq!(disposal, Disposal::Ended, "{what}");
+            assert_eq!(disposal, QueryDispatch::Ended, "{what}");
             let (asker, how) = (open.asker, Ending::Complete);
-            self.asks.ended.push(Ended { asker, how });
+            self.asks.ended.push(Ended { origin: asker, how });
         } else {
-            let Disposal::Asked(branches) = disposal else {
+            let QueryDispatch::Sent(branches) = disposal else {
                 panic!("{what}, but it goes to {goes:?}, after {}", self.now);
             };
             self.enter(open, &branches, &goes);
@@ -183,7 +183,7 @@ impl History {
         let found = open.position(|open| open.branches.contains(&at));
         let asker = found.map(|index| self.asks.open[index].asker);
         let table = &mut self.bench.table;
-        assert_eq!(table.answered(face, rid), asker, "{}", self.now);
+        assert_eq!(table.origin_of_reply(face, rid), asker, "{}", self.now);
         if self.random.one_in(3) {
             return format!("{face} answers {rid}");
         }
@@ -199,7 +199,7 @@ impl History {
         let rid = self.random.below(6) as u32 + 1;
         let is_it = |open: &Open| (open.asker.face, open.asker.rid) == (face, rid);
         let known = self.asks.open.iter().position(is_it);
-        let forgotten = self.bench.table.forget_question(face, rid);
+        let forgotten = self.bench.table.forget_query(face, rid);
         assert_eq!(forgotten, known.is_some(), "{}", self.now);
         if let Some(index) = known {
             self.asks.open.remove(index);
@@ -302,14 +302,19 @@ impl History {
         expected.sort();
         assert_eq!(told, expected, "after {}", self.now);
         let table = &self.bench.table;
-        assert_eq!(table.open_questions(), self.asks.open.len());
+        assert_eq!(table.open_queries(), self.asks.open.len());
         for open in &self.asks.open {
             for &(face, rid) in &open.branches {
-                assert_eq!(table.asker_of(face, rid), Some(open.asker), "{}", self.now);
+                assert_eq!(
+                    table.origin_of_query(face, rid),
+                    Some(open.asker),
+                    "{}",
+                    self.now
+                );
             }
         }
         let deadline = self.asks.open.iter().map(|open| open.deadline).min();
-        assert_eq!(table.question_deadline(), deadline);
+        assert_eq!(table.query_deadline(), deadline);
     }
 
     /// What was held and need not be any longer.
@@ -322,7 +327,7 @@ impl History {
                 self.asks.open.push(open);
             } else if goes.is_empty() {
                 let (asker, how) = (open.asker, Ending::Complete);
-                self.asks.ended.push(Ended { asker, how });
+                self.asks.ended.push(Ended { origin: asker, how });
             } else {
                 let branches = released.remove(&open.asker.rid);
                 let branches = branches.unwrap_or_else(|| panic!("{open:?} after {}", self.now));
@@ -362,7 +367,7 @@ impl Asks {
         for open in self.open.extract_if(.., |open| open.deadline <= now) {
             let how = Ending::TimedOut(open.branches.len().max(1));
             let asker = open.asker;
-            self.ended.push(Ended { asker, how });
+            self.ended.push(Ended { origin: asker, how });
         }
     }
 
@@ -386,7 +391,7 @@ impl Asks {
         }
         let Open { asker, lost, .. } = self.open.remove(index);
         let how = lost.map_or(Ending::Complete, |number| Ending::LinkLost(zid(number)));
-        self.ended.push(Ended { asker, how });
+        self.ended.push(Ended { origin: asker, how });
     }
 }
 

@@ -25,7 +25,7 @@ use crate::table::{
     message,
     note::Note,
     policy::Relation,
-    query::{LeavingQuestions, Questions},
+    query::{LeavingQueries, Queries},
     slots::Slots,
     upstream::{Want, WantKey},
     validity::KeptKeys,
@@ -70,7 +70,7 @@ pub struct ForwardingTable {
     pub(super) publishers: HashMap<OwnRef, u32>,
     /// Interests sent and not yet answered by D_FINAL: (face, interest id) to when to give up.
     pub(super) unanswered: HashMap<(FaceId, u32), Option<Instant>>,
-    /// Questions of served nodes for the tokens that exist, passed on to a gateway: (gateway, interest id) to
+    /// Queries of served nodes for the tokens that exist, passed on to a gateway: (gateway, interest id) to
     /// (asker, its interest id).
     pub(super) relays: HashMap<(FaceId, u32), (FaceId, u32)>,
     pub(super) token_listeners: TokenListeners,
@@ -80,9 +80,9 @@ pub struct ForwardingTable {
     pub(super) complete_queryables: HashSet<u32>,
     /// Which of them, and of the subscribers, are not for everybody.
     pub(super) reserved: Reserved,
-    pub(super) questions: Questions,
-    /// What is left to end of the questions of neighbours that are gone.
-    pub(super) leaving_questions: VecDeque<LeavingQuestions>,
+    pub(super) queries: Queries,
+    /// What is left to end of the queries of neighbours that are gone.
+    pub(super) leaving_queries: VecDeque<LeavingQueries>,
     /// Bytes of memory that the keys behind all neighbours' ids take.
     pub(super) id_memory: usize,
     pub(super) kept: KeptKeys,
@@ -130,8 +130,8 @@ impl ForwardingTable {
             local_queryables: KeyTree::new(),
             complete_queryables: HashSet::new(),
             reserved: Reserved::default(),
-            questions: Questions::default(),
-            leaving_questions: VecDeque::new(),
+            queries: Queries::default(),
+            leaving_queries: VecDeque::new(),
             id_memory: 0,
             kept: KeptKeys::default(),
             admin_face: None,
@@ -194,7 +194,7 @@ impl ForwardingTable {
             face.id = id;
         }
         self.welcome(info.zid, relation.conduct().ask);
-        if relation.conduct().tell_unasked {
+        if relation.conduct().announces_unasked {
             // Everything goes there that it has not said it does not want.
             self.outdate_all();
             let at = self.north.partition_point(|&other| other < index);
@@ -203,10 +203,10 @@ impl ForwardingTable {
         if relation.conduct().ask {
             self.gateways.push(index);
             self.ask_everything(index, actions);
-            self.ask_held_questions(actions);
+            self.ask_held_queries(actions);
         }
-        if relation.conduct().tell_unasked {
-            self.tell_everything(index, actions);
+        if relation.conduct().announces_unasked {
+            self.announce_everything(index, actions);
         }
         if relation.conduct().initial_exchange {
             message::declare(id, Some(0), Declaration::Final, actions);
@@ -237,9 +237,9 @@ impl ForwardingTable {
         self.unanswered.remove(&(gone.id, INITIAL));
         self.forget_upstream(&gone, actions);
         self.stop_waiting_for(gone.id, actions);
-        let questions = std::mem::take(&mut gone.questions);
-        self.leaving_questions
-            .extend(LeavingQuestions::new(slot, gone.info.zid, questions));
+        let queries = std::mem::take(&mut gone.queries);
+        self.leaving_queries
+            .extend(LeavingQueries::new(slot, gone.info.zid, queries));
         self.leaving.push_back(Leaving::new(slot, gone));
     }
 
@@ -297,13 +297,13 @@ impl ForwardingTable {
         self.limits.check(key.as_str())
     }
 
-    /// The key that `face` asks for, in full. `None`, and counted, if it cannot be resolved; such a question ends at once.
-    pub fn question_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
+    /// The key that `face` asks for, in full. `None`, and counted, if it cannot be resolved; such a query ends at once.
+    pub fn query_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
         Some(self.declared_key(face, expr)?.into_owned())
     }
 
     /// The key of an answer from `face`, in full. `None`, and counted, if it cannot be resolved.
-    pub fn answer_key<'e>(&mut self, face: FaceId, expr: &WireExpr<'e>) -> Option<KeyExpr<'e>> {
+    pub fn reply_key<'e>(&mut self, face: FaceId, expr: &WireExpr<'e>) -> Option<KeyExpr<'e>> {
         self.declared_key(face, expr)
     }
 
