@@ -9,8 +9,8 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use zonda_codec::{
-    Encode, Hello, LinkStateList, Locator, Locators, Oam, OamBody, PROTOCOL_VERSION, Reader, Roles,
-    Scout, WhatAmI, ZenohId, transport::reason,
+    Encode, Hello, LinkStateList, Locator, Locators, PROTOCOL_VERSION, Reader, Roles, Scout,
+    WhatAmI, ZenohId, transport::reason,
 };
 use zonda_transport::driver::Ended;
 use zonda_transport::listen::Listening;
@@ -116,21 +116,20 @@ impl Shared {
         self.update(|state| state.tell_own(host));
     }
 
-    /// What a neighbour says of the network.
-    pub(crate) fn hear_oam(shared: &Arc<Self>, face: FaceId, oam: &Oam<'_>) {
+    /// Link states of a neighbour: which nodes there are, where they listen, and which of them are linked to each other.
+    pub(crate) fn hear_link_states(shared: &Arc<Self>, face: FaceId, body: &[u8]) {
         let now = Instant::now();
         let (mut found, mut who) = (Vec::new(), None);
         let is_due = shared.update(|state| {
-            state.table.handle_oam(face, oam, &mut state.actions);
-            let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body) else {
+            let Ok(states) = LinkStateList::decode(&mut Reader::new(body)) else {
+                state.table.count_misplaced(face);
                 return false;
             };
+            state.table.handle_link_states(face, &states);
             let State {
                 discovery, actions, ..
             } = state;
-            if let Some(gossip) = &mut discovery.gossip
-                && let Ok(states) = LinkStateList::decode(&mut Reader::new(body))
-            {
+            if let Some(gossip) = &mut discovery.gossip {
                 gossip.handle(face, &states, now, &mut found, actions);
             }
             let (own, policy) = (shared.zid, discovery.policy);

@@ -6,6 +6,7 @@
 //! - `admit`, `neighbours`, `places`: which of them may stay; `links`, `join`: several to one neighbour;
 //! - `discovery`, `finding`, `found`: scouting and gossip, and the connections that they cause;
 //! - `events`, `reasons`, `refusals`, `ended`, `notes`: what became of connections, reported and counted;
+//! - `oam`: messages about the network itself, dispatched by id;
 //! - `slow`: neighbours that did not keep pace.
 
 pub(crate) mod admit;
@@ -21,6 +22,7 @@ pub(crate) mod links;
 pub(crate) mod listen;
 pub(crate) mod neighbours;
 pub(crate) mod notes;
+mod oam;
 pub(crate) mod places;
 pub(crate) mod reasons;
 pub(crate) mod refusals;

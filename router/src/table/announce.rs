@@ -6,17 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use zonda_codec::{Declaration, InterestOptions, QueryableInfo, WireExpr};
+use zonda_codec::{Declaration, QueryableInfo, WireExpr};
 
 use crate::table::{
-    Action,
-    announcing::Came,
-    entity::{Change, EntityRef, Kind, Source},
-    face::{Announced, Face},
+    announced::Announced,
+    announcements::Came,
+    entity::Change,
+    face::visible,
+    face_id::Action,
     forwarding::ForwardingTable,
     ids::{Spelling, beginning},
-    interest::{GroupKey, InterestRef, Kept},
+    kept::{GroupKey, Kept},
     key_tree::steps::Steps,
+    kind::{EntityRef, Kind},
     message,
 };
 
@@ -76,9 +78,6 @@ impl Concerned {
     }
 }
 
-/// What it costs to tell a face, beside finding it.
-pub(super) const FOUND_STEPS: usize = 4;
-
 impl ForwardingTable {
     /// Tells everybody concerned how the sources of an entity changed, and forgets it if none is left.
     pub(super) fn apply(
@@ -91,7 +90,7 @@ impl ForwardingTable {
             self.outdate_entity(entity.index);
         }
         if entity.kind == Kind::Queryable && change.is_some() {
-            self.stir_held();
+            self.queries.stir_held();
         }
         self.announce_change(entity, change, actions);
     }
@@ -107,13 +106,13 @@ impl ForwardingTable {
             return;
         };
         if change.south {
-            for slot in self.north.clone() {
+            for slot in self.topology.north().to_vec() {
                 self.refresh(entity, slot, Hears::All, actions);
             }
         }
         self.announce_to_interested(entity, change, actions);
         self.notify_session(entity, change, actions);
-        if change.after == 0 && !self.is_announcing(entity) {
+        if change.after == 0 && !self.announcing.has(entity) {
             self.forget_entity(entity);
         }
     }
@@ -121,8 +120,8 @@ impl ForwardingTable {
     /// Forgets an entity that has no sources, after all faces that knew of it heard of its end.
     pub(super) fn forget_entity(&mut self, EntityRef { kind, index }: EntityRef) {
         for &slot in self.entities_mut(kind).remove(index).as_slice() {
-            if let Some(face) = self.faces.get_mut(slot) {
-                face.announced.of_mut(kind).remove(&index);
+            if let Some(face) = self.topology.at_mut(slot) {
+                face.announced.remove(EntityRef { kind, index });
             }
         }
     }
@@ -143,7 +142,7 @@ impl ForwardingTable {
 
     /// Announces the end of a token to a face that never heard of it, as it asked for changes after that.
     pub(super) fn end_unannounced(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
-        if let Some(face) = self.faces.get(slot) {
+        if let Some(face) = self.topology.at(slot) {
             let spelling = face.ids.spell_declared(key);
             let key = Some(spelling.wire_expr(key));
             let end = Declaration::UndeclareToken { id: 0, key };
@@ -165,9 +164,8 @@ impl ForwardingTable {
     pub(super) fn announce_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
         for kind in Kind::ALL {
             let mut all = Vec::new();
-            self.entities(kind)
-                .tree
-                .for_each(&mut |index| all.push(index));
+            let tree = self.entities(kind).tree();
+            tree.for_each(&mut |index| all.push(index));
             all.sort_unstable();
             for index in all {
                 self.refresh(EntityRef { kind, index }, slot, Hears::All, actions);
@@ -184,11 +182,11 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let EntityRef { kind, index } = entity;
-        let Some(face) = self.faces.get(slot) else {
+        let Some(face) = self.topology.at(slot) else {
             return;
         };
         let now = visible(kind, self.entities(kind).sources(index), face);
-        let before = face.announced.of(kind).get(&index).copied();
+        let before = face.announced.get(entity);
         match (now, before) {
             (Some(info), None) if hears == Hears::All => {
                 self.announce(entity, info, slot, None, actions);
@@ -198,8 +196,8 @@ impl ForwardingTable {
             }
             (None, Some(announced)) => {
                 self.entities_mut(kind).remove_announced(index, slot);
-                if let Some(face) = self.faces.get_mut(slot) {
-                    face.announced.of_mut(kind).remove(&index);
+                if let Some(face) = self.topology.at_mut(slot) {
+                    face.announced.remove(entity);
                     if hears != Hears::Nothing {
                         let end = message::undeclaration(kind, announced.id);
                         message::declare(face.id, None, end, actions);
@@ -224,18 +222,13 @@ impl ForwardingTable {
             return;
         };
         let spelling = self.spell(slot, &key, actions);
-        let Some(face) = self.faces.get_mut(slot) else {
+        let Some(face) = self.topology.at_mut(slot) else {
             return;
         };
-        let known = face
-            .announced
-            .of(kind)
-            .get(&index)
-            .map(|announced| announced.id);
-        let id = known.unwrap_or_else(|| face.next_announced_id());
-        face.announced
-            .of_mut(kind)
-            .insert(index, Announced { id, info });
+        let known = face.announced.get(entity).map(|known| known.id);
+        let others = self.interests.announced_groups(slot);
+        let id = known.unwrap_or_else(|| face.announced.next_id(others));
+        face.announced.insert(entity, Announced { id, info });
         let body = message::declaration(kind, id, spelling.wire_expr(&key), info);
         message::declare(face.id, interest_id, body, actions);
         if known.is_none() {
@@ -247,14 +240,14 @@ impl ForwardingTable {
     /// if the neighbour may get one: always in the north, in the south where an interest asks for it.
     pub(super) fn spell(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) -> Spelling {
         let own_key_ids_max = self.limits.own_key_ids_max;
-        let Some(face) = self.faces.get_mut(slot) else {
+        let Some(face) = self.topology.at_mut(slot) else {
             return Spelling::full();
         };
         let written = face.ids.spell_declared(key);
         let prefix = beginning(key);
         if written.skip >= prefix.len()
             || face.ids.our_count() >= own_key_ids_max
-            || !(face.relation.conduct().announces_unasked || face.grants(prefix))
+            || !(face.relation.conduct().announces_unasked || self.interests.grants(slot, prefix))
         {
             return written;
         }
@@ -297,15 +290,15 @@ impl ForwardingTable {
             0 => Came::All,
             _ => Came::Only(only),
         };
-        if self.announces_again(entity, came) {
+        if self.announcing.again(entity, came) {
             return;
         }
         let mut concerned = Concerned::new(kind, change, came);
         let steps = Steps::new(self.limits.announce_steps_max);
         // Without anybody to tell, the key need not be put together.
-        let key = match self.has_interests() {
-            true => self.entities(kind).key(index),
-            false => None,
+        let key = match self.interests.is_empty() {
+            true => None,
+            false => self.entities(kind).key(index),
         };
         if let Some(key) = key {
             let found = &mut |slot, kept: &Kept| concerned.note(slot, kept);
@@ -346,13 +339,8 @@ impl ForwardingTable {
 
     /// Whether a face knows of an entity.
     pub(super) fn is_announced(&self, slot: u32, entity: EntityRef) -> bool {
-        let face = self.faces.get(slot);
-        face.is_some_and(|face| face.announced.of(entity.kind).contains_key(&entity.index))
-    }
-
-    /// Whether any interest is kept.
-    fn has_interests(&self) -> bool {
-        !self.interests.is_empty() || !self.interests_in_all.is_empty()
+        let face = self.topology.at(slot);
+        face.is_some_and(|face| face.announced.get(entity).is_some())
     }
 
     /// Calls `found` with the place of the face of each kept interest in `kind` that covers `key`; false if the steps were
@@ -364,50 +352,7 @@ impl ForwardingTable {
         steps: &Steps,
         found: &mut impl FnMut(u32, &Kept),
     ) -> bool {
-        let mut check = |interest: InterestRef| {
-            if steps.are_over() {
-                return;
-            }
-            let face = self.faces.get(interest.slot);
-            if let Some(kept) = face.and_then(|face| face.interests.get(&interest.id))
-                && kept.options.contains(kind.option())
-            {
-                steps.spend(FOUND_STEPS);
-                found(interest.slot, kept);
-            }
-        };
-        let all = self.interests.matches_within(key, steps, &mut check);
-        steps.spend(
-            self.interests_in_all
-                .len()
-                .min(self.limits.announce_steps_max),
-        );
-        self.interests_in_all.iter().copied().for_each(&mut check);
-        all && !steps.are_over()
+        let in_all_max = self.limits.announce_steps_max;
+        self.interests.covering(kind, key, steps, in_all_max, found)
     }
-}
-
-/// What an entity looks like from a face, given its sources; `None` if the face may not know of it.
-///
-/// A served node sees everything but its own (of tokens also its own), the north sees the south.
-pub(super) fn visible(kind: Kind, sources: &[Source], face: &Face) -> Option<QueryableInfo> {
-    let conduct = face.relation.conduct();
-    let mut seen = sources.iter().filter(|source| {
-        let own = source.slot == face.id.index && kind != Kind::Token;
-        (source.south || conduct.south) && !own
-    });
-    let mut merged = seen.next()?.info();
-    if kind == Kind::Queryable {
-        for other in seen.map(Source::info) {
-            merged.complete |= other.complete;
-            merged.distance = merged.distance.min(other.distance);
-        }
-    }
-    Some(merged)
-}
-
-/// The kinds an interest asks for.
-pub(super) fn kinds(options: InterestOptions) -> impl Iterator<Item = Kind> {
-    let wanted = move |kind: &Kind| options.contains(kind.option());
-    Kind::ALL.into_iter().filter(wanted)
 }

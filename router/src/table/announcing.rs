@@ -8,164 +8,22 @@
 //! delays itself, not the others. The face that made the changes waits until those have heard of them; for the rest only if
 //! many of its changes are still being announced.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::table::{
-    Action, FaceId,
-    announce::{FOUND_STEPS, Hears},
-    entity::{EntityRef, Kind},
+    announce::Hears,
+    announcements::{Announcement, Came, Turn},
+    face_id::{Action, FaceId},
     forwarding::ForwardingTable,
-    interest::{GroupKey, InterestRef, Kept},
+    interests::FOUND_STEPS,
+    kept::{GroupKey, InterestRef, Kept},
     key_tree::{pattern::Pattern, steps::Steps, walk::Reached},
+    kind::{EntityRef, Kind},
     search::Search,
 };
 
-/// Changes that are being announced, by the place of the face that made them: one waits for its own, not for those of others.
-#[derive(Debug, Default)]
-pub(super) struct Announcements {
-    /// Those that faces with few interests are to hear of.
-    to_few: BTreeMap<u32, VecDeque<EntityRef>>,
-    by_face: BTreeMap<u32, VecDeque<Announcement>>,
-    /// The entities that they are about.
-    waiting: HashMap<EntityRef, Waiting>,
-    /// The face whose turn it was, and whether faces with few interests heard of its change.
-    turn: u32,
-    was_for_few: bool,
-}
-
-/// The face that made the changes which a slice announces, and which faces hear of them.
-struct Turn {
-    slot: u32,
-    is_for_few: bool,
-}
-
-/// What is known of an entity whose changes are being announced.
-#[derive(Debug)]
-struct Waiting {
-    came: Came,
-    /// There was a change since the round began.
-    again: bool,
-    key: Arc<str>,
-    /// The face that made the change.
-    slot: u32,
-    /// The place of the next face that is looked at as one of few interests; `None` after the last of them.
-    few_at: Option<u32>,
-}
-
 /// A face with more interests than this does not hear of changes among the first.
 const FEW: usize = 32;
-
-/// Changes that are still being announced to faces with many interests when the face that made them goes on.
-const OWN_MAX: usize = 16;
-
-/// The faces for which an entity is new, among those that asked for changes only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Came {
-    /// For everybody.
-    All,
-    /// For one face, if at all.
-    Only(Option<u32>),
-}
-
-impl Came {
-    /// Whether it is new for the face at `slot`.
-    pub(super) fn is_for(self, slot: u32) -> bool {
-        match self {
-            Came::All => true,
-            Came::Only(only) => only == Some(slot),
-        }
-    }
-}
-
-/// A change that is being announced.
-#[derive(Debug)]
-pub(super) struct Announcement {
-    entity: EntityRef,
-    key: Arc<str>,
-    search: Search,
-}
-
-impl Announcements {
-    pub(super) fn is_empty(&self) -> bool {
-        self.by_face.is_empty() && self.to_few.is_empty()
-    }
-
-    /// The face whose turn it is, and whether faces with few interests are to hear of its change. They have every second
-    /// turn, or the others would hear of nothing beside a face that changes something without end.
-    fn next_turn(&mut self) -> Option<Turn> {
-        let may_be = !self.was_for_few || self.by_face.is_empty();
-        let is_for_few = may_be && !self.to_few.is_empty();
-        let next = match is_for_few {
-            true => next_in(&self.to_few, self.turn),
-            false => next_in(&self.by_face, self.turn),
-        };
-        let slot = next?;
-        (self.turn, self.was_for_few) = (slot, is_for_few);
-        Some(Turn { slot, is_for_few })
-    }
-
-    /// The turn of one face.
-    fn turn_of(&self, slot: u32) -> Turn {
-        let is_for_few = self.to_few.contains_key(&slot);
-        Turn { slot, is_for_few }
-    }
-
-    /// Whether what a face changed keeps it from going on.
-    fn holds(&self, slot: u32) -> bool {
-        let rest = self.by_face.get(&slot).map_or(0, VecDeque::len);
-        self.to_few.contains_key(&slot) || rest > OWN_MAX
-    }
-
-    /// Has the faces with few interests hear of an entity's change, from the first one on.
-    fn begin_few(&mut self, entity: EntityRef) {
-        if let Some(waiting) = self.waiting.get_mut(&entity)
-            && waiting.few_at.replace(0).is_none()
-        {
-            let queue = self.to_few.entry(waiting.slot).or_default();
-            queue.push_back(entity);
-        }
-    }
-
-    /// The entity of a face whose turn it is.
-    fn first_for_few(&self, slot: u32) -> Option<EntityRef> {
-        self.to_few.get(&slot)?.front().copied()
-    }
-
-    /// The faces with few interests have heard of it.
-    fn end_few(&mut self, slot: u32) {
-        let queue = self.to_few.get_mut(&slot);
-        let first = queue.and_then(VecDeque::pop_front);
-        if let Some(waiting) = first.and_then(|entity| self.waiting.get_mut(&entity)) {
-            waiting.few_at = None;
-        }
-        if self.to_few.get(&slot).is_some_and(VecDeque::is_empty) {
-            self.to_few.remove(&slot);
-        }
-    }
-
-    fn take(&mut self, slot: u32) -> Option<Announcement> {
-        let queue = self.by_face.get_mut(&slot)?;
-        let one = queue.pop_front();
-        if queue.is_empty() {
-            self.by_face.remove(&slot);
-        }
-        one
-    }
-
-    /// Goes on with it at the next turn of its face.
-    fn put_back(&mut self, slot: u32, one: Announcement) {
-        self.by_face.entry(slot).or_default().push_front(one);
-    }
-}
-
-/// The face behind `turn`, or the first one.
-fn next_in<T>(by_face: &BTreeMap<u32, T>, turn: u32) -> Option<u32> {
-    let mut later = by_face.range(turn.saturating_add(1)..);
-    let next = later.next().or_else(|| by_face.first_key_value());
-    next.map(|(slot, _)| *slot)
-}
 
 /// An interest that a slice came to.
 struct Concerned {
@@ -198,47 +56,18 @@ fn is_concerned(kept: &Kept, kind: Kind, pattern: &Pattern<'_>, steps: &Steps) -
 }
 
 impl ForwardingTable {
-    /// Whether a change of an entity is being announced.
-    pub(super) fn is_announcing(&self, entity: EntityRef) -> bool {
-        self.announcing.waiting.contains_key(&entity)
-    }
-
-    /// The same; if so there will be another round.
-    pub(super) fn announces_again(&mut self, entity: EntityRef, came: Came) -> bool {
-        let Some(waiting) = self.announcing.waiting.get_mut(&entity) else {
-            return false;
-        };
-        waiting.again = true;
-        if waiting.came != came {
-            waiting.came = Came::All;
-        }
-        self.announcing.begin_few(entity);
-        true
-    }
-
-    /// Tells a change that the face at `slot` made bit by bit.
+    /// Announces a change that the face at `slot` made bit by bit.
     pub(super) fn announce_later(&mut self, slot: u32, entity: EntityRef, key: String, came: Came) {
-        let key: Arc<str> = key.into();
-        let waiting = Waiting {
-            came,
-            again: false,
-            key: Arc::clone(&key),
-            slot,
-            few_at: None,
-        };
-        self.announcing.waiting.insert(entity, waiting);
-        self.announcing.begin_few(entity);
         let one = Announcement {
             entity,
-            key,
+            key: key.into(),
             search: self.search_in_interests(),
         };
-        let queue = self.announcing.by_face.entry(slot).or_default();
-        queue.push_back(one);
+        self.announcing.begin(slot, one, came);
     }
 
     fn search_in_interests(&self) -> Search {
-        match self.interests_in_all.len() > IN_ALL_MAX {
+        match self.interests.in_all() > IN_ALL_MAX {
             true => Search::From(0),
             false => Search::default(),
         }
@@ -266,14 +95,12 @@ impl ForwardingTable {
         for concerned in concerned {
             self.announce_to(concerned, entity, &steps, actions);
         }
-        let waiting = self.announcing.waiting.get_mut(&entity);
         if !done {
             self.announcing.put_back(slot, one);
-        } else if waiting.is_some_and(|waiting| std::mem::take(&mut waiting.again)) {
+        } else if self.announcing.end_round(entity) {
             one.search = self.search_in_interests();
             self.announcing.put_back(slot, one);
         } else {
-            self.announcing.waiting.remove(&entity);
             self.end_announcement(entity, actions);
         }
         !self.announcing.is_empty()
@@ -281,20 +108,15 @@ impl ForwardingTable {
 
     /// A slice of the faces that have few interests; the change was made by the face at `slot`.
     fn announce_to_few(&mut self, slot: u32, entity: EntityRef, actions: &mut Vec<Action>) {
-        let waiting = self.announcing.waiting.get(&entity);
-        let Some((mut at, key)) =
-            waiting.and_then(|waiting| waiting.few_at.zip(Some(waiting.key.clone())))
-        else {
+        let Some((mut at, key)) = self.announcing.few_at(entity) else {
             return self.announcing.end_few(slot);
         };
         let steps = Steps::new(self.limits.announce_steps_max.max(1));
         let (pattern, mut concerned) = (Pattern::new(&key), Vec::new());
-        let end = self.faces.places();
+        let end = self.topology.places();
         while at < end && !steps.are_over() {
-            if let Some(face) = self.faces.get(at)
-                && face.interests.len() <= FEW
-            {
-                for kept in face.interests.values() {
+            if self.interests.count(at) <= FEW {
+                for kept in self.interests.of(at) {
                     if is_concerned(kept, entity.kind, &pattern, &steps) {
                         concerned.push(Concerned::new(at, kept, entity.kind));
                     }
@@ -306,9 +128,8 @@ impl ForwardingTable {
         for concerned in concerned {
             self.announce_to(concerned, entity, &steps, actions);
         }
-        match self.announcing.waiting.get_mut(&entity) {
-            Some(waiting) if at < end => waiting.few_at = Some(at),
-            _ => self.announcing.end_few(slot),
+        if at >= end || !self.announcing.set_few_at(entity, at) {
+            self.announcing.end_few(slot);
         }
     }
 
@@ -325,14 +146,12 @@ impl ForwardingTable {
         let is_gone = self.entities(kind).sources(index).is_empty();
         let is_announced = self.is_announced(slot, entity);
         if kind == Kind::Token && is_gone && is_late && !is_announced {
-            let waiting = self.announcing.waiting.get(&entity);
-            let key = waiting.map(|waiting| Arc::clone(&waiting.key));
-            return key
-                .into_iter()
-                .for_each(|key| self.end_unannounced(slot, &key, actions));
+            if let Some(key) = self.announcing.key(entity) {
+                self.end_unannounced(slot, &key, actions);
+            }
+            return;
         }
-        let waiting = self.announcing.waiting.get(&entity);
-        let is_new = waiting.is_some_and(|waiting| waiting.came.is_for(slot));
+        let is_new = self.announcing.is_new_for(entity, slot);
         let hears = match concerned.group.is_some() || is_late && !is_new {
             true => Hears::Known,
             false => Hears::All,
@@ -347,9 +166,8 @@ impl ForwardingTable {
     fn next_concerned(&self, one: &mut Announcement, steps: &Steps) -> (Vec<Concerned>, bool) {
         let (kind, pattern) = (one.entity.kind, Pattern::new(&one.key));
         let mut all = Vec::new();
-        let mut note = |interest: &InterestRef, meets: Option<&Pattern<'_>>| {
-            let face = self.faces.get(interest.slot);
-            let kept = face.and_then(|face| face.interests.get(&interest.id));
+        let mut note = |interest: InterestRef, meets: Option<&Pattern<'_>>| {
+            let kept = self.interests.get(interest);
             let Some(kept) = kept.filter(|kept| kept.options.contains(kind.option())) else {
                 return;
             };
@@ -360,24 +178,21 @@ impl ForwardingTable {
             }
         };
         if let Search::Tree(walk) = &mut one.search {
-            let found = &mut |interests: &[InterestRef]| {
-                interests.iter().for_each(|interest| note(interest, None));
-                ControlFlow::Continue(())
-            };
+            let found = &mut |interest| note(interest, None);
             match self.interests.search(&pattern, walk, steps, found) {
                 Reached::Pause => return (all, false),
                 Reached::Nowhere => one.search = Search::From(0),
                 Reached::End => {
-                    let rest = self.interests_in_all.iter();
+                    let rest = self.interests.each_in_all();
                     rest.for_each(|interest| note(interest, None));
                     return (all, true);
                 }
             }
         }
-        let end = self.kept_interests.places();
+        let end = self.interests.numbers();
         if let Search::From(place) = &mut one.search {
             while *place < end && !steps.are_over() {
-                if let Some(interest) = self.kept_interests.get(*place) {
+                if let Some(interest) = self.interests.numbered(*place) {
                     note(interest, Some(&pattern));
                 }
                 *place += 1;

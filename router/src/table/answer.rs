@@ -4,19 +4,18 @@
 //! however much there is to tell. Between two slices the table may change; what it then tells by itself and what the
 //! rest of the answer tells is together what is true at the end.
 
-use std::sync::Arc;
-
 use zonda_codec::{Declaration, InterestMode, InterestOptions};
 
 use crate::table::{
-    Action, FaceId,
-    announce::visible,
-    entity::{EntityRef, Kind},
+    face::visible,
+    face_id::{Action, FaceId},
     forwarding::ForwardingTable,
-    interest::{Asking, GroupKey, InterestRef},
+    kept::{Asking, GroupKey, InterestRef},
     key_tree::{pattern::Pattern, steps::Steps},
+    kind::{EntityRef, Kind},
     message,
     policy::Relation,
+    progress::{Answer, Rest},
     search::Search,
 };
 
@@ -28,26 +27,6 @@ const SLICE_STEPS: usize = 20_000;
 
 /// What a slice may cost in entities that are looked at, long keys counting for more than one.
 const SLICE_LOOKS: usize = 10_000;
-
-/// An answer under way.
-#[derive(Debug)]
-pub(super) struct Answer {
-    asking: Asking,
-    /// What is left of [`Kind::ALL`], the kind under way first.
-    kinds: &'static [Kind],
-    /// What is left of that kind; `None` before it is begun.
-    rest: Option<Rest>,
-}
-
-#[derive(Debug)]
-enum Rest {
-    /// These, with their keys, as a place may have got another entity meanwhile. The last comes first.
-    These(Vec<(u32, Box<str>)>),
-    /// Whatever matches from this place on.
-    From(u32),
-    /// One declaration for all that match this key.
-    Group(Arc<str>, Search),
-}
 
 /// What a slice may still do.
 struct Slice {
@@ -72,8 +51,10 @@ impl ForwardingTable {
     /// Goes on with an answer that was too long for one slice; true if there is more to tell. While there is, no other
     /// message of this neighbour should be handled: an interest would be kept waiting for the whole of it.
     pub fn answer_on(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
-        let answer = self.face_mut(face).and_then(|face| face.answer.take());
-        let Some(answer) = answer else {
+        if self.face(face).is_none() {
+            return false;
+        }
+        let Some(answer) = self.interests.take_answer(face.index) else {
             return false;
         };
         self.answer_slice(face, *answer, actions);
@@ -82,7 +63,7 @@ impl ForwardingTable {
 
     /// Whether [`answer_on`](Self::answer_on) has something to do.
     pub fn is_answering(&self, face: FaceId) -> bool {
-        self.face(face).is_some_and(|face| face.answer.is_some())
+        self.face(face).is_some() && self.interests.is_answering(face.index)
     }
 
     /// Tells what is known and matches, as answers to the interest, or the first part of it, and ends it if it can.
@@ -104,8 +85,8 @@ impl ForwardingTable {
         };
         while let Some((&kind, kinds)) = answer.kinds.split_first() {
             if slice.is_over(actions) {
-                if let Some(asker) = self.face_mut(face) {
-                    asker.answer = Some(Box::new(answer));
+                if self.face(face).is_some() {
+                    self.interests.put_answer(face.index, answer);
                 }
                 return;
             }
@@ -131,9 +112,8 @@ impl ForwardingTable {
         let rest = match &mut answer.rest {
             Some(rest) => rest,
             None => {
-                let kept = self
-                    .face(face)
-                    .and_then(|face| face.interests.get(&asking.id));
+                let (slot, id) = (face.index, asking.id);
+                let kept = self.interests.get(InterestRef { slot, id });
                 let group = kept.and_then(|kept| kept.group_key(kind).cloned());
                 let group = group.filter(|_| asking.mode != InterestMode::Current);
                 answer.rest.insert(match group {
@@ -198,7 +178,7 @@ impl ForwardingTable {
         let entities = self.entities(kind);
         let mut these = Vec::new();
         let all = entities
-            .tree
+            .tree()
             .matches_within(key, &Steps::new(SLICE_STEPS), &mut |entity| {
                 these.extend(entities.key(entity).map(|key| (entity, key.into())));
             });
@@ -261,8 +241,8 @@ impl ForwardingTable {
         let waits = if asking.mode == InterestMode::Current {
             is_served && self.ask_current(face, id, asking.key, actions)
         } else {
-            let asker = self.face_mut(face);
-            match asker.and_then(|asker| asker.interests.get_mut(&id)) {
+            let slot = face.index;
+            match self.interests.get_mut(InterestRef { slot, id }) {
                 Some(kept) => {
                     kept.answering = false;
                     kept.unanswered

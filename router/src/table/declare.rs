@@ -4,37 +4,21 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Declaration, Declare, KeyExpr, Mapping, QueryableInfo, WireExpr};
+use zonda_codec::{Declaration, Declare, KeyExpr, Mapping, WireExpr};
 
 use crate::table::{
-    Action, FaceId, INITIAL,
-    entity::{EntityRef, Kind, Source},
+    entity::{Declared, Source},
+    face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     ids::Learned,
+    kind::{EntityRef, Kind},
     limits::key_memory,
-    policy::Relation,
+    policy::{INITIAL, Relation},
 };
 
 /// Whether a key has wildcards.
 fn is_wild(key: &str) -> bool {
     key.contains('*')
-}
-
-/// Something that a face declares on a key.
-#[derive(Clone, Copy)]
-pub(super) struct Declared {
-    pub(super) kind: Kind,
-    /// The id that the face gives it.
-    pub(super) id: u32,
-    pub(super) info: QueryableInfo,
-}
-
-impl Declared {
-    /// Without anything to know beside its key.
-    pub(super) fn plain(kind: Kind, id: u32) -> Self {
-        let info = QueryableInfo::default();
-        Declared { kind, id, info }
-    }
 }
 
 /// The id of a token in an answer that is not kept: it says nothing of how the token ends.
@@ -94,7 +78,7 @@ impl ForwardingTable {
         };
         let key = self.declared_key(face, &expr);
         let limits = self.limits;
-        let (Some(key), Some(source)) = (key, self.face_mut(face)) else {
+        let (Some(key), Some(source)) = (key, self.topology.face_mut(face)) else {
             return;
         };
         if id == 0 {
@@ -105,37 +89,18 @@ impl ForwardingTable {
         let memory = key_memory(key.as_str());
         let count = source.ids.their_count();
         if !known && source.is_full(count, limits.key_ids_max, memory, &limits) {
-            let note = source.note_of_full();
-            return self.notes.extend(note);
+            return self.notes.extend(source.note_of_full());
         }
         let text: Arc<str> = Arc::from(key);
-        match source.ids.learn(id, Arc::clone(&text)) {
-            Learned::New => {
-                source.key_memory += memory;
-                source.id_memory += memory;
-                self.id_memory += memory;
-                self.outdate_spellings(face.index, &text);
-            }
-            Learned::Known => {}
-            Learned::Conflict => source.counters.id_conflicts += 1,
+        let learned = self.topology.learn_id(face, id, Arc::clone(&text));
+        if learned == Some(Learned::New) {
+            self.outdate_spellings(face.index, &text);
         }
     }
 
     fn forget_key(&mut self, face: FaceId, id: u16) {
-        let Some(source) = self.face_mut(face) else {
-            return;
-        };
-        match source.ids.forget(id) {
-            Some((text, is_used)) => {
-                let memory = key_memory(&text);
-                source.key_memory -= memory;
-                source.id_memory -= memory;
-                self.id_memory -= memory;
-                if is_used {
-                    self.outdate_spellings(face.index, &text);
-                }
-            }
-            None => source.counters.unknown_ids += 1,
+        if let Some((text, true)) = self.topology.forget_id(face, id) {
+            self.outdate_spellings(face.index, &text);
         }
     }
 
@@ -166,7 +131,7 @@ impl ForwardingTable {
             }
             _ => {}
         }
-        if relation == Relation::Upstream && !self.is_wanted(kind, key.as_str()) {
+        if relation == Relation::Upstream && !self.wants.is_wanted(kind, key.as_str()) {
             return;
         }
         if kind == Kind::Token && self.has_token_listeners() {
@@ -179,7 +144,8 @@ impl ForwardingTable {
 
     /// What a face declared under its id.
     pub(super) fn entity_of(&self, face: FaceId, kind: Kind, id: u32) -> Option<u32> {
-        self.face(face)?.declared.of(kind).get(id)
+        self.face(face)?;
+        self.entities.by_id(face.index, kind, id)
     }
 
     /// Records an entity of a face under its id.
@@ -200,34 +166,28 @@ impl ForwardingTable {
         }
         let limits = self.limits;
         let memory = key_memory(key.as_str());
-        let Some(source) = self.face_mut(face) else {
+        let count = self.entities.count(face.index, kind);
+        let Some(source) = self.topology.face_mut(face) else {
             return;
         };
-        let (count, limit) = source.occupancy(kind, &limits);
-        if source.is_full(count, limit, memory, &limits) {
-            let note = source.note_of_full();
-            return self.notes.extend(note);
+        if source.is_full(count, limits.entities_max(kind), memory, &limits) {
+            return self.notes.extend(source.note_of_full());
         }
         let is_wild = is_wild(key.as_str());
         if is_wild {
             let (refused, note) = source.has_too_wild(&limits);
             if refused {
-                self.notes.extend(note);
-                return;
+                return self.notes.extend(note);
             }
-            source.wild_keys += 1;
         }
-        source.key_memory += memory;
+        source.charge(memory, is_wild);
         let south = source.relation.conduct().south;
         let index = self.entities_mut(kind).find_or_add(key.as_str());
-        if let Some(source) = self.face_mut(face)
-            && let Some(orphan) = source.declared.of_mut(kind).insert(id, index)
-        {
-            source.orphans.of_mut(kind).push(orphan);
-        }
+        let entity = EntityRef { kind, index };
+        self.entities.insert_id(face.index, id, entity);
         let source = Source::new(face.index, south, info);
         let change = self.entities_mut(kind).add_source(index, source);
-        self.apply(EntityRef { kind, index }, change, actions);
+        self.apply(entity, change, actions);
     }
 
     /// A U_TOKEN. A gateway writes the key of a token that it never declared, for neighbours that asked for changes only.
@@ -241,7 +201,7 @@ impl ForwardingTable {
         let Some(source) = self.face(face) else {
             return;
         };
-        let is_known = source.declared.of(Kind::Token).get(id).is_some();
+        let is_known = self.entities.by_id(face.index, Kind::Token, id).is_some();
         match key {
             Some(key) if !is_known && source.relation == Relation::Upstream => {
                 if let Some(key) = self.declared_key(face, &key)
@@ -262,10 +222,10 @@ impl ForwardingTable {
         id: u32,
         actions: &mut Vec<Action>,
     ) {
-        let Some(source) = self.face_mut(face) else {
+        let Some(source) = self.topology.face_mut(face) else {
             return;
         };
-        let Some(index) = source.declared.of_mut(kind).remove(id) else {
+        let Some(index) = self.entities.remove_id(face.index, kind, id) else {
             source.counters.unknown_ids += 1;
             return;
         };
@@ -283,8 +243,7 @@ impl ForwardingTable {
         let memory = self.entities(kind).key_memory(index);
         let is_wild = self.entities(kind).is_wild(index);
         if let Some(source) = self.face_mut(face) {
-            source.key_memory -= memory;
-            source.wild_keys -= usize::from(is_wild);
+            source.discharge(memory, is_wild);
         }
         let slot = face.index;
         let change = self.entities_mut(kind).remove_source(index, slot, false);
@@ -305,9 +264,9 @@ impl ForwardingTable {
                 if !std::mem::replace(&mut source.final_zero, true) {
                     self.outdate_all();
                 }
-                self.unanswered.remove(&(face, INITIAL));
+                self.wants.stop_waiting(face, INITIAL);
                 self.stop_waiting_for(face, actions);
-                self.stir_held();
+                self.queries.stir_held();
             }
             (Relation::Upstream, Some(id)) => self.finalise(face, id, actions),
             _ => source.counters.misplaced += 1,

@@ -3,58 +3,28 @@
 //! Subscribers, queryables and tokens: one entity per key and kind, with the faces that declared it
 //! (its sources) and the faces that know it.
 
-use zonda_codec::{InterestOptions, QueryableInfo};
+use zonda_codec::QueryableInfo;
 
 use crate::table::{
     key_tree::{KeyTree, Values},
+    kind::Kind,
     slots::Slots,
 };
 
-/// An entity of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct EntityRef {
+/// Something that a face declares on a key.
+#[derive(Clone, Copy)]
+pub(super) struct Declared {
     pub(super) kind: Kind,
-    /// Its number among those of its kind.
-    pub(super) index: u32,
+    /// The id that the face gives it.
+    pub(super) id: u32,
+    pub(super) info: QueryableInfo,
 }
 
-/// What can be declared on a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    Subscriber,
-    Queryable,
-    Token,
-}
-
-impl Kind {
-    pub(super) const ALL: [Kind; 3] = [Kind::Subscriber, Kind::Queryable, Kind::Token];
-
-    /// The option of an interest that asks for this kind.
-    pub(super) const fn option(self) -> InterestOptions {
-        match self {
-            Kind::Subscriber => InterestOptions::SUBSCRIBERS,
-            Kind::Queryable => InterestOptions::QUERYABLES,
-            Kind::Token => InterestOptions::TOKENS,
-        }
-    }
-}
-
-/// One value per kind.
-#[derive(Debug, Default)]
-pub(super) struct PerKind<T>([T; 3]);
-
-impl<T> PerKind<T> {
-    pub(super) fn of(&self, kind: Kind) -> &T {
-        &self.0[kind as usize]
-    }
-
-    pub(super) fn of_mut(&mut self, kind: Kind) -> &mut T {
-        &mut self.0[kind as usize]
-    }
-
-    /// What `change` makes of each.
-    pub(super) fn map<U>(self, change: impl FnMut(T) -> U) -> PerKind<U> {
-        PerKind(self.0.map(change))
+impl Declared {
+    /// Without anything to know beside its key.
+    pub(super) fn plain(kind: Kind, id: u32) -> Self {
+        let info = QueryableInfo::default();
+        Declared { kind, id, info }
     }
 }
 
@@ -172,10 +142,10 @@ pub(super) struct Change {
     pub(super) after: usize,
 }
 
-/// All entities of one kind.
+/// All entities of one kind, by key and by number.
 #[derive(Debug, Default)]
-pub(super) struct Entities {
-    pub(super) tree: KeyTree<u32>,
+pub(super) struct EntityTree {
+    tree: KeyTree<u32>,
     slots: Slots<Entity>,
     /// How many faces know one by an id, all together.
     announced: usize,
@@ -184,7 +154,7 @@ pub(super) struct Entities {
 /// Bytes of memory that it takes to know by which id a face knows an entity, in the face and in the entity.
 pub(super) const ANNOUNCED_BYTES: usize = 32;
 
-impl Entities {
+impl EntityTree {
     /// The entity on this key, which is made if there is none.
     pub(super) fn find_or_add(&mut self, key: &str) -> u32 {
         let place = self.tree.place(key);
@@ -198,6 +168,16 @@ impl Entities {
         });
         self.tree.insert_at(place, entity);
         entity
+    }
+
+    /// The keys, each with the number of its entity.
+    pub(super) const fn tree(&self) -> &KeyTree<u32> {
+        &self.tree
+    }
+
+    /// The entity on exactly this key.
+    pub(super) fn on(&self, key: &str) -> Option<u32> {
+        self.tree.get(key).first().copied()
     }
 
     /// Removes an entity without sources; gives back the faces that still had an id for it.

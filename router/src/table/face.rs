@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Everything the table keeps about one neighbour.
+//! A face: a neighbour, or the session or admin space of the node itself.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{QueryableInfo, ZenohId};
 
 use crate::table::{
-    FaceId, FaceInfo,
-    answer::Answer,
-    entity::{ANNOUNCED_BYTES, Kind, PerKind},
-    id_map::IdMap,
-    ids::KeyIds,
-    interest::{Group, GroupKey, Kept},
-    key_tree::KeyTree,
-    limits::{BadKey, FaceCounters, Limits},
+    announced::AnnouncedIds,
+    entity::{ANNOUNCED_BYTES, Source},
+    face_id::{FaceId, FaceInfo, FaceKind},
+    ids::{KeyIds, Learned},
+    kind::Kind,
+    limits::{BadKey, FaceCounters, Limits, key_memory},
     note::{Note, NoteCause},
     policy::Relation,
-    query::FaceQueries,
-    upstream::Asked,
+    wants::SentInterests,
 };
 
 /// One neighbour, or the node's own session.
@@ -30,69 +28,35 @@ pub(super) struct Face {
     pub(super) relation: Relation,
     /// Key expression ids of both directions.
     pub(super) ids: KeyIds,
-    /// What it declared: its id to our entity.
-    pub(super) declared: PerKind<IdMap>,
-    /// Entities whose id it declared again on another key: they stay until the face goes.
-    pub(super) orphans: PerKind<Vec<u32>>,
-    /// What was declared to it: our entity to the id it knows it by.
-    pub(super) announced: PerKind<HashMap<u32, Announced>>,
-    /// The highest entity id that was given to it.
-    last_announced_id: u32,
-    /// Ids from the round before that were in use when this round began. Empty in the first one.
-    announced_before: HashSet<u32>,
-    /// Its interests, by its ids.
-    pub(super) interests: HashMap<u32, Kept>,
-    /// The answer to an interest of its that is not sent in full yet.
-    pub(super) answer: Option<Box<Answer>>,
-    /// Its aggregate interests, by kind and key.
-    pub(super) groups: HashMap<GroupKey, Group>,
-    /// Its interests that permit D_KEYEXPR, by key.
-    pub(super) granting: KeyTree<u32>,
-    /// How many of its interests permit D_KEYEXPR for every key.
-    pub(super) grants_all: usize,
+    /// What was declared to it.
+    pub(super) announced: AnnouncedIds,
+    /// What this node asked it, if it is a gateway.
+    pub(super) sent: SentInterests,
     /// It has declared all it had when the link came up (peers).
     pub(super) final_zero: bool,
     /// As long as it has not: when it was asked first, and how much it had declared when that was looked at last.
-    pub(super) initial: Option<(Instant, usize)>,
-    /// What this node asked it (gateways): want to interest.
-    pub(super) asked: HashMap<u32, Asked>,
-    /// The same by interest id.
-    pub(super) asked_by_id: HashMap<u32, u32>,
-    /// The highest interest id sent to it.
-    last_interest_id: u32,
+    initial: Option<(Instant, usize)>,
     /// The nodes behind the numbers it uses in gossip.
     pub(super) known_nodes: HashMap<u64, ZenohId>,
     /// The nodes it says it is linked to.
     pub(super) neighbours: HashSet<ZenohId>,
     /// Bytes of memory that the keys it declared take.
-    pub(super) key_memory: usize,
+    key_memory: usize,
     /// Those of them that are behind ids.
-    pub(super) id_memory: usize,
+    id_memory: usize,
     /// How many of the keys it declared something on have wildcards.
-    pub(super) wild_keys: usize,
+    wild_keys: usize,
     /// Routes that somebody keeps lead, or led, to it.
     pub(super) is_on_routes: bool,
-    /// The open queries that it asked, and is asked.
-    pub(super) queries: FaceQueries,
     pub(super) counters: FaceCounters,
     /// There was a note that one of its keys cannot be used.
     noted_bad_key: bool,
-    /// There was a note that it asks too much.
+    /// There was a note that it sends too many queries.
     noted_refused: bool,
     /// There was a note that it declares too much.
     noted_full: bool,
     /// There was a note that it has too many keys with wildcards.
     noted_wild: bool,
-}
-
-/// Bytes of memory that an open query takes.
-const QUERY_BYTES: usize = 160;
-
-/// What a face knows of an entity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Announced {
-    pub(super) id: u32,
-    pub(super) info: QueryableInfo,
 }
 
 impl Face {
@@ -102,28 +66,16 @@ impl Face {
             info,
             relation,
             ids: KeyIds::default(),
-            declared: PerKind::default(),
-            orphans: PerKind::default(),
-            announced: PerKind::default(),
-            last_announced_id: 0,
-            announced_before: HashSet::new(),
-            interests: HashMap::new(),
-            answer: None,
-            groups: HashMap::new(),
-            granting: KeyTree::new(),
-            grants_all: 0,
+            announced: AnnouncedIds::default(),
+            sent: SentInterests::default(),
             final_zero: false,
             initial: None,
-            asked: HashMap::new(),
-            asked_by_id: HashMap::new(),
-            last_interest_id: 0,
             known_nodes: HashMap::new(),
             neighbours: HashSet::new(),
             key_memory: 0,
             id_memory: 0,
             wild_keys: 0,
             is_on_routes: false,
-            queries: FaceQueries::default(),
             counters: FaceCounters::default(),
             noted_bad_key: false,
             noted_refused: false,
@@ -132,40 +84,60 @@ impl Face {
         }
     }
 
-    /// A fresh id for an entity that is declared to it: none that it knows an entity by.
-    pub(super) fn next_announced_id(&mut self) -> u32 {
-        loop {
-            let id = self.last_announced_id.wrapping_add(1).max(1);
-            if id < self.last_announced_id {
-                self.note_announced_ids();
-            }
-            self.last_announced_id = id;
-            if !self.announced_before.contains(&id) {
-                return id;
-            }
-        }
+    /// Bytes of memory that the keys behind its ids take.
+    pub(super) const fn id_memory(&self) -> usize {
+        self.id_memory
     }
 
-    /// All ids were given out once: those that are in use now are left out of the next round.
-    #[cold]
-    fn note_announced_ids(&mut self) {
-        let groups = self.groups.values().filter_map(|group| group.announced);
-        self.announced_before = groups.collect();
-        for kind in Kind::ALL {
-            let announced = self.announced.of(kind).values();
-            self.announced_before
-                .extend(announced.map(|announced| announced.id));
-        }
+    /// Bytes of memory that the keys it declared take, and what was declared to it.
+    pub(super) fn memory(&self) -> usize {
+        self.key_memory + self.announced.len() * ANNOUNCED_BYTES
     }
 
-    /// A fresh id for an interest sent to it: none of one that has not ended.
-    pub(super) fn next_interest_id(&mut self) -> u32 {
-        loop {
-            self.last_interest_id = self.last_interest_id.wrapping_add(1).max(1);
-            if !self.asked_by_id.contains_key(&self.last_interest_id) {
-                return self.last_interest_id;
+    /// It declares an id for a key.
+    pub(super) fn learn_id(&mut self, id: u16, key: Arc<str>) -> Learned {
+        let memory = key_memory(&key);
+        let learned = self.ids.learn(id, key);
+        match learned {
+            Learned::New => {
+                self.key_memory += memory;
+                self.id_memory += memory;
             }
+            Learned::Known => {}
+            Learned::Conflict => self.counters.id_conflicts += 1,
         }
+        learned
+    }
+
+    /// It takes an id back; gives back its key, and whether a route is spelled with it.
+    pub(super) fn forget_id(&mut self, id: u16) -> Option<(Arc<str>, bool)> {
+        let Some((key, is_used)) = self.ids.forget(id) else {
+            self.counters.unknown_ids += 1;
+            return None;
+        };
+        self.key_memory -= key_memory(&key);
+        self.id_memory -= key_memory(&key);
+        Some((key, is_used))
+    }
+
+    /// It declares something on a key of this size, or asks for it.
+    pub(super) const fn charge(&mut self, memory: usize, is_wild: bool) {
+        self.key_memory += memory;
+        self.wild_keys += is_wild as usize;
+    }
+
+    /// It takes that back.
+    pub(super) const fn discharge(&mut self, memory: usize, is_wild: bool) {
+        self.key_memory -= memory;
+        self.wild_keys -= is_wild as usize;
+    }
+
+    /// Whether messages from it may go to `to` at all.
+    pub(super) fn reaches(&self, to: &Face) -> bool {
+        let relayed = self.relation == Relation::Served && to.relation == Relation::Served;
+        self.relation.flows_to(to.relation)
+            && (self.id != to.id || to.info.kind == FaceKind::Local)
+            && !(relayed && self.is_linked_to(to))
     }
 
     /// Whether one more key that takes `memory` exceeds what this face may occupy, `count` being how many of its kind
@@ -224,15 +196,6 @@ impl Face {
         })
     }
 
-    /// Bytes of memory that the table holds because of it.
-    pub(super) fn memory(&self) -> usize {
-        let announced: usize = Kind::ALL
-            .map(|kind| self.announced.of(kind).len())
-            .iter()
-            .sum();
-        self.key_memory + announced * ANNOUNCED_BYTES + self.queries.count() * QUERY_BYTES
-    }
-
     /// Whether one more key with wildcards exceeds what this face may have. Counts the refusal, and gives the log
     /// line about the first one.
     pub(super) fn has_too_wild(&mut self, limits: &Limits) -> (bool, Option<Note>) {
@@ -253,25 +216,9 @@ impl Face {
         (true, note)
     }
 
-    /// How many entities of a kind it occupies, and how many it may.
-    pub(super) fn occupancy(&self, kind: Kind, limits: &Limits) -> (usize, usize) {
-        let limit = match kind {
-            Kind::Subscriber => limits.subscribers_max,
-            Kind::Queryable => limits.queryables_max,
-            Kind::Token => limits.tokens_max,
-        };
-        (
-            self.declared.of(kind).len() + self.orphans.of(kind).len(),
-            limit,
-        )
-    }
-
-    /// Whether it goes on telling what it has since the link came up: it has declared more since this was asked last, and
-    /// may take until `limit` after the first time.
-    pub(super) fn goes_on(&mut self, now: Instant, limit: Duration) -> bool {
-        let kinds = [Kind::Subscriber, Kind::Queryable, Kind::Token];
-        let declared = kinds.map(|kind| self.declared.of(kind).len());
-        let declared = declared.into_iter().sum();
+    /// Whether it goes on declaring what it has since the link came up: it has `declared` more than when this was asked last,
+    /// and may take until `limit` after the first time.
+    pub(super) fn goes_on(&mut self, declared: usize, now: Instant, limit: Duration) -> bool {
         let (since, before) = self.initial.unwrap_or((now, 0));
         self.initial = Some((since, declared));
         declared > before && now.saturating_duration_since(since) < limit
@@ -284,49 +231,23 @@ impl Face {
         self.neighbours.contains(&other.info.zid)
             || (is_silent && other.neighbours.contains(&self.info.zid))
     }
-
-    /// Whether one of its interests permits declaring an id for `prefix` to it.
-    pub(super) fn grants(&self, prefix: &str) -> bool {
-        self.grants_all > 0 || self.granting.any(prefix, &mut |_| true)
-    }
 }
 
-#[cfg(test)]
-mod tests {
-    use zonda_codec::WhatAmI;
-
-    use super::*;
-    use crate::table::FaceKind;
-
-    #[test]
-    fn ids_in_use_are_not_given_out_again() {
-        let info = FaceInfo {
-            zid: ZenohId::random_from(1),
-            whatami: WhatAmI::Client,
-            kind: FaceKind::Remote,
-        };
-        let id = FaceId {
-            index: 0,
-            generation: 0,
-        };
-        let mut face = Face::new(id, info, Relation::Served);
-        for (entity, kind) in Kind::ALL.into_iter().enumerate() {
-            let announced = Announced {
-                id: face.next_announced_id(),
-                info: QueryableInfo::default(),
-            };
-            face.announced.of_mut(kind).insert(entity as u32, announced);
+/// What an entity looks like from a face, given its sources; `None` if the face may not know of it.
+///
+/// A served node sees everything but its own (of tokens also its own), the north sees the south.
+pub(super) fn visible(kind: Kind, sources: &[Source], face: &Face) -> Option<QueryableInfo> {
+    let conduct = face.relation.conduct();
+    let mut seen = sources.iter().filter(|source| {
+        let own = source.slot == face.id.index && kind != Kind::Token;
+        (source.south || conduct.south) && !own
+    });
+    let mut merged = seen.next()?.info();
+    if kind == Kind::Queryable {
+        for other in seen.map(Source::info) {
+            merged.complete |= other.complete;
+            merged.distance = merged.distance.min(other.distance);
         }
-        let asked = face.next_interest_id();
-        face.asked_by_id.insert(asked, 7);
-        for last in [&mut face.last_announced_id, &mut face.last_interest_id] {
-            *last = u32::MAX - 1;
-        }
-        let ids: Vec<u32> = (0..3).map(|_| face.next_announced_id()).collect();
-        assert_eq!(ids, [u32::MAX, 4, 5]);
-        assert_eq!(
-            (face.next_interest_id(), face.next_interest_id()),
-            (u32::MAX, 2)
-        );
     }
+    Some(merged)
 }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use zonda_codec::{WhatAmI, ZenohId};
 
-use crate::table::Notice;
+use crate::table::notice::Notice;
 
 /// One neighbour (or the node's own session) as the table knows it.
 ///
@@ -33,6 +33,15 @@ impl fmt::Display for FaceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.index, self.generation)
     }
+}
+
+/// Something of a session, such as a publisher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OwnRef {
+    /// The session.
+    pub face: FaceId,
+    /// The id that the session gives it.
+    pub id: u32,
 }
 
 /// Where a face's messages come from and go to.

@@ -3,91 +3,63 @@
 //! [`ForwardingTable`]: the state, and the coming and going of faces. What messages do to it stands in the
 //! files of this folder named after them.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
 
 use zonda_codec::{Declaration, KeyExpr, WhatAmI, WireExpr, ZenohId};
 
 use crate::table::{
-    Action, FaceId, FaceInfo, FaceKind, INITIAL, OwnRef,
-    announcing::Announcements,
-    declare::Declared,
-    entity::{Entities, Kind, PerKind},
+    announcements::Announcements,
+    entities::Entities,
+    entity::{Declared, EntityTree},
     face::Face,
-    interest::{InterestRef, Seeking},
-    key_tree::KeyTree,
-    leave::Leaving,
+    face_id::{Action, FaceId, FaceInfo, FaceKind},
+    interests::Interests,
+    kind::Kind,
+    leaving::Leaving,
     limits::{BadKey, FaceCounters, KeyOverLimit, Limits},
-    liveliness::TokenListeners,
-    locality::Reserved,
-    matching::MatchingListeners,
+    matching_listeners::MatchingListeners,
     message,
     note::Note,
-    policy::Relation,
-    query::{LeavingQueries, Queries},
-    slots::Slots,
-    upstream::{Want, WantKey},
+    policy::{INITIAL, Relation},
+    query::Queries,
+    token_listeners::TokenListeners,
+    topology::Topology,
     validity::KeptKeys,
+    wants::Wants,
 };
 
+/// Bytes of memory that an open query takes.
+const QUERY_BYTES: usize = 160;
+
 /// Who declared what, who asked for what, and hence where each message goes.
+///
+/// It owns the parts that know these things, and lets each hear of what the others have to know: what a neighbour declares
+/// is announced to those whose interests cover it, and ends the routes that it changes.
 ///
 /// Calls for a face that is gone do nothing. Nothing a neighbour sends makes a call fail: what makes no
 /// sense is ignored and counted ([`counters`](Self::counters)).
 #[derive(Debug)]
 pub struct ForwardingTable {
-    zid: ZenohId,
-    pub(super) role: WhatAmI,
     pub(super) limits: Limits,
-    pub(super) faces: Slots<Face>,
-    /// Faces that are gone, with what is left to forget of them.
-    pub(super) leaving: VecDeque<Leaving>,
-    /// How many faces there were in each place.
-    generations: Vec<u32>,
-    /// The faces that every entity of the own side is declared to: gateways and fellow peers. Sorted.
-    pub(super) north: Vec<u32>,
-    /// The gateways among them.
-    pub(super) gateways: Vec<u32>,
-    entities: PerKind<Entities>,
-    /// The session's subscribers.
-    pub(super) local_subscribers: KeyTree<u32>,
-    /// The kept interests of all faces, by key; those in all keys.
-    pub(super) interests: KeyTree<InterestRef>,
-    pub(super) interests_in_all: HashSet<InterestRef>,
-    /// The kept interests of all faces, by number.
-    pub(super) kept_interests: Slots<InterestRef>,
+    /// The neighbours.
+    pub(super) topology: Topology,
+    /// What they and the session have declared.
+    pub(super) entities: Entities,
+    /// What the neighbours want to hear of.
+    pub(super) interests: Interests,
     /// Changes that are announced in slices.
     pub(super) announcing: Announcements,
-    /// Groups for which something to stand for is being looked for.
-    pub(super) seeking: VecDeque<Seeking>,
     /// What this node wants to hear of from its gateways.
-    pub(super) wants: Slots<Want>,
-    pub(super) wants_by_key: HashMap<WantKey, u32>,
-    pub(super) wants_tree: KeyTree<u32>,
-    pub(super) wants_in_all: HashSet<u32>,
-    /// What the session's publishers want.
-    pub(super) publishers: HashMap<OwnRef, u32>,
-    /// Interests sent and not yet answered by D_FINAL: (face, interest id) to when to give up.
-    pub(super) unanswered: HashMap<(FaceId, u32), Option<Instant>>,
-    /// Queries of served nodes for the tokens that exist, passed on to a gateway: (gateway, interest id) to
-    /// (asker, its interest id).
-    pub(super) relays: HashMap<(FaceId, u32), (FaceId, u32)>,
+    pub(super) wants: Wants,
+    /// The session's listeners.
     pub(super) token_listeners: TokenListeners,
     pub(super) matching: MatchingListeners,
-    /// The session's queryables, and which of them are complete.
-    pub(super) local_queryables: KeyTree<u32>,
-    pub(super) complete_queryables: HashSet<u32>,
-    /// Which of them, and of the subscribers, are not for everybody.
-    pub(super) reserved: Reserved,
     pub(super) queries: Queries,
-    /// What is left to end of the queries of neighbours that are gone.
-    pub(super) leaving_queries: VecDeque<LeavingQueries>,
-    /// Bytes of memory that the keys behind all neighbours' ids take.
-    pub(super) id_memory: usize,
+    /// The keys on which routes are kept.
     pub(super) kept: KeptKeys,
-    /// The face of the node's admin space.
-    pub(super) admin_face: Option<FaceId>,
+    /// Faces that are gone, with what is left to forget of them.
+    pub(super) leaving: VecDeque<Leaving>,
     admin_key: KeyExpr<'static>,
     pub(super) notes: Vec<Note>,
 }
@@ -103,38 +75,17 @@ impl ForwardingTable {
         let admin_key = KeyExpr::new(format!("@/{zid}/{role}"))
             .expect("an id is hexadecimal and a role a word");
         let mut table = ForwardingTable {
-            zid,
-            role,
             limits,
-            faces: Slots::new(),
-            leaving: VecDeque::new(),
-            generations: Vec::new(),
-            north: Vec::new(),
-            gateways: Vec::new(),
-            entities: PerKind::default(),
-            local_subscribers: KeyTree::new(),
-            interests: KeyTree::new(),
-            interests_in_all: HashSet::new(),
-            kept_interests: Slots::new(),
+            topology: Topology::new(zid, role),
+            entities: Entities::default(),
+            interests: Interests::default(),
             announcing: Announcements::default(),
-            seeking: VecDeque::new(),
-            wants: Slots::new(),
-            wants_by_key: HashMap::new(),
-            wants_tree: KeyTree::new(),
-            wants_in_all: HashSet::new(),
-            publishers: HashMap::new(),
-            unanswered: HashMap::new(),
-            relays: HashMap::new(),
+            wants: Wants::default(),
             token_listeners: TokenListeners::default(),
             matching: MatchingListeners::default(),
-            local_queryables: KeyTree::new(),
-            complete_queryables: HashSet::new(),
-            reserved: Reserved::default(),
             queries: Queries::default(),
-            leaving_queries: VecDeque::new(),
-            id_memory: 0,
             kept: KeptKeys::default(),
-            admin_face: None,
+            leaving: VecDeque::new(),
             admin_key,
             notes: Vec::new(),
         };
@@ -152,18 +103,15 @@ impl ForwardingTable {
 
     /// Bytes of memory that it holds, about: what was declared and asked for, and who knows of it.
     pub fn memory(&self) -> usize {
-        let entities = Kind::ALL.map(|kind| self.entities(kind).memory());
-        let keys = self.interests.memory()
-            + self.wants_tree.memory()
-            + self.id_memory
-            + self.kept.memory();
-        entities.iter().sum::<usize>() + keys
+        let keys = self.interests.memory() + self.wants.memory() + self.topology.id_memory();
+        self.entities.memory() + keys + self.kept.memory()
     }
 
     /// Bytes of memory that it holds because of one neighbour, as if that were alone. More than all of
     /// [`memory`](Self::memory) if many declare the same.
     pub fn memory_of(&self, face: FaceId) -> usize {
-        self.face(face).map_or(0, Face::memory)
+        let queries = self.queries.count(face.index) * QUERY_BYTES;
+        self.face(face).map_or(0, |face| face.memory() + queries)
     }
 
     /// Whether neighbours may declare nothing more.
@@ -179,38 +127,23 @@ impl ForwardingTable {
     /// A new neighbour. Appends what is sent over a new link: to a gateway the live interests and everything this side has,
     /// to a fellow peer everything and the D_FINAL that ends it.
     pub fn add_face(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
-        let relation = Relation::between(self.role, &info);
-        let id = FaceId {
-            index: 0,
-            generation: 0,
-        };
-        let index = self.faces.insert(Face::new(id, info, relation));
-        if self.generations.len() <= index as usize {
-            self.generations.resize(index as usize + 1, 0);
-        }
-        let generation = self.generations.get(index as usize).map_or(0, |g| *g);
-        let id = FaceId { index, generation };
-        if let Some(face) = self.faces.get_mut(index) {
-            face.id = id;
-        }
-        self.welcome(info.zid, relation.conduct().ask);
-        if relation.conduct().announces_unasked {
+        let conduct = Relation::between(self.topology.role(), &info).conduct();
+        let id = self.topology.add(info);
+        self.queries.welcome(info.zid, conduct.ask);
+        if conduct.announces_unasked {
             // Everything goes there that it has not said it does not want.
             self.outdate_all();
-            let at = self.north.partition_point(|&other| other < index);
-            self.north.insert(at, index);
         }
-        if relation.conduct().ask {
-            self.gateways.push(index);
-            self.ask_everything(index, actions);
+        if conduct.ask {
+            self.ask_everything(id.index, actions);
             self.ask_held_queries(actions);
         }
-        if relation.conduct().announces_unasked {
-            self.announce_everything(index, actions);
+        if conduct.announces_unasked {
+            self.announce_everything(id.index, actions);
         }
-        if relation.conduct().initial_exchange {
+        if conduct.initial_exchange {
             message::declare(id, Some(0), Declaration::Final, actions);
-            self.unanswered.insert((id, INITIAL), None);
+            self.wants.wait_for(id, INITIAL);
         }
         id
     }
@@ -218,29 +151,22 @@ impl ForwardingTable {
     /// A neighbour is gone: nothing is routed to it any more. What it declared and asked is forgotten by
     /// [`sweep`](Self::sweep).
     pub fn remove_face(&mut self, face: FaceId, actions: &mut Vec<Action>) {
-        if self.face(face).is_none() {
-            return;
-        }
-        let slot = face.index;
-        let Some(mut gone) = self.faces.reserve(slot) else {
+        let Some(gone) = self.topology.remove(face) else {
             return;
         };
-        self.id_memory -= gone.id_memory;
+        let slot = face.index;
+        // Each part lets go of the face; what it leaves behind is forgotten later.
+        let interests = self.interests.remove_face(slot);
+        let declared = self.entities.remove_face(slot);
+        self.queries.remove_face(slot, gone.info.zid);
         self.outdate_towards(&gone);
-        if let Some(generation) = self.generations.get_mut(slot as usize) {
-            *generation = generation.wrapping_add(1);
-        }
-        self.north.retain(|&other| other != slot);
-        self.gateways.retain(|&other| other != slot);
-        self.forget_local(&gone, actions);
-        self.forget_current(gone.id);
-        self.unanswered.remove(&(gone.id, INITIAL));
+        self.forget_session(&gone, actions);
+        self.forget_current(face);
+        self.wants.stop_waiting(face, INITIAL);
         self.forget_upstream(&gone, actions);
-        self.stop_waiting_for(gone.id, actions);
-        let queries = std::mem::take(&mut gone.queries);
-        self.leaving_queries
-            .extend(LeavingQueries::new(slot, gone.info.zid, queries));
-        self.leaving.push_back(Leaving::new(slot, gone));
+        self.stop_waiting_for(face, actions);
+        let leaving = Leaving::new(slot, interests, gone.announced, declared);
+        self.leaving.push_back(leaving);
     }
 
     /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical
@@ -310,17 +236,8 @@ impl ForwardingTable {
     /// What all searches in its tables have cost so far, in steps: one for each place that is looked at, and one more for
     /// each 64 chunks of the key that is searched.
     pub fn steps(&self) -> u64 {
-        let entities = Kind::ALL
-            .into_iter()
-            .map(|kind| self.entities(kind).tree.steps());
-        let others = [
-            self.local_subscribers.steps(),
-            self.local_queryables.steps(),
-            self.interests.steps(),
-            self.wants_tree.steps(),
-            self.kept.steps(),
-        ];
-        entities.chain(others).sum()
+        let keys = self.interests.steps() + self.wants.steps();
+        self.entities.steps() + keys + self.kept.steps()
     }
 
     /// What a neighbour sent and the table ignored; `None` if it is gone.
@@ -334,20 +251,18 @@ impl ForwardingTable {
     }
 
     pub(super) fn face(&self, face: FaceId) -> Option<&Face> {
-        self.faces.get(face.index).filter(|found| found.id == face)
+        self.topology.face(face)
     }
 
     pub(super) fn face_mut(&mut self, face: FaceId) -> Option<&mut Face> {
-        self.faces
-            .get_mut(face.index)
-            .filter(|found| found.id == face)
+        self.topology.face_mut(face)
     }
 
-    pub(super) fn entities(&self, kind: Kind) -> &Entities {
+    pub(super) fn entities(&self, kind: Kind) -> &EntityTree {
         self.entities.of(kind)
     }
 
-    pub(super) fn entities_mut(&mut self, kind: Kind) -> &mut Entities {
+    pub(super) fn entities_mut(&mut self, kind: Kind) -> &mut EntityTree {
         self.entities.of_mut(kind)
     }
 
@@ -371,15 +286,15 @@ impl ForwardingTable {
     /// The admin space is a local face of its own, so that it never mixes with the session's ids.
     pub fn add_admin_space(&mut self) {
         let info = FaceInfo {
-            zid: self.zid,
-            whatami: self.role,
+            zid: self.topology.zid(),
+            whatami: self.topology.role(),
             kind: FaceKind::Local,
         };
-        let nobody = &mut Vec::new();
-        let face = self.add_face(info, nobody);
-        self.admin_face = Some(face);
+        let nothing = &mut Vec::new();
+        let face = self.add_face(info, nothing);
+        self.topology.set_admin(face);
         if let Ok(key) = self.admin_key.join("**") {
-            self.add_entity(face, Declared::plain(Kind::Queryable, 0), key, nobody);
+            self.add_entity(face, Declared::plain(Kind::Queryable, 0), key, nothing);
         }
     }
 }

@@ -11,117 +11,18 @@ use zonda_codec::{
 };
 
 use crate::table::{
-    Action, FaceId,
-    announce::{kinds, visible},
-    entity::Kind,
-    face::Face,
+    face::visible,
+    face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     ids::Spelling,
+    kept::{Asking, Example, GroupKey, InterestRef, Kept, Seeking, Sought},
     key_tree::steps::Steps,
+    kind::Kind,
     limits::key_memory,
     message,
     search::Search,
-    upstream::WantKey,
+    wants::WantKey,
 };
-
-/// A kept interest, from the table's side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct InterestRef {
-    pub(super) slot: u32,
-    /// The neighbour's id for it.
-    pub(super) id: u32,
-}
-
-/// A kept interest, from its face's side.
-#[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) options: InterestOptions,
-    pub(super) key: Option<Arc<str>>,
-    /// One declaration on its own key stands for all.
-    aggregate: bool,
-    /// What this node asks its own gateways on its behalf.
-    pub(super) want: Option<u32>,
-    /// Its D_FINAL waits for the gateways'.
-    pub(super) unanswered: bool,
-    /// Its D_FINAL waits for the rest of this node's own answer.
-    pub(super) answering: bool,
-    /// It is about changes only: what it covers may exist without having been declared.
-    pub(super) future_only: bool,
-    /// Its number among all that are kept.
-    place: u32,
-}
-
-impl Kept {
-    /// The key of the one declaration that stands for all of `kind`, if this interest asks for that.
-    pub(super) fn group_key(&self, kind: Kind) -> Option<&Arc<str>> {
-        self.key
-            .as_ref()
-            .filter(|_| self.aggregate && kind != Kind::Token)
-    }
-
-    /// The groups it is a member of.
-    fn groups(&self) -> impl Iterator<Item = GroupKey> {
-        kinds(self.options).filter_map(|kind| {
-            let key = self.group_key(kind)?.clone();
-            Some(GroupKey { kind, key })
-        })
-    }
-}
-
-/// What the aggregate interests of a group have in common.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct GroupKey {
-    pub(super) kind: Kind,
-    pub(super) key: Arc<str>,
-}
-
-/// All aggregate interests of a face in one kind on one key.
-#[derive(Debug)]
-pub(super) struct Group {
-    /// How many there are.
-    members: usize,
-    /// The id under which the face knows that something matches.
-    pub(super) announced: Option<u32>,
-    /// The face knows that a queryable is complete for the whole key.
-    announced_complete: bool,
-    /// An entity that matches.
-    member: Example,
-    /// A queryable that is complete for the whole key.
-    complete: Example,
-}
-
-impl Group {
-    fn example(&mut self, sought: Sought) -> &mut Example {
-        match sought {
-            Sought::Member => &mut self.member,
-            Sought::Complete => &mut self.complete,
-        }
-    }
-}
-
-/// An entity that the face of a group may know of, while there is one: as long as it stays, no others are looked at.
-#[derive(Debug, Default)]
-struct Example {
-    entity: Option<u32>,
-    /// This one is gone, and another one is being looked for.
-    is_looking: bool,
-}
-
-/// What an entity is an example of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sought {
-    Member,
-    Complete,
-}
-
-/// The search for another example of a group.
-#[derive(Debug)]
-pub(super) struct Seeking {
-    slot: u32,
-    group: GroupKey,
-    sought: Sought,
-    search: Search,
-}
 
 /// What an interest leaves behind that is gone.
 #[derive(Default)]
@@ -130,15 +31,6 @@ struct Left {
     groups: Vec<(GroupKey, u32)>,
     /// What was asked of the gateways on its behalf.
     want: Option<u32>,
-}
-
-/// An interest whose key is resolved.
-#[derive(Debug)]
-pub(super) struct Asking {
-    pub(super) id: u32,
-    pub(super) mode: InterestMode,
-    pub(super) options: InterestOptions,
-    pub(super) key: Option<Arc<str>>,
 }
 
 impl ForwardingTable {
@@ -153,12 +45,12 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         while self.answer_on(face, actions) {}
-        let Some(asking_face) = self.face_mut(face) else {
+        let Some(source) = self.face_mut(face) else {
             return;
         };
-        let relation = asking_face.relation;
+        let relation = source.relation;
         if !relation.conduct().answer_interests {
-            asking_face.counters.misplaced += 1;
+            source.counters.misplaced += 1;
             return;
         }
         if interest.mode == InterestMode::Final {
@@ -205,12 +97,12 @@ impl ForwardingTable {
     fn keep(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
         let limits = self.limits;
         let memory = asking.key.as_ref().map_or(0, |key| key_memory(key));
-        let Some(asker) = self.face_mut(face) else {
+        let Some(source) = self.topology.face(face) else {
             return;
         };
         // Aggregation is a service to clients; peers get each entity.
         let aggregate = asking.options.contains(InterestOptions::AGGREGATE)
-            && asker.info.whatami == WhatAmI::Client;
+            && source.info.whatami == WhatAmI::Client;
         let kept = Kept {
             options: asking.options,
             key: asking.key.clone(),
@@ -223,29 +115,28 @@ impl ForwardingTable {
         };
         // An id in use is used anew. The old interest leaves its groups and its gateways when the new one is there, so
         // that what both have in common stays as it is.
-        kept.groups().for_each(|group| enter_group(asker, group));
-        let user = InterestRef {
-            slot: face.index,
-            id: asking.id,
-        };
+        let (slot, id) = (face.index, asking.id);
+        let user = InterestRef { slot, id };
+        for group in kept.groups() {
+            self.interests.enter_group(slot, group);
+        }
         let left = self.retract(user);
-        let Some(asker) = self.face_mut(face) else {
+        let count = self.interests.count(slot);
+        let Some(source) = self.topology.face_mut(face) else {
             return;
         };
-        let count = asker.interests.len();
-        if asker.is_full(count, limits.interests_max, memory, &limits) {
-            kept.groups().for_each(|group| {
-                leave_group(asker, &group);
-            });
-            let note = asker.note_of_full();
-            self.notes.extend(note);
+        if source.is_full(count, limits.interests_max, memory, &limits) {
+            self.notes.extend(source.note_of_full());
+            for group in kept.groups() {
+                self.interests.leave_group(slot, &group);
+            }
             self.clear(user, left, actions);
-            message::declare(face, Some(asking.id), Declaration::Final, actions);
+            message::declare(face, Some(id), Declaration::Final, actions);
             return;
         }
-        asker.key_memory += memory;
+        source.charge(memory, false);
         let answers = kept.answering;
-        self.register(face, asking.id, kept);
+        self.interests.insert(user, kept);
         let want = WantKey {
             mode: asking.mode,
             options: asking.options,
@@ -256,52 +147,24 @@ impl ForwardingTable {
         if answers {
             self.answer(face, asking, actions);
         } else if !waits {
-            message::declare(face, Some(asking.id), Declaration::Final, actions);
+            message::declare(face, Some(id), Declaration::Final, actions);
         }
-    }
-
-    fn register(&mut self, face: FaceId, id: u32, mut kept: Kept) {
-        let reference = InterestRef {
-            slot: face.index,
-            id,
-        };
-        kept.place = self.kept_interests.insert(reference);
-        match &kept.key {
-            Some(key) => drop(self.interests.insert(key, reference)),
-            None => drop(self.interests_in_all.insert(reference)),
-        }
-        let Some(asker) = self.face_mut(face) else {
-            return;
-        };
-        if kept.options.contains(InterestOptions::KEYEXPRS) {
-            match &kept.key {
-                Some(key) => drop(asker.granting.insert(key, id)),
-                None => asker.grants_all += 1,
-            }
-        }
-        asker.interests.insert(id, kept);
     }
 
     /// Forgets a kept interest, if there is one under this id.
     fn retract(&mut self, user: InterestRef) -> Left {
-        let Some(face) = self.faces.get_mut(user.slot) else {
+        let Some(kept) = self.interests.remove(user) else {
             return Left::default();
         };
-        let Some(kept) = face.interests.remove(&user.id) else {
-            return Left::default();
-        };
-        face.key_memory -= kept.key.as_ref().map_or(0, |key| key_memory(key));
-        if kept.options.contains(InterestOptions::KEYEXPRS) {
-            match &kept.key {
-                Some(key) => drop(face.granting.remove(key, user.id)),
-                None => face.grants_all -= 1,
+        if let Some(face) = self.topology.at_mut(user.slot) {
+            face.discharge(kept.key.as_ref().map_or(0, |key| key_memory(key)), false);
+        }
+        let mut groups = Vec::new();
+        for group in kept.groups() {
+            if let Some(announced) = self.interests.leave_group(user.slot, &group) {
+                groups.push((group, announced));
             }
         }
-        let groups = kept
-            .groups()
-            .filter_map(|group| leave_group(face, &group).map(|announced| (group, announced)))
-            .collect();
-        self.unregister(user, &kept);
         Left {
             groups,
             want: kept.want,
@@ -319,13 +182,12 @@ impl ForwardingTable {
             let all = self.interested(kind, &key, &steps, &mut check);
             // Where it cannot be said, one end too many does no harm.
             covered |= !all;
-            if let Some(face) = self.faces.get(user.slot).filter(|_| covered) {
+            if let Some(face) = self.topology.at(user.slot).filter(|_| covered) {
                 let end = message::undeclaration(kind, announced);
                 message::declare(face.id, None, end, actions);
             }
         }
-        let face = self.faces.get(user.slot);
-        let now = face.and_then(|face| face.interests.get(&user.id)?.want);
+        let now = self.interests.get(user).and_then(|kept| kept.want);
         if let Some(want) = left.want
             && now != Some(want)
         {
@@ -340,17 +202,9 @@ impl ForwardingTable {
         kept: &Kept,
         actions: &mut Vec<Action>,
     ) {
-        self.unregister(user, kept);
+        self.interests.unregister(user, kept);
         if let Some(want) = kept.want {
             self.release_interest(want, user, actions);
-        }
-    }
-
-    fn unregister(&mut self, user: InterestRef, kept: &Kept) {
-        self.kept_interests.remove(kept.place);
-        match &kept.key {
-            Some(key) => drop(self.interests.remove(key, user)),
-            None => drop(self.interests_in_all.remove(&user)),
         }
     }
 
@@ -365,8 +219,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) -> bool {
         let slot = asker.slot;
-        let face = self.faces.get(slot);
-        let Some(known) = face.and_then(|face| face.groups.get(&group)) else {
+        let Some(known) = self.interests.group(slot, &group) else {
             return true;
         };
         if known.announced.is_none() {
@@ -397,8 +250,7 @@ impl ForwardingTable {
     ) {
         for sought in [Sought::Member, Sought::Complete] {
             let fits = self.is_example(slot, &group, sought, entity, steps);
-            let face = self.faces.get_mut(slot);
-            let Some(known) = face.and_then(|face| face.groups.get_mut(&group)) else {
+            let Some(known) = self.interests.group_mut(slot, &group) else {
                 return;
             };
             let example = known.example(sought);
@@ -411,11 +263,11 @@ impl ForwardingTable {
         self.settle_group(slot, group, actions);
     }
 
-    /// Goes on looking for examples of groups, for a slice; true if there is more to do.
-    pub(super) fn seek_on(&mut self, actions: &mut Vec<Action>) -> bool {
+    /// Goes on looking for examples of groups, for a slice.
+    pub(super) fn seek_on(&mut self, actions: &mut Vec<Action>) {
         let steps = Steps::new(self.limits.announce_steps_max);
         while !steps.are_over()
-            && let Some(mut seeking) = self.seeking.pop_front()
+            && let Some(mut seeking) = self.interests.next_seeking()
         {
             steps.spend(1);
             let Seeking {
@@ -424,8 +276,7 @@ impl ForwardingTable {
                 sought,
                 search,
             } = &mut seeking;
-            let face = self.faces.get_mut(*slot);
-            let known = face.and_then(|face| face.groups.get_mut(group));
+            let known = self.interests.group_mut(*slot, group);
             if known.is_none_or(|known| !known.example(*sought).is_looking) {
                 continue;
             }
@@ -434,10 +285,9 @@ impl ForwardingTable {
                     self.found(*slot, group, *sought, found);
                     self.settle_group(seeking.slot, seeking.group, actions);
                 }
-                None => self.seeking.push_front(seeking),
+                None => self.interests.seek_next(seeking),
             }
         }
-        !self.seeking.is_empty()
     }
 
     /// Looks for another example of a group, now as far as the steps go, and else [later](Self::seek_on).
@@ -446,17 +296,12 @@ impl ForwardingTable {
         if let Some(found) = self.seek(slot, group, sought, &mut search, steps) {
             return self.found(slot, group, sought, found);
         }
-        let face = self.faces.get_mut(slot);
-        if let Some(known) = face.and_then(|face| face.groups.get_mut(group)) {
-            known.example(sought).is_looking = true;
-            let group = group.clone();
-            self.seeking.push_back(Seeking {
-                slot,
-                group,
-                sought,
-                search,
-            });
-        }
+        self.interests.seek_later(Seeking {
+            slot,
+            group: group.clone(),
+            sought,
+            search,
+        });
     }
 
     /// Looks for an example of a group. `None` if the steps are over.
@@ -491,7 +336,7 @@ impl ForwardingTable {
         steps: &Steps,
     ) -> bool {
         let entities = self.entities(group.kind);
-        let face = self.faces.get(slot);
+        let face = self.topology.at(slot);
         let info = face.and_then(|face| visible(group.kind, entities.sources(entity), face));
         info.is_some_and(|info| match sought {
             Sought::Member => true,
@@ -506,8 +351,7 @@ impl ForwardingTable {
     }
 
     fn found(&mut self, slot: u32, group: &GroupKey, sought: Sought, entity: Option<u32>) {
-        let face = self.faces.get_mut(slot);
-        if let Some(known) = face.and_then(|face| face.groups.get_mut(group)) {
+        if let Some(known) = self.interests.group_mut(slot, group) {
             *known.example(sought) = Example {
                 entity,
                 is_looking: false,
@@ -517,10 +361,10 @@ impl ForwardingTable {
 
     /// Declares to a face what has changed of a group.
     fn settle_group(&mut self, slot: u32, group: GroupKey, actions: &mut Vec<Action>) {
-        let Some(face) = self.faces.get_mut(slot) else {
+        let Some(face) = self.topology.at(slot) else {
             return;
         };
-        let Some(known) = face.groups.get_mut(&group) else {
+        let Some(known) = self.interests.group_mut(slot, &group) else {
             return;
         };
         let is_complete = known.complete.entity.is_some();
@@ -546,38 +390,19 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let spelling: Spelling = self.spell(slot, &group.key, actions);
-        let Some(face) = self.faces.get_mut(slot) else {
+        let Some(face) = self.topology.at_mut(slot) else {
             return;
         };
-        let announced = face.groups.get(&group).and_then(|state| state.announced);
-        let id = announced.unwrap_or_else(|| face.next_announced_id());
+        let known = self.interests.group(slot, &group);
+        let announced = known.and_then(|known| known.announced);
+        let others = self.interests.announced_groups(slot);
+        let id = announced.unwrap_or_else(|| face.announced.next_id(others));
         let mut info = QueryableInfo::default();
-        if let Some(state) = face.groups.get_mut(&group) {
-            info.complete = state.complete.entity.is_some();
-            (state.announced, state.announced_complete) = (Some(id), info.complete);
+        if let Some(known) = self.interests.group_mut(slot, &group) {
+            info.complete = known.complete.entity.is_some();
+            (known.announced, known.announced_complete) = (Some(id), info.complete);
         }
         let body = message::declaration(group.kind, id, spelling.wire_expr(&group.key), info);
         message::declare(face.id, interest_id, body, actions);
     }
-}
-
-fn enter_group(face: &mut Face, group: GroupKey) {
-    let group = face.groups.entry(group).or_insert(Group {
-        members: 0,
-        announced: None,
-        announced_complete: false,
-        member: Example::default(),
-        complete: Example::default(),
-    });
-    group.members += 1;
-}
-
-/// Gives back the id of the group's declaration if the group is gone and was declared.
-fn leave_group(face: &mut Face, group: &GroupKey) -> Option<u32> {
-    let state = face.groups.get_mut(group)?;
-    state.members -= 1;
-    if state.members > 0 {
-        return None;
-    }
-    face.groups.remove(group)?.announced
 }

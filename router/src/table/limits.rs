@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use zonda_codec::KeyExprError;
 
+use crate::table::kind::Kind;
+
 /// Limits per face. What exceeds one is ignored and counted in [`FaceCounters`]; the link stays up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -104,6 +106,15 @@ pub(super) fn memory_of(chunks: usize, bytes: usize) -> usize {
 }
 
 impl Limits {
+    /// How many declarations of a kind a face may have.
+    pub(super) const fn entities_max(&self, kind: Kind) -> usize {
+        match kind {
+            Kind::Subscriber => self.subscribers_max,
+            Kind::Queryable => self.queryables_max,
+            Kind::Token => self.tokens_max,
+        }
+    }
+
     /// Whether a key is within the limits.
     ///
     /// # Errors

@@ -10,20 +10,22 @@
 //! What is alive already when a listener begins or a query comes is delivered in slices, as a long list would keep everybody else
 //! waiting. Between two of them the table may change; together with the changes that are delivered the result is exact.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{KeyExpr, WhatAmI};
 
 use crate::table::{
-    Action, FaceId, Notice,
-    declare::Declared,
-    entity::Kind,
+    entity::Declared,
+    face_id::{Action, FaceId},
     forwarding::ForwardingTable,
-    key_tree::{KeyTree, pattern::Pattern, steps::Steps},
+    key_tree::{pattern::Pattern, steps::Steps},
+    kind::Kind,
+    notice::Notice,
     policy::Relation,
-    upstream::WantKey,
+    token_listeners::{LivelinessQuery, TokenListener, notify, token},
+    wants::WantKey,
 };
 
 /// How long a query waits for peers to tell what they had when they were connected.
@@ -34,50 +36,6 @@ const SLICE_STEPS: usize = 20_000;
 
 /// How many of them in a slice.
 const SLICE_LOOKS: usize = 10_000;
-
-/// Those of the session that hear of tokens.
-#[derive(Debug, Default)]
-pub(super) struct TokenListeners {
-    by_id: HashMap<u32, TokenListener>,
-    tree: KeyTree<u32>,
-    queries: BTreeMap<u32, LivelinessQuery>,
-}
-
-#[derive(Debug)]
-struct TokenListener {
-    face: FaceId,
-    key: Arc<str>,
-    /// What the gateways are asked on its behalf.
-    want: Option<u32>,
-    /// Interests whose answers tell what was alive before, which it did not ask for.
-    quiet: Vec<(FaceId, u32)>,
-    /// It still has to hear of the tokens from this place on that were alive before.
-    rest: Option<u32>,
-}
-
-impl TokenListener {
-    /// Whether a change of this token is delivered by itself, rather than with the rest of what was alive before.
-    fn is_past(&self, entity: u32) -> bool {
-        self.rest.is_none_or(|rest| entity < rest)
-    }
-}
-
-/// A query for the tokens that are alive.
-#[derive(Debug)]
-struct LivelinessQuery {
-    face: FaceId,
-    key: Arc<str>,
-    /// The keys that are delivered already.
-    delivered: HashSet<Box<str>>,
-    /// What this node knows itself must still be delivered from this place on.
-    rest: Option<u32>,
-    /// There is no gateway to ask.
-    held: bool,
-    /// Peers that have not declared yet all they had.
-    peers: Vec<FaceId>,
-    /// When these are not waited for any more; the time begins with the next look at the clock.
-    peers_until: Option<Instant>,
-}
 
 impl ForwardingTable {
     /// The session declares a liveliness token. `id` is the session's, unique among its live tokens; a live one with the
@@ -125,7 +83,7 @@ impl ForwardingTable {
         }
         self.undeclare_local_token_listener(face, id, actions);
         let key: Arc<str> = Arc::from(key.clone());
-        let want = (self.role != WhatAmI::Router).then(|| {
+        let want = (self.topology.role() != WhatAmI::Router).then(|| {
             let wanted = WantKey::lasting(Kind::Token, key.clone());
             self.add_own_want(wanted, actions)
         });
@@ -190,8 +148,8 @@ impl ForwardingTable {
             return;
         }
         let key: Arc<str> = Arc::from(key.clone());
-        let peers = self.north.iter().filter_map(|slot| {
-            let peer = self.faces.get(*slot)?;
+        let peers = self.topology.north().iter().filter_map(|slot| {
+            let peer = self.topology.at(*slot)?;
             (peer.relation == Relation::PeerToPeer && !peer.final_zero).then_some(peer.id)
         });
         let query = LivelinessQuery {
@@ -199,7 +157,7 @@ impl ForwardingTable {
             key: key.clone(),
             delivered: HashSet::new(),
             rest: None,
-            held: self.role == WhatAmI::Client && self.gateways.is_empty(),
+            held: self.topology.is_cut_off(),
             peers: peers.collect(),
             peers_until: None,
         };
@@ -319,7 +277,7 @@ impl ForwardingTable {
         };
         let asker = (query.face, id);
         let waits = query.held || query.rest.is_some() || !query.peers.is_empty();
-        if !waits && !self.relays.values().any(|other| *other == asker) {
+        if !waits && !self.wants.is_relayed(asker) {
             self.token_listeners.queries.remove(&id);
             notify(id, Notice::End { complete: true }, actions);
         }
@@ -327,7 +285,7 @@ impl ForwardingTable {
 
     /// Notes that queries of a client wait for another gateway, as the last one is gone.
     pub(super) fn hold_queries(&mut self, unanswered: &[(FaceId, u32)]) {
-        if self.role != WhatAmI::Client || !self.gateways.is_empty() {
+        if !self.topology.is_cut_off() {
             return;
         }
         for (face, id) in unanswered {
@@ -357,7 +315,7 @@ impl ForwardingTable {
     }
 
     /// Ends the wait for peers where it took long enough.
-    pub(super) fn expire_token_queries(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    pub(super) fn expire_liveliness_queries(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let expire = |query: &mut LivelinessQuery| {
             if !query.peers.is_empty() && *query.peers_until.get_or_insert(now + PEERS_LIMIT) <= now
             {
@@ -406,7 +364,7 @@ impl ForwardingTable {
     /// The token on exactly this key, if one is alive.
     pub(super) fn alive(&self, key: &str) -> Option<u32> {
         let tokens = self.entities(Kind::Token);
-        let entity = tokens.tree.get(key).first().copied();
+        let entity = tokens.on(key);
         entity.filter(|entity| !tokens.sources(*entity).is_empty())
     }
 
@@ -436,7 +394,7 @@ impl ForwardingTable {
     fn begin_delivery(&mut self, id: u32, key: &str, actions: &mut Vec<Action>) -> Option<u32> {
         let entities = self.entities(Kind::Token);
         let mut these = Vec::new();
-        let tree = &entities.tree;
+        let tree = entities.tree();
         if !tree.matches_within(key, &Steps::new(SLICE_STEPS), &mut |entity| {
             these.push(entity)
         }) {
@@ -480,42 +438,4 @@ impl ForwardingTable {
             self.end_if_delivered(id, actions);
         }
     }
-}
-
-impl TokenListeners {
-    /// Tells those who listen to `key` and `hear` it.
-    fn notify(
-        &self,
-        key: &str,
-        alive: bool,
-        hears: impl Fn(&TokenListener) -> bool,
-        actions: &mut Vec<Action>,
-    ) {
-        let mut ids = Vec::new();
-        self.tree.matches(key, &mut |id| {
-            if self.by_id.get(&id).is_some_and(&hears) {
-                ids.push(id);
-            }
-        });
-        ids.sort_unstable();
-        let notice = match ids.is_empty() {
-            true => None,
-            false => token(key, alive),
-        };
-        if let Some(notice) = notice {
-            for id in ids {
-                notify(id, notice.clone(), actions);
-            }
-        }
-    }
-}
-
-fn token(key: &str, alive: bool) -> Option<Notice> {
-    // The keys of tokens were looked at when they were declared.
-    let key = KeyExpr::new(key.to_owned()).ok()?.into_cloneable();
-    Some(Notice::Token { key, alive })
-}
-
-fn notify(listener: u32, notice: Notice, actions: &mut Vec<Action>) {
-    actions.push(Action::Notify { listener, notice });
 }

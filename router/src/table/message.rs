@@ -7,7 +7,10 @@ use zonda_codec::{
     WireExpr, Writer,
 };
 
-use crate::table::{Action, FaceId, entity::Kind};
+use crate::table::{
+    face_id::{Action, FaceId},
+    kind::Kind,
+};
 
 /// Keys longer than this have no form on the wire.
 pub(super) const WIRE_KEY_MAX: usize = u16::MAX as usize;

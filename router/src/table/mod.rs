@@ -5,7 +5,11 @@
 //! Sans-IO: plain functions of (state, message, now) that change the table and append [`Action`]s for the
 //! node to carry out. No socket, no clock, no thread. The session of the node is a face like any other.
 //!
-//! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked.
+//! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked. It coordinates four parts, each with
+//!   fields of its own: `topology` (the faces, and what they are to this node), `entities` (who declared what), `interests`
+//!   (who asked for what; `wants`: what this node asks its gateways) and `queries` (which queries are open).
+//! - A file that only declares data or such a part does not know the [`ForwardingTable`]; the files that work on several parts
+//!   (`declare`, `announce`, `interest`, `upstream`, `route`, ...) import both, and nothing imports them.
 //! - [`policy`] says what routers, peers and clients are to each other, as data.
 //! - [`key_tree`] finds declarations by intersection of key expressions.
 //! - `query` leads queries to the nodes that may answer, and the answers back.
@@ -14,55 +18,69 @@
 //! - [`limits`] bounds what one neighbour may occupy.
 
 mod announce;
+mod announced;
+mod announcements;
 mod announcing;
 mod answer;
+mod audience;
+mod deadline;
 mod declare;
+mod entities;
 mod entity;
 mod face;
 mod face_id;
 mod forwarding;
 mod gossip;
+mod hop;
 mod id_map;
 mod ids;
 mod interest;
+mod interests;
+mod kept;
 pub mod key_tree;
+mod kind;
 mod leave;
+mod leaving;
 pub mod limits;
 mod liveliness;
-mod local;
 mod locality;
 mod matching;
+mod matching_listeners;
 mod message;
 mod note;
 mod notice;
+mod outdate;
 pub mod policy;
+mod progress;
 mod query;
 mod route;
 pub mod scouting;
 mod search;
+mod session;
+mod session_entities;
 mod slots;
+mod token_listeners;
+mod topology;
 mod upstream;
 mod usage;
 mod validity;
+mod wants;
 
-pub use face_id::{Action, FaceId, FaceInfo, FaceKind};
+pub use audience::{Audience, Counterpart, Locality};
+pub use deadline::Deadline;
+pub use face_id::{Action, FaceId, FaceInfo, FaceKind, OwnRef};
 pub use forwarding::ForwardingTable;
 pub use gossip::{Gossip, GossipCounts, GossipOptions};
+pub use hop::{Hop, Suffix};
 pub use limits::{FaceCounters, KeyOverLimit, Limits};
-pub use local::OwnRef;
-pub use locality::Locality;
-pub use matching::{Audience, Counterpart};
 pub use note::{Note, NoteCause};
 pub use notice::Notice;
-pub use policy::Relation;
+pub use policy::{INITIAL, Relation};
 pub use query::{
     Branches, Ended, Ending, LocalBranch, NewQuery, QueryDispatch, QueryHop, QueryOrigin,
     QuerySearch,
 };
-pub use route::{Hop, Route, RouteSearch, Suffix};
+pub use route::{Route, RouteSearch};
 pub use search::SLICE_STEPS;
-pub use upstream::{Deadline, INITIAL};
 pub use usage::Most;
 pub use validity::Validity;
-
-use entity::Kind;

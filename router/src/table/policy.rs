@@ -5,7 +5,7 @@
 
 use zonda_codec::WhatAmI;
 
-use crate::table::{FaceInfo, FaceKind};
+use crate::table::face_id::{FaceInfo, FaceKind};
 
 /// What the node behind a face is to this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,6 +25,10 @@ pub enum Relation {
 }
 
 use Relation::{Local, PeerToPeer, RouterToRouter, Served, Unrelated, Upstream};
+
+/// The interest of a link between peers, which nobody sends: its end is the end of what the other one has to tell when the
+/// link comes up.
+pub const INITIAL: u32 = 0;
 
 /// `[own role][remote role]`, both in the order router, peer, client.
 const RELATIONS: [[Relation; 3]; 3] = [

@@ -8,138 +8,35 @@
 //! from face to face with another number and another key.
 
 mod destinations;
-mod ends;
 mod held;
-mod own;
+mod holding;
 mod pending;
+mod queries;
+mod types;
 
 use std::time::{Duration, Instant};
 
-use zonda_codec::{KeyExpr, Mapping, Qos, Target, WireExpr, ZenohId};
+use zonda_codec::{KeyExpr, Target};
 
 use crate::table::{
-    FaceId, FaceKind, face::Face, forwarding::ForwardingTable, key_tree::steps::Steps,
-    locality::Locality, policy::Relation, search::SLICE_STEPS,
+    face::Face,
+    face_id::{FaceId, FaceKind},
+    forwarding::ForwardingTable,
+    key_tree::steps::Steps,
+    kind::Kind,
+    search::SLICE_STEPS,
 };
 
 pub use destinations::QuerySearch;
-pub(super) use ends::LeavingQueries;
-pub(super) use pending::{FaceQueries, Queries};
+pub(super) use queries::Queries;
+pub use types::{
+    Branches, Ended, Ending, LocalBranch, NewQuery, QueryDispatch, QueryHop, QueryOrigin,
+};
 
 use destinations::Destination;
-use pending::{Branch, Pending};
 
 /// The longest that a query waits, whatever it asks for.
 const TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
-
-/// A query that arrives.
-#[derive(Debug, Clone, Copy)]
-pub struct NewQuery<'a> {
-    /// Its number; the origin's choice.
-    pub rid: u32,
-    /// The keys asked for, in full.
-    pub key: &'a KeyExpr<'a>,
-    /// Which queryables are to be asked.
-    pub target: Target,
-    /// The quality of service of the query and of its replies.
-    pub qos: Qos,
-    /// How long the origin waits; a week at most.
-    pub timeout: Duration,
-    /// The id of the declared querier it comes from, if it comes from a local one.
-    pub querier: Option<u32>,
-    /// Where it goes, if it comes from the session.
-    pub destination: Locality,
-}
-
-/// What becomes of a query.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QueryDispatch {
-    /// It is to be sent to these.
-    Sent(Branches),
-    /// It waits for a destination: see [`ForwardingTable::release_held`].
-    Held,
-    /// It has ended already, and is among the [ended](ForwardingTable::take_ended).
-    Ended,
-    /// It is ignored, and counted: its number is that of an open query of the same face, or the face may not send queries.
-    Ignored,
-}
-
-/// The destinations of a query.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Branches {
-    /// One per neighbour, ordered by face; never the origin.
-    pub hops: Vec<QueryHop>,
-    /// The faces of this node itself that are asked: its session, its admin space.
-    pub local: Vec<LocalBranch>,
-}
-
-/// One neighbour that is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueryHop {
-    /// The neighbour.
-    pub face: FaceId,
-    /// The query's number there.
-    pub rid: u32,
-    /// A declared key expression id, or 0.
-    pub scope: u16,
-    /// Whose id the scope is.
-    pub mapping: Mapping,
-    /// From which byte of the key on text follows the scope.
-    pub skip: usize,
-}
-
-impl QueryHop {
-    /// `key`, which is the query's, as it is written to this neighbour.
-    pub fn wire_expr<'k>(&self, key: &'k str) -> WireExpr<'k> {
-        WireExpr {
-            scope: self.scope,
-            suffix: key.get(self.skip..).unwrap_or(""),
-            mapping: self.mapping,
-        }
-    }
-}
-
-/// A face of this node itself that is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocalBranch {
-    /// The session, or the admin space.
-    pub face: FaceId,
-    /// The query's number there.
-    pub rid: u32,
-    /// The session's queryables that are asked, each by its id.
-    pub queryables: Vec<u32>,
-}
-
-/// Where a query came from, and under which number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueryOrigin {
-    /// The face it came from.
-    pub face: FaceId,
-    /// Its number there.
-    pub rid: u32,
-    /// Its quality of service, and that of its replies.
-    pub qos: Qos,
-}
-
-/// A query that has ended. The node tells the origin so, once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
-    /// Where it came from.
-    pub origin: QueryOrigin,
-    /// How it ended.
-    pub how: Ending,
-}
-
-/// How a query ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// Everybody has answered, or there was no destination.
-    Complete,
-    /// This neighbour was lost before it had answered in full; everybody else has.
-    LinkLost(ZenohId),
-    /// So many, at least one, had not answered in full when the time was over.
-    TimedOut(usize),
-}
 
 impl ForwardingTable {
     /// A query from `face`, be it a neighbour or the session. The same number may be used again once the query
@@ -170,7 +67,7 @@ impl ForwardingTable {
         if let Some(refused) = self.refuse(face, new) {
             return Some(refused);
         }
-        self.note_time(now);
+        self.queries.held.note_time(now);
         let steps = Steps::new(SLICE_STEPS);
         let found = self.search_destinations(face, new, search, &steps)?;
         let is_own = self.is_local(face);
@@ -190,7 +87,7 @@ impl ForwardingTable {
     /// What becomes of a query that is not to be asked.
     fn refuse(&mut self, face: FaceId, new: &NewQuery<'_>) -> Option<QueryDispatch> {
         let limit = self.limits.questions_max;
-        let Some(source) = self.face_mut(face) else {
+        let Some(source) = self.topology.face_mut(face) else {
             return Some(QueryDispatch::Ignored);
         };
         let is_own = source.info.kind == FaceKind::Local;
@@ -198,11 +95,11 @@ impl ForwardingTable {
             source.counters.misplaced += 1;
             return Some(QueryDispatch::Ignored);
         }
-        if source.queries.asked.contains_key(&new.rid) {
+        if self.queries.has_sent(face.index, new.rid) {
             source.counters.repeated_questions += 1;
             return Some(QueryDispatch::Ignored);
         }
-        if source.queries.asked.len() >= limit && !is_own {
+        if self.queries.sent(face.index) >= limit && !is_own {
             source.counters.questions_refused += 1;
             let note = source.note_of_refused_query(limit);
             self.notes.extend(note);
@@ -224,92 +121,74 @@ impl ForwardingTable {
 
     /// The same, without counting.
     pub fn origin_of_query(&self, face: FaceId, rid: u32) -> Option<QueryOrigin> {
-        let query = *self.face(face)?.queries.branches.get(&rid)?;
-        Some(self.queries.open.get(query)?.origin())
+        self.face(face)?;
+        self.queries.origin_at(face.index, rid)
     }
 
     /// A query whose key makes no sense: it ends at once.
     pub fn refuse_query(&mut self, origin: QueryOrigin) {
-        let known = self.face(origin.face).map(|face| &face.queries.asked);
-        if known.is_some_and(|asked| !asked.contains_key(&origin.rid)) {
-            let how = Ending::Complete;
-            self.queries.ended.push(Ended { origin, how });
+        let is_known = self.face(origin.face).is_some();
+        if is_known && !self.queries.has_sent(origin.face.index, origin.rid) {
+            self.queries.end(origin, Ending::Complete);
         }
     }
 
-    /// `face` has answered query `rid` in full. Ignored and counted if that query has ended, or never was.
+    /// `face` has replied to query `rid` in full. Ignored and counted if that query has ended, or never was.
     pub fn finish_branch(&mut self, face: FaceId, rid: u32) {
-        let Some(source) = self.face_mut(face) else {
-            return;
-        };
-        match source.queries.branches.remove(&rid) {
-            Some(query) => {
-                let slot = face.index;
-                self.end_branch(query, Branch { slot, rid });
-            }
-            None => source.counters.unknown_answers += 1,
+        if let Some(source) = self.topology.face_mut(face)
+            && !self.queries.finish_branch(face.index, rid)
+        {
+            source.counters.unknown_answers += 1;
         }
     }
 
     /// The origin does not want to know any more; tells whether the query was open. It is not among the
     /// [ended](Self::take_ended).
     pub fn forget_query(&mut self, face: FaceId, rid: u32) -> bool {
-        let asked = self.face(face).map(|source| &source.queries.asked);
-        let query = asked.and_then(|asked| asked.get(&rid).copied());
-        query.is_some_and(|query| self.close_query(query).is_some())
+        self.face(face).is_some() && self.queries.close_sent(face.index, rid)
     }
 
     /// The queries that have ended since the last call, in that order. The caller tells the origins.
     pub fn take_ended(&mut self) -> Vec<Ended> {
-        std::mem::take(&mut self.queries.ended)
+        self.queries.take_ended()
     }
 
     /// Whether [`take_ended`](Self::take_ended) has something to give.
     #[inline]
     pub fn has_ended(&self) -> bool {
-        !self.queries.ended.is_empty()
+        self.queries.has_ended()
     }
 
     /// How many queries are open.
     pub fn open_queries(&self) -> usize {
-        self.queries.open_count
+        self.queries.open_count()
     }
 
     /// When the first open query times out.
     pub fn query_deadline(&self) -> Option<Instant> {
-        Some(self.queries.deadlines.first()?.0)
+        self.queries.query_deadline()
     }
 
     /// A number for a query of the session that no open one has.
     pub fn next_query_id(&mut self, face: FaceId) -> u32 {
-        let queries = self.face_mut(face).map(|face| &mut face.queries);
-        queries.map_or(0, FaceQueries::next_asked_id)
+        match self.face(face) {
+            Some(_) => self.queries.next_id(face.index),
+            None => 0,
+        }
     }
 
     /// A query that ends before it has begun.
     fn end_unasked(&mut self, face: FaceId, new: &NewQuery<'_>) -> QueryDispatch {
         let (rid, qos) = (new.rid, new.qos);
-        self.queries.ended.push(Ended {
-            origin: QueryOrigin { face, rid, qos },
-            how: Ending::Complete,
-        });
+        let origin = QueryOrigin { face, rid, qos };
+        self.queries.end(origin, Ending::Complete);
         QueryDispatch::Ended
     }
 
     fn open_query(&mut self, face: FaceId, new: &NewQuery<'_>, now: Instant) -> u32 {
+        let (rid, qos) = (new.rid, new.qos);
         let deadline = now + new.timeout.min(TIMEOUT_MAX);
-        let query = self.queries.insert(Pending::new(
-            QueryOrigin {
-                face,
-                rid: new.rid,
-                qos: new.qos,
-            },
-            deadline,
-        ));
-        if let Some(source) = self.face_mut(face) {
-            source.queries.asked.insert(new.rid, query);
-        }
-        query
+        self.queries.open(QueryOrigin { face, rid, qos }, deadline)
     }
 
     /// Gives a query its branches.
@@ -321,31 +200,39 @@ impl ForwardingTable {
         destinations: &[Destination],
     ) -> Branches {
         let mut branches = Branches::default();
+        let origin = self.queries.origin(query);
+        let is_own = origin.is_some_and(|origin| self.is_local(origin.face));
+        let complete_only = target == Target::AllComplete;
         for &Destination { slot, .. } in destinations {
-            let Some(face) = self.faces.get_mut(slot) else {
+            let Some(face) = self.topology.at(slot) else {
                 continue;
             };
-            let rid = face.queries.next_branch_id();
-            face.queries.branches.insert(rid, query);
+            let rid = self.queries.add_branch(query, slot);
             match face.info.kind {
                 FaceKind::Remote => branches.hops.push(hop(face, rid, key)),
                 FaceKind::Local => branches.local.push(LocalBranch {
                     face: face.id,
                     rid,
-                    queryables: Vec::new(),
+                    queryables: self.own_queryables(face.id, is_own, key, complete_only),
                 }),
             }
-            if let Some(pending) = self.queries.open.get_mut(query) {
-                pending.branches.insert(Branch { slot, rid });
-            }
-        }
-        let origin = self.queries.open.get(query).map(Pending::origin);
-        let is_own = origin.is_some_and(|origin| self.is_local(origin.face));
-        for branch in &mut branches.local {
-            let complete_only = target == Target::AllComplete;
-            branch.queryables = self.own_queryables(branch.face, is_own, key, complete_only);
         }
         branches
+    }
+
+    /// The session's queryables on keys that intersect `key`, for a query of its own or of another node.
+    fn own_queryables(
+        &self,
+        face: FaceId,
+        is_own: bool,
+        key: &KeyExpr<'_>,
+        complete_only: bool,
+    ) -> Vec<u32> {
+        if self.topology.is_admin(face) {
+            return Vec::new();
+        }
+        let own = &self.entities.session;
+        own.matching(Kind::Queryable, key.as_str(), is_own, complete_only)
     }
 }
 
@@ -357,14 +244,5 @@ fn hop(face: &Face, rid: u32, key: &KeyExpr<'_>) -> QueryHop {
         scope: spelling.scope,
         mapping: spelling.mapping,
         skip: spelling.skip,
-    }
-}
-
-/// How far away what a face declares is: the session itself, a served node, somebody further off.
-fn distance(relation: Relation, announced: u16) -> u32 {
-    match relation {
-        Relation::Local => 0,
-        Relation::Served => 1,
-        _ => 1 + u32::from(announced),
     }
 }

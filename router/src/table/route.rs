@@ -4,19 +4,22 @@
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::{ControlFlow, Deref};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use zonda_codec::{KeyExpr, Mapping, WireExpr};
+use zonda_codec::KeyExpr;
 
 use crate::table::{
-    Counterpart, FaceId, FaceKind, Kind, Locality, Validity,
+    audience::{Counterpart, Locality},
     face::Face,
+    face_id::{FaceId, FaceKind},
     forwarding::ForwardingTable,
+    hop::{Hop, Suffix},
     key_tree::steps::Steps,
+    kind::Kind,
     policy::Relation,
     search::{SLICE_STEPS, Search},
+    validity::Validity,
 };
 
 /// Everybody a message on one key from one source goes to.
@@ -28,62 +31,17 @@ pub struct Route {
     pub local: Vec<u32>,
 }
 
-/// One neighbour a message goes to, and how to write the key for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hop {
-    /// The neighbour.
-    pub face: FaceId,
-    /// A declared key expression id, or 0.
-    pub scope: u16,
-    /// Whose id the scope is.
-    pub mapping: Mapping,
-    /// Text behind the scope.
-    pub suffix: Suffix,
-}
-
-/// The end of a key. All hops of a route share its text.
-#[derive(Clone, Default)]
-pub struct Suffix {
-    key: Arc<str>,
-    skip: usize,
-}
-
-impl Deref for Suffix {
-    type Target = str;
-
-    #[inline]
-    fn deref(&self) -> &str {
-        self.key.get(self.skip..).unwrap_or("")
-    }
-}
-
-impl PartialEq for Suffix {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl Eq for Suffix {}
-
-impl fmt::Debug for Suffix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl Hop {
-    /// The id of the neighbour that the key is spelled with, if it is one.
-    pub(super) fn their_id(&self) -> Option<u16> {
-        (self.scope != 0 && self.mapping == Mapping::Receiver).then_some(self.scope)
-    }
-
-    /// The key as it is written to this neighbour.
-    pub fn wire_expr(&self) -> WireExpr<'_> {
-        WireExpr {
-            scope: self.scope,
-            suffix: &self.suffix,
-            mapping: self.mapping,
+impl Route {
+    /// The part of it that goes to `destination`.
+    #[must_use]
+    pub fn within(mut self, destination: Locality) -> Route {
+        if !destination.is_within() {
+            self.local.clear();
         }
+        if !destination.is_beyond() {
+            self.hops.clear();
+        }
+        self
     }
 }
 
@@ -176,7 +134,7 @@ impl ForwardingTable {
             let sources = entities.sources(entity);
             steps.spend(sources.len());
             for source in sources {
-                if let Some(face) = self.faces.get(source.slot) {
+                if let Some(face) = self.topology.at(source.slot) {
                     search.found.insert(source.slot, face.id);
                 }
             }
@@ -185,13 +143,15 @@ impl ForwardingTable {
         if !done {
             return None;
         }
+        let is_own = source.info.kind == FaceKind::Local;
+        let own = &self.entities.session;
         let mut route = Route {
             hops: Vec::new(),
-            local: self.own_subscribers(source, key),
+            local: own.matching(Kind::Subscriber, key, is_own, false),
         };
         let (whole, nothing) = (LazyCell::new(|| Arc::from(key)), Arc::default());
         for slot in self.destinations(source, search) {
-            if let Some(face) = self.faces.get(slot) {
+            if let Some(face) = self.topology.at(slot) {
                 let spelling = face.ids.spell(key);
                 route.hops.push(Hop {
                     face: face.id,
@@ -208,23 +168,6 @@ impl ForwardingTable {
             }
         }
         Some(route)
-    }
-
-    /// The session's subscribers that a push on `key` from `source` reaches.
-    fn own_subscribers(&self, source: &Face, key: &str) -> Vec<u32> {
-        let is_own = source.info.kind == FaceKind::Local;
-        let mut ids = Vec::new();
-        self.local_subscribers.matches(key, &mut |id| {
-            if !is_own || self.reserved.is_for_session(id) {
-                ids.push(id);
-            }
-        });
-        if is_own {
-            let mut add = |id, _| ids.push(id);
-            self.reserved.private(Kind::Subscriber, key, &mut add);
-        }
-        ids.sort_unstable();
-        ids
     }
 
     /// Whether any subscriber, local or remote, is known that a push on `key` from `from` would reach.
@@ -244,8 +187,8 @@ impl ForwardingTable {
         let (key, publisher) = (search.key.as_str(), search.publisher);
         let is_there = |(slot, id): (&u32, &FaceId)| self.face(*id).map(|_| *slot);
         let mut slots: Vec<u32> = search.found.iter().filter_map(is_there).collect();
-        for &slot in &self.north {
-            if let Some(face) = self.faces.get(slot)
+        for &slot in self.topology.north() {
+            if let Some(face) = self.topology.at(slot)
                 && self.sends_unfiltered(source, face, key, publisher)
             {
                 slots.push(slot);
@@ -254,19 +197,11 @@ impl ForwardingTable {
         slots.sort_unstable();
         slots.dedup();
         slots.retain(|&slot| {
-            self.faces.get(slot).is_some_and(|face| {
-                face.info.kind == FaceKind::Remote && self.reaches(source, face)
-            })
+            self.topology
+                .at(slot)
+                .is_some_and(|face| face.info.kind == FaceKind::Remote && source.reaches(face))
         });
         slots
-    }
-
-    /// Whether messages from `source` may go to `face` at all.
-    pub(super) fn reaches(&self, source: &Face, face: &Face) -> bool {
-        let relayed = source.relation == Relation::Served && face.relation == Relation::Served;
-        source.relation.flows_to(face.relation)
-            && (source.id != face.id || face.info.kind == FaceKind::Local)
-            && !(relayed && source.is_linked_to(face))
     }
 
     /// Whether `face` gets data because it did not yet say (enough of) what it has.

@@ -10,7 +10,7 @@
 use std::ops::ControlFlow;
 
 use crate::table::{
-    entity::Entities,
+    entity::EntityTree,
     key_tree::{
         pattern::Pattern,
         steps::Steps,
@@ -36,7 +36,7 @@ impl Default for Search {
     }
 }
 
-impl Entities {
+impl EntityTree {
     /// Calls `found` with entities whose keys intersect `key`, until it wants no more or the steps are over; false if there
     /// is more to look at.
     pub(super) fn search(
@@ -50,7 +50,7 @@ impl Entities {
         if let Search::Tree(walk) = search {
             let found =
                 &mut |entities: &[u32]| entities.iter().try_for_each(|entity| found(*entity));
-            match self.tree.search(&pattern, walk, steps, found) {
+            match self.tree().search(&pattern, walk, steps, found) {
                 Reached::End => return true,
                 Reached::Pause => return false,
                 Reached::Nowhere => *search = Search::From(0),
@@ -72,7 +72,7 @@ impl Entities {
                 *place = end;
             }
         }
-        self.tree.count((steps.spent() - before) as u64);
+        self.tree().count((steps.spent() - before) as u64);
         *place >= end
     }
 }

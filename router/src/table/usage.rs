@@ -2,7 +2,7 @@
 
 //! How much of its limits the neighbour that has most takes now.
 
-use crate::table::{entity::Kind, face::Face, forwarding::ForwardingTable};
+use crate::table::{face::Face, forwarding::ForwardingTable, kind::Kind};
 
 /// The most that one neighbour has, of each for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,30 +33,29 @@ impl ForwardingTable {
     /// The most that one neighbour has. Looks at every neighbour.
     pub fn most(&self) -> Most {
         let mut most = Most::default();
-        for (_, face) in self.faces.iter() {
-            most.add(face);
+        for face in self.topology.faces() {
+            self.add_to(&mut most, face);
         }
         most
     }
-}
 
-impl Most {
-    fn add(&mut self, face: &Face) {
-        let declared = |kind| face.declared.of(kind).len() + face.orphans.of(kind).len();
+    fn add_to(&self, most: &mut Most, face: &Face) {
+        let slot = face.id.index;
+        let declared = |kind| self.entities.count(slot, kind);
         let parts = [
-            (&mut self.key_ids, face.ids.their_count()),
-            (&mut self.own_key_ids, face.ids.our_count()),
-            (&mut self.subscribers, declared(Kind::Subscriber)),
-            (&mut self.queryables, declared(Kind::Queryable)),
-            (&mut self.tokens, declared(Kind::Token)),
-            (&mut self.interests, face.interests.len()),
-            (&mut self.queries, face.queries.count()),
-            (&mut self.neighbours, face.neighbours.len()),
+            (&mut most.key_ids, face.ids.their_count()),
+            (&mut most.own_key_ids, face.ids.our_count()),
+            (&mut most.subscribers, declared(Kind::Subscriber)),
+            (&mut most.queryables, declared(Kind::Queryable)),
+            (&mut most.tokens, declared(Kind::Token)),
+            (&mut most.interests, self.interests.count(slot)),
+            (&mut most.queries, self.queries.count(slot)),
+            (&mut most.neighbours, face.neighbours.len()),
         ];
         for (most, count) in parts {
             *most = count.max(*most);
         }
-        self.declarations_refused += face.counters.over_limit;
-        self.questions_refused += face.counters.questions_refused;
+        most.declarations_refused += face.counters.over_limit;
+        most.questions_refused += face.counters.questions_refused;
     }
 }

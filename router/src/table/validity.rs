@@ -12,9 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::table::{
-    entity::Kind,
-    face::Face,
-    forwarding::ForwardingTable,
     key_tree::{KeyTree, steps::Steps},
     slots::Slots,
 };
@@ -43,9 +40,6 @@ const STEPS: usize = 4096;
 /// Neighbours of a key that are known one by one.
 const FACES_MAX: usize = 8;
 
-/// Subscriptions of a neighbour that are looked up one by one when all of them may lead elsewhere.
-const SUBSCRIPTIONS_MAX: usize = 64;
-
 /// The keys on which routes are kept.
 #[derive(Debug, Default)]
 pub(super) struct KeptKeys {
@@ -71,7 +65,7 @@ struct KeptKey {
 
 impl KeptKeys {
     /// The validity of a route on `key` that is looked for now.
-    fn keep(&mut self, key: &str, keys_max: usize) -> Arc<Validity> {
+    pub(super) fn keep(&mut self, key: &str, keys_max: usize) -> Arc<Validity> {
         if let Some(&index) = self.tree.get(key).first()
             && let Some(kept) = self.keys.get(index)
         {
@@ -118,7 +112,12 @@ impl KeptKeys {
     }
 
     /// Notes that a route on `key` leads to the neighbours at these places.
-    fn note(&mut self, key: &str, validity: &Arc<Validity>, places: impl Iterator<Item = u32>) {
+    pub(super) fn note(
+        &mut self,
+        key: &str,
+        validity: &Arc<Validity>,
+        places: impl Iterator<Item = u32>,
+    ) {
         let index = self.tree.get(key).first();
         let kept = index.and_then(|index| self.keys.get_mut(*index));
         let Some(kept) = kept.filter(|kept| Arc::ptr_eq(&kept.validity, validity)) else {
@@ -142,7 +141,7 @@ impl KeptKeys {
         }
     }
 
-    fn end_all(&mut self) {
+    pub(super) fn end_all(&mut self) {
         for index in 0..self.top {
             if let Some(kept) = self.keys.get(index) {
                 kept.validity.end();
@@ -175,7 +174,7 @@ impl KeptKeys {
         }
     }
 
-    fn end_meeting(&mut self, key: &str) {
+    pub(super) fn end_meeting(&mut self, key: &str) {
         if self.tree.is_empty() {
             return self.end_others();
         }
@@ -186,13 +185,13 @@ impl KeptKeys {
         self.end_these(is_all.then_some(found));
     }
 
-    fn end_exactly(&mut self, key: &str) {
+    pub(super) fn end_exactly(&mut self, key: &str) {
         let found = self.tree.get(key).to_vec();
         self.end_these(Some(found));
     }
 
     /// Ends those on keys below `prefix` that lead to a place. Says nothing of the keys that there was no room for.
-    fn end_below(&mut self, prefix: &str, place: u32) {
+    pub(super) fn end_below(&mut self, prefix: &str, place: u32) {
         let (mut found, steps) = (Vec::new(), Steps::new(STEPS));
         let is_all = self.tree.each_below(prefix, &steps, &mut |index| {
             if self
@@ -207,7 +206,7 @@ impl KeptKeys {
     }
 
     /// Ends those that lead to a place.
-    fn end_towards(&mut self, place: u32) {
+    pub(super) fn end_towards(&mut self, place: u32) {
         let leads = |index: &u32| {
             let kept = self.keys.get(*index);
             kept.is_some_and(|kept| kept.leads_to(place))
@@ -221,84 +220,5 @@ impl KeptKey {
     fn leads_to(&self, place: u32) -> bool {
         let faces = self.faces.as_ref();
         faces.is_none_or(|faces| faces.contains(&place))
-    }
-}
-
-impl ForwardingTable {
-    /// The validity of a route on `key` that is looked for from now on.
-    pub(super) fn keep_key(&mut self, key: &str) -> Arc<Validity> {
-        self.kept.keep(key, self.limits.route_keys_max)
-    }
-
-    /// Notes where a route leads that somebody keeps.
-    pub(super) fn note_route(
-        &mut self,
-        key: &str,
-        validity: &Arc<Validity>,
-        hops: &[crate::table::Hop],
-    ) {
-        self.kept
-            .note(key, validity, hops.iter().map(|hop| hop.face.index));
-        for hop in hops {
-            if let Some(face) = self.faces.get_mut(hop.face.index) {
-                face.is_on_routes = true;
-                if let Some(id) = hop.their_id() {
-                    face.ids.note_used(id);
-                }
-            }
-        }
-    }
-
-    /// A subscriber on `key` came, went, or is of another kind.
-    pub(super) fn outdate(&mut self, key: &str) {
-        self.kept.end_meeting(key);
-    }
-
-    /// The same of a subscriber that is an entity.
-    pub(super) fn outdate_entity(&mut self, entity: u32) {
-        if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
-            self.outdate(&key);
-        }
-    }
-
-    /// What gateways know of subscribers on exactly `key` changed.
-    pub(super) fn outdate_exactly(&mut self, key: &str) {
-        self.kept.end_exactly(key);
-    }
-
-    /// Everything may lead elsewhere.
-    pub(super) fn outdate_all(&mut self) {
-        self.kept.end_all();
-    }
-
-    /// A neighbour is gone.
-    pub(super) fn outdate_towards(&mut self, gone: &Face) {
-        if gone.is_on_routes {
-            self.kept.end_towards(gone.id.index);
-        }
-    }
-
-    /// Whatever a neighbour subscribed to may lead to it or not.
-    pub(super) fn outdate_subscriptions(&mut self, slot: u32) {
-        let Some(face) = self.faces.get(slot) else {
-            return;
-        };
-        let declared = face.declared.of(Kind::Subscriber);
-        let orphans = face.orphans.of(Kind::Subscriber);
-        if declared.len() + orphans.len() > SUBSCRIPTIONS_MAX {
-            return self.outdate_all();
-        }
-        let declared = declared.iter().map(|(_, entity)| entity);
-        let entities: Vec<u32> = declared.chain(orphans.iter().copied()).collect();
-        for entity in entities {
-            self.outdate_entity(entity);
-        }
-    }
-
-    /// Keys that begin with this text are spelled otherwise for a neighbour.
-    pub(super) fn outdate_spellings(&mut self, slot: u32, text: &str) {
-        if self.faces.get(slot).is_some_and(|face| face.is_on_routes) {
-            self.kept.end_below(text, slot);
-        }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use zonda_codec::{NetworkMessage, Reader, WhatAmI};
+use zonda_codec::{LinkStateList, NetworkMessage, Oam, OamBody, Reader, WhatAmI};
 use zonda_router::table::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
 
 use crate::link::{Link, Message};
@@ -316,7 +316,16 @@ fn hand_over(table: &mut ForwardingTable, face: FaceId, bytes: &[u8], actions: &
             table.handle_interest(face, interest, actions);
             while table.answer_on(face, actions) {}
         }
-        NetworkMessage::Oam(oam) => table.handle_oam(face, oam, actions),
+        NetworkMessage::Oam(oam) => hear_oam(table, face, oam),
         other => panic!("{other:?} is no control message"),
+    }
+}
+
+/// Link states are all that the table wants to hear of OAM.
+fn hear_oam(table: &mut ForwardingTable, face: FaceId, oam: &Oam<'_>) {
+    if let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body)
+        && let Ok(states) = LinkStateList::decode(&mut Reader::new(body))
+    {
+        table.handle_link_states(face, &states);
     }
 }

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use zonda_codec::{
-    Declaration, Declare, Encode, Interest, InterestMode, InterestOptions, KeyExpr, Mapping,
-    NetworkMessage, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, ZenohId,
+    Declaration, Declare, Encode, Interest, InterestMode, InterestOptions, KeyExpr, LinkStateList,
+    Mapping, NetworkMessage, Oam, OamBody, Qos, QueryableInfo, Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::table::{
     Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Notice, OwnRef, Route, Validity,
@@ -101,7 +101,7 @@ impl Bench {
                     table.handle_interest(face, interest, actions);
                     while table.answer_on(face, actions) {}
                 }
-                NetworkMessage::Oam(oam) => table.handle_oam(face, oam, actions),
+                NetworkMessage::Oam(oam) => hear_oam(table, face, oam),
                 other => panic!("{other:?} is not for the table"),
             });
         }
@@ -341,5 +341,14 @@ pub fn token(id: u32, key: &str) -> Declaration<'_> {
     Declaration::Token {
         id,
         wire_expr: WireExpr::full(key),
+    }
+}
+
+/// Link states are all that the table wants to hear of OAM.
+fn hear_oam(table: &mut ForwardingTable, face: FaceId, oam: &Oam<'_>) {
+    if let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body)
+        && let Ok(states) = LinkStateList::decode(&mut Reader::new(body))
+    {
+        table.handle_link_states(face, &states);
     }
 }

@@ -5,16 +5,18 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use zonda_codec::{KeyExpr, QueryableInfo, Target, key_expr::includes};
+use zonda_codec::{QueryableInfo, Target, key_expr::includes};
 
 use crate::table::{
-    Counterpart, FaceId, FaceKind,
-    entity::{Kind, Source},
+    audience::Counterpart,
+    entity::Source,
     face::Face,
+    face_id::{FaceId, FaceKind},
     forwarding::ForwardingTable,
     key_tree::steps::Steps,
+    kind::Kind,
     policy::Relation,
-    query::{NewQuery, distance},
+    query::types::NewQuery,
     search::Search,
 };
 
@@ -86,10 +88,10 @@ impl ForwardingTable {
         if target == Target::AllComplete {
             found.retain(|_, destination| destination.complete_at.is_some());
         }
-        for &slot in &self.north {
-            if let Some(face) = self.faces.get(slot)
+        for &slot in self.topology.north() {
+            if let Some(face) = self.topology.at(slot)
                 && new.destination.is_beyond()
-                && self.reaches(source, face)
+                && source.reaches(face)
                 && self.is_asked_unfiltered(source, face, key, new.querier)
             {
                 found.entry(slot).or_insert(Destination {
@@ -104,38 +106,6 @@ impl ForwardingTable {
         found.into_values().collect()
     }
 
-    /// The session's queryables on keys that intersect `key`, for a query of its own or of another node.
-    pub(super) fn own_queryables(
-        &self,
-        face: FaceId,
-        is_own: bool,
-        key: &KeyExpr<'_>,
-        complete_only: bool,
-    ) -> Vec<u32> {
-        let mut ids = Vec::new();
-        if Some(face) == self.admin_face {
-            return ids;
-        }
-        self.local_queryables.matches(key.as_str(), &mut |id| {
-            let is_complete = self.complete_queryables.contains(&id);
-            let is_meant = !is_own || self.reserved.is_for_session(id);
-            if is_meant && (is_complete || !complete_only) {
-                ids.push(id);
-            }
-        });
-        if is_own {
-            let mut add = |id, is_complete| {
-                if is_complete || !complete_only {
-                    ids.push(id);
-                }
-            };
-            self.reserved
-                .private(Kind::Queryable, key.as_str(), &mut add);
-        }
-        ids.sort_unstable();
-        ids
-    }
-
     /// Adds the session itself where it asks what it has for itself only.
     fn add_private_queryables(
         &self,
@@ -143,15 +113,15 @@ impl ForwardingTable {
         new: &NewQuery<'_>,
         found: &mut BTreeMap<u32, Destination>,
     ) {
-        if !self.is_session(source) || !new.destination.is_within() {
+        if !self.topology.is_session(source) || !new.destination.is_within() {
             return;
         }
         let mut add = |_, is_complete: bool| {
             let complete_at = (is_complete && new.target != Target::All).then_some(0);
             note(found, source.id, complete_at);
         };
-        self.reserved
-            .private(Kind::Queryable, new.key.as_str(), &mut add);
+        let own = &self.entities.session;
+        own.each_private(Kind::Queryable, new.key.as_str(), &mut add);
     }
 
     /// Goes on looking for the faces that declared a queryable which a query from `source` may reach; false if there is
@@ -171,10 +141,10 @@ impl ForwardingTable {
             let sources = entities.sources(entity);
             steps.spend(2 * sources.len());
             for queryable in sources {
-                let Some(face) = self.faces.get(queryable.slot) else {
+                let Some(face) = self.topology.at(queryable.slot) else {
                     continue;
                 };
-                if !self.reaches(source, face) {
+                if !source.reaches(face) {
                     continue;
                 }
                 let Some(info) = self.seen_as(source, face, entity, queryable, new) else {
@@ -207,7 +177,7 @@ impl ForwardingTable {
         new: &NewQuery<'_>,
     ) -> Option<QueryableInfo> {
         let info = declared.info();
-        if !self.is_session(source) {
+        if !self.topology.is_session(source) {
             return Some(info);
         }
         let counts = |what: Counterpart| self.counts(face, entity, what.within(new.destination));
@@ -262,4 +232,13 @@ fn nearest_complete(found: &BTreeMap<u32, Destination>) -> Option<Destination> {
     });
     let (_, nearest) = complete.min_by_key(|(distance, _)| *distance)?;
     Some(*nearest)
+}
+
+/// How far away what a face declares is: the session itself, a served node, somebody further off.
+fn distance(relation: Relation, announced: u16) -> u32 {
+    match relation {
+        Relation::Local => 0,
+        Relation::Served => 1,
+        _ => 1 + u32::from(announced),
+    }
 }

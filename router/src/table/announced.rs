@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What was declared to a face, and under which ids.
+
+use std::collections::{HashMap, HashSet, hash_map};
+
+use zonda_codec::QueryableInfo;
+
+use crate::table::kind::{EntityRef, Kind, PerKind};
+
+/// What a face knows of an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Announced {
+    pub(super) id: u32,
+    pub(super) info: QueryableInfo,
+}
+
+/// The entities that a face knows, with the ids that this node gave it.
+#[derive(Debug, Default)]
+pub(super) struct AnnouncedIds {
+    entities: PerKind<HashMap<u32, Announced>>,
+    /// The highest id that was given out.
+    last: u32,
+    /// Ids from the round before that were in use when this round began. Empty in the first one.
+    before: HashSet<u32>,
+}
+
+impl AnnouncedIds {
+    pub(super) fn get(&self, EntityRef { kind, index }: EntityRef) -> Option<Announced> {
+        self.entities.of(kind).get(&index).copied()
+    }
+
+    pub(super) fn insert(&mut self, EntityRef { kind, index }: EntityRef, announced: Announced) {
+        self.entities.of_mut(kind).insert(index, announced);
+    }
+
+    pub(super) fn remove(&mut self, EntityRef { kind, index }: EntityRef) {
+        self.entities.of_mut(kind).remove(&index);
+    }
+
+    /// How many entities the face knows.
+    pub(super) fn len(&self) -> usize {
+        let counts = Kind::ALL.map(|kind| self.entities.of(kind).len());
+        counts.into_iter().sum()
+    }
+
+    /// A fresh id: none that the face knows an entity by, nor one of `others`, which it knows groups by.
+    pub(super) fn next_id(&mut self, others: impl Iterator<Item = u32>) -> u32 {
+        let mut others = Some(others);
+        loop {
+            let id = self.last.wrapping_add(1).max(1);
+            // All ids were given out once: those that are in use now are left out of the next round.
+            if id < self.last
+                && let Some(others) = others.take()
+            {
+                self.before = others.collect();
+                for kind in Kind::ALL {
+                    let known = self.entities.of(kind).values();
+                    self.before.extend(known.map(|known| known.id));
+                }
+            }
+            self.last = id;
+            if !self.before.contains(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// The entities of each kind.
+    pub(super) fn into_entities(self) -> PerKind<hash_map::IntoKeys<u32, Announced>> {
+        self.entities.map(HashMap::into_keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_in_use_are_not_given_out_again() {
+        let mut ids = AnnouncedIds::default();
+        for (index, kind) in (0..).zip(Kind::ALL) {
+            let id = ids.next_id(std::iter::empty());
+            let info = QueryableInfo::default();
+            ids.insert(EntityRef { kind, index }, Announced { id, info });
+        }
+        ids.last = u32::MAX - 1;
+        let next: Vec<u32> = (0..3).map(|_| ids.next_id([5].into_iter())).collect();
+        assert_eq!(next, [u32::MAX, 4, 6]);
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Who declared what: the entities of each kind, and the ids under which each face declared its own.
+
+use std::collections::HashMap;
+use std::vec;
+
+use crate::table::{
+    entity::EntityTree,
+    id_map::{IdMap, IntoEntities},
+    kind::{EntityRef, Kind, PerKind},
+    session_entities::SessionEntities,
+};
+
+/// All entities of a table.
+#[derive(Debug, Default)]
+pub(super) struct Entities {
+    kinds: PerKind<EntityTree>,
+    /// What each face declared, by the face's place.
+    faces: HashMap<u32, Declarations>,
+    /// The node's own session: what it knows of its subscribers and queryables beside their keys.
+    pub(super) session: SessionEntities,
+}
+
+/// What one face declared.
+#[derive(Debug, Default)]
+pub(super) struct Declarations {
+    /// By the face's ids.
+    by_id: PerKind<IdMap>,
+    /// Entities whose id it declared again on another key: they stay until the face goes.
+    orphans: PerKind<Vec<u32>>,
+}
+
+impl Entities {
+    pub(super) fn of(&self, kind: Kind) -> &EntityTree {
+        self.kinds.of(kind)
+    }
+
+    pub(super) fn of_mut(&mut self, kind: Kind) -> &mut EntityTree {
+        self.kinds.of_mut(kind)
+    }
+
+    /// Bytes of memory of all of them.
+    pub(super) fn memory(&self) -> usize {
+        let kinds = Kind::ALL.map(|kind| self.of(kind).memory());
+        kinds.into_iter().sum()
+    }
+
+    /// What all searches so far have cost.
+    pub(super) fn steps(&self) -> u64 {
+        let kinds = Kind::ALL.map(|kind| self.of(kind).tree().steps());
+        kinds.into_iter().sum::<u64>() + self.session.steps()
+    }
+
+    /// The entity that the face in a place declared under an id.
+    pub(super) fn by_id(&self, slot: u32, kind: Kind, id: u32) -> Option<u32> {
+        self.faces.get(&slot)?.by_id.of(kind).get(id)
+    }
+
+    /// Records that the face in a place declared an entity under an id.
+    pub(super) fn insert_id(&mut self, slot: u32, id: u32, EntityRef { kind, index }: EntityRef) {
+        let face = self.faces.entry(slot).or_default();
+        let orphan = face.by_id.of_mut(kind).insert(id, index);
+        face.orphans.of_mut(kind).extend(orphan);
+    }
+
+    /// Forgets an id of a face, and gives back what it stood for.
+    pub(super) fn remove_id(&mut self, slot: u32, kind: Kind, id: u32) -> Option<u32> {
+        self.faces.get_mut(&slot)?.by_id.of_mut(kind).remove(id)
+    }
+
+    /// How many declarations of a kind a face has.
+    pub(super) fn count(&self, slot: u32, kind: Kind) -> usize {
+        let face = self.faces.get(&slot);
+        face.map_or(0, |face| {
+            face.by_id.of(kind).len() + face.orphans.of(kind).len()
+        })
+    }
+
+    /// How many ids of all kinds a face has.
+    pub(super) fn ids(&self, slot: u32) -> usize {
+        let Some(face) = self.faces.get(&slot) else {
+            return 0;
+        };
+        let counts = Kind::ALL.map(|kind| face.by_id.of(kind).len());
+        counts.into_iter().sum()
+    }
+
+    /// The entities of a kind that a face declared, once for each declaration.
+    pub(super) fn declared(&self, slot: u32, kind: Kind) -> impl Iterator<Item = u32> {
+        let face = self.faces.get(&slot);
+        face.into_iter().flat_map(move |face| {
+            let by_id = face.by_id.of(kind).iter().map(|(_, entity)| entity);
+            by_id.chain(face.orphans.of(kind).iter().copied())
+        })
+    }
+
+    /// Forgets the declarations of a face that are of these entities, and gives the entities back, once for each, in order.
+    pub(super) fn take(
+        &mut self,
+        slot: u32,
+        kind: Kind,
+        is_taken: impl Fn(u32) -> bool,
+    ) -> Vec<u32> {
+        let mut taken = Vec::new();
+        let Some(face) = self.faces.get_mut(&slot) else {
+            return taken;
+        };
+        let mut keep = |entity| {
+            let is_taken = is_taken(entity);
+            taken.extend(is_taken.then_some(entity));
+            !is_taken
+        };
+        face.by_id.of_mut(kind).retain(&mut keep);
+        face.orphans.of_mut(kind).retain(|entity| keep(*entity));
+        taken.sort_unstable();
+        taken
+    }
+
+    /// Forgets the ids of a face that is gone. The entities are to be forgotten one by one.
+    pub(super) fn remove_face(&mut self, slot: u32) -> Declarations {
+        self.faces.remove(&slot).unwrap_or_default()
+    }
+}
+
+/// The declarations of a face that is gone, kind by kind.
+#[derive(Debug)]
+pub(super) struct IntoDeclared {
+    by_id: PerKind<IntoEntities>,
+    orphans: PerKind<vec::IntoIter<u32>>,
+}
+
+impl IntoDeclared {
+    /// The next one of a kind.
+    pub(super) fn next_of(&mut self, kind: Kind) -> Option<u32> {
+        let next = self.by_id.of_mut(kind).next();
+        next.or_else(|| self.orphans.of_mut(kind).next())
+    }
+}
+
+impl Declarations {
+    pub(super) fn into_declared(self) -> IntoDeclared {
+        IntoDeclared {
+            by_id: self.by_id.map(IdMap::into_entities),
+            orphans: self.orphans.map(Vec::into_iter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIND: Kind = Kind::Token;
+
+    fn declare(entities: &mut Entities, slot: u32, id: u32, key: &str) -> u32 {
+        let index = entities.of_mut(KIND).find_or_add(key);
+        entities.insert_id(slot, id, EntityRef { kind: KIND, index });
+        index
+    }
+
+    #[test]
+    fn an_id_that_is_declared_again_leaves_its_first_entity_to_the_face() {
+        let mut entities = Entities::default();
+        let first = declare(&mut entities, 3, 7, "a");
+        let second = declare(&mut entities, 3, 7, "b");
+        assert_eq!(entities.by_id(3, KIND, 7), Some(second));
+        assert_eq!((entities.count(3, KIND), entities.ids(3)), (2, 1));
+        assert_eq!(entities.by_id(4, KIND, 7), None);
+        assert_eq!(entities.remove_id(3, KIND, 7), Some(second));
+        let mut gone = entities.remove_face(3).into_declared();
+        assert_eq!(
+            (gone.next_of(KIND), gone.next_of(KIND)),
+            (Some(first), None)
+        );
+    }
+
+    #[test]
+    fn what_is_taken_from_a_face_comes_once_for_each_declaration() {
+        let mut entities = Entities::default();
+        let a = declare(&mut entities, 0, 1, "a");
+        declare(&mut entities, 0, 2, "a");
+        let b = declare(&mut entities, 0, 3, "b");
+        declare(&mut entities, 1, 3, "a");
+        assert_eq!(entities.take(0, KIND, |entity| entity == a), [a, a]);
+        assert_eq!(entities.declared(0, KIND).collect::<Vec<_>>(), [b]);
+        assert_eq!(entities.count(1, KIND), 1);
+    }
+}

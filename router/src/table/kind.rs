@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The kinds of entities that nodes declare on keys.
+
+use zonda_codec::InterestOptions;
+
+/// An entity of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct EntityRef {
+    pub(super) kind: Kind,
+    /// Its number among those of its kind.
+    pub(super) index: u32,
+}
+
+/// What can be declared on a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Subscriber,
+    Queryable,
+    Token,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 3] = [Kind::Subscriber, Kind::Queryable, Kind::Token];
+
+    /// The option of an interest that asks for this kind.
+    pub(super) const fn option(self) -> InterestOptions {
+        match self {
+            Kind::Subscriber => InterestOptions::SUBSCRIBERS,
+            Kind::Queryable => InterestOptions::QUERYABLES,
+            Kind::Token => InterestOptions::TOKENS,
+        }
+    }
+}
+
+/// One value per kind.
+#[derive(Debug, Default)]
+pub(super) struct PerKind<T>([T; 3]);
+
+impl<T> PerKind<T> {
+    pub(super) fn of(&self, kind: Kind) -> &T {
+        &self.0[kind as usize]
+    }
+
+    pub(super) fn of_mut(&mut self, kind: Kind) -> &mut T {
+        &mut self.0[kind as usize]
+    }
+
+    /// What `change` makes of each.
+    pub(super) fn map<U>(self, change: impl FnMut(T) -> U) -> PerKind<U> {
+        PerKind(self.0.map(change))
+    }
+}
+
+/// The kinds an interest asks for.
+pub(super) fn kinds(options: InterestOptions) -> impl Iterator<Item = Kind> {
+    let wanted = move |kind: &Kind| options.contains(kind.option());
+    Kind::ALL.into_iter().filter(wanted)
+}

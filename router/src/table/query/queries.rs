@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`Queries`]: all queries that are open, and what is to be said about those that have ended.
+
+use std::collections::{BTreeSet, HashMap, VecDeque, hash_map};
+use std::time::Instant;
+
+use zonda_codec::ZenohId;
+
+use crate::table::{
+    deadline::Deadline,
+    query::{
+        held::HeldQueries,
+        pending::{Branch, Pending},
+        types::{Ended, Ending, QueryOrigin},
+    },
+    slots::Slots,
+};
+
+/// Queries that time out in one go; the next ones follow when others had their turn.
+const EXPIRED_SLICE_MAX: usize = 1000;
+
+/// All open queries of a table.
+#[derive(Debug, Default)]
+pub(in crate::table) struct Queries {
+    open: Slots<Pending>,
+    open_count: usize,
+    /// When each open query times out. Empty, and without memory, while none is open.
+    deadlines: BTreeSet<(Instant, u32)>,
+    ended: Vec<Ended>,
+    /// What each face has to do with open queries, by the face's place.
+    faces: HashMap<u32, FaceQueries>,
+    /// What is left to end of the queries of neighbours that are gone.
+    leaving: VecDeque<LeavingQueries>,
+    /// Those that wait for a destination.
+    pub(super) held: HeldQueries,
+}
+
+/// The queries that a face sent, and those that it was sent.
+#[derive(Debug, Default)]
+struct FaceQueries {
+    /// Its own open queries, by its numbers.
+    sent: HashMap<u32, u32>,
+    /// The open queries that it has to reply to, by the numbers of this node.
+    branches: HashMap<u32, u32>,
+    last_sent_id: u32,
+    last_branch_id: u32,
+}
+
+/// The same of a neighbour that is gone, as far as they have not been ended.
+#[derive(Debug)]
+struct LeavingQueries {
+    slot: u32,
+    zid: ZenohId,
+    branches: hash_map::IntoIter<u32, u32>,
+    sent: hash_map::IntoIter<u32, u32>,
+}
+
+impl Queries {
+    /// Opens a query, without branches. `origin` has no other one of this number.
+    pub(super) fn open(&mut self, origin: QueryOrigin, deadline: Instant) -> u32 {
+        let query = self.open.insert(Pending::new(origin, deadline));
+        self.open_count += 1;
+        self.deadlines.insert((deadline, query));
+        let face = self.faces.entry(origin.face.index).or_default();
+        face.sent.insert(origin.rid, query);
+        query
+    }
+
+    /// The face in a place has to reply to a query too; gives back the number of the query there.
+    pub(super) fn add_branch(&mut self, query: u32, slot: u32) -> u32 {
+        let face = self.faces.entry(slot).or_default();
+        let rid = next_id(&mut face.last_branch_id, &face.branches);
+        face.branches.insert(rid, query);
+        if let Some(pending) = self.open.get_mut(query) {
+            pending.branches.insert(Branch { slot, rid });
+        }
+        rid
+    }
+
+    /// Where an open query came from.
+    pub(super) fn origin(&self, query: u32) -> Option<QueryOrigin> {
+        Some(self.open.get(query)?.origin())
+    }
+
+    /// Where the query came from that has this number at the face that has to reply to it.
+    pub(super) fn origin_at(&self, slot: u32, rid: u32) -> Option<QueryOrigin> {
+        self.origin(*self.faces.get(&slot)?.branches.get(&rid)?)
+    }
+
+    /// Whether a face has sent an open query of this number.
+    pub(super) fn has_sent(&self, slot: u32, rid: u32) -> bool {
+        let face = self.faces.get(&slot);
+        face.is_some_and(|face| face.sent.contains_key(&rid))
+    }
+
+    /// How many open queries a face has sent.
+    pub(super) fn sent(&self, slot: u32) -> usize {
+        self.faces.get(&slot).map_or(0, |face| face.sent.len())
+    }
+
+    /// How many open queries a face has sent or has to reply to.
+    pub(in crate::table) fn count(&self, slot: u32) -> usize {
+        let face = self.faces.get(&slot);
+        face.map_or(0, |face| face.sent.len() + face.branches.len())
+    }
+
+    /// A number for a query that no open one of this face has.
+    pub(super) fn next_id(&mut self, slot: u32) -> u32 {
+        let face = self.faces.entry(slot).or_default();
+        next_id(&mut face.last_sent_id, &face.sent)
+    }
+
+    /// How many queries are open.
+    pub(super) fn open_count(&self) -> usize {
+        self.open_count
+    }
+
+    /// When the first open query times out.
+    pub(super) fn query_deadline(&self) -> Option<Instant> {
+        Some(self.deadlines.first()?.0)
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    pub(in crate::table) fn deadline(&self) -> Option<Deadline> {
+        let query = self.query_deadline().map(Deadline::At);
+        query.into_iter().chain(self.held.deadline()).min()
+    }
+
+    /// Ends the queries whose time is over, at most [`EXPIRED_SLICE_MAX`] in one go, and gives up on neighbours that did not
+    /// come back.
+    pub(in crate::table) fn expire(&mut self, now: Instant) {
+        self.held.expire(now);
+        for _ in 0..EXPIRED_SLICE_MAX {
+            let Some(&(deadline, query)) = self.deadlines.first() else {
+                return;
+            };
+            if deadline > now {
+                return;
+            }
+            if let Some(pending) = self.close(query) {
+                let open = pending.branches.as_slice().len().max(1);
+                self.end(pending.origin(), Ending::TimedOut(open));
+            }
+        }
+    }
+
+    /// A query has ended, and is closed or was never open.
+    pub(super) fn end(&mut self, origin: QueryOrigin, how: Ending) {
+        self.ended.push(Ended { origin, how });
+    }
+
+    /// The queries that have ended since the last call, in that order.
+    pub(super) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
+    #[inline]
+    pub(super) fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// A face has replied in full; false if it had nothing to reply to under this number.
+    pub(super) fn finish_branch(&mut self, slot: u32, rid: u32) -> bool {
+        let face = self.faces.get_mut(&slot);
+        let Some(query) = face.and_then(|face| face.branches.remove(&rid)) else {
+            return false;
+        };
+        self.end_branch(query, Branch { slot, rid });
+        true
+    }
+
+    /// Closes the query that a face sent under this number, without a word; false if there is none.
+    pub(super) fn close_sent(&mut self, slot: u32, rid: u32) -> bool {
+        let face = self.faces.get(&slot);
+        let query = face.and_then(|face| face.sent.get(&rid).copied());
+        query.is_some_and(|query| self.close(query).is_some())
+    }
+
+    /// Forgets a query, and that faces have to reply to it.
+    pub(super) fn close(&mut self, query: u32) -> Option<Pending> {
+        let pending = self.open.remove(query)?;
+        self.open_count -= 1;
+        self.deadlines.remove(&(pending.deadline(), query));
+        self.held.forget(query);
+        for branch in pending.branches.as_slice() {
+            if let Some(face) = self.faces.get_mut(&branch.slot) {
+                face.branches.remove(&branch.rid);
+            }
+        }
+        let origin = pending.origin();
+        if let Some(face) = self.faces.get_mut(&origin.face.index) {
+            face.sent.remove(&origin.rid);
+        }
+        Some(pending)
+    }
+
+    /// One of the branches has ended, and its face does not list it any more. With the last one the query ends.
+    fn end_branch(&mut self, query: u32, branch: Branch) {
+        let Some(pending) = self.open.get_mut(query) else {
+            return;
+        };
+        if !pending.branches.remove(branch) || !pending.branches.as_slice().is_empty() {
+            return;
+        }
+        if let Some(pending) = self.close(query) {
+            self.end(pending.origin(), pending.ending());
+        }
+    }
+
+    /// A neighbour is gone. What it has to do with open queries is ended by [`sweep`](Self::sweep); until then no other face
+    /// gets its place.
+    pub(in crate::table) fn remove_face(&mut self, slot: u32, zid: ZenohId) {
+        let Some(face) = self.faces.remove(&slot) else {
+            return;
+        };
+        if !(face.branches.is_empty() && face.sent.is_empty()) {
+            self.leaving.push_back(LeavingQueries {
+                slot,
+                zid,
+                branches: face.branches.into_iter(),
+                sent: face.sent.into_iter(),
+            });
+        }
+    }
+
+    /// Ends up to `slice` of the queries that neighbours which are gone had to do with; false if there were none.
+    pub(in crate::table) fn sweep(&mut self, slice: usize) -> bool {
+        let Some(mut leaving) = self.leaving.pop_front() else {
+            return false;
+        };
+        let slot = leaving.slot;
+        for _ in 0..slice {
+            if let Some((rid, query)) = leaving.branches.next() {
+                self.lose_branch(query, Branch { slot, rid }, leaving.zid);
+            } else if let Some((rid, query)) = leaving.sent.next() {
+                let origin = self.origin(query);
+                if origin.is_some_and(|origin| (origin.face.index, origin.rid) == (slot, rid)) {
+                    self.close(query);
+                }
+            } else {
+                return true;
+            }
+        }
+        self.leaving.push_front(leaving);
+        true
+    }
+
+    /// Whether [`sweep`](Self::sweep) has something to do.
+    pub(in crate::table) fn is_sweeping(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+
+    /// A neighbour that had to reply is gone.
+    fn lose_branch(&mut self, query: u32, branch: Branch, zid: ZenohId) {
+        let Some(pending) = self.open.get_mut(query) else {
+            return;
+        };
+        if !pending.branches.as_slice().contains(&branch) {
+            return;
+        }
+        if pending.lost.is_none() {
+            pending.lost = Some(Box::new(zid));
+        }
+        self.end_branch(query, branch);
+    }
+
+    /// Something has changed that held queries may have waited for.
+    #[inline]
+    pub(in crate::table) fn stir_held(&mut self) {
+        self.held.stir();
+    }
+
+    /// A neighbour is there (again).
+    pub(in crate::table) fn welcome(&mut self, zid: ZenohId, is_gateway: bool) {
+        self.held.welcome(zid, is_gateway);
+    }
+}
+
+/// The next number from 1 that is not in use.
+fn next_id(last: &mut u32, used: &HashMap<u32, u32>) -> u32 {
+    loop {
+        *last = last.wrapping_add(1).max(1);
+        if !used.contains_key(last) {
+            return *last;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use zonda_codec::Qos;
+
+    use super::*;
+    use crate::table::FaceId;
+
+    fn origin(index: u32, rid: u32) -> QueryOrigin {
+        QueryOrigin {
+            face: FaceId {
+                index,
+                generation: 0,
+            },
+            rid,
+            qos: Qos::REQUEST,
+        }
+    }
+
+    #[test]
+    fn a_query_ends_once_when_its_last_branch_does() {
+        let (mut queries, now) = (Queries::default(), Instant::now());
+        let query = queries.open(origin(0, 9), now);
+        let (one, other) = (queries.add_branch(query, 1), queries.add_branch(query, 2));
+        assert_eq!(queries.origin_at(1, one), Some(origin(0, 9)));
+        assert!(queries.finish_branch(1, one) && !queries.finish_branch(1, one));
+        assert!(!queries.has_ended());
+        assert!(queries.finish_branch(2, other));
+        let how = Ending::Complete;
+        assert_eq!(
+            queries.take_ended(),
+            [Ended {
+                origin: origin(0, 9),
+                how
+            }]
+        );
+        assert_eq!((queries.open_count(), queries.query_deadline()), (0, None));
+        assert!(!queries.has_sent(0, 9));
+    }
+
+    #[test]
+    fn a_neighbour_that_is_gone_ends_what_it_had_to_do_with() {
+        let (mut queries, now) = (Queries::default(), Instant::now());
+        let lost = ZenohId::random_from(7);
+        let query = queries.open(origin(0, 1), now);
+        queries.add_branch(query, 5);
+        let own = queries.open(origin(5, 1), now);
+        let branch = queries.add_branch(own, 0);
+        queries.remove_face(5, lost);
+        assert!(queries.is_sweeping() && queries.count(5) == 0);
+        while queries.sweep(1) {}
+        let how = Ending::LinkLost(lost);
+        assert_eq!(
+            queries.take_ended(),
+            [Ended {
+                origin: origin(0, 1),
+                how
+            }]
+        );
+        assert_eq!(
+            (queries.open_count(), queries.origin_at(0, branch)),
+            (0, None)
+        );
+    }
+
+    #[test]
+    fn what_takes_too_long_ends_with_the_number_of_open_branches() {
+        let (mut queries, now) = (Queries::default(), Instant::now());
+        let later = now + Duration::from_secs(1);
+        let query = queries.open(origin(0, 1), later);
+        queries.add_branch(query, 1);
+        queries.add_branch(query, 2);
+        queries.expire(now);
+        assert_eq!(queries.deadline(), Some(Deadline::At(later)));
+        queries.expire(later);
+        let how = Ending::TimedOut(2);
+        assert_eq!(
+            queries.take_ended(),
+            [Ended {
+                origin: origin(0, 1),
+                how
+            }]
+        );
+        assert_eq!(queries.count(1) + queries.count(2), 0);
+    }
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The faces of the node: its neighbours and its own local faces, and what they are to it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use zonda_codec::{LinkStateList, WhatAmI, ZenohId};
+
+use crate::table::{
+    face::Face,
+    face_id::{FaceId, FaceInfo, FaceKind},
+    ids::Learned,
+    limits::key_memory,
+    policy::Relation,
+    slots::Slots,
+};
+
+/// The number a node has in its own list of link states.
+const ITSELF: u64 = 0;
+
+/// The faces of a node, by place, and the roles that they have.
+#[derive(Debug)]
+pub(super) struct Topology {
+    zid: ZenohId,
+    role: WhatAmI,
+    faces: Slots<Face>,
+    /// How many faces there were in each place.
+    generations: Vec<u32>,
+    /// The places of the faces that every entity of the own side is declared to: gateways and fellow peers. Sorted.
+    north: Vec<u32>,
+    /// The gateways among them, the oldest first.
+    gateways: Vec<u32>,
+    /// The face of the node's admin space.
+    admin: Option<FaceId>,
+    /// Bytes of memory that the keys behind all neighbours' ids take.
+    id_memory: usize,
+}
+
+impl Topology {
+    /// The node `zid` of role `role`, without faces.
+    pub(super) fn new(zid: ZenohId, role: WhatAmI) -> Self {
+        Topology {
+            zid,
+            role,
+            faces: Slots::new(),
+            generations: Vec::new(),
+            north: Vec::new(),
+            gateways: Vec::new(),
+            admin: None,
+            id_memory: 0,
+        }
+    }
+
+    pub(super) const fn zid(&self) -> ZenohId {
+        self.zid
+    }
+
+    pub(super) const fn role(&self) -> WhatAmI {
+        self.role
+    }
+
+    /// Adds a face under an id that no other face has or had.
+    pub(super) fn add(&mut self, info: FaceInfo) -> FaceId {
+        let relation = Relation::between(self.role, &info);
+        let mut id = FaceId {
+            index: 0,
+            generation: 0,
+        };
+        id.index = self.faces.insert(Face::new(id, info, relation));
+        let place = id.index as usize;
+        if self.generations.len() <= place {
+            self.generations.resize(place + 1, 0);
+        }
+        id.generation = self.generations.get(place).map_or(0, |count| *count);
+        if let Some(face) = self.faces.get_mut(id.index) {
+            face.id = id;
+        }
+        if relation.conduct().announces_unasked {
+            let at = self.north.partition_point(|&other| other < id.index);
+            self.north.insert(at, id.index);
+        }
+        if relation.conduct().ask {
+            self.gateways.push(id.index);
+        }
+        id
+    }
+
+    /// Takes a face out. No other face gets its place before that is [released](Self::release).
+    pub(super) fn remove(&mut self, face: FaceId) -> Option<Face> {
+        self.face(face)?;
+        let slot = face.index;
+        let gone = self.faces.reserve(slot)?;
+        self.id_memory -= gone.id_memory();
+        if let Some(generation) = self.generations.get_mut(slot as usize) {
+            *generation = generation.wrapping_add(1);
+        }
+        self.north.retain(|&other| other != slot);
+        self.gateways.retain(|&other| other != slot);
+        Some(gone)
+    }
+
+    /// Nothing points to the place of a face that is gone any more.
+    pub(super) fn release(&mut self, slot: u32) {
+        self.faces.release(slot);
+    }
+
+    /// The face of this id; `None` if it is gone.
+    pub(super) fn face(&self, face: FaceId) -> Option<&Face> {
+        self.at(face.index).filter(|found| found.id == face)
+    }
+
+    pub(super) fn face_mut(&mut self, face: FaceId) -> Option<&mut Face> {
+        self.at_mut(face.index).filter(|found| found.id == face)
+    }
+
+    /// The face in this place.
+    pub(super) fn at(&self, slot: u32) -> Option<&Face> {
+        self.faces.get(slot)
+    }
+
+    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Face> {
+        self.faces.get_mut(slot)
+    }
+
+    /// All places of faces are below this.
+    pub(super) fn places(&self) -> u32 {
+        self.faces.places()
+    }
+
+    pub(super) fn faces(&self) -> impl Iterator<Item = &Face> {
+        self.faces.iter().map(|(_, face)| face)
+    }
+
+    /// The places of the faces that every entity of the own side is declared to: gateways and fellow peers, in order.
+    pub(super) fn north(&self) -> &[u32] {
+        &self.north
+    }
+
+    /// The places of the gateways, the oldest first.
+    pub(super) fn gateways(&self) -> &[u32] {
+        &self.gateways
+    }
+
+    /// A client without a gateway has no other node to send anything to.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.role == WhatAmI::Client && self.gateways.is_empty()
+    }
+
+    /// Whether a face belongs to the node itself: its session, or its admin space.
+    pub(super) fn is_local(&self, face: FaceId) -> bool {
+        let found = self.face(face);
+        found.is_some_and(|face| face.info.kind == FaceKind::Local)
+    }
+
+    /// Whether a face is the session, rather than a neighbour or the admin space.
+    pub(super) fn is_session(&self, face: &Face) -> bool {
+        face.info.kind == FaceKind::Local && !self.is_admin(face.id)
+    }
+
+    pub(super) fn is_admin(&self, face: FaceId) -> bool {
+        Some(face) == self.admin
+    }
+
+    pub(super) const fn set_admin(&mut self, face: FaceId) {
+        self.admin = Some(face);
+    }
+
+    /// Bytes of memory that the keys behind all neighbours' ids take.
+    pub(super) const fn id_memory(&self) -> usize {
+        self.id_memory
+    }
+
+    /// Records an id that a neighbour declared for a key.
+    pub(super) fn learn_id(&mut self, face: FaceId, id: u16, key: Arc<str>) -> Option<Learned> {
+        let memory = key_memory(&key);
+        let learned = self.face_mut(face)?.learn_id(id, key);
+        if learned == Learned::New {
+            self.id_memory += memory;
+        }
+        Some(learned)
+    }
+
+    /// Forgets an id of a neighbour; gives back its key, and whether a route is spelled with it. Counts an unknown one.
+    pub(super) fn forget_id(&mut self, face: FaceId, id: u16) -> Option<(Arc<str>, bool)> {
+        let (key, is_used) = self.face_mut(face)?.forget_id(id)?;
+        self.id_memory -= key_memory(&key);
+        Some((key, is_used))
+    }
+
+    /// Takes in the link states that a served peer sent: which nodes it is linked to directly. Gives back the places of the
+    /// faces between which the node passes on more or less than before.
+    pub(super) fn hear_links(
+        &mut self,
+        face: FaceId,
+        states: &LinkStateList<'_>,
+        neighbours_max: usize,
+    ) -> Vec<u32> {
+        let Some(peer) = self.face_mut(face) else {
+            return Vec::new();
+        };
+        let was_silent = peer.known_nodes.is_empty();
+        for state in states.iter() {
+            let Some(zid) = state.zid else { continue };
+            let is_known = peer.known_nodes.contains_key(&state.psid);
+            if is_known || peer.known_nodes.len() < neighbours_max {
+                peer.known_nodes.insert(state.psid, zid);
+            } else {
+                peer.counters.over_limit += 1;
+            }
+        }
+        let before = peer.neighbours.clone();
+        let own = states.iter().filter(|state| state.psid == ITSELF);
+        if let Some(own) = own.last() {
+            let linked = own.links.iter().take(neighbours_max);
+            let known = &peer.known_nodes;
+            let neighbours = linked.filter_map(|psid| known.get(&psid).copied());
+            peer.neighbours = neighbours.collect();
+        }
+        let spoke = was_silent && !peer.known_nodes.is_empty();
+        self.changed_links(face, &before, spoke)
+    }
+
+    /// The faces whose link to `face`, which had links to `before`, is new or gone; and `face` itself if there are any.
+    /// `spoke` says that `face` has spoken of its links for the first time: its own word counts from now on.
+    fn changed_links(&self, face: FaceId, before: &HashSet<ZenohId>, spoke: bool) -> Vec<u32> {
+        let Some(peer) = self.face(face) else {
+            return Vec::new();
+        };
+        if peer.neighbours == *before && !spoke {
+            return Vec::new();
+        }
+        let differs = |other: &&Face| {
+            let theirs = &other.info.zid;
+            peer.neighbours.contains(theirs) != before.contains(theirs)
+                || spoke && other.neighbours.contains(&peer.info.zid)
+        };
+        let mut slots: Vec<u32> = self.faces().filter(differs).map(|f| f.id.index).collect();
+        if !slots.is_empty() {
+            slots.push(face.index);
+        }
+        slots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(number: u128, whatami: WhatAmI) -> FaceInfo {
+        FaceInfo {
+            zid: ZenohId::random_from(number),
+            whatami,
+            kind: FaceKind::Remote,
+        }
+    }
+
+    fn peer() -> Topology {
+        Topology::new(ZenohId::random_from(0), WhatAmI::Peer)
+    }
+
+    #[test]
+    fn a_place_is_not_reused_before_it_is_released_and_then_under_another_id() {
+        let mut topology = peer();
+        let first = topology.add(node(1, WhatAmI::Client));
+        assert!(topology.remove(first).is_some());
+        assert!(topology.remove(first).is_none() && topology.face(first).is_none());
+        let second = topology.add(node(2, WhatAmI::Client));
+        assert_ne!(first.index, second.index);
+        topology.release(first.index);
+        let third = topology.add(node(3, WhatAmI::Client));
+        assert_eq!((third.index, third.generation), (first.index, 1));
+        assert!(topology.face(first).is_none() && topology.face(third).is_some());
+    }
+
+    #[test]
+    fn gateways_and_peers_are_the_north_and_served_nodes_are_not() {
+        let mut topology = peer();
+        let client = topology.add(node(1, WhatAmI::Client));
+        let other = topology.add(node(2, WhatAmI::Peer));
+        let router = topology.add(node(3, WhatAmI::Router));
+        assert_eq!(topology.north(), [other.index, router.index]);
+        assert_eq!(topology.gateways(), [router.index]);
+        topology.remove(other);
+        topology.remove(router);
+        assert_eq!((topology.north(), topology.gateways()), (&[][..], &[][..]));
+        assert!(!topology.is_local(client) && !topology.is_cut_off());
+        let client = Topology::new(ZenohId::random_from(0), WhatAmI::Client);
+        assert!(client.is_cut_off());
+    }
+
+    #[test]
+    fn the_memory_of_ids_goes_with_the_ids_and_with_the_face() {
+        let mut topology = peer();
+        let face = topology.add(node(1, WhatAmI::Client));
+        let learned = topology.learn_id(face, 1, "a/b".into());
+        assert_eq!(learned, Some(Learned::New));
+        assert_eq!(topology.id_memory(), key_memory("a/b"));
+        topology.learn_id(face, 1, "a/b".into());
+        assert_eq!(topology.id_memory(), key_memory("a/b"));
+        topology.learn_id(face, 2, "c".into());
+        assert!(topology.forget_id(face, 1).is_some());
+        assert_eq!(topology.id_memory(), key_memory("c"));
+        topology.remove(face);
+        assert_eq!(topology.id_memory(), 0);
+    }
+}

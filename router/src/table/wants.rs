@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What this node wants to hear of from its gateways, for its session and for the nodes it serves, and which answers it
+//! still waits for.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use zonda_codec::{InterestMode, InterestOptions};
+
+use crate::table::{
+    face_id::{FaceId, OwnRef},
+    kept::InterestRef,
+    key_tree::KeyTree,
+    kind::Kind,
+    slots::Slots,
+};
+
+/// What is wanted: when, which kinds, on which keys.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct WantKey {
+    pub(super) mode: InterestMode,
+    pub(super) options: InterestOptions,
+    /// All keys if `None`.
+    pub(super) key: Option<Arc<str>>,
+}
+
+impl WantKey {
+    /// What there is of a kind on `key`, and what comes and goes.
+    pub(super) fn lasting(kind: Kind, key: Arc<str>) -> Self {
+        WantKey {
+            mode: InterestMode::CurrentFuture,
+            options: InterestOptions::KEYEXPRS | kind.option(),
+            key: Some(key),
+        }
+    }
+}
+
+/// What wants something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WantUser {
+    /// A publisher, querier or listener of the session.
+    Session,
+    /// A query of the session that is held.
+    HeldQuery,
+    /// An interest of a served node.
+    Interest(InterestRef),
+}
+
+/// An interest this node has, whatever its gateways are. Users with the same wish share it.
+#[derive(Debug)]
+struct Want {
+    what: WantKey,
+    /// How many publishers and listeners of the session have it.
+    session: usize,
+    /// How many held queries of the session have it.
+    held: usize,
+    /// The interests of served nodes that have it.
+    served: HashSet<InterestRef>,
+}
+
+impl Want {
+    /// Whether it has a user for longer than a query is held.
+    fn lasts(&self) -> bool {
+        self.session > 0 || !self.served.is_empty()
+    }
+}
+
+/// All that this node wants, and the interests that gateways have not answered.
+#[derive(Debug, Default)]
+pub(super) struct Wants {
+    wants: Slots<Want>,
+    by_key: HashMap<WantKey, u32>,
+    tree: KeyTree<u32>,
+    in_all: HashSet<u32>,
+    /// What the session's publishers and queriers want.
+    publishers: HashMap<OwnRef, u32>,
+    /// Interests sent and not yet answered by D_FINAL: when to give up on each.
+    unanswered: HashMap<(FaceId, u32), Option<Instant>>,
+    /// Interests of served nodes in the tokens that exist, passed on to a gateway: (gateway, interest id) to
+    /// (the node that asked, its interest id).
+    relays: HashMap<(FaceId, u32), (FaceId, u32)>,
+}
+
+impl Wants {
+    /// Bytes of memory of the keys.
+    pub(super) fn memory(&self) -> usize {
+        self.tree.memory()
+    }
+
+    /// What all searches so far have cost.
+    pub(super) fn steps(&self) -> u64 {
+        self.tree.steps()
+    }
+
+    /// The want of this description, and whether it is new.
+    pub(super) fn find_or_add(&mut self, what: WantKey) -> (u32, bool) {
+        if let Some(&want) = self.by_key.get(&what) {
+            return (want, false);
+        }
+        let want = self.wants.insert(Want {
+            what: what.clone(),
+            session: 0,
+            held: 0,
+            served: HashSet::new(),
+        });
+        match &what.key {
+            Some(key) => drop(self.tree.insert(key, want)),
+            None => drop(self.in_all.insert(want)),
+        }
+        self.by_key.insert(what, want);
+        (want, true)
+    }
+
+    pub(super) fn what(&self, want: u32) -> Option<&WantKey> {
+        Some(&self.wants.get(want)?.what)
+    }
+
+    /// The numbers of all wants, in order.
+    pub(super) fn all(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.by_key.values().copied().collect();
+        all.sort_unstable();
+        all
+    }
+
+    pub(super) fn add_user(&mut self, want: u32, user: WantUser) {
+        let Some(found) = self.wants.get_mut(want) else {
+            return;
+        };
+        match user {
+            WantUser::Session => found.session += 1,
+            WantUser::HeldQuery => found.held += 1,
+            WantUser::Interest(user) => drop(found.served.insert(user)),
+        }
+    }
+
+    pub(super) fn remove_user(&mut self, want: u32, user: WantUser) {
+        let Some(found) = self.wants.get_mut(want) else {
+            return;
+        };
+        match user {
+            WantUser::Session => found.session -= 1,
+            WantUser::HeldQuery => found.held -= 1,
+            WantUser::Interest(user) => drop(found.served.remove(&user)),
+        }
+    }
+
+    /// Forgets a want without users; gives back what it was. `None` if it has any.
+    pub(super) fn remove_unused(&mut self, want: u32) -> Option<WantKey> {
+        let found = self.wants.get(want)?;
+        if found.lasts() || found.held > 0 {
+            return None;
+        }
+        let what = self.wants.remove(want)?.what;
+        match &what.key {
+            Some(key) => drop(self.tree.remove(key, want)),
+            None => drop(self.in_all.remove(&want)),
+        }
+        self.by_key.remove(&what);
+        Some(what)
+    }
+
+    /// The interests of served nodes that have a want, in order.
+    pub(super) fn served(&self, want: u32) -> Vec<InterestRef> {
+        let found = self.wants.get(want);
+        let mut users: Vec<_> =
+            found.map_or_else(Vec::new, |found| found.served.iter().copied().collect());
+        users.sort_unstable();
+        users
+    }
+
+    /// Whether entities of a kind on keys like this one are wanted.
+    pub(super) fn is_wanted(&self, kind: Kind, key: &str) -> bool {
+        let wants = |want| {
+            let what = self.what(want);
+            what.is_some_and(|what| what.options.contains(kind.option()))
+        };
+        self.in_all.iter().any(|want| wants(*want)) || self.tree.any(key, &mut |want| wants(want))
+    }
+
+    /// The lasting wants in a kind on exactly `key`, of what is there and what comes.
+    pub(super) fn lasting_on(&self, kind: Kind, key: &str) -> impl Iterator<Item = u32> {
+        let wants = self.tree.get(key).iter().copied();
+        wants.filter(move |want| {
+            self.wants.get(*want).is_some_and(|found| {
+                found.lasts()
+                    && found.what.mode == InterestMode::CurrentFuture
+                    && found.what.options.contains(kind.option())
+            })
+        })
+    }
+
+    /// A publisher or querier of the session has a want.
+    pub(super) fn set_publisher(&mut self, publisher: OwnRef, want: u32) {
+        self.publishers.insert(publisher, want);
+    }
+
+    pub(super) fn of_publisher(&self, publisher: OwnRef) -> Option<u32> {
+        self.publishers.get(&publisher).copied()
+    }
+
+    pub(super) fn remove_publisher(&mut self, publisher: OwnRef) -> Option<u32> {
+        self.publishers.remove(&publisher)
+    }
+
+    /// The publishers and queriers of a session, in order.
+    pub(super) fn publishers_of(&self, face: FaceId) -> Vec<OwnRef> {
+        let publishers = self.publishers.keys().copied();
+        let mut own: Vec<_> = publishers.filter(|own| own.face == face).collect();
+        own.sort_unstable();
+        own
+    }
+
+    /// An answer of `face` to this interest is waited for. The time begins with the next look at the clock.
+    pub(super) fn wait_for(&mut self, face: FaceId, interest: u32) {
+        self.unanswered.insert((face, interest), None);
+    }
+
+    /// It is not waited for any more.
+    pub(super) fn stop_waiting(&mut self, face: FaceId, interest: u32) {
+        self.unanswered.remove(&(face, interest));
+    }
+
+    /// The interests whose answers are overdue, in order. `limit` says how long an answer to an interest of this number may
+    /// take, and `goes_on` whether the face is still at it, so that it gets as long again.
+    pub(super) fn overdue(
+        &mut self,
+        now: Instant,
+        limit: impl Fn(u32) -> Duration,
+        mut goes_on: impl FnMut(FaceId, u32) -> bool,
+    ) -> Vec<(FaceId, u32)> {
+        let mut overdue = Vec::new();
+        for (&(face, interest), deadline) in &mut self.unanswered {
+            let deadline = deadline.get_or_insert(now + limit(interest));
+            if *deadline > now {
+                continue;
+            }
+            match goes_on(face, interest) {
+                true => *deadline = now + limit(interest),
+                false => overdue.push((face, interest)),
+            }
+        }
+        overdue.sort_unstable();
+        overdue
+    }
+
+    /// When the answers are overdue, one by one; `None` for those whose time has not begun.
+    pub(super) fn deadlines(&self) -> impl Iterator<Item = Option<Instant>> {
+        self.unanswered.values().copied()
+    }
+
+    /// How many interests are passed on to gateways.
+    pub(super) fn relays(&self) -> usize {
+        self.relays.len()
+    }
+
+    /// An interest in what exists now, which was sent to a gateway, stands for that of a node.
+    pub(super) fn add_relay(&mut self, sent: (FaceId, u32), origin: (FaceId, u32)) {
+        self.relays.insert(sent, origin);
+    }
+
+    /// The interest that this one, sent to a gateway, stands for.
+    pub(super) fn relayed(&self, sent: (FaceId, u32)) -> Option<(FaceId, u32)> {
+        self.relays.get(&sent).copied()
+    }
+
+    pub(super) fn remove_relay(&mut self, sent: (FaceId, u32)) -> Option<(FaceId, u32)> {
+        self.relays.remove(&sent)
+    }
+
+    /// Whether any gateway has to answer on behalf of this interest.
+    pub(super) fn is_relayed(&self, origin: (FaceId, u32)) -> bool {
+        self.relays.values().any(|other| *other == origin)
+    }
+
+    /// Forgets the relays for a node that is gone.
+    pub(super) fn remove_relays_for(&mut self, face: FaceId) {
+        self.relays.retain(|_, (other, _)| *other != face);
+    }
+
+    /// A gateway is gone: forgets what it had to answer; gives back the interests that were passed on to it, in order.
+    pub(super) fn remove_gateway(&mut self, gateway: FaceId) -> Vec<(FaceId, u32)> {
+        self.unanswered.retain(|(face, _), _| *face != gateway);
+        let mut origins = Vec::new();
+        self.relays.retain(|(face, _), origin| {
+            let stays = *face != gateway;
+            origins.extend((!stays).then_some(*origin));
+            stays
+        });
+        origins.sort_unstable();
+        origins
+    }
+}
+
+/// The wants that one gateway was sent as interests.
+#[derive(Debug, Default)]
+pub(super) struct SentInterests {
+    by_want: HashMap<u32, SentInterest>,
+    by_id: HashMap<u32, u32>,
+    /// The highest interest id sent to it.
+    last: u32,
+}
+
+#[derive(Debug)]
+struct SentInterest {
+    id: u32,
+    /// The gateway has declared all it had.
+    finalised: bool,
+}
+
+impl SentInterests {
+    /// A fresh id for an interest: none of one that has not ended.
+    pub(super) fn next_id(&mut self) -> u32 {
+        loop {
+            self.last = self.last.wrapping_add(1).max(1);
+            if !self.by_id.contains_key(&self.last) {
+                return self.last;
+            }
+        }
+    }
+
+    /// A want was sent as the interest `id`.
+    pub(super) fn insert(&mut self, want: u32, id: u32) {
+        let finalised = false;
+        self.by_want.insert(want, SentInterest { id, finalised });
+        self.by_id.insert(id, want);
+    }
+
+    /// Forgets a want; gives back the interest's id.
+    pub(super) fn remove(&mut self, want: u32) -> Option<u32> {
+        let sent = self.by_want.remove(&want)?;
+        self.by_id.remove(&sent.id);
+        Some(sent.id)
+    }
+
+    /// The gateway has answered an interest in full; gives back which want that was.
+    pub(super) fn finalise(&mut self, id: u32) -> Option<u32> {
+        let want = *self.by_id.get(&id)?;
+        if let Some(sent) = self.by_want.get_mut(&want) {
+            sent.finalised = true;
+        }
+        Some(want)
+    }
+
+    /// Whether the gateway has answered a want in full; `None` if it was not sent.
+    pub(super) fn is_finalised(&self, want: u32) -> Option<bool> {
+        Some(self.by_want.get(&want)?.finalised)
+    }
+
+    /// The interest of a want that the gateway still has to answer.
+    pub(super) fn open(&self, want: u32) -> Option<u32> {
+        let sent = self.by_want.get(&want);
+        sent.filter(|sent| !sent.finalised).map(|sent| sent.id)
+    }
+
+    /// Whether an interest of this id is kept there.
+    pub(super) fn has(&self, id: u32) -> bool {
+        self.by_id.contains_key(&id)
+    }
+
+    /// The wants that were sent, in order.
+    pub(super) fn wants(&self) -> Vec<u32> {
+        let mut wants: Vec<u32> = self.by_want.keys().copied().collect();
+        wants.sort_unstable();
+        wants
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_want_lives_as_long_as_it_has_a_user() {
+        let mut wants = Wants::default();
+        let what = WantKey::lasting(Kind::Subscriber, "a/*".into());
+        let (want, is_new) = wants.find_or_add(what.clone());
+        assert_eq!(
+            (is_new, wants.find_or_add(what.clone())),
+            (true, (want, false))
+        );
+        let interest = WantUser::Interest(InterestRef { slot: 1, id: 2 });
+        for user in [WantUser::Session, WantUser::HeldQuery, interest] {
+            wants.add_user(want, user);
+            assert_eq!(wants.remove_unused(want), None);
+            assert!(wants.is_wanted(Kind::Subscriber, "a/b"));
+            assert!(!wants.is_wanted(Kind::Token, "a/b"));
+            let lasting = wants.lasting_on(Kind::Subscriber, "a/*").count();
+            assert_eq!(lasting, usize::from(user != WantUser::HeldQuery));
+            wants.remove_user(want, user);
+        }
+        assert_eq!(wants.remove_unused(want), Some(what));
+        assert!(wants.all().is_empty() && !wants.is_wanted(Kind::Subscriber, "a/b"));
+    }
+
+    #[test]
+    fn interests_in_use_keep_their_ids() {
+        let mut sent = SentInterests::default();
+        let id = sent.next_id();
+        sent.insert(7, id);
+        assert_eq!(
+            (sent.open(7), sent.is_finalised(7)),
+            (Some(id), Some(false))
+        );
+        assert_eq!((sent.finalise(id), sent.open(7)), (Some(7), None));
+        sent.last = u32::MAX - 1;
+        assert_eq!((sent.next_id(), sent.next_id()), (u32::MAX, id + 1));
+        assert_eq!((sent.remove(7), sent.has(id)), (Some(id), false));
+    }
+}
