@@ -127,7 +127,7 @@ impl Link {
         false
     }
 
-    /// What the peer has once the driver has done what it was told to.
+    /// What the peer has once the driver has followed its signals.
     fn end(&self) -> u32 {
         if self.take_signal() {
             assert!(self.drain(4), "it ends");
