@@ -41,7 +41,7 @@ use crate::{
         shared::{Shared, first},
         state::State,
     },
-    table::{FaceId, INITIAL, Locality, QuestionSearch},
+    table::{FaceId, INITIAL, Locality, QuerySearch},
 };
 
 /// The receiving end of one face.
@@ -274,7 +274,7 @@ impl Deliver for Inbound {
                 self.respect_room(Priority::Control);
             }
             NetworkMessage::Request(request) => {
-                let mut search = QuestionSearch::default();
+                let mut search = QuerySearch::default();
                 if !shared.take_question(face, context, &mut search, &mut self.burst) {
                     self.parked_question = Some(Box::new(ParkedQuestion::new(search, context)));
                     self.answering = true;

@@ -80,7 +80,6 @@ pub use query::{
     Branches, Ended, Ending, LocalBranch, NewQuery, QueryDispatch, QueryHop, QueryOrigin,
     QuerySearch,
 };
-pub use query::QuerySearch as QuestionSearch;
 pub use route::{Route, RouteSearch};
 pub use search::SLICE_STEPS;
 pub use usage::Most;
