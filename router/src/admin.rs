@@ -21,7 +21,7 @@ use crate::{
 const REUSED: u32 = 20;
 
 impl Shared {
-    /// Answers a question on `key` that reaches the admin space, and ends its branch there. Only the root has an answer.
+    /// ReplySink a question on `key` that reaches the admin space, and ends its branch there. Only the root has an answer.
     pub(crate) fn answer_admin(
         &self,
         branch: &LocalBranch,
@@ -46,7 +46,7 @@ impl Shared {
                 qos: Qos::REQUEST,
                 reliability: Reliability::Reliable,
             };
-            self.say_at_once(branch, &root, &sample, state, after);
+            self.reply_at_once(branch, &root, &sample, state, after);
         }
         state.table.finish_branch(branch.face, branch.rid);
     }

@@ -19,6 +19,7 @@ mod notify;
 mod peers;
 mod query;
 pub mod scouting;
+mod send_error;
 pub mod table;
 
 pub use config::Config;

@@ -16,7 +16,9 @@ pub use zonda_transport::{
 };
 
 pub use crate::table::FaceCounters;
-use crate::{hlc::TooFarAhead, peers::reasons::Refusal, table::KeyOverLimit};
+use crate::{
+    hlc::TooFarAhead, peers::reasons::Refusal, send_error::send_error, table::KeyOverLimit,
+};
 
 /// What a publication does to the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -110,77 +112,38 @@ pub enum Outcome {
     },
 }
 
-/// Why a publication was not (fully) accepted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PublishError {
-    /// This process was forked off from the one that opened the session, and has none of its threads.
-    #[error(
-        "this process was forked off after the session was opened: open a session here, or fork before"
-    )]
-    Forked,
-    /// Nothing was queued for this peer because its queue is full and the caller asked not to wait.
-    #[error("the send queue of peer {peer} is full")]
-    WouldBlock {
-        /// The slow peer.
-        peer: ZenohId,
-    },
-    /// Congestion control `Drop`: the message was dropped (and counted) for this peer.
-    #[error("dropped for peer {peer}, whose send queue is full")]
-    Dropped {
-        /// The slow peer.
-        peer: ZenohId,
-    },
-    /// Congestion control `Block`: the queue of this peer stayed full for the whole deadline.
-    #[error("the send queue of peer {peer} stayed full for {after:?}")]
-    Timeout {
-        /// The slow peer.
-        peer: ZenohId,
-        /// How long the call waited.
-        after: Duration,
-    },
-    /// The message is larger than a peer may accept.
-    #[error("a message of {size} bytes exceeds the limit of {limit} bytes")]
-    TooLarge {
-        /// Encoded size in bytes.
-        size: usize,
-        /// The limit in bytes (`transport/link/rx/max_message_size`).
-        limit: usize,
-    },
-    /// The link to this peer has agreed on single messages without fragments (`transport/unicast/lowlatency`): nothing was
-    /// queued for it.
-    #[error(
-        "a message of {size} bytes does not fit the {limit} bytes that the lowlatency link to peer {peer} carries: publish less at once, or leave transport/unicast/lowlatency out"
-    )]
-    TooLargeForLink {
-        /// The peer.
-        peer: ZenohId,
-        /// Payload and attachment in bytes.
-        size: usize,
-        /// The most that an encoded message may have, in bytes.
-        limit: usize,
-    },
-    /// The schema of the encoding is longer than the protocol can say.
-    #[error("an encoding schema of {len} bytes exceeds the limit of 255 bytes")]
-    SchemaTooLong {
-        /// Length in bytes.
-        len: usize,
-    },
-    /// A field of the message is longer than the protocol can say.
-    #[error("a field of the message is longer than the protocol can say")]
-    FieldTooLong,
-    /// The key is not a valid key expression.
-    #[error(transparent)]
-    Key(#[from] KeyExprError),
-    /// The key is more complex than a node accepts.
-    #[error(transparent)]
-    KeyOverLimit(#[from] KeyOverLimit),
-    /// The timestamp is too far in the future, and `timestamping/drop_future_timestamp` is set.
-    #[error("{0}, and timestamping/drop_future_timestamp is set")]
-    TooFarAhead(TooFarAhead),
-    /// The node is closed.
-    #[error("the session is closed")]
-    Closed,
+send_error! {
+    /// Why a publication was not (fully) accepted.
+    pub enum PublishError from core {
+        /// The link to this peer has agreed on single messages without fragments (`transport/unicast/lowlatency`): nothing was
+        /// queued for it.
+        #[error(
+            "a message of {size} bytes does not fit the {limit} bytes that the lowlatency link to peer {peer} carries: publish less at once, or leave transport/unicast/lowlatency out"
+        )]
+        TooLargeForLink {
+            /// The peer.
+            peer: ZenohId,
+            /// Payload and attachment in bytes.
+            size: usize,
+            /// The most that an encoded message may have, in bytes.
+            limit: usize,
+        },
+        /// A field of the message is longer than the protocol can say.
+        #[error("a field of the message is longer than the protocol can say")]
+        FieldTooLong,
+        /// The key is more complex than a node accepts.
+        #[error("{0}")]
+        KeyOverLimit(KeyOverLimit),
+        /// The timestamp is too far in the future, and `timestamping/drop_future_timestamp` is set.
+        #[error("{0}, and timestamping/drop_future_timestamp is set")]
+        TooFarAhead(TooFarAhead),
+    }
+}
+
+impl From<KeyOverLimit> for PublishError {
+    fn from(over: KeyOverLimit) -> Self {
+        PublishError::KeyOverLimit(over)
+    }
 }
 
 /// Why a subscriber or a publisher could not be declared.

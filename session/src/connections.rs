@@ -14,10 +14,11 @@ use zonda_router::node::{
     ConnectionListener, DeclareError, EVENTS_MAX, LinkStatus, Node, SampleKind, Tell,
 };
 
+use crate::handle::Session;
 use crate::handlers::{
     Callback, FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored, used_as_handler,
 };
-use crate::session::{Session, SessionInfo};
+use crate::info::SessionInfo;
 use crate::wait::{Done, Wait, ready_at_once};
 
 pub use zonda_router::node::{

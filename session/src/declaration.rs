@@ -9,7 +9,7 @@ use zonda_codec::{EntityGlobalId, KeyExpr};
 use zonda_router::node::Node;
 
 use crate::calls::{Calls, Declared, Registry};
-use crate::session::Session;
+use crate::handle::Session;
 
 /// The declaration of something that is called; undeclares itself when dropped.
 pub(crate) struct Declaration<C> {

@@ -8,8 +8,7 @@ pub use zonda_codec::{EndpointError, KeyExprError};
 pub use zonda_router::config::ConfigError;
 pub use zonda_router::hlc::TooFarAhead;
 pub use zonda_router::node::{
-    AskError as GetError, CloseError, DeclareError, Lost, OpenError, PublishError,
-    ReplyError as AnswerError,
+    AnswerError, CloseError, DeclareError, GetError, Lost, OpenError, PublishError,
 };
 pub use zonda_router::table::KeyOverLimit;
 

@@ -104,11 +104,14 @@
 pub mod bytes;
 mod calls;
 pub mod cancellation;
+pub mod config;
 mod connections;
 mod declaration;
 mod encoding;
 mod error;
+mod handle;
 pub mod handlers;
+mod info;
 mod listening;
 pub mod liveliness;
 pub mod matching;
@@ -116,11 +119,13 @@ mod namespace;
 mod publication;
 mod publisher;
 mod put;
+pub mod qos;
 pub mod query;
 pub mod sample;
 pub mod scouting;
 pub mod session;
 mod subscriber;
+pub mod time;
 mod wait;
 
 pub use config::Config;
@@ -129,23 +134,6 @@ pub use scouting::scout;
 pub use session::{Session, open};
 pub use wait::{Done, Listed, Wait};
 pub use zonda_router::node::Outcome;
-
-/// Configuration: roles, endpoints, limits, runtime.
-pub mod config {
-    pub use zonda_codec::{Endpoint, Locator, Roles, WhatAmI, ZenohId};
-    pub use zonda_router::config::{
-        Config, ConfigError, Effective, Examined, Flag, GossipConfig, Origin, Problem, Retry,
-        ScoutingConfig, Settings, Sources, Strategies, TimeLimit, Warning, parse_endpoint,
-    };
-    pub use zonda_router::table::scouting::{Autoconnect, Strategy};
-    pub use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, Scheduling};
-
-    /// The reference's spelling of [`Endpoint`].
-    pub type EndPoint = Endpoint;
-
-    /// The reference's name of [`Roles`].
-    pub type WhatAmIMatcher = Roles;
-}
 
 /// Keys and key expressions.
 pub mod key_expr {
@@ -165,19 +153,6 @@ pub mod pubsub {
     pub use crate::put::{IntoAttachment, SessionDeleteBuilder, SessionPutBuilder};
     pub use crate::subscriber::{BackgroundSubscriberBuilder, Subscriber, SubscriberBuilder};
     pub use zonda_router::node::PublisherCounts;
-}
-
-/// Quality of service.
-pub mod qos {
-    pub use zonda_codec::{CongestionControl, Priority, Reliability};
-}
-
-/// Timestamps.
-pub mod time {
-    pub use zonda_codec::{Ntp64, Timestamp};
-
-    /// The reference's spelling of [`Ntp64`].
-    pub type NTP64 = Ntp64;
 }
 
 /// The programs in the README and in the documents compile.

@@ -40,8 +40,8 @@ use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError};
 
+use crate::handle::Session;
 use crate::handlers::DefaultHandler;
-use crate::session::Session;
 
 /// How long a question for live tokens may take unless it says otherwise.
 const GET_LIMIT: Duration = Duration::from_secs(10);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The namespace of a session: a key that is put before every key on the way out and taken off on the way in. Nothing
-//! else knows of it: the sender of a key calls [`Session::outgoing`], the receiver
+//! else knows of it: the sender of a key calls [`Session::outgoing`](crate::Session::outgoing), the receiver
 //! [`Namespace::incoming`].
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, KeyExprError};
-
-use crate::session::Session;
 
 /// A key without wildcards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,22 +68,6 @@ fn matches(pattern: &str, chunk: &str) -> bool {
     match (KeyExpr::try_from(pattern), KeyExpr::try_from(chunk)) {
         (Ok(pattern), Ok(chunk)) => pattern.intersects(&chunk),
         _ => false,
-    }
-}
-
-impl Session {
-    /// The key as others know it: the same, unless the session has a namespace.
-    ///
-    /// # Errors
-    /// The two together are no key.
-    pub(crate) fn outgoing<'k>(
-        &self,
-        key: &'k KeyExpr<'_>,
-    ) -> Result<Cow<'k, KeyExpr<'k>>, KeyExprError> {
-        match self.namespace() {
-            None => Ok(Cow::Borrowed(key)),
-            Some(namespace) => namespace.outgoing(key).map(Cow::Owned),
-        }
     }
 }
 

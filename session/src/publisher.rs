@@ -16,11 +16,11 @@ use zonda_router::node::{
 };
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::handle::Session;
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::publication::{Message, PlainService, Service, service_setters};
 use crate::sample::Locality;
-use crate::session::Session;
 use crate::wait::{Done, Wait, ready_at_once};
 
 pub use put::{PublisherDeleteBuilder, PublisherPutBuilder};

@@ -8,11 +8,11 @@ use zonda_codec::{CongestionControl, KeyExpr, KeyExprError};
 use zonda_router::node::{Outcome, PublishError, Wait as Limit};
 
 use crate::bytes::ZBytes;
+use crate::handle::Session;
 use crate::publication::{
     Message, Publishing, forgive_drop, message_setters, patience, service_setters,
 };
 use crate::sample::Locality;
-use crate::session::Session;
 use crate::wait::Wait;
 
 /// A put or delete under construction; made by [`Session::put`] and [`Session::delete`].

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Session`]: a node seen by the application.
+//! What an application does with a [`Session`]: opens it, publishes, declares, asks, closes it.
 
 #[cfg(feature = "probe")]
 mod probe;
 
 use std::convert::Infallible;
-use std::fmt;
 use std::future::IntoFuture;
-use std::sync::Arc;
 use std::time::Duration;
 
-use zonda_codec::{KeyExpr, KeyExprError, Timestamp, WhatAmI};
-use zonda_router::node::{CloseError, LinkStatus, Node, OpenError};
+use zonda_codec::{KeyExpr, KeyExprError, Timestamp};
+use zonda_router::node::{CloseError, Node, OpenError};
 
 use crate::bytes::{Encoding, ZBytes};
-use crate::calls::{Declared, Registry};
-use crate::config::{Config, Locator};
+use crate::config::Config;
+use crate::handle::CLOSE_LIMIT;
 use crate::handlers::DefaultHandler;
-use crate::listening::Listeners;
 use crate::liveliness::Liveliness;
 use crate::namespace::Namespace;
 use crate::publication::{Message, Service};
@@ -27,13 +24,15 @@ use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
 use crate::query::{QuerierBuilder, QueryableBuilder, Selector};
 use crate::sample::Locality;
 use crate::subscriber::SubscriberBuilder;
-use crate::wait::{Done, Listed, Pending, Wait};
+use crate::wait::{Done, Pending, Wait};
 
 pub use crate::connections::{
     AboutConnections, BackgroundEventsListenerBuilder, ConnectionEvent, EndpointStatus,
     EventsListener, EventsListenerBuilder, LimitStatus, Link, LinkEvent, Loss, LossKind, Refusal,
     RefusalKind, Transport, TransportEvent, TurnedAway,
 };
+pub use crate::handle::Session;
+pub use crate::info::SessionInfo;
 pub use crate::query::SessionGetBuilder;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
 pub use zonda_router::metrics::{Kind, Metric, Sample, text as openmetrics};
@@ -105,35 +104,11 @@ impl IntoFuture for OpenBuilder {
             }
             let settings = config.settings();
             let publish_limit = settings.wait_before_close;
-            let namespace = settings.namespace.map(|key| Arc::new(Namespace::new(key)));
+            let namespace = settings.namespace.map(Namespace::new);
             let node = Node::open(config).await?;
-            Ok(Session(Arc::new(Shared {
-                listeners: Listeners::new(node.clone()),
-                node,
-                publish_limit,
-                namespace,
-                declared: Arc::default(),
-            })))
+            Ok(Session::new(node, publish_limit, namespace))
         })
     }
-}
-
-/// A node seen by the application: publishes, subscribes, and is connected to peers or routers.
-///
-/// Clones share one node. When the last clone is dropped, the node closes in the background, and its publishers and
-/// subscribers end; [`Session::close`] does the same and waits for it. A closure given to a subscriber that holds a
-/// clone of its own session keeps that session open until the subscriber is gone.
-#[derive(Clone)]
-pub struct Session(Arc<Shared>);
-
-struct Shared {
-    node: Node,
-    /// How long a `Block` publication may wait, unless it says otherwise.
-    publish_limit: Duration,
-    namespace: Option<Arc<Namespace>>,
-    /// Its subscribers and queryables.
-    declared: Arc<Registry<Declared>>,
-    listeners: Arc<Listeners>,
 }
 
 impl Session {
@@ -341,78 +316,7 @@ impl Session {
     pub fn is_closed(&self) -> bool {
         self.node().is_closed()
     }
-
-    fn may_close(&self) -> Result<(), CloseError> {
-        match self.node().is_forked() {
-            true => Err(CloseError::Forked),
-            false => Ok(()),
-        }
-    }
-
-    pub(crate) fn node(&self) -> &Node {
-        &self.0.node
-    }
-
-    pub(crate) fn declared(&self) -> &Arc<Registry<Declared>> {
-        &self.0.declared
-    }
-
-    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
-        &self.0.listeners
-    }
-
-    /// Ends everything that calls back.
-    fn end_all(&self) {
-        self.0.declared.end_all();
-        self.0.listeners.end_all();
-    }
-
-    pub(crate) fn namespace(&self) -> Option<&Arc<Namespace>> {
-        self.0.namespace.as_ref()
-    }
-
-    pub(crate) fn publish_limit(&self) -> Duration {
-        self.0.publish_limit
-    }
 }
-
-impl fmt::Debug for Session {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session")
-            .field("zid", &self.zid())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Drop for Shared {
-    /// Never blocks: a thread of its own closes the node.
-    fn drop(&mut self) {
-        if self.node.is_forked() {
-            // What the node is made of belongs to the parent's threads: it is left alone, not even dropped.
-            std::mem::forget(self.node.clone());
-            return;
-        }
-        self.declared.end_all();
-        self.listeners.end_all();
-        if self.node.is_closed() {
-            return;
-        }
-        let node = self.node.clone();
-        let closing = std::thread::Builder::new().name("zonda-close".into());
-        let spawned = closing.spawn(move || {
-            let limit = node.close_timeout().unwrap_or(CLOSE_LIMIT);
-            if let Err(error) = node.close_blocking(limit) {
-                tracing::warn!("a session was dropped: {error}");
-            }
-        });
-        if let Err(error) = spawned {
-            tracing::warn!("cannot close the session in the background: {error}");
-        }
-    }
-}
-
-/// How long a close may take unless it or the configuration (`close_timeout_ms`) says otherwise.
-const CLOSE_LIMIT: Duration = Duration::from_secs(10);
 
 /// A session about to be closed; made by [`Session::close`].
 #[derive(Debug)]
@@ -462,89 +366,5 @@ impl<'a> IntoFuture for CloseBuilder<'a> {
             session.end_all();
             closed
         })
-    }
-}
-
-/// What a session is connected to; made by [`Session::info`].
-#[derive(Debug, Clone, Copy)]
-pub struct SessionInfo<'a> {
-    session: &'a Session,
-}
-
-impl<'a> SessionInfo<'a> {
-    pub(crate) fn session(&self) -> &'a Session {
-        self.session
-    }
-
-    /// The id of this session's node.
-    pub fn zid(&self) -> Done<ZenohId> {
-        Done(self.session.zid())
-    }
-
-    /// The role of this session's node.
-    pub fn whatami(&self) -> WhatAmI {
-        self.session.node().role()
-    }
-
-    /// The name of the runtime that its tasks run on, such as `tokio`. Another one than was asked for if that was
-    /// `uring` and the system refused it.
-    pub fn runtime(&self) -> &'static str {
-        self.session.node().runtime()
-    }
-
-    /// The ids of the routers it is connected to.
-    pub fn routers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
-        Done(self.zids(WhatAmI::Router))
-    }
-
-    /// The ids of the peers it is connected to.
-    pub fn peers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
-        Done(self.zids(WhatAmI::Peer))
-    }
-
-    /// Every live link. Used as it is, or awaited as in programs for the reference.
-    pub fn links(&self) -> Listed<LinkStatus> {
-        Listed(self.session.node().links())
-    }
-
-    /// What was sent and what was lost on the links that have ended.
-    pub fn ended_links(&self) -> EndedLinks {
-        self.session.node().ended_links()
-    }
-
-    /// The configured endpoints that were never reached since the session was opened, and why. For a client that was
-    /// connected once: none.
-    ///
-    /// ```
-    /// # use zonda::{Config, Wait};
-    /// let config = Config::peer().listen(["tcp/127.0.0.1:0"]).connect(["tcp/127.0.0.1:9"]);
-    /// let session = zonda::open(config).wait()?;
-    /// assert_eq!(session.info().unreached()[0].endpoint.address(), "127.0.0.1:9");
-    /// # Ok::<(), zonda::Error>(())
-    /// ```
-    pub fn unreached(&self) -> Vec<Unreached> {
-        self.session.node().unreached()
-    }
-
-    /// Where it listens, with the ports that were chosen for port 0.
-    pub fn locators(&self) -> Vec<Locator> {
-        self.session.node().locators()
-    }
-
-    /// What was done to find others and to be found: interfaces and datagrams, nodes that were found, what was gossiped.
-    pub fn discovery(&self) -> DiscoveryStatus {
-        self.session.node().discovery()
-    }
-
-    fn zids(&self, role: WhatAmI) -> std::vec::IntoIter<ZenohId> {
-        let mut zids: Vec<ZenohId> = self
-            .links()
-            .iter()
-            .filter(|l| l.whatami == role)
-            .map(|l| l.zid)
-            .collect();
-        zids.sort_unstable();
-        zids.dedup();
-        zids.into_iter()
     }
 }

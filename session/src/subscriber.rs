@@ -13,13 +13,13 @@ use zonda_router::node::{DeclareError, Deliveries, Delivery, Opened, Receive, Si
 use crate::bytes::ZBytes;
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
+use crate::handle::Session;
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
 };
 use crate::listening::Listening;
 use crate::namespace::Namespace;
 use crate::sample::{Locality, Model, Sample};
-use crate::session::Session;
 use crate::wait::{Done, Wait, ready_at_once};
 
 /// A subscriber under construction; made by [`Session::declare_subscriber`].

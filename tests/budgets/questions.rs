@@ -10,7 +10,8 @@ use zonda_codec::{
 };
 use zonda_router::config::Config;
 use zonda_router::node::{
-    Answer, Answers, Asked, IncomingQuery, Node, OpenedQueryable, Question, QuestionEnd, Wait,
+    IncomingQuery, IncomingReply, Node, OpenQuery, OpenedQueryable, OutgoingQuery, QueryEnd,
+    QuerySink, ReplySink, Wait,
 };
 use zonda_router::table::{
     FaceId, FaceInfo, FaceKind, ForwardingTable, Locality, NewQuery, QueryDispatch,
@@ -69,7 +70,7 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
 
 struct Keep(OpenedQueryable);
 
-impl Asked for Keep {
+impl QuerySink for Keep {
     fn open(&self) -> Option<OpenedQueryable> {
         Some(Arc::clone(&self.0))
     }
@@ -77,10 +78,10 @@ impl Asked for Keep {
 
 struct Nothing;
 
-impl Answers for Nothing {
-    fn reply(&self, _answer: &Answer<'_>) {}
+impl ReplySink for Nothing {
+    fn reply(&mut self, _answer: &IncomingReply<'_>) {}
 
-    fn end(&self, _how: QuestionEnd) {}
+    fn end(self: Box<Self>, _how: QueryEnd) {}
 }
 
 /// What a node keeps of questions of its own session, and of those that its session has to answer: here both.
@@ -94,7 +95,7 @@ fn an_open_question_takes_few_bytes_at_its_ends_and_gives_them_back() {
     let call: OpenedQueryable = Arc::new(Box::new(move |query| keep.lock().unwrap().push(query)));
     node.declare_queryable(&key, true, Arc::new(Keep(call)))
         .unwrap();
-    let question = Question {
+    let query = OutgoingQuery {
         key: &key,
         parameters: "",
         body: None,
@@ -106,11 +107,10 @@ fn an_open_question_takes_few_bytes_at_its_ends_and_gives_them_back() {
         source_info: None,
         destination: Locality::Any,
     };
-    let answers: Arc<dyn Answers> = Arc::new(Nothing);
     let before = held();
     for _ in 0..OPEN {
-        let answers = Arc::clone(&answers);
-        node.ask(&question, None, answers, Wait::Never).unwrap();
+        let open = OpenQuery::new(&query, Box::new(Nothing));
+        node.query(&query, None, &open, Wait::Never).unwrap();
     }
     let each = (held() - before) / i64::from(OPEN);
     println!("{each} bytes for each open question and its query");

@@ -19,7 +19,7 @@ use crate::{
         route::Route,
     },
     node::clock::ntp64_now,
-    query::{After, OpenQuestion},
+    query::{After, OpenQuery},
 };
 
 /// What one read's worth of messages leaves to do.
@@ -30,7 +30,7 @@ pub(crate) struct Burst {
     /// The lanes that went over their limits: the source pauses for them before the next read.
     pub(crate) congestion: Congestion,
     /// Questions of this node's own whose callbacks do not keep up: the source waits for them before the next read.
-    pub(crate) crowded: Vec<Arc<OpenQuestion>>,
+    pub(crate) crowded: Vec<Arc<OpenQuery>>,
     /// The clock, read once per burst.
     pub(crate) now: Option<Ntp64>,
     /// The subscribers of the route that was used last, opened once for all its messages of the burst.
@@ -93,13 +93,9 @@ impl Burst {
     }
 
     /// Notes that more answers wait for a callback than should.
-    pub(crate) fn crowd(&mut self, question: &Arc<OpenQuestion>) {
-        if !self
-            .crowded
-            .iter()
-            .any(|known| Arc::ptr_eq(known, question))
-        {
-            self.crowded.push(Arc::clone(question));
+    pub(crate) fn crowd(&mut self, query: &Arc<OpenQuery>) {
+        if !self.crowded.iter().any(|known| Arc::ptr_eq(known, query)) {
+            self.crowded.push(Arc::clone(query));
         }
     }
 

@@ -225,7 +225,7 @@ impl Shared {
         let mut state = self.state.lock();
         change(&mut state, &mut after);
         self.carry_out(&mut state, &mut after);
-        self.settle_questions(&mut state, &mut after);
+        self.settle_queries(&mut state, &mut after);
         after.notes = state.table.take_notes();
         let sweeps = !state.sweeping && state.table.is_sweeping();
         state.sweeping |= sweeps;

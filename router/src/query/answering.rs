@@ -15,10 +15,11 @@ use crate::{
     model::{Outcome, Publication, Value, Wait},
     node::{shared::Shared, state::State},
     query::{
-        Question, ReplyError,
-        ask::{accepts_any_key, shared},
-        owned::{OwnedEncoding, own},
-        reply::{Busy, Unsaid},
+        errors::AnswerError,
+        open::accepts_any_key,
+        outgoing::OutgoingQuery,
+        owned::{OwnedEncoding, own, shared},
+        reply::{Busy, OutgoingReply},
         settle::{After, Call},
     },
     table::{FaceId, LocalBranch},
@@ -29,21 +30,21 @@ use crate::{
 pub struct QueryableId(pub u32);
 
 /// What a node calls with the queries for a queryable: inline on the receiving task (or on the asking thread, for a
-/// question of this same node), with no lock held. May be called from several threads at once.
+/// query of this same node), with no lock held. May be called from several threads at once.
 pub type OpenedQueryable = Arc<Box<dyn Fn(IncomingQuery) + Send + Sync>>;
 
 /// A queryable as the node keeps it. What belongs to the user is asked for anew with every query, so that nothing the
 /// node remembers keeps it alive.
-pub trait Asked: Send + Sync {
+pub trait QuerySink: Send + Sync {
     /// What to call; `None` once the queryable has ended.
     fn open(&self) -> Option<OpenedQueryable>;
 }
 
-/// A shared [`Asked`].
-pub type AskedSink = Arc<dyn Asked>;
+/// A shared [`QuerySink`].
+pub type SharedQuerySink = Arc<dyn QuerySink>;
 
-/// A query to answer. All clones, and all queryables of this node that got it, share one question; the asker hears
-/// that there are no more answers when the last clone is dropped. Dropping never blocks.
+/// A query to reply to. All clones, and all queryables of this node that got it, share one query; the asker hears
+/// that there are no more replies when the last clone is dropped. Dropping never blocks.
 #[derive(Clone)]
 pub struct IncomingQuery {
     query: Arc<Query>,
@@ -51,7 +52,7 @@ pub struct IncomingQuery {
 
 struct Query {
     node: Arc<Shared>,
-    /// The node's session, and the question's number there.
+    /// The node's session, and the query's number there.
     face: FaceId,
     rid: u32,
     key: KeyExpr<'static>,
@@ -68,7 +69,7 @@ struct Query {
 }
 
 impl Drop for Query {
-    /// There are no more answers.
+    /// There are no more replies.
     fn drop(&mut self) {
         if self.node.is_forked() {
             return;
@@ -89,11 +90,11 @@ impl std::fmt::Debug for IncomingQuery {
 }
 
 impl IncomingQuery {
-    /// A question of this node's own session.
+    /// A query of this node's own session.
     pub(crate) fn of_session(
         node: Arc<Shared>,
         branch: &LocalBranch,
-        question: &Question<'_>,
+        question: &OutgoingQuery<'_>,
     ) -> Self {
         let query = Query {
             node,
@@ -117,7 +118,7 @@ impl IncomingQuery {
         }
     }
 
-    /// A question of a neighbour; its parts borrow from `block`.
+    /// A query of a neighbour; its parts borrow from `block`.
     pub(crate) fn of_neighbour(
         node: Arc<Shared>,
         branch: &LocalBranch,
@@ -182,13 +183,13 @@ impl IncomingQuery {
         self.query.attachment.as_ref()
     }
 
-    /// Who asks, and the question's number there.
+    /// Who asks, and the query's number there.
     #[must_use]
     pub fn source_info(&self) -> Option<SourceInfo> {
         self.query.source_info
     }
 
-    /// Until when the asker waits for answers.
+    /// Until when the asker waits for replies.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.query.deadline
@@ -206,7 +207,7 @@ impl IncomingQuery {
         self.query.consolidation
     }
 
-    /// Priority, congestion control and express flag; the answers have the same.
+    /// Priority, congestion control and express flag; the replies have the same.
     #[must_use]
     pub fn qos(&self) -> Qos {
         self.query.qos
@@ -218,11 +219,11 @@ impl IncomingQuery {
         self.query.any_key
     }
 
-    /// Answers with a sample. Of `sample`, the qos and the reliability are not used: answers have the query's qos and
+    /// Replies with a sample. Of `sample`, the qos and the reliability are not used: replies have the query's qos and
     /// are reliable.
     ///
     /// # Errors
-    /// Why the answer was not given; see [`ReplyError`].
+    /// Why the reply was not given; see [`AnswerError`].
     ///
     /// # Blocking
     /// If the query's congestion control is `Block`, at most as long as `wait` says; else never.
@@ -232,12 +233,12 @@ impl IncomingQuery {
         key: &KeyExpr<'_>,
         sample: &Publication<'_>,
         wait: Wait,
-    ) -> Result<Outcome, ReplyError> {
+    ) -> Result<Outcome, AnswerError> {
         self.checked_key(key)?;
-        self.say(&Unsaid::sample(key, queryable, sample)?, wait)
+        self.say(&OutgoingReply::sample(key, queryable, sample)?, wait)
     }
 
-    /// Answers that the question cannot be answered; `payload` is the reason, for the user.
+    /// Replies that the query cannot be answered; `payload` is the reason, for the user.
     ///
     /// # Errors
     /// As [`IncomingQuery::reply`].
@@ -250,8 +251,8 @@ impl IncomingQuery {
         payload: Value<'_>,
         encoding: Encoding<'_>,
         wait: Wait,
-    ) -> Result<Outcome, ReplyError> {
-        let unsaid = Unsaid::error(&self.query.key, queryable, payload, encoding)?;
+    ) -> Result<Outcome, AnswerError> {
+        let unsaid = OutgoingReply::error(&self.query.key, queryable, payload, encoding)?;
         self.say(&unsaid, wait)
     }
 
@@ -261,16 +262,16 @@ impl IncomingQuery {
     /// As [`IncomingQuery::reply`].
     ///
     /// # Cancel safety
-    /// A future that is dropped has answered or not.
+    /// A future that is dropped has replied or not.
     pub async fn reply_async(
         &self,
         queryable: QueryableId,
         key: &KeyExpr<'_>,
         sample: &Publication<'_>,
         limit: Duration,
-    ) -> Result<Outcome, ReplyError> {
+    ) -> Result<Outcome, AnswerError> {
         self.checked_key(key)?;
-        let unsaid = Unsaid::sample(key, queryable, sample)?;
+        let unsaid = OutgoingReply::sample(key, queryable, sample)?;
         self.say_async(&unsaid, limit).await
     }
 
@@ -280,30 +281,30 @@ impl IncomingQuery {
     /// As [`IncomingQuery::reply`].
     ///
     /// # Cancel safety
-    /// A future that is dropped has answered or not.
+    /// A future that is dropped has replied or not.
     pub async fn reply_error_async(
         &self,
         queryable: QueryableId,
         payload: Value<'_>,
         encoding: Encoding<'_>,
         limit: Duration,
-    ) -> Result<Outcome, ReplyError> {
-        let unsaid = Unsaid::error(&self.query.key, queryable, payload, encoding)?;
+    ) -> Result<Outcome, AnswerError> {
+        let unsaid = OutgoingReply::error(&self.query.key, queryable, payload, encoding)?;
         self.say_async(&unsaid, limit).await
     }
 
-    fn checked_key(&self, key: &KeyExpr<'_>) -> Result<(), ReplyError> {
+    fn checked_key(&self, key: &KeyExpr<'_>) -> Result<(), AnswerError> {
         let query = &self.query;
         if query.any_key || *key == query.key || key.intersects(&query.key) {
             return Ok(());
         }
-        Err(ReplyError::OtherKey {
+        Err(AnswerError::OtherKey {
             key: key.to_string(),
             query: query.key.to_string(),
         })
     }
 
-    fn say(&self, unsaid: &Unsaid<'_>, wait: Wait) -> Result<Outcome, ReplyError> {
+    fn say(&self, unsaid: &OutgoingReply<'_>, wait: Wait) -> Result<Outcome, AnswerError> {
         let node = &self.query.node;
         let mut deadline = None;
         loop {
@@ -321,7 +322,11 @@ impl IncomingQuery {
         }
     }
 
-    async fn say_async(&self, unsaid: &Unsaid<'_>, limit: Duration) -> Result<Outcome, ReplyError> {
+    async fn say_async(
+        &self,
+        unsaid: &OutgoingReply<'_>,
+        limit: Duration,
+    ) -> Result<Outcome, AnswerError> {
         let node = &self.query.node;
         let deadline = zonda_runtime::after(limit);
         loop {
@@ -342,7 +347,7 @@ impl IncomingQuery {
 
 impl Shared {
     /// Asks the node's own: its session's queryables, or its admin space.
-    pub(crate) fn ask_own(
+    pub(crate) fn query_own(
         &self,
         branch: &LocalBranch,
         key: &KeyExpr<'_>,
@@ -355,7 +360,7 @@ impl Shared {
             return;
         }
         let found = |id: &u32| state.queries.queryables.get(id).cloned();
-        let sinks: Vec<AskedSink> = branch.queryables.iter().filter_map(found).collect();
+        let sinks: Vec<SharedQuerySink> = branch.queryables.iter().filter_map(found).collect();
         match self.this.upgrade().filter(|_| !sinks.is_empty()) {
             Some(node) => after.calls.push(Call::Ask(query(node), sinks)),
             None => state.table.finish_branch(branch.face, branch.rid),

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Asking: from a [`Question`] of the session to the lanes of the neighbours and the session's own queryables.
+//! Asking: from an [`OutgoingQuery`] of the session to the lanes of the neighbours and the session's own queryables.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use zonda_codec::{
-    Consolidation, KeyExpr, Payload, Qos, Query, QueryBody, RawExtensions, Reliability, Request,
-    SourceInfo, Target,
-};
+use zonda_codec::{Qos, Query, QueryBody, RawExtensions, Reliability, Request};
 use zonda_transport::{
     outbox::{Outbox, Overflow, Write},
     protocol::tx::{Outgoing, Tail},
@@ -24,156 +21,104 @@ use crate::{
         state::State,
     },
     query::{
-        Answers, AskError, QuerierFace, Question, QuestionEnd, QuestionId,
         answering::IncomingQuery,
-        heads::{AskHead, may_drop},
-        open::{Next, OpenQuestion},
-        owned::OwnedEncoding,
-        settle::{After, Call},
+        errors::GetError,
+        heads::{RequestHead, may_drop},
+        held::HeldQuery,
+        open::{Next, OpenQuery},
+        outgoing::OutgoingQuery,
+        querier::QuerierFace,
+        settle::After,
     },
-    table::{Branches, Locality, NewQuery, QueryDispatch},
+    send_error::SendError,
+    table::{Branches, NewQuery, QueryDispatch},
 };
 
 /// A neighbour that must be asked and has no room.
 pub(crate) struct Full {
     pub(crate) outbox: Arc<Outbox>,
-    pub(crate) error: AskError,
+    pub(crate) error: GetError,
 }
 
 /// Why an attempt to ask failed.
 pub(crate) enum Failed {
     /// Trying again after waiting may help.
     Full(Full),
-    Error(AskError),
-}
-
-/// A question that waits for somebody to ask.
-pub(crate) struct HeldQuestion {
-    key: KeyExpr<'static>,
-    parameters: Box<str>,
-    body: Option<(Payload, OwnedEncoding)>,
-    attachment: Option<Payload>,
-    target: Target,
-    consolidation: Consolidation,
-    timeout: Duration,
-    qos: Qos,
-    source_info: Option<SourceInfo>,
-    destination: Locality,
-}
-
-impl HeldQuestion {
-    fn of(question: &Question<'_>) -> Self {
-        HeldQuestion {
-            key: question.key.clone().into_owned(),
-            parameters: question.parameters.into(),
-            body: question
-                .body
-                .map(|(payload, encoding)| (shared(payload), OwnedEncoding::from(encoding))),
-            attachment: question.attachment.map(Payload::from),
-            target: question.target,
-            consolidation: question.consolidation,
-            timeout: question.timeout,
-            qos: question.qos,
-            source_info: question.source_info,
-            destination: question.destination,
-        }
-    }
-
-    /// Calls `with` with the question that this remembers.
-    pub(crate) fn lend<T>(&self, with: impl FnOnce(&Question<'_>) -> T) -> T {
-        with(&Question {
-            key: &self.key,
-            parameters: &self.parameters,
-            body: self
-                .body
-                .as_ref()
-                .map(|(payload, encoding)| (Value::Shared(payload), encoding.borrowed())),
-            attachment: self.attachment.as_ref().map(Payload::as_slice),
-            target: self.target,
-            consolidation: self.consolidation,
-            timeout: self.timeout,
-            qos: self.qos,
-            source_info: self.source_info,
-            destination: self.destination,
-        })
-    }
-}
-
-/// The bytes of a value, shared; borrowed ones are copied.
-pub(crate) fn shared(value: Value<'_>) -> Payload {
-    match value {
-        Value::Borrowed(bytes) => Payload::from(bytes),
-        Value::Shared(payload) => payload.clone(),
-    }
+    Error(GetError),
 }
 
 impl Shared {
     /// One attempt to ask, without waiting.
-    pub(crate) fn try_ask(
+    pub(crate) fn try_query(
         &self,
-        question: &Question<'_>,
+        query: &OutgoingQuery<'_>,
         querier: Option<&QuerierFace>,
-        answers: &Arc<dyn Answers>,
-    ) -> Result<QuestionId, Failed> {
-        self.check_question(question).map_err(Failed::Error)?;
+        open: &Arc<OpenQuery>,
+    ) -> Result<(), Failed> {
+        if open.is_over() {
+            return Ok(());
+        }
+        self.check_query(query).map_err(Failed::Error)?;
         let now = Instant::now();
         let mut state = self.state.lock();
         if self.is_closed() {
-            return Err(Failed::Error(AskError::Closed));
+            return Err(Failed::Error(GetError::Closed));
         }
-        let checked = state.table.check_key(question.key);
-        checked.map_err(|over| Failed::Error(AskError::KeyOverLimit(over)))?;
+        let checked = state.table.check_key(query.key);
+        checked.map_err(|over| Failed::Error(GetError::KeyOverLimit(over)))?;
         let rid = state.table.next_query_id(self.local);
         let ask = NewQuery {
             rid,
-            key: question.key,
-            target: question.target,
-            qos: question.qos,
-            timeout: question.timeout,
+            key: query.key,
+            target: query.target,
+            qos: query.qos,
+            timeout: query.timeout,
             querier: querier.map(QuerierFace::id),
-            destination: question.destination,
+            destination: query.destination,
         };
         let disposal = state.table.handle_query(self.local, &ask, now);
         if let QueryDispatch::Sent(branches) = &disposal
-            && let Some(full) = full_hop(&state, branches, question.qos)
+            && let Some(full) = full_hop(&state, branches, query.qos)
         {
             state.table.forget_query(self.local, rid);
             return Err(Failed::Full(full));
         }
         // Its number is no other's and the session may ask, so this is not to be expected.
         if disposal == QueryDispatch::Ignored {
-            return Err(Failed::Error(AskError::Closed));
+            return Err(Failed::Error(GetError::Closed));
         }
-        let key = question.key.clone().into_owned().into_cloneable();
-        let any_key = accepts_any_key(question.parameters);
-        let open = OpenQuestion::new(key, any_key, question.qos, Arc::clone(answers));
-        state.queries.open.insert(rid, open);
+        if !open.begin(rid) {
+            state.table.forget_query(self.local, rid);
+            return Ok(());
+        }
+        state.queries.open.insert(rid, Arc::clone(open));
         let mut after = After::default();
         match disposal {
             QueryDispatch::Sent(branches) => {
-                self.spread(&branches, question, &mut state, &mut after);
+                self.send_to_all(&branches, query, &mut state, &mut after);
             }
             QueryDispatch::Held => {
-                state.queries.held.insert(rid, HeldQuestion::of(question));
+                state.queries.held.insert(rid, HeldQuery::of(query));
             }
             QueryDispatch::Ended | QueryDispatch::Ignored => {}
         }
         self.wake_clock(&mut state);
-        self.settle_questions(&mut state, &mut after);
+        self.settle_queries(&mut state, &mut after);
         drop(state);
         after.finish();
-        Ok(QuestionId(rid))
+        open.is_sent();
+        Ok(())
     }
 
-    /// Sends a question to all who are asked.
-    pub(crate) fn spread(
+    /// Sends a query to all who are asked.
+    pub(crate) fn send_to_all(
         &self,
         branches: &Branches,
-        question: &Question<'_>,
+        query: &OutgoingQuery<'_>,
         state: &mut State,
         after: &mut After,
     ) {
-        let (payload, body) = match question.body {
+        let (payload, body) = match query.body {
             None => (Tail::NONE, None),
             Some((value, encoding)) => {
                 let payload = match value {
@@ -188,26 +133,26 @@ impl Shared {
                 (payload, Some(body))
             }
         };
-        let query = Query {
-            consolidation: question.consolidation,
-            parameters: question.parameters,
-            source_info: question.source_info,
+        let request = Query {
+            consolidation: query.consolidation,
+            parameters: query.parameters,
+            source_info: query.source_info,
             body,
-            attachment: question.attachment,
+            attachment: query.attachment,
             unknown: RawExtensions::default(),
         };
         for hop in &branches.hops {
             let Some(face) = state.faces.get(&hop.face) else {
                 continue;
             };
-            let wire_expr = hop.wire_expr(question.key.as_str());
+            let wire_expr = hop.wire_expr(query.key.as_str());
             let request = Request {
-                qos: question.qos,
-                target: question.target,
-                timeout: Some(whole_milliseconds(question.timeout)),
-                ..Request::new(hop.rid, wire_expr, query)
+                qos: query.qos,
+                target: query.target,
+                timeout: Some(whole_milliseconds(query.timeout)),
+                ..Request::new(hop.rid, wire_expr, request)
             };
-            let head = AskHead {
+            let head = RequestHead {
                 request,
                 payload_len: payload.bytes().len(),
             };
@@ -216,68 +161,62 @@ impl Shared {
                 head: &head,
                 payload,
             };
-            // A connection that is closed loses its questions by itself.
-            let priority = question.qos.priority();
+            // A connection that is closed loses its queries by itself.
+            let priority = query.qos.priority();
             let _ = face
                 .outbox
                 .enqueue(priority, Overflow::Keep, Write::Later, &message);
             after.touch(&face.outbox);
         }
         for branch in &branches.local {
-            let query = |node| IncomingQuery::of_session(node, branch, question);
-            self.ask_own(branch, question.key, query, state, after);
+            let incoming = |node| IncomingQuery::of_session(node, branch, query);
+            self.query_own(branch, query.key, incoming, state, after);
         }
     }
 
-    /// Ends a question, if it has not ended.
-    pub(crate) fn cancel_question(&self, id: QuestionId) {
+    /// Ends a query, if it has not ended.
+    pub(crate) fn cancel_query(&self, open: &OpenQuery) {
         if self.is_forked() {
             return;
         }
-        let mut state = self.state.lock();
-        state.table.forget_query(self.local, id.0);
-        let held = state.queries.held.remove(&id.0);
-        let open = state.queries.open.remove(&id.0);
-        drop(state);
-        drop(held);
-        if let Some(question) = open
-            && question.end(QuestionEnd::Cancelled, 0) == Next::Drain
-        {
-            Call::Drain(question).run();
+        let (next, rid) = open.cancel();
+        if let Some(rid) = rid {
+            let mut state = self.state.lock();
+            state.table.forget_query(self.local, rid);
+            let held = state.queries.held.remove(&rid);
+            let known = state.queries.open.remove(&rid);
+            drop(state);
+            drop((held, known));
+        }
+        if let Next::Drain(turn) = next {
+            open.drain(turn);
         }
     }
 
-    fn check_question(&self, question: &Question<'_>) -> Result<(), AskError> {
+    /// Whether anything of the session can be sent now.
+    pub(crate) fn may_send(&self) -> Result<(), SendError> {
         if self.is_forked() {
-            return Err(AskError::Forked);
+            return Err(SendError::Forked);
         }
-        if self.is_closed() {
-            return Err(AskError::Closed);
+        match self.is_closed() {
+            true => Err(SendError::Closed),
+            false => Ok(()),
         }
-        let (len, limit) = (question.key.as_str().len(), KEY_BYTES_MAX);
+    }
+
+    fn check_query(&self, query: &OutgoingQuery<'_>) -> Result<(), GetError> {
+        self.may_send()?;
+        let (len, limit) = (query.key.as_str().len(), KEY_BYTES_MAX);
         if len > limit {
-            return Err(AskError::KeyTooLong { len, limit });
+            return Err(GetError::KeyTooLong { len, limit });
         }
-        let payload = question.body.map_or(0, |(value, _)| value.as_slice().len());
-        let attachment = question.attachment.map_or(0, <[u8]>::len);
-        let size = payload + attachment + question.parameters.len();
-        if size > MESSAGE_BYTES_MAX {
-            return Err(AskError::TooLarge {
-                size,
-                limit: MESSAGE_BYTES_MAX,
-            });
-        }
-        match question.body.and_then(|(_, encoding)| encoding.schema) {
-            Some(schema) if schema.len() > SCHEMA_BYTES_MAX => {
-                Err(AskError::SchemaTooLong { len: schema.len() })
-            }
-            _ => Ok(()),
-        }
+        let payload = query.body.map_or(0, |(value, _)| value.as_slice().len());
+        let attachment = query.attachment.map_or(0, <[u8]>::len);
+        let size = payload + attachment + query.parameters.len();
+        let encoding = query.body.as_ref().map(|(_, encoding)| encoding);
+        Ok(SendError::check(size, MESSAGE_BYTES_MAX, encoding)?)
     }
 }
-
-/// The longest schema of an encoding.
-pub(crate) const SCHEMA_BYTES_MAX: usize = u8::MAX as usize;
 
 /// What the protocol can say of a time, and no less than was meant.
 fn whole_milliseconds(time: Duration) -> Duration {
@@ -285,7 +224,7 @@ fn whole_milliseconds(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
-/// The first neighbour to be asked that has no room for the question.
+/// The first neighbour to be asked that has no room for the query.
 fn full_hop(state: &State, branches: &Branches, qos: Qos) -> Option<Full> {
     let mut faces = branches
         .hops
@@ -293,22 +232,9 @@ fn full_hop(state: &State, branches: &Branches, qos: Qos) -> Option<Full> {
         .filter_map(|hop| state.faces.get(&hop.face));
     let face = faces.find(|face| !face.outbox.has_room(qos.priority()))?;
     let (outbox, peer) = (Arc::clone(&face.outbox), face.status.zid);
-    let error = match may_drop(qos) {
-        true => {
-            outbox.count_dropped(qos.priority());
-            AskError::Dropped { peer }
-        }
-        false => AskError::WouldBlock { peer },
-    };
+    if may_drop(qos) {
+        outbox.count_dropped(qos.priority());
+    }
+    let error = SendError::full(peer, may_drop(qos)).into();
     Some(Full { outbox, error })
-}
-
-/// Whether the selector's parameters permit replies on any key.
-pub(crate) fn accepts_any_key(parameters: &str) -> bool {
-    parameters.split(';').any(|parameter| {
-        let name = parameter
-            .split_once('=')
-            .map_or(parameter, |(name, _)| name);
-        name.trim() == "_anyke"
-    })
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! An answer that has to wait for its turn: a copy that shares large payloads.
+//! A reply that has to wait for its turn: a copy that shares large payloads.
 
 use zonda_codec::{
     Del, Encoding, EntityGlobalId, KeyExpr, Payload, PushBody, Put, Qos, RawExtensions, SourceInfo,
@@ -8,16 +8,15 @@ use zonda_codec::{
 };
 
 use crate::query::{
-    Answer, AnswerBody,
-    open::{OpenQuestion, TIMEOUT_TEXT},
+    outgoing::{IncomingReply, ReplyBody, TIMEOUT_TEXT},
     owned::{OwnedEncoding, own},
 };
 
-/// What an answer costs beside its payload.
+/// What a reply costs beside its payload.
 const OVERHEAD: usize = 256;
 
-/// An answer that borrows nothing.
-pub(crate) struct Copied {
+/// A reply that borrows nothing.
+pub(crate) struct CopiedReply {
     key: KeyExpr<'static>,
     responder: Option<EntityGlobalId>,
     kind: Kind,
@@ -35,10 +34,10 @@ enum Kind {
     Error,
 }
 
-impl Copied {
-    pub(crate) fn of(answer: &Answer<'_>) -> Self {
+impl CopiedReply {
+    pub(crate) fn of(answer: &IncomingReply<'_>) -> Self {
         let (key, responder) = (answer.key.clone().into_owned(), answer.responder);
-        let plain = |kind, encoding: Encoding<'_>| Copied {
+        let plain = |kind, encoding: Encoding<'_>| CopiedReply {
             key,
             responder,
             kind,
@@ -50,26 +49,26 @@ impl Copied {
         };
         let share = |bytes: &[u8]| own(answer.block, bytes);
         match answer.body {
-            AnswerBody::Sample(PushBody::Put(put)) => Copied {
+            ReplyBody::Sample(PushBody::Put(put)) => CopiedReply {
                 timestamp: put.timestamp,
                 source_info: put.source_info,
                 attachment: put.attachment.map(share),
                 ..plain(Kind::Put, put.encoding)
             },
-            AnswerBody::Sample(PushBody::Del(del)) => Copied {
+            ReplyBody::Sample(PushBody::Del(del)) => CopiedReply {
                 timestamp: del.timestamp,
                 source_info: del.source_info,
                 attachment: del.attachment.map(share),
                 ..plain(Kind::Del, Encoding::BYTES)
             },
-            AnswerBody::Error { encoding, .. } => plain(Kind::Error, encoding),
+            ReplyBody::Error { encoding, .. } => plain(Kind::Error, encoding),
         }
     }
 
     /// The error of a branch that did not end in time.
-    pub(crate) fn timeout(question: &OpenQuestion) -> Self {
-        Copied {
-            key: question.key().clone(),
+    pub(crate) fn timeout(key: &KeyExpr<'static>) -> Self {
+        CopiedReply {
+            key: key.clone(),
             responder: None,
             kind: Kind::Error,
             encoding: OwnedEncoding::from(Encoding::BYTES),
@@ -85,8 +84,13 @@ impl Copied {
         OVERHEAD + self.payload.as_slice().len() + self.key.as_str().len()
     }
 
-    /// Calls `with` with the answer that this is a copy of.
-    pub(crate) fn lend(&self, qos: Qos, with: impl FnOnce(&Answer<'_>)) {
+    /// Calls `with` with the reply that this is a copy of.
+    pub(crate) fn lend(
+        &self,
+        qos: Qos,
+        is_inside_query: bool,
+        with: impl FnOnce(&IncomingReply<'_>),
+    ) {
         let block: &ZSlice = self.payload.as_zslice();
         let attachment = self.attachment.as_ref().map(Payload::as_slice);
         let unknown = RawExtensions::default();
@@ -107,18 +111,19 @@ impl Copied {
             }),
         };
         let body = match self.kind {
-            Kind::Put | Kind::Del => AnswerBody::Sample(&sample),
-            Kind::Error => AnswerBody::Error {
+            Kind::Put | Kind::Del => ReplyBody::Sample(&sample),
+            Kind::Error => ReplyBody::Error {
                 encoding: self.encoding.borrowed(),
                 payload: block.as_slice(),
             },
         };
-        with(&Answer {
+        with(&IncomingReply {
             key: &self.key,
             responder: self.responder,
             body,
             block,
             qos,
+            is_inside_query,
         });
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions and answers up to the bytes that travel beside them.
+//! Queries and replies up to the bytes that travel beside them.
 
 use zonda_codec::{
     Encode, EncodeError, EntityGlobalId, Qos, Request, ResponseBody, ResponseHead, WireExpr, Writer,
@@ -9,12 +9,12 @@ use zonda_codec::{
 use crate::table::QueryOrigin;
 
 /// A REQUEST of this node's own, up to its payload.
-pub(crate) struct AskHead<'a> {
+pub(crate) struct RequestHead<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) payload_len: usize,
 }
 
-impl Encode for AskHead<'_> {
+impl Encode for RequestHead<'_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             self.request.encode_head(writer)?;
@@ -33,13 +33,13 @@ impl Encode for PassedHead<'_> {
 }
 
 /// A RESPONSE of this node's own, up to its payload.
-pub(crate) struct AnswerHead<'a> {
+pub(crate) struct ReplyHead<'a> {
     pub(crate) head: ResponseHead<'a>,
     pub(crate) body: &'a ResponseBody<'a>,
     pub(crate) payload_len: usize,
 }
 
-impl Encode for AnswerHead<'_> {
+impl Encode for ReplyHead<'_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             self.head.encode(writer)?;

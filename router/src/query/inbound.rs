@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions and answers that a connection brings. They are passed on as they came: only the head is written anew.
+//! Queries and replies that a connection brings. They are passed on as they came: only the head is written anew.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,19 +17,20 @@ use crate::{
     flow::{burst::Burst, outboxes::Outboxes},
     node::{log::log, shared::Shared, state::State},
     query::{
-        Answer, AnswerBody, IncomingQuery,
-        heads::{PassedHead, may_drop, response},
-        open::{Next, OpenQuestion},
+        answering::IncomingQuery,
+        heads::{self, PassedHead, may_drop},
+        open::{Next, OpenQuery},
+        outgoing::{IncomingReply, ReplyBody},
         settle::After,
     },
     table::{Branches, FaceId, Locality, NewQuery, QueryDispatch, QueryOrigin, QuerySearch},
 };
 
-/// How much longer a neighbour's question is kept open than it says. The asker has a clock of its own, and is to be
+/// How much longer a neighbour's query is kept open than it says. The asker has a clock of its own, and is to be
 /// the one whose clock ends it: else he would hear of one timeout twice, or not know that it was one.
 const ASKER_FIRST: Duration = Duration::from_millis(500);
 
-/// A question as it came.
+/// A query as it came.
 struct Passing<'a> {
     request: Request<'a>,
     raw_body: &'a [u8],
@@ -94,7 +95,7 @@ impl Shared {
                 };
                 self.wake_clock(state);
                 passing.forward(&branches, state, &mut effects);
-                self.ask_own_all(&passing, &branches, state, after);
+                self.query_own_all(&passing, &branches, state, after);
             }
         });
         effects.apply(request.qos, burst);
@@ -104,18 +105,18 @@ impl Shared {
 
     /// A RESPONSE from a neighbour.
     pub(crate) fn take_answer(&self, face: FaceId, context: &Context<'_>, burst: &mut Burst) {
-        let Ok((answer, raw_body)) = Response::decode_with_raw(&mut Reader::new(context.raw))
+        let Ok((response, raw_body)) = Response::decode_with_raw(&mut Reader::new(context.raw))
         else {
             return;
         };
         let mut state = self.state.lock();
-        let Some(asker) = state.table.origin_of_reply(face, answer.rid) else {
+        let Some(asker) = state.table.origin_of_reply(face, response.rid) else {
             return;
         };
-        let is_error = matches!(answer.body, ResponseBody::Err(_));
-        let key = match answer.wire_expr.is_empty() && is_error {
+        let is_error = matches!(response.body, ResponseBody::Err(_));
+        let key = match response.wire_expr.is_empty() && is_error {
             true => None,
-            false => match state.table.reply_key(face, &answer.wire_expr) {
+            false => match state.table.reply_key(face, &response.wire_expr) {
                 Some(key) => Some(key),
                 None => {
                     let notes = state.table.take_notes();
@@ -125,12 +126,12 @@ impl Shared {
             },
         };
         if asker.face == self.local {
-            let question = state.queries.open.get(&asker.rid).cloned();
-            if let Some(question) = question {
-                let given = given(&question, key.as_ref(), &answer, context);
-                let next = given.map(|given| (question.enter(&given), given));
+            let query = state.queries.open.get(&asker.rid).cloned();
+            if let Some(query) = query {
+                let reply = incoming(&query, key.as_ref(), &response, context);
+                let next = reply.map(|reply| (query.enter(&reply), reply));
                 drop(state);
-                deliver(&question, next, burst);
+                deliver(&query, next, burst);
             }
             return;
         }
@@ -138,7 +139,7 @@ impl Shared {
             return;
         };
         let text = key.as_ref().map_or("", KeyExpr::as_str);
-        let head = response(&asker, text, answer.responder);
+        let head = heads::response(&asker, text, response.responder);
         let message = Outgoing {
             reliability: Reliability::Reliable,
             head: &head,
@@ -148,7 +149,7 @@ impl Shared {
             },
         };
         let mut effects = Effects::default();
-        // Under the state's lock, so that no end of the question can come before.
+        // Under the state's lock, so that no end of the query can come before.
         queue(outbox, &asker, &message, &mut effects);
         drop(state);
         effects.apply(asker.qos, burst);
@@ -160,7 +161,7 @@ impl Shared {
         burst.follow(after);
     }
 
-    fn ask_own_all(
+    fn query_own_all(
         &self,
         passing: &Passing<'_>,
         branches: &Branches,
@@ -172,13 +173,13 @@ impl Shared {
             let query = |node| {
                 IncomingQuery::of_neighbour(node, branch, passing.key, &passing.request, block)
             };
-            self.ask_own(branch, passing.key, query, state, after);
+            self.query_own(branch, passing.key, query, state, after);
         }
     }
 }
 
 impl Passing<'_> {
-    /// Queues the question for every neighbour that is asked.
+    /// Queues the query for every neighbour that is asked.
     fn forward(&self, branches: &Branches, state: &mut State, effects: &mut Effects) {
         for hop in &branches.hops {
             let Some(face) = state.faces.get(&hop.face) else {
@@ -211,7 +212,7 @@ impl Passing<'_> {
     }
 }
 
-/// Queues a message of a question's treatment; false if it was dropped.
+/// Queues a message of a query's treatment; false if it was dropped.
 fn queue<E: zonda_codec::Encode>(
     outbox: &Arc<Outbox>,
     asker: &QueryOrigin,
@@ -243,38 +244,39 @@ impl Effects {
     }
 }
 
-/// An answer as the session's question gets it; `None` if it is none to that question.
-fn given<'a>(
-    question: &'a OpenQuestion,
+/// A response as the session's query gets it; `None` if it is none to that query.
+fn incoming<'a>(
+    query: &'a OpenQuery,
     key: Option<&'a KeyExpr<'a>>,
-    answer: &'a Response<'a>,
+    response: &'a Response<'a>,
     context: &'a Context<'a>,
-) -> Option<Answer<'a>> {
-    let (key, body) = match &answer.body {
+) -> Option<IncomingReply<'a>> {
+    let (key, body) = match &response.body {
         ResponseBody::Reply(reply) => {
-            let key = key.filter(|key| question.accepts(key))?;
-            (key, AnswerBody::Sample(&reply.payload))
+            let key = key.filter(|key| query.accepts(key))?;
+            (key, ReplyBody::Sample(&reply.payload))
         }
         ResponseBody::Err(error) => {
             let (encoding, payload) = (error.encoding, error.payload);
-            let key: &KeyExpr<'_> = question.key();
-            (key, AnswerBody::Error { encoding, payload })
+            let key: &KeyExpr<'_> = query.key();
+            (key, ReplyBody::Error { encoding, payload })
         }
     };
-    Some(Answer {
+    Some(IncomingReply {
         key,
-        responder: answer.responder,
+        responder: response.responder,
         body,
         block: context.block,
-        qos: answer.qos,
+        qos: response.qos,
+        is_inside_query: false,
     })
 }
 
-fn deliver(question: &Arc<OpenQuestion>, next: Option<(Next, Answer<'_>)>, burst: &mut Burst) {
+fn deliver(query: &Arc<OpenQuery>, next: Option<(Next, IncomingReply<'_>)>, burst: &mut Burst) {
     match next {
-        Some((Next::Deliver, answer)) => question.deliver(&answer),
-        Some((Next::Drain, _)) => question.drain(),
-        Some((Next::Crowded, _)) => burst.crowd(question),
+        Some((Next::Deliver(turn), reply)) => query.deliver(turn, &reply),
+        Some((Next::Drain(turn), _)) => query.drain(turn),
+        Some((Next::Crowded, _)) => burst.crowd(query),
         Some((Next::Nothing, _)) | None => {}
     }
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! An open question of this node's session: its answers and its end, one after the other, to the user's code.
+//! A query of this node's session, from before it is sent until its end: the one place that decides which replies the session
+//! gets, in which order, and how the query ends.
 //!
-//! A thread that brings something books it in the order in which the table decided, under the node's lock; one that finds nobody
-//! at it delivers, with no lock held, and goes on until nothing is left. So calls never overlap, and a call may do
-//! anything, also what brings more of the same question.
+//! Replies come from several links and threads, the end from the table or from a cancellation. Each is queued in the order in
+//! which the table decided, under the node's lock, or given at once by the thread that finds nobody at it
+//! ([`SerialQueue`]). So the calls of the [`ReplySink`] never overlap, nothing follows the end, and a call may do anything,
+//! also what brings more of the same query.
 
 use std::{
     collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread::{self, ThreadId},
     time::Instant,
@@ -16,164 +17,240 @@ use std::{
 
 use event_listener::{Event, EventListener, Listener};
 use zonda_codec::{KeyExpr, Qos};
-use zonda_transport::sync::Mutex;
+use zonda_runtime::{
+    guard::caught,
+    serial::{self, SerialQueue, Waiting},
+};
 
-use crate::query::{Answer, AnswerBody, Answers, QuestionEnd, copied::Copied};
+use crate::query::{
+    copied::CopiedReply,
+    outgoing::{IncomingReply, OutgoingQuery, QueryEnd, ReplySink},
+};
 
-/// Bytes of answers that may wait for a callback that is at work on another thread, before the source of more is paused.
+/// Bytes of replies that may wait for a sink that is at work on another thread, before the source of more is paused.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// How many such answers.
+/// How many such replies.
 const WAITING_MAX: usize = 1024;
 
-/// A question that has not ended.
-pub(crate) struct OpenQuestion {
+/// A query of this node's session until it has ended; [`Node::query`](crate::node::Node::query) sends it, and
+/// [`Node::cancel`](crate::node::Node::cancel) ends it at any time.
+pub struct OpenQuery {
     key: KeyExpr<'static>,
     any_key: bool,
     qos: Qos,
-    answers: Arc<dyn Answers>,
-    turn: Mutex<Turn>,
-    /// Notified when what waited is delivered.
+    queue: SerialQueue<Backlog, Sink>,
+    /// Notified when what waits is little again.
     room: Event,
 }
 
+/// What moves with the turn: the session's side, until the end.
+type Sink = Option<Box<dyn ReplySink>>;
+
+/// The right to call the sink.
+pub(crate) type Turn = serial::Turn<Sink>;
+
+/// What waits for the sink, and where the query stands.
 #[derive(Default)]
-struct Turn {
-    queue: VecDeque<News>,
+struct Backlog {
+    news: VecDeque<News>,
+    /// Of the replies that wait.
     bytes: usize,
-    /// The thread that delivers.
-    deliverer: Option<ThreadId>,
-    /// The end is booked: nothing comes behind it.
-    over: bool,
+    /// Its number in the table, once it is sent.
+    rid: Option<u32>,
+    /// The thread that is sending it just now, and has not returned to the session.
+    sender: Option<ThreadId>,
+    /// The end is queued: nothing follows.
+    is_over: bool,
 }
 
-/// A notice to the asker.
+/// Something for the sink.
 enum News {
-    Answer(Box<Copied>),
-    End(QuestionEnd),
+    Reply(Box<CopiedReply>),
+    End(QueryEnd),
+}
+
+/// What is taken out of the backlog.
+struct Due {
+    news: News,
+    /// The thread that takes it out is inside of [`Node::query`](crate::node::Node::query).
+    is_inside_query: bool,
+    /// So little is left that those who wait may go on.
+    has_drained: bool,
 }
 
 /// What the thread that brought something has to do next, when no lock is held any more.
-#[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Next {
-    /// [`OpenQuestion::deliver`] the answer, which was not booked.
-    Deliver,
-    /// [`OpenQuestion::drain`] what was booked.
-    Drain,
-    /// Nothing: another thread, or a call further out on this one, is at it.
+    /// [`OpenQuery::deliver`] the reply, which was not queued.
+    Deliver(Turn),
+    /// [`OpenQuery::drain`] what was queued.
+    Drain(Turn),
+    /// Nothing: another thread, or a call further out on this one, delivers.
     Nothing,
     /// The same, and what waits is more than enough: wait, if possible, before bringing more.
     Crowded,
 }
 
-impl OpenQuestion {
-    pub(crate) fn new(
-        key: KeyExpr<'static>,
-        any_key: bool,
-        qos: Qos,
-        answers: Arc<dyn Answers>,
-    ) -> Arc<Self> {
+impl std::fmt::Debug for OpenQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenQuery")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl OpenQuery {
+    /// `query` before it is sent. What comes back goes to `sink`.
+    pub fn new(query: &OutgoingQuery<'_>, sink: Box<dyn ReplySink>) -> Arc<Self> {
         Arc::new(Self {
-            key,
-            any_key,
-            qos,
-            answers,
-            turn: Mutex::default(),
+            key: query.key.clone().into_owned().into_cloneable(),
+            any_key: accepts_any_key(query.parameters),
+            qos: query.qos,
+            queue: SerialQueue::new(Backlog::default(), Some(sink)),
             room: Event::new(),
         })
     }
 
-    /// The key of the question.
+    /// Whether it has ended, but for calls that are under way.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.queue.lock().is_over
+    }
+
+    /// The key of the query.
     pub(crate) fn key(&self) -> &KeyExpr<'static> {
         &self.key
     }
 
-    /// The question's treatment.
+    /// The query's treatment.
     pub(crate) fn qos(&self) -> Qos {
         self.qos
     }
 
-    /// Whether an answer on `key` is one to this question.
+    /// Whether a reply on `key` is one to this query.
     pub(crate) fn accepts(&self, key: &KeyExpr<'_>) -> bool {
         self.any_key || key == &self.key || key.intersects(&self.key)
     }
 
-    /// Takes the turn for an answer, or books a copy of it.
-    pub(crate) fn enter(&self, answer: &Answer<'_>) -> Next {
-        let mut turn = self.turn.lock();
-        if turn.over {
+    /// It is about to be sent, under this number, by this thread; `false` if it has ended before.
+    pub(crate) fn begin(&self, rid: u32) -> bool {
+        let mut backlog = self.queue.lock();
+        if backlog.is_over {
+            return false;
+        }
+        backlog.rid = Some(rid);
+        backlog.sender = Some(thread::current().id());
+        true
+    }
+
+    /// The thread that sent it returns to the session.
+    pub(crate) fn is_sent(&self) {
+        self.queue.lock().sender = None;
+    }
+
+    /// Takes the turn for a reply, or queues a copy of it.
+    pub(crate) fn enter(&self, reply: &IncomingReply<'_>) -> Next {
+        let mut backlog = self.queue.lock();
+        if backlog.is_over {
             return Next::Nothing;
         }
-        if turn.deliverer.is_none() {
-            turn.deliverer = Some(thread::current().id());
-            return Next::Deliver;
+        if let Some(turn) = backlog.take_turn() {
+            return Next::Deliver(turn);
         }
-        turn.push(Copied::of(answer));
-        match turn.is_crowded() {
+        backlog.push(CopiedReply::of(reply));
+        match backlog.is_crowded() {
             true => Next::Crowded,
             false => Next::Nothing,
         }
     }
 
-    /// Books a copy of an answer.
-    pub(crate) fn book(&self, answer: &Answer<'_>) -> Next {
-        let mut turn = self.turn.lock();
-        if turn.over {
+    /// Queues a copy of a reply.
+    pub(crate) fn push(&self, reply: &IncomingReply<'_>) -> Next {
+        let mut backlog = self.queue.lock();
+        if backlog.is_over {
             return Next::Nothing;
         }
-        turn.push(Copied::of(answer));
-        turn.take()
+        backlog.push(CopiedReply::of(reply));
+        backlog.take_turn().map_or(Next::Nothing, Next::Drain)
     }
 
-    /// Books `count` errors that say `Timeout`, and the end.
-    pub(crate) fn end(&self, how: QuestionEnd, timeouts: usize) -> Next {
-        let mut turn = self.turn.lock();
-        if turn.over {
+    /// Queues `timeouts` errors that say `Timeout`, and the end.
+    pub(crate) fn end(&self, how: QueryEnd, timeouts: usize) -> Next {
+        let mut backlog = self.queue.lock();
+        if backlog.is_over {
             return Next::Nothing;
         }
-        turn.over = true;
         for _ in 0..timeouts {
-            turn.push(Copied::timeout(self));
+            backlog.push(CopiedReply::timeout(&self.key));
         }
-        turn.queue.push_back(News::End(how));
+        backlog.end(how);
         // Nobody has to be held up for what comes behind the end.
         self.room.notify(usize::MAX);
-        turn.take()
+        backlog.take_turn().map_or(Next::Nothing, Next::Drain)
     }
 
-    /// Gives an answer to the user's code, then what was booked meanwhile. For the thread that has got the turn.
-    pub(crate) fn deliver(&self, answer: &Answer<'_>) {
-        self.call(|| self.answers.reply(answer));
-        self.drain();
+    /// Ends it; replies that wait are not given any more. With its number in the table, if it was sent and had not ended.
+    pub(crate) fn cancel(&self) -> (Next, Option<u32>) {
+        let mut backlog = self.queue.lock();
+        if backlog.is_over {
+            return (Next::Nothing, None);
+        }
+        backlog.bytes = 0;
+        let dropped = std::mem::take(&mut backlog.news);
+        backlog.end(QueryEnd::Cancelled);
+        self.room.notify(usize::MAX);
+        let next = backlog.take_turn().map_or(Next::Nothing, Next::Drain);
+        let rid = backlog.rid;
+        drop(backlog);
+        drop(dropped);
+        (next, rid)
     }
 
-    /// Gives what is booked to the user's code. For the thread that has got the turn.
-    pub(crate) fn drain(&self) {
-        loop {
-            let mut turn = self.turn.lock();
-            let Some(news) = turn.queue.pop_front() else {
-                turn.deliverer = None;
-                turn.queue = VecDeque::new();
-                drop(turn);
+    /// Gives a reply to the sink, then what was queued meanwhile.
+    pub(crate) fn deliver(&self, mut turn: Turn, reply: &IncomingReply<'_>) {
+        let is_inside_query = self.queue.lock().is_inside_query();
+        let reply = IncomingReply {
+            is_inside_query,
+            ..*reply
+        };
+        if let Some(sink) = turn.seat()
+            && caught(|| sink.reply(&reply)).is_err()
+        {
+            self.note_panic(turn.seat());
+        }
+        self.drain(turn);
+    }
+
+    /// Gives what is queued to the sink.
+    pub(crate) fn drain(&self, turn: Turn) {
+        let call = |sink: &mut Sink, due: Due| {
+            if due.has_drained {
                 self.room.notify(usize::MAX);
-                return;
-            };
-            let had_drained = turn.has_drained();
-            if let News::Answer(copied) = &news {
-                turn.bytes -= copied.weight();
             }
-            let drained = !had_drained && turn.has_drained();
-            drop(turn);
-            if drained {
-                self.room.notify(usize::MAX);
-            }
-            match news {
-                News::Answer(copied) => {
-                    copied.lend(self.qos, |answer| self.call(|| self.answers.reply(answer)));
+            match (due.news, &mut *sink) {
+                (News::Reply(copied), Some(sink)) => {
+                    copied.lend(self.qos, due.is_inside_query, |reply| sink.reply(reply));
                 }
-                News::End(how) => self.call(|| self.answers.end(how)),
+                (News::End(how), sink) => {
+                    if let Some(sink) = sink.take() {
+                        sink.end(how);
+                    }
+                }
+                (News::Reply(_), None) => {}
             }
+        };
+        self.queue
+            .drain(turn, call, |sink, _| self.note_panic(sink));
+        self.room.notify(usize::MAX);
+    }
+
+    /// The net for the sink: a panic costs the call in which it happened.
+    fn note_panic(&self, sink: &mut Sink) {
+        let key = &self.key;
+        tracing::error!("the callback of a query on {key} panicked; what it was given is lost");
+        if let Some(sink) = sink {
+            sink.panicked();
         }
     }
 
@@ -204,56 +281,59 @@ impl OpenQuestion {
     /// Whether a source of more had better wait. Not a call further in on the thread that delivers: it would wait for
     /// itself.
     pub(crate) fn is_crowded(&self) -> bool {
-        let turn = self.turn.lock();
-        turn.is_crowded() && !turn.over && turn.deliverer != Some(thread::current().id())
-    }
-
-    /// A callback that panics costs this one call.
-    fn call(&self, callback: impl FnOnce()) {
-        if catch_unwind(AssertUnwindSafe(callback)).is_err() {
-            tracing::error!(
-                "the callback of a query on {} panicked; what it was given is lost",
-                self.key
-            );
-        }
+        let backlog = self.queue.lock();
+        backlog.is_crowded() && !backlog.is_over && !backlog.is_mine()
     }
 }
 
-impl Turn {
-    fn push(&mut self, copied: Copied) {
+impl Backlog {
+    fn push(&mut self, copied: CopiedReply) {
         self.bytes += copied.weight();
-        self.queue.push_back(News::Answer(Box::new(copied)));
+        self.news.push_back(News::Reply(Box::new(copied)));
     }
 
-    /// Somebody has to deliver: this thread, if nobody is at it.
-    fn take(&mut self) -> Next {
-        if self.deliverer.is_some() {
-            return Next::Nothing;
-        }
-        self.deliverer = Some(thread::current().id());
-        Next::Drain
+    fn end(&mut self, how: QueryEnd) {
+        self.is_over = true;
+        self.news.push_back(News::End(how));
+    }
+
+    fn is_inside_query(&self) -> bool {
+        self.sender
+            .is_some_and(|sender| sender == thread::current().id())
     }
 
     fn is_crowded(&self) -> bool {
-        self.bytes > WAITING_BYTES_MAX || self.queue.len() > WAITING_MAX
+        self.bytes > WAITING_BYTES_MAX || self.news.len() > WAITING_MAX
     }
 
-    /// So little is left that those who wait may go on.
-    fn has_drained(&self) -> bool {
-        self.bytes <= WAITING_BYTES_MAX / 2 && self.queue.len() <= WAITING_MAX / 2
+    fn is_little(&self) -> bool {
+        self.bytes <= WAITING_BYTES_MAX / 2 && self.news.len() <= WAITING_MAX / 2
     }
 }
 
-/// The body of the error that a branch without an answer in time stands for.
-pub(crate) const TIMEOUT_TEXT: &[u8] = b"Timeout";
+impl Waiting for Backlog {
+    type Item = Due;
 
-impl<'a> Answer<'a> {
-    /// How many bytes of payload it has.
-    pub(crate) fn payload(&self) -> &'a [u8] {
-        match self.body {
-            AnswerBody::Sample(zonda_codec::PushBody::Put(put)) => put.payload,
-            AnswerBody::Sample(zonda_codec::PushBody::Del(_)) => &[],
-            AnswerBody::Error { payload, .. } => payload,
+    fn pop(&mut self) -> Option<Due> {
+        let was_little = self.is_little();
+        let news = self.news.pop()?;
+        if let News::Reply(copied) = &news {
+            self.bytes -= copied.weight();
         }
+        Some(Due {
+            news,
+            is_inside_query: self.is_inside_query(),
+            has_drained: !was_little && self.is_little(),
+        })
     }
+}
+
+/// Whether the selector's parameters permit replies on any key.
+pub(crate) fn accepts_any_key(parameters: &str) -> bool {
+    parameters.split(';').any(|parameter| {
+        let name = parameter
+            .split_once('=')
+            .map_or(parameter, |(name, _)| name);
+        name.trim() == "_anyke"
+    })
 }

@@ -5,6 +5,8 @@
 use zonda_codec::{Encoding, Payload, ZSlice, payload::shared_part};
 use zonda_transport::protocol::tx::SHARE_BYTES_MIN;
 
+use crate::model::Value;
+
 /// Bytes of a message in `block` to keep: a share of the block if they are many, else a copy, as a few bytes
 /// should not keep a whole block.
 pub(crate) fn own(block: &ZSlice, part: &[u8]) -> Payload {
@@ -36,5 +38,13 @@ impl From<Encoding<'_>> for OwnedEncoding {
             id: encoding.id,
             schema: encoding.schema.map(Box::from),
         }
+    }
+}
+
+/// The bytes of a value, shared; borrowed ones are copied.
+pub(crate) fn shared(value: Value<'_>) -> Payload {
+    match value {
+        Value::Borrowed(bytes) => Payload::from(bytes),
+        Value::Shared(payload) => payload.clone(),
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A declared querier: the gateways are asked who answers on its key.
+//! A declared querier: the gateways are asked who replies on its key.
 
 use std::sync::Arc;
 
@@ -64,14 +64,14 @@ impl QuerierFace {
         self.id
     }
 
-    /// Whether any queryable is known that a question for `target` would reach.
+    /// Whether any queryable is known that a query for `target` would reach.
     #[must_use]
     pub fn has_matching_queryables(&self, target: Target) -> bool {
         self.shared
             .has_counterpart(&self.key, self.audience(target))
     }
 
-    /// Tells `listener` whether any queryable is known that a question for `target` would reach: that there is one if there
+    /// Tells `listener` whether any queryable is known that a query for `target` would reach: that there is one if there
     /// is, and then of each change. It ends with the querier.
     ///
     /// # Errors

@@ -10,33 +10,34 @@ use crate::{
     model::DeclareError,
     node::{shared::Shared, state::State},
     query::{
-        AskedSink, QueryableId, QuestionEnd,
-        ask::HeldQuestion,
-        open::{Next, OpenQuestion},
+        answering::{QueryableId, SharedQuerySink},
+        held::HeldQuery,
+        open::{Next, OpenQuery},
+        outgoing::QueryEnd,
     },
     table::{ForwardingTable, Locality},
 };
 
-/// Open questions and queryables, by number.
+/// Open queries and queryables, by number.
 #[derive(Default)]
 pub(crate) struct Queries {
-    pub(crate) open: HashMap<u32, Arc<OpenQuestion>>,
+    pub(crate) open: HashMap<u32, Arc<OpenQuery>>,
     /// Those of them that wait for somebody to ask.
-    pub(crate) held: HashMap<u32, HeldQuestion>,
-    pub(crate) queryables: HashMap<u32, AskedSink>,
+    pub(crate) held: HashMap<u32, HeldQuery>,
+    pub(crate) queryables: HashMap<u32, SharedQuerySink>,
     /// When the node's clock looks next at what is overdue.
     alarm: Option<Instant>,
 }
 
 impl Queries {
-    /// When to look next: `latest`, or when the first question times out.
+    /// When to look next: `latest`, or when the first query times out.
     pub(crate) fn set_alarm(&mut self, latest: Instant, table: &ForwardingTable) -> Instant {
         let next = table.query_deadline().map_or(latest, |due| due.min(latest));
         self.alarm = Some(next);
         next
     }
 
-    /// Ends every question, as the node is closed. Not to be called with a lock held.
+    /// Ends every query, as the node is closed. Not to be called with a lock held.
     pub(crate) fn close(self) {
         let Queries {
             open,
@@ -45,9 +46,9 @@ impl Queries {
             ..
         } = self;
         drop((held, queryables));
-        for question in open.into_values() {
-            if question.end(QuestionEnd::Closed, 0) == Next::Drain {
-                question.drain();
+        for query in open.into_values() {
+            if let Next::Drain(turn) = query.end(QueryEnd::Closed, 0) {
+                query.drain(turn);
             }
         }
     }
@@ -71,7 +72,7 @@ impl Shared {
         key: &KeyExpr<'_>,
         complete: bool,
         origin: Locality,
-        sink: AskedSink,
+        sink: SharedQuerySink,
     ) -> Result<QueryableId, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();

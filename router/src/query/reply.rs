@@ -9,7 +9,7 @@ use std::{
 
 use zonda_codec::{
     Encoding, EntityGlobalId, ErrBody, KeyExpr, Payload, Priority, PushBody, RawExtensions,
-    Reliability, Reply, ResponseBody, ZSlice,
+    Reliability, Reply, ResponseBody, ZSlice, ZenohId,
 };
 use zonda_transport::{
     outbox::{OfSender, Outbox, Overflow, Refused, Write},
@@ -24,26 +24,29 @@ use crate::{
         state::State,
     },
     query::{
-        Answer, AnswerBody, QueryableId, ReplyError,
-        ask::{SCHEMA_BYTES_MAX, shared},
-        heads::{AnswerHead, may_drop, response},
-        open::{Next, OpenQuestion},
+        answering::QueryableId,
+        errors::AnswerError,
+        heads::{ReplyHead, may_drop, response},
+        open::{Next, OpenQuery},
+        outgoing::{IncomingReply, ReplyBody},
+        owned::shared,
         settle::{After, Call},
     },
+    send_error::SendError,
     table::{FaceId, LocalBranch, QueryOrigin},
 };
 
-/// An answer of a queryable of this node on its way out.
-pub(crate) struct Unsaid<'a> {
+/// A reply of a queryable of this node on its way out.
+pub(crate) struct OutgoingReply<'a> {
     key: &'a KeyExpr<'a>,
     eid: u32,
     body: ResponseBody<'a>,
     payload: Value<'a>,
 }
 
-/// Why an answer was not given at the first attempt, and what may be waited for.
+/// Why a reply was not given at the first attempt, and what may be waited for.
 pub(crate) struct Busy {
-    pub(crate) error: ReplyError,
+    pub(crate) error: AnswerError,
     room: Room,
 }
 
@@ -51,17 +54,26 @@ enum Room {
     /// Waiting does not help.
     None,
     Lane(Arc<Outbox>),
-    Question(Arc<OpenQuestion>),
+    Query(Arc<OpenQuery>),
 }
 
-impl From<ReplyError> for Busy {
-    fn from(error: ReplyError) -> Self {
+impl From<AnswerError> for Busy {
+    fn from(error: AnswerError) -> Self {
         let room = Room::None;
         Busy { error, room }
     }
 }
 
 impl Busy {
+    /// There is no room; a reply that may be dropped does not wait for it.
+    fn full(peer: ZenohId, asker: &QueryOrigin, room: Room) -> Busy {
+        let may_drop = may_drop(asker.qos);
+        Busy {
+            error: SendError::full(peer, may_drop).into(),
+            room: if may_drop { Room::None } else { room },
+        }
+    }
+
     /// Whether waiting does not help.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self.room, Room::None)
@@ -72,7 +84,7 @@ impl Busy {
         match &self.room {
             Room::None => false,
             Room::Lane(outbox) => node.wait_for_room(outbox, priority, deadline),
-            Room::Question(question) => question.wait_room(deadline),
+            Room::Query(query) => query.wait_room(deadline),
         }
     }
 
@@ -86,25 +98,25 @@ impl Busy {
         match &self.room {
             Room::None => false,
             Room::Lane(outbox) => node.room_by(outbox, priority, deadline).await,
-            Room::Question(question) => node.until(deadline, question.room()).await.is_some(),
+            Room::Query(query) => node.until(deadline, query.room()).await.is_some(),
         }
     }
 
     /// What it means that waiting for so long was in vain.
-    pub(crate) fn after(self, limit: Duration) -> ReplyError {
+    pub(crate) fn after(self, limit: Duration) -> AnswerError {
         match self.error {
-            ReplyError::WouldBlock { peer } => ReplyError::Timeout { peer, after: limit },
+            AnswerError::WouldBlock { peer } => AnswerError::Timeout { peer, after: limit },
             other => other,
         }
     }
 }
 
-impl<'a> Unsaid<'a> {
+impl<'a> OutgoingReply<'a> {
     pub(crate) fn sample(
         key: &'a KeyExpr<'a>,
         queryable: QueryableId,
         sample: &Publication<'a>,
-    ) -> Result<Self, ReplyError> {
+    ) -> Result<Self, AnswerError> {
         let attachment = sample.attachment.map_or(0, <[u8]>::len);
         let payload = match sample.kind {
             SampleKind::Put => sample.payload,
@@ -117,7 +129,7 @@ impl<'a> Unsaid<'a> {
             unknown: RawExtensions::default(),
             payload: body(sample, sample.timestamp),
         };
-        Ok(Unsaid {
+        Ok(OutgoingReply {
             key,
             eid: queryable.0,
             body: ResponseBody::Reply(reply),
@@ -130,7 +142,7 @@ impl<'a> Unsaid<'a> {
         queryable: QueryableId,
         payload: Value<'a>,
         encoding: Encoding<'a>,
-    ) -> Result<Self, ReplyError> {
+    ) -> Result<Self, AnswerError> {
         check(key, payload.as_slice().len(), &encoding)?;
         let error = ErrBody {
             encoding,
@@ -138,7 +150,7 @@ impl<'a> Unsaid<'a> {
             unknown: RawExtensions::default(),
             payload: payload.as_slice(),
         };
-        Ok(Unsaid {
+        Ok(OutgoingReply {
             key,
             eid: queryable.0,
             body: ResponseBody::Err(error),
@@ -146,15 +158,15 @@ impl<'a> Unsaid<'a> {
         })
     }
 
-    fn head(&self, asker: &QueryOrigin, responder: EntityGlobalId) -> AnswerHead<'_> {
-        AnswerHead {
+    fn head(&self, asker: &QueryOrigin, responder: EntityGlobalId) -> ReplyHead<'_> {
+        ReplyHead {
             head: response(asker, self.key.as_str(), Some(responder)),
             body: &self.body,
             payload_len: self.payload.as_slice().len(),
         }
     }
 
-    fn message<'m>(&self, head: &'m AnswerHead<'_>) -> Outgoing<'m, AnswerHead<'m>>
+    fn message<'m>(&self, head: &'m ReplyHead<'_>) -> Outgoing<'m, ReplyHead<'m>>
     where
         'a: 'm,
     {
@@ -170,19 +182,14 @@ impl<'a> Unsaid<'a> {
 }
 
 impl Shared {
-    /// One attempt to answer, without waiting.
+    /// One attempt to reply, without waiting.
     pub(crate) fn try_reply(
         &self,
         face: FaceId,
         rid: u32,
-        unsaid: &Unsaid<'_>,
+        unsaid: &OutgoingReply<'_>,
     ) -> Result<Outcome, Busy> {
-        if self.is_forked() {
-            return Err(ReplyError::Forked.into());
-        }
-        if self.is_closed() {
-            return Err(ReplyError::Closed.into());
-        }
+        self.may_send().map_err(AnswerError::from)?;
         let responder = EntityGlobalId {
             zid: self.zid,
             eid: unsaid.eid,
@@ -191,25 +198,27 @@ impl Shared {
         let asker = state
             .table
             .origin_of_query(face, rid)
-            .ok_or(ReplyError::Over)?;
+            .ok_or(AnswerError::Over)?;
         if asker.face == self.local {
-            let question = state.queries.open.get(&asker.rid).cloned();
-            let question = question.ok_or(ReplyError::Over)?;
-            if question.is_crowded() {
-                return Err(self.crowded(question, &asker));
+            let query = state.queries.open.get(&asker.rid).cloned();
+            let query = query.ok_or(AnswerError::Over)?;
+            if query.is_crowded() {
+                // The session's own callback is slow.
+                return Err(Busy::full(self.zid, &asker, Room::Query(query)));
             }
-            let answer = Local::new(unsaid, responder);
-            let next = answer.lend(unsaid, question.qos(), |answer| question.enter(answer));
+            let local = Local::new(unsaid, responder);
+            let next = local.lend(unsaid, query.qos(), |reply| query.enter(reply));
             drop(state);
-            if next == Next::Deliver {
-                answer.lend(unsaid, question.qos(), |answer| question.deliver(answer));
+            match next {
+                Next::Deliver(turn) => {
+                    local.lend(unsaid, query.qos(), |reply| query.deliver(turn, reply));
+                }
+                Next::Drain(turn) => query.drain(turn),
+                Next::Nothing | Next::Crowded => return Ok(Outcome::Queued),
             }
-            return Ok(match next {
-                Next::Deliver | Next::Drain => Outcome::Sent,
-                Next::Nothing | Next::Crowded => Outcome::Queued,
-            });
+            return Ok(Outcome::Sent);
         }
-        let found = state.faces.get(&asker.face).ok_or(ReplyError::Over)?;
+        let found = state.faces.get(&asker.face).ok_or(AnswerError::Over)?;
         let (outbox, peer) = (Arc::clone(&found.outbox), found.status.zid);
         let head = unsaid.head(&asker, responder);
         let message = unsaid.message(&head);
@@ -221,18 +230,14 @@ impl Shared {
         match queued {
             Ok(sent) if outbox.maybe_flush(write, sent) => Ok(Outcome::Sent),
             Ok(_) => Ok(Outcome::Queued),
-            Err(Refused::Closed) => Err(ReplyError::Over.into()),
-            Err(Refused::TooLong) => Err(ReplyError::FieldTooLong.into()),
-            Err(Refused::Full) if may_drop(asker.qos) => Err(ReplyError::Dropped { peer }.into()),
-            Err(Refused::Full) => Err(Busy {
-                error: ReplyError::WouldBlock { peer },
-                room: Room::Lane(outbox),
-            }),
+            Err(Refused::Closed) => Err(AnswerError::Over.into()),
+            Err(Refused::TooLong) => Err(AnswerError::FieldTooLong.into()),
+            Err(Refused::Full) => Err(Busy::full(peer, &asker, Room::Lane(outbox))),
         }
     }
 
-    /// Answers with what the node itself has to say, under the state's lock. Nobody is waited for.
-    pub(crate) fn say_at_once(
+    /// Replies with what the node itself has to say, under the state's lock. Nobody is waited for.
+    pub(crate) fn reply_at_once(
         &self,
         branch: &LocalBranch,
         key: &KeyExpr<'_>,
@@ -240,7 +245,7 @@ impl Shared {
         state: &mut State,
         after: &mut After,
     ) {
-        let unsaid = Unsaid::sample(key, QueryableId(0), sample);
+        let unsaid = OutgoingReply::sample(key, QueryableId(0), sample);
         let asker = state.table.origin_of_query(branch.face, branch.rid);
         let (Ok(unsaid), Some(asker)) = (unsaid, asker) else {
             return;
@@ -250,17 +255,17 @@ impl Shared {
             eid: unsaid.eid,
         };
         if asker.face == self.local {
-            if let Some(question) = state.queries.open.get(&asker.rid) {
-                let answer = Local::new(&unsaid, responder);
-                let next = answer.lend(&unsaid, question.qos(), |answer| question.book(answer));
-                if next == Next::Drain {
-                    after.calls.push(Call::Drain(Arc::clone(question)));
+            if let Some(query) = state.queries.open.get(&asker.rid) {
+                let local = Local::new(&unsaid, responder);
+                let next = local.lend(&unsaid, query.qos(), |reply| query.push(reply));
+                if let Next::Drain(turn) = next {
+                    after.calls.push(Call::Drain(Arc::clone(query), turn));
                 }
             }
         } else if let Some(found) = state.faces.get(&asker.face) {
             let head = unsaid.head(&asker, responder);
             let message = unsaid.message(&head);
-            // A connection that is closed loses its questions by itself.
+            // A connection that is closed loses its queries by itself.
             let priority = asker.qos.priority();
             let _ = found
                 .outbox
@@ -268,21 +273,9 @@ impl Shared {
             after.touch(&found.outbox);
         }
     }
-
-    /// The session's own callback is slow.
-    fn crowded(&self, question: Arc<OpenQuestion>, asker: &QueryOrigin) -> Busy {
-        let peer = self.zid;
-        match may_drop(asker.qos) {
-            true => ReplyError::Dropped { peer }.into(),
-            false => Busy {
-                error: ReplyError::WouldBlock { peer },
-                room: Room::Question(question),
-            },
-        }
-    }
 }
 
-/// An answer for this node's own session.
+/// A reply for this node's own session.
 struct Local {
     responder: EntityGlobalId,
     /// The payload, shared.
@@ -290,16 +283,16 @@ struct Local {
 }
 
 impl Local {
-    fn new(unsaid: &Unsaid<'_>, responder: EntityGlobalId) -> Self {
+    fn new(unsaid: &OutgoingReply<'_>, responder: EntityGlobalId) -> Self {
         let block = shared(unsaid.payload);
         Local { responder, block }
     }
 
     fn lend<T>(
         &self,
-        unsaid: &Unsaid<'_>,
+        unsaid: &OutgoingReply<'_>,
         qos: zonda_codec::Qos,
-        with: impl FnOnce(&Answer<'_>) -> T,
+        with: impl FnOnce(&IncomingReply<'_>) -> T,
     ) -> T {
         let block: &ZSlice = self.block.as_zslice();
         let sample: PushBody<'_>;
@@ -312,36 +305,25 @@ impl Local {
                     }),
                     PushBody::Del(del) => PushBody::Del(del),
                 };
-                AnswerBody::Sample(&sample)
+                ReplyBody::Sample(&sample)
             }
-            ResponseBody::Err(error) => AnswerBody::Error {
+            ResponseBody::Err(error) => ReplyBody::Error {
                 encoding: error.encoding,
                 payload: block.as_slice(),
             },
         };
-        with(&Answer {
+        with(&IncomingReply {
             key: unsaid.key,
             responder: Some(self.responder),
             body,
             block,
             qos,
+            is_inside_query: false,
         })
     }
 }
 
-fn check(key: &KeyExpr<'_>, size: usize, encoding: &Encoding<'_>) -> Result<(), ReplyError> {
-    let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
-    if len > limit {
-        return Err(ReplyError::TooLarge { size: len, limit });
-    }
-    let limit = MESSAGE_BYTES_MAX;
-    if size > limit {
-        return Err(ReplyError::TooLarge { size, limit });
-    }
-    match encoding.schema {
-        Some(schema) if schema.len() > SCHEMA_BYTES_MAX => {
-            Err(ReplyError::SchemaTooLong { len: schema.len() })
-        }
-        _ => Ok(()),
-    }
+fn check(key: &KeyExpr<'_>, size: usize, encoding: &Encoding<'_>) -> Result<(), SendError> {
+    SendError::check(key.as_str().len(), KEY_BYTES_MAX, None)?;
+    SendError::check(size, MESSAGE_BYTES_MAX, Some(encoding))
 }

@@ -2,17 +2,13 @@
 
 //! What is left to do when the table has changed and the lock is gone: batches to write, users' code to call.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use zonda_codec::{
     Encode, Encoding, EntityGlobalId, ErrBody, RawExtensions, Reliability, ResponseBody,
     ResponseFinal, ZenohId,
 };
-use zonda_runtime::AnyRuntime;
+use zonda_runtime::{AnyRuntime, guard::caught};
 use zonda_transport::{
     outbox::{Outbox, Overflow, Write},
     protocol::tx::{Outgoing, Tail},
@@ -23,10 +19,11 @@ use crate::{
     node::{log::log, shared::Shared, state::State},
     notify::listeners::NoticeTask,
     query::{
-        AskedSink, IncomingQuery, QuestionEnd,
-        ask::HeldQuestion,
+        answering::{IncomingQuery, SharedQuerySink},
         heads::response,
-        open::{Next, OpenQuestion, TIMEOUT_TEXT},
+        held::HeldQuery,
+        open::{Next, OpenQuery, Turn},
+        outgoing::{QueryEnd, TIMEOUT_TEXT},
     },
     table::{Ended, Ending, Note, QueryOrigin},
 };
@@ -44,16 +41,16 @@ pub(crate) struct After {
     pub(crate) calls: Vec<Call>,
     pub(crate) notes: Vec<Note>,
     /// What is not needed any more. Users' code may run when it goes, so it must not go with the lock held.
-    ended: Vec<(Arc<OpenQuestion>, Option<HeldQuestion>)>,
-    asked: Vec<HeldQuestion>,
+    ended: Vec<(Arc<OpenQuery>, Option<HeldQuery>)>,
+    asked: Vec<HeldQuery>,
 }
 
 /// Users' code to run.
 pub(crate) enum Call {
-    /// The news of a question of this node.
-    Drain(Arc<OpenQuestion>),
+    /// The news of a query of this node.
+    Drain(Arc<OpenQuery>, Turn),
     /// A query that the node's own queryables are asked.
-    Ask(IncomingQuery, Vec<AskedSink>),
+    Ask(IncomingQuery, Vec<SharedQuerySink>),
 }
 
 /// The declarations that a change has caused.
@@ -116,15 +113,15 @@ impl After {
 impl Call {
     pub(crate) fn run(self) {
         match self {
-            Call::Drain(question) => question.drain(),
+            Call::Drain(query, turn) => query.drain(turn),
             Call::Ask(query, sinks) => ask_all(query, &sinks),
         }
     }
 }
 
-/// The last one gets the query itself and nothing of it stays here: it may have answered, and left with its node, before
+/// The last one gets the query itself and nothing of it stays here: it may have replied, and left with its node, before
 /// this thread goes on.
-fn ask_all(query: IncomingQuery, sinks: &[AskedSink]) {
+fn ask_all(query: IncomingQuery, sinks: &[SharedQuerySink]) {
     let key = query.key().clone();
     let mut query = Some(query);
     let mut all = sinks.iter().filter_map(|sink| sink.open()).peekable();
@@ -134,21 +131,21 @@ fn ask_all(query: IncomingQuery, sinks: &[AskedSink]) {
             None => query.take(),
         };
         let Some(asked) = asked else { return };
-        if catch_unwind(AssertUnwindSafe(move || opened(asked))).is_err() {
+        if caught(move || opened(asked)).is_err() {
             tracing::error!("a queryable's callback on {key} panicked; the query is lost for it");
         }
     }
 }
 
 impl Shared {
-    /// Tells askers about questions that have ended, and asks what was held.
+    /// Tells askers about queries that have ended, and asks what was held.
     #[inline]
-    pub(crate) fn settle_questions(&self, state: &mut State, after: &mut After) {
+    pub(crate) fn settle_queries(&self, state: &mut State, after: &mut After) {
         if state.table.may_release_held() || state.table.may_watch_held() {
             self.release_held(state, after);
         }
         if state.table.has_ended() {
-            self.end_questions(state, after);
+            self.end_queries(state, after);
         }
     }
 
@@ -156,7 +153,7 @@ impl Shared {
     fn release_held(&self, state: &mut State, after: &mut After) {
         for (rid, branches) in state.table.release_held(Instant::now()) {
             if let Some(held) = state.queries.held.remove(&rid) {
-                held.lend(|question| self.spread(&branches, question, state, after));
+                held.lend(|query| self.send_to_all(&branches, query, state, after));
                 after.asked.push(held);
             }
         }
@@ -166,22 +163,22 @@ impl Shared {
     }
 
     #[inline(never)]
-    fn end_questions(&self, state: &mut State, after: &mut After) {
+    fn end_queries(&self, state: &mut State, after: &mut After) {
         for Ended { origin: asker, how } in state.table.take_ended() {
             if asker.face == self.local {
-                let Some(question) = state.queries.open.remove(&asker.rid) else {
+                let Some(query) = state.queries.open.remove(&asker.rid) else {
                     continue;
                 };
                 let held = state.queries.held.remove(&asker.rid);
                 let (end, timeouts) = match how {
-                    Ending::Complete => (QuestionEnd::Complete, 0),
-                    Ending::LinkLost(peer) => (QuestionEnd::LinkLost { peer }, 0),
-                    Ending::TimedOut(open) => (QuestionEnd::TimedOut, open),
+                    Ending::Complete => (QueryEnd::Complete, 0),
+                    Ending::LinkLost(peer) => (QueryEnd::LinkLost { peer }, 0),
+                    Ending::TimedOut(open) => (QueryEnd::TimedOut, open),
                 };
-                if question.end(end, timeouts) == Next::Drain {
-                    after.calls.push(Call::Drain(Arc::clone(&question)));
+                if let Next::Drain(turn) = query.end(end, timeouts) {
+                    after.calls.push(Call::Drain(Arc::clone(&query), turn));
                 }
-                after.ended.push((question, held));
+                after.ended.push((query, held));
             } else if let Some(face) = state.faces.get(&asker.face) {
                 match how {
                     Ending::Complete => {}
@@ -207,7 +204,7 @@ impl Shared {
         }
     }
 
-    /// The error that stands for answers that will not come.
+    /// The error that stands for replies that will not come.
     fn send_error(
         &self,
         asker: &QueryOrigin,
@@ -235,13 +232,13 @@ fn lost_text(peer: ZenohId) -> String {
     format!("the link to {peer} was lost")
 }
 
-/// Queues what must not be dropped, in the lane of the question.
+/// Queues what must not be dropped, in the lane of the query.
 fn send_over(asker: &QueryOrigin, outbox: &Outbox, message: &impl Encode) {
     let message = Outgoing {
         reliability: Reliability::Reliable,
         head: message,
         payload: Tail::NONE,
     };
-    // A connection that is closed loses its questions by itself.
+    // A connection that is closed loses its queries by itself.
     let _ = outbox.enqueue(asker.qos.priority(), Overflow::Keep, Write::Later, &message);
 }

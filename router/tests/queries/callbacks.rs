@@ -10,28 +10,29 @@ use std::time::Duration;
 
 use zonda_codec::{CongestionControl, Payload, Priority, Qos};
 use zonda_router::node::{
-    Answer, Answers, AskError, IncomingQuery, Node, Outcome, QueryableId, Question, QuestionEnd,
-    QuestionId, ReplyError, SampleKind, Wait,
+    AnswerError, GetError, IncomingQuery, IncomingReply, Node, OpenQuery, Outcome, OutgoingQuery,
+    QueryEnd, QueryableId, SampleKind, Wait,
 };
 
 use crate::party::{
-    COMPLETE, Got, Notes, PATIENCE, answering, ask, client, close, get, keeping, key, peer,
-    peer_of, put, queryable, question, reply, router, sample, until, until_answered, until_kept,
+    COMPLETE, Got, Notes, PATIENCE, Taker, answering, ask, client, close, get, keeping, key,
+    opened, peer, peer_of, put, query_on, queryable, reply, router, sample, until, until_answered,
+    until_kept,
 };
 
-/// Answers that do something with what they get, and write it down.
+/// Does something with what it gets, and writes it down.
 struct Doing<F> {
     notes: Notes,
     call: F,
 }
 
-impl<F: Fn(bool) + Send + Sync> Answers for Doing<F> {
-    fn reply(&self, answer: &Answer<'_>) {
+impl<F: Fn(bool) + Send + Sync + 'static> Taker for Doing<F> {
+    fn reply(&self, answer: &IncomingReply<'_>) {
         self.notes.reply(answer);
         (self.call)(false);
     }
 
-    fn end(&self, how: QuestionEnd) {
+    fn end(&self, how: QueryEnd) {
         (self.call)(true);
         self.notes.end(how);
     }
@@ -41,12 +42,15 @@ fn ask_doing<F: Fn(bool) + Send + Sync + 'static>(
     node: &Node,
     text: &str,
     call: F,
-) -> (QuestionId, Arc<Doing<F>>) {
+) -> (Arc<OpenQuery>, Arc<Doing<F>>) {
     let notes = Notes::default();
     let doing = Arc::new(Doing { notes, call });
-    let answers = Arc::clone(&doing) as Arc<dyn Answers>;
-    let id = node.ask(&question(&key(text)), None, answers, PATIENCE);
-    (id.expect("it is asked"), doing)
+    let key = key(text);
+    let query = query_on(&key);
+    let open = opened(&query, &doing);
+    node.query(&query, None, &open, PATIENCE)
+        .expect("it is sent");
+    (open, doing)
 }
 
 #[test]
@@ -58,10 +62,10 @@ fn anything_may_be_done_from_inside_the_callbacks_of_a_question() {
     for node in [&first, &second] {
         let inner = node.clone();
         let (_, doing) = ask_doing(node, "k", move |_| {
-            let (_, notes) = ask(&inner, &question(&key("own")));
+            let (_, notes) = ask(&inner, &query_on(&key("own")));
             assert_eq!(notes.all(), [COMPLETE]);
             let id = answering(&inner, "own", "own");
-            let (_, notes) = ask(&inner, &question(&key("own")));
+            let (_, notes) = ask(&inner, &query_on(&key("own")));
             assert_eq!(notes.all(), [put("own", "own"), COMPLETE]);
             inner.undeclare_queryable(id);
             drop(
@@ -84,7 +88,7 @@ fn anything_may_be_done_from_inside_a_queryable() {
     let (inner, itself) = (second.clone(), Arc::clone(&own));
     let id = queryable(&second, "k", false, move |query| {
         answering(&inner, "inner", "inner");
-        assert!(!ask(&inner, &question(&key("inner"))).1.all().is_empty());
+        assert!(!ask(&inner, &query_on(&key("inner"))).1.all().is_empty());
         inner.undeclare_queryable(*itself.get().expect("it is declared"));
         reply(&query, "k", "answer").expect("the answer is taken");
     });
@@ -99,16 +103,16 @@ fn anything_may_be_done_from_inside_a_queryable() {
 fn a_question_cancelled_from_inside_its_own_reply_ends_behind_it() {
     let node = peer();
     let kept = keeping(&node, "k");
-    let id: Arc<OnceLock<QuestionId>> = Arc::default();
+    let id: Arc<OnceLock<Arc<OpenQuery>>> = Arc::default();
     let (inner, itself) = (node.clone(), Arc::clone(&id));
     let (asked, doing) = ask_doing(&node, "k", move |_| {
-        inner.cancel(*itself.get().expect("it was asked"));
+        inner.cancel(itself.get().expect("it was asked"));
     });
     id.set(asked).expect("once");
     let query = kept.lock().unwrap().pop().expect("it was asked");
     reply(&query, "k", "1").expect("the answer is taken");
-    assert_eq!(reply(&query, "k", "2"), Err(ReplyError::Over));
-    let end = Got::End(QuestionEnd::Cancelled);
+    assert_eq!(reply(&query, "k", "2"), Err(AnswerError::Over));
+    let end = Got::End(QueryEnd::Cancelled);
     assert_eq!(doing.notes.all(), [put("k", "1"), end]);
     close(&node);
 }
@@ -131,7 +135,7 @@ fn a_node_may_be_closed_from_inside_any_callback() {
         reply(&query, "k", "1").expect("the answer is taken");
         drop(query);
         let got = doing.notes.all();
-        let closed = Got::End(QuestionEnd::Closed);
+        let closed = Got::End(QueryEnd::Closed);
         assert!(
             got[1] == closed || (!from_reply && got[1] == COMPLETE),
             "{got:?}"
@@ -179,12 +183,12 @@ fn whatever_happens_at_once_a_question_ends_once() {
     let own = keeping(&asker, "k");
     let asked = key("k");
     for round in 0..150 {
-        let short = Question {
+        let short = OutgoingQuery {
             timeout: Duration::from_millis(round % 4),
             target: zonda_codec::Target::All,
-            ..question(&asked)
+            ..query_on(&asked)
         };
-        let (id, notes) = ask(&asker, &short);
+        let (open, notes) = ask(&asker, &short);
         thread::scope(|scope| {
             for kept in kept.iter().chain([&own]) {
                 scope.spawn(move || {
@@ -197,7 +201,7 @@ fn whatever_happens_at_once_a_question_ends_once() {
                 });
             }
             if round % 3 == 0 {
-                scope.spawn(|| asker.cancel(id));
+                scope.spawn(|| asker.cancel(&open));
             }
         });
         notes.all();
@@ -240,7 +244,7 @@ fn answers_do_not_pile_up_behind_a_slow_callback() {
         taken += 1;
     };
     assert!((5..20).contains(&taken), "{taken}");
-    assert_eq!(refused, ReplyError::WouldBlock { peer: node.zid() });
+    assert_eq!(refused, AnswerError::WouldBlock { peer: node.zid() });
     let more = query.clone();
     let waits = thread::spawn(move || reply(&more, "k", "last"));
     go.send(()).expect("it waits");
@@ -274,34 +278,33 @@ fn a_full_queue_refuses_questions() {
         zonda_router::node::Value::Borrowed(&large),
         zonda_codec::Encoding::BYTES,
     );
-    let blocking = Question {
+    let blocking = OutgoingQuery {
         body: Some(body),
-        ..question(&asked)
+        ..query_on(&asked)
     };
-    let dropping = Question {
+    let dropping = OutgoingQuery {
         qos: Qos::new(Priority::Data, CongestionControl::Drop, false),
         ..blocking
     };
-    let notes = || Arc::new(Notes::default()) as Arc<dyn Answers>;
-    let refused = until_refused(|| node.ask(&blocking, None, notes(), Wait::Never));
+    let send = |query: &OutgoingQuery<'_>, wait| {
+        let open = opened(query, &Arc::new(Notes::default()));
+        node.query(query, None, &open, wait)
+    };
+    let refused = until_refused(|| send(&blocking, Wait::Never));
     let peer = other.zid();
-    assert_eq!(refused, AskError::WouldBlock { peer });
-    let dropped = until_refused(|| node.ask(&dropping, None, notes(), PATIENCE));
-    assert_eq!(dropped, AskError::Dropped { peer });
+    assert_eq!(refused, GetError::WouldBlock { peer });
+    let dropped = until_refused(|| send(&dropping, PATIENCE));
+    assert_eq!(dropped, GetError::Dropped { peer });
     assert_eq!(node.links()[0].sent.dropped, 1);
     let after = Duration::from_millis(20);
     // The system may have had room for some more.
-    let late = until_refused(|| node.ask(&blocking, None, notes(), Wait::AtMost(after)));
-    assert_eq!(late, AskError::Timeout { peer, after });
+    let late = until_refused(|| send(&blocking, Wait::AtMost(after)));
+    assert_eq!(late, GetError::Timeout { peer, after });
     drop(go);
     let last = Arc::new(Notes::default());
-    let asking = node.ask(
-        &blocking,
-        None,
-        Arc::clone(&last) as Arc<dyn Answers>,
-        PATIENCE,
-    );
-    asking.expect("there is room again");
+    let open = opened(&blocking, &last);
+    node.query(&blocking, None, &open, PATIENCE)
+        .expect("there is room again");
     assert_eq!(last.all(), [COMPLETE]);
     close(&other);
     close(&node);
@@ -316,9 +319,9 @@ fn a_full_queue_drops_or_refuses_answers() {
     let kept = keeping(&answerer, "k");
     until_answered(&asker, "k");
     let asked = key("k");
-    let dropping = Question {
+    let dropping = OutgoingQuery {
         qos: Qos::new(Priority::Data, CongestionControl::Drop, false),
-        ..question(&asked)
+        ..query_on(&asked)
     };
     let (go, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
@@ -328,10 +331,10 @@ fn a_full_queue_drops_or_refuses_answers() {
             let _ = gate.lock().unwrap().recv();
         },
     });
-    let answers = Arc::clone(&stuck) as Arc<dyn Answers>;
+    let plain = query_on(&asked);
     asker
-        .ask(&question(&asked), None, answers, PATIENCE)
-        .expect("it is asked");
+        .query(&plain, None, &opened(&plain, &stuck), PATIENCE)
+        .expect("it is sent");
     let (_, notes) = ask(&asker, &dropping);
     until_kept(&kept, 2);
     let queries = std::mem::take(&mut *kept.lock().unwrap());
@@ -355,10 +358,10 @@ fn a_full_queue_drops_or_refuses_answers() {
     });
     let refused = until_refused(|| say(blocking, Wait::Never));
     let peer = middle.zid();
-    assert_eq!(refused, ReplyError::WouldBlock { peer });
+    assert_eq!(refused, AnswerError::WouldBlock { peer });
     let after = Duration::from_millis(20);
     let late = until_refused(|| say(blocking, Wait::AtMost(after)));
-    assert_eq!(late, ReplyError::Timeout { peer, after });
+    assert_eq!(late, AnswerError::Timeout { peer, after });
     drop(go);
     drop(queries);
     let got = notes.all();

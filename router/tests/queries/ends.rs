@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::Payload;
 use zonda_router::config::Config;
-use zonda_router::node::{Question, QuestionEnd, ReplyError};
+use zonda_router::node::{AnswerError, OutgoingQuery, QueryEnd};
 
 use crate::party::{
     COMPLETE, Got, LONG, answering, ask, client, close, get, keeping, key, open, peer, peer_of,
-    put, question, reply, router, until, until_answered, until_kept,
+    put, query_on, reply, router, until, until_answered, until_kept,
 };
 
 fn timeout() -> Got {
@@ -26,16 +26,16 @@ fn a_question_times_out_on_time() {
     let asked = key("slow");
     for milliseconds in [0, 50, 300] {
         let limit = Duration::from_millis(milliseconds);
-        let short = Question {
+        let short = OutgoingQuery {
             timeout: limit,
-            ..question(&asked)
+            ..query_on(&asked)
         };
         let begin = Instant::now();
         let (_, notes) = ask(&asker, &short);
         let got = notes.all();
         assert!(begin.elapsed() >= limit);
         // Whoever is between may be the first to notice.
-        let ends = [QuestionEnd::TimedOut, QuestionEnd::Complete].map(Got::End);
+        let ends = [QueryEnd::TimedOut, QueryEnd::Complete].map(Got::End);
         assert_eq!((got.len(), &got[0]), (2, &timeout()));
         assert!(ends.contains(&got[1]), "{got:?}");
         assert!(
@@ -47,7 +47,7 @@ fn a_question_times_out_on_time() {
     let queries = std::mem::take(&mut *kept.lock().unwrap());
     until("everybody has given up", || {
         let late = queries.iter().map(|query| reply(query, "slow", "late"));
-        late.into_iter().all(|said| said == Err(ReplyError::Over))
+        late.into_iter().all(|said| said == Err(AnswerError::Over))
     });
     for node in [&asker, &answerer, &middle] {
         close(node);
@@ -60,12 +60,12 @@ fn a_lost_link_ends_its_questions_at_once() {
     let second = peer_of(&first);
     let kept = keeping(&second, "k");
     until_answered(&first, "k");
-    let (_, notes) = ask(&first, &question(&key("k")));
+    let (_, notes) = ask(&first, &query_on(&key("k")));
     until_kept(&kept, 1);
     let peer = second.zid();
     close(&second);
     let begin = Instant::now();
-    assert_eq!(notes.all(), [Got::End(QuestionEnd::LinkLost { peer })]);
+    assert_eq!(notes.all(), [Got::End(QueryEnd::LinkLost { peer })]);
     assert!(begin.elapsed() < LONG / 4);
     close(&first);
 }
@@ -79,11 +79,11 @@ fn a_router_ends_what_a_lost_client_was_asked() {
     let kept = keeping(&answerer, "k");
     let asked = key("k");
     until("both are asked", || {
-        let (_, notes) = ask(&asker, &question(&asked));
+        let (_, notes) = ask(&asker, &query_on(&asked));
         until("one has answered", || !notes.got().is_empty());
         !kept.lock().unwrap().is_empty()
     });
-    let (_, notes) = ask(&asker, &question(&asked));
+    let (_, notes) = ask(&asker, &query_on(&asked));
     until("the other has answered", || !notes.got().is_empty());
     let lost = answerer.zid();
     close(&answerer);
@@ -102,31 +102,31 @@ fn an_asker_that_is_gone_is_not_answered() {
     let second = peer_of(&first);
     let kept = keeping(&second, "k");
     until_answered(&first, "k");
-    let (_, notes) = ask(&first, &question(&key("k")));
+    let (_, notes) = ask(&first, &query_on(&key("k")));
     until_kept(&kept, 1);
     close(&first);
-    assert_eq!(notes.all(), [Got::End(QuestionEnd::Closed)]);
+    assert_eq!(notes.all(), [Got::End(QueryEnd::Closed)]);
     let query = kept.lock().unwrap().pop().expect("it was asked");
     until("the asker is gone", || second.links().is_empty());
-    assert_eq!(reply(&query, "k", "x"), Err(ReplyError::Over));
+    assert_eq!(reply(&query, "k", "x"), Err(AnswerError::Over));
     close(&second);
-    assert_eq!(reply(&query, "k", "x"), Err(ReplyError::Closed));
+    assert_eq!(reply(&query, "k", "x"), Err(AnswerError::Closed));
 }
 
 #[test]
 fn a_cancelled_question_gets_nothing_more() {
     let node = peer();
     let kept = keeping(&node, "k");
-    let (id, notes) = ask(&node, &question(&key("k")));
+    let (open, notes) = ask(&node, &query_on(&key("k")));
     let query = kept.lock().unwrap().pop().expect("it was asked");
     reply(&query, "k", "first").expect("the answer is taken");
-    node.cancel(id);
-    node.cancel(id);
+    node.cancel(&open);
+    node.cancel(&open);
     assert_eq!(
         notes.all(),
-        [put("k", "first"), Got::End(QuestionEnd::Cancelled)]
+        [put("k", "first"), Got::End(QueryEnd::Cancelled)]
     );
-    assert_eq!(reply(&query, "k", "second"), Err(ReplyError::Over));
+    assert_eq!(reply(&query, "k", "second"), Err(AnswerError::Over));
     drop(query);
     assert_eq!(get(&node, "nobody"), [COMPLETE]);
     close(&node);
@@ -140,14 +140,14 @@ fn a_client_that_reconnects_holds_its_questions() {
     let asker = client(&middle);
     close(&middle);
     until("the link is gone", || asker.links().is_empty());
-    let (_, notes) = ask(&asker, &question(&key("k")));
+    let (_, notes) = ask(&asker, &query_on(&key("k")));
     let asked = key("k");
-    let short = Question {
+    let short = OutgoingQuery {
         timeout: Duration::from_millis(30),
-        ..question(&asked)
+        ..query_on(&asked)
     };
     let (_, in_vain) = ask(&asker, &short);
-    assert_eq!(in_vain.all(), [timeout(), Got::End(QuestionEnd::TimedOut)]);
+    assert_eq!(in_vain.all(), [timeout(), Got::End(QueryEnd::TimedOut)]);
     assert_eq!(notes.got(), []);
     let again = restarted(&Config::router().listen([&address]));
     answering(&again, "k", "after all");
@@ -165,7 +165,7 @@ fn a_peer_that_reconnects_holds_its_questions() {
     assert_eq!(get(&asker, "k"), [COMPLETE]);
     close(&first);
     until("the link is gone", || asker.links().is_empty());
-    let (_, notes) = ask(&asker, &question(&key("k")));
+    let (_, notes) = ask(&asker, &query_on(&key("k")));
     assert_eq!(notes.got(), []);
     let again = restarted(&Config::peer().listen([&address]));
     answering(&again, "k", "after all");

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use zonda_codec::{Consolidation, Encoding, KeyExpr, Payload, PushBody, Qos, Reliability, Target};
 use zonda_router::config::Config;
 use zonda_router::node::{
-    Answer, AnswerBody, Answers, Asked, IncomingQuery, Node, OpenedQueryable, Outcome, Publication,
-    QueryableId, Question, QuestionEnd, QuestionId, ReplyError, SampleKind, Value, Wait,
+    AnswerError, IncomingQuery, IncomingReply, Node, OpenQuery, OpenedQueryable, Outcome,
+    OutgoingQuery, Publication, QueryEnd, QuerySink, QueryableId, ReplyBody, ReplySink, SampleKind,
+    Value, Wait,
 };
 use zonda_router::table::Locality;
 use zonda_runtime::block_on;
@@ -75,7 +76,7 @@ pub enum Got {
     Put(String, Payload),
     Delete(String),
     Error(Payload),
-    End(QuestionEnd),
+    End(QueryEnd),
 }
 
 pub fn put(key: &str, payload: impl Into<Payload>) -> Got {
@@ -114,24 +115,48 @@ impl Notes {
     }
 }
 
-impl Answers for Notes {
-    fn reply(&self, answer: &Answer<'_>) {
+/// Takes what comes back, shared with the test.
+pub trait Taker: Send + Sync + 'static {
+    fn reply(&self, reply: &IncomingReply<'_>);
+
+    fn end(&self, how: QueryEnd);
+}
+
+struct Shared<T>(Arc<T>);
+
+impl<T: Taker> ReplySink for Shared<T> {
+    fn reply(&mut self, reply: &IncomingReply<'_>) {
+        self.0.reply(reply);
+    }
+
+    fn end(self: Box<Self>, how: QueryEnd) {
+        self.0.end(how);
+    }
+}
+
+/// `query` before it is sent, with a taker of what comes back.
+pub fn opened<T: Taker>(query: &OutgoingQuery<'_>, taker: &Arc<T>) -> Arc<OpenQuery> {
+    OpenQuery::new(query, Box::new(Shared(Arc::clone(taker))))
+}
+
+impl Taker for Notes {
+    fn reply(&self, answer: &IncomingReply<'_>) {
         let key = answer.key.to_string();
         self.note(match answer.body {
-            AnswerBody::Sample(PushBody::Put(put)) => Got::Put(key, Payload::from(put.payload)),
-            AnswerBody::Sample(PushBody::Del(_)) => Got::Delete(key),
-            AnswerBody::Error { payload, .. } => Got::Error(Payload::from(payload)),
+            ReplyBody::Sample(PushBody::Put(put)) => Got::Put(key, Payload::from(put.payload)),
+            ReplyBody::Sample(PushBody::Del(_)) => Got::Delete(key),
+            ReplyBody::Error { payload, .. } => Got::Error(Payload::from(payload)),
         });
     }
 
-    fn end(&self, how: QuestionEnd) {
+    fn end(&self, how: QueryEnd) {
         self.note(Got::End(how));
     }
 }
 
-/// A question with default treatment.
-pub fn question<'a>(key: &'a KeyExpr<'a>) -> Question<'a> {
-    Question {
+/// A query with default treatment.
+pub fn query_on<'a>(key: &'a KeyExpr<'a>) -> OutgoingQuery<'a> {
+    OutgoingQuery {
         key,
         parameters: "",
         body: None,
@@ -145,28 +170,23 @@ pub fn question<'a>(key: &'a KeyExpr<'a>) -> Question<'a> {
     }
 }
 
-pub fn ask(node: &Node, question: &Question<'_>) -> (QuestionId, Arc<Notes>) {
+pub fn ask(node: &Node, query: &OutgoingQuery<'_>) -> (Arc<OpenQuery>, Arc<Notes>) {
     let notes = Arc::new(Notes::default());
-    let id = node
-        .ask(
-            question,
-            None,
-            Arc::clone(&notes) as Arc<dyn Answers>,
-            PATIENCE,
-        )
-        .expect("it is asked");
-    (id, notes)
+    let open = opened(query, &notes);
+    node.query(query, None, &open, PATIENCE)
+        .expect("it is sent");
+    (open, notes)
 }
 
 /// Asks on a key and gives all that came.
 pub fn get(node: &Node, text: &str) -> Vec<Got> {
-    ask(node, &question(&key(text))).1.all()
+    ask(node, &query_on(&key(text))).1.all()
 }
 
 /// A queryable made of a function.
 pub struct With(OpenedQueryable);
 
-impl Asked for With {
+impl QuerySink for With {
     fn open(&self) -> Option<OpenedQueryable> {
         Some(Arc::clone(&self.0))
     }
@@ -209,7 +229,7 @@ pub fn reply(
     query: &IncomingQuery,
     text: &str,
     payload: impl Into<Payload>,
-) -> Result<Outcome, ReplyError> {
+) -> Result<Outcome, AnswerError> {
     let payload = payload.into();
     let sample = sample(SampleKind::Put, &payload);
     query.reply(QueryableId(7), &key(text), &sample, PATIENCE)
@@ -236,4 +256,4 @@ pub fn until_answered(node: &Node, text: &str) {
     });
 }
 
-pub const COMPLETE: Got = Got::End(QuestionEnd::Complete);
+pub const COMPLETE: Got = Got::End(QueryEnd::Complete);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zonda_codec::{Encoding, Payload, Target};
-use zonda_router::node::{QueryableId, Question, ReplyError, SampleKind, Value, Wait};
+use zonda_router::node::{AnswerError, OutgoingQuery, QueryableId, SampleKind, Value, Wait};
 
 use crate::party::{
-    COMPLETE, Got, PATIENCE, answering, ask, client, close, get, key, peer, peer_of, put,
-    queryable, question, reply, router, sample, until_answered,
+    COMPLETE, Got, PATIENCE, answering, ask, client, close, get, key, peer, peer_of, put, query_on,
+    queryable, reply, router, sample, until_answered,
 };
 
 #[test]
@@ -91,12 +91,12 @@ fn all_that_is_asked_arrives() {
         id: 5,
         schema: Some(b"of mine"),
     };
-    let all = Question {
+    let all = OutgoingQuery {
         parameters: "a=1;b=2",
         body: Some((Value::Shared(&big), json)),
         attachment: Some(b"beside"),
         target: Target::AllComplete,
-        ..question(&asked)
+        ..query_on(&asked)
     };
     let got = ask(&asker, &all).1.all();
     let expected = [
@@ -157,7 +157,7 @@ fn replies_on_other_keys_need_permission() {
     let count = Arc::clone(&refused);
     queryable(&node, "here/**", true, move |query| {
         match reply(&query, "there", "x") {
-            Err(ReplyError::OtherKey { .. }) => count.fetch_add(1, Ordering::SeqCst),
+            Err(AnswerError::OtherKey { .. }) => count.fetch_add(1, Ordering::SeqCst),
             other => {
                 other.expect("the answer is taken");
                 0
@@ -168,9 +168,9 @@ fn replies_on_other_keys_need_permission() {
     assert_eq!(get(&asker, "here/a"), [COMPLETE]);
     assert_eq!(refused.load(Ordering::SeqCst), 1);
     let asked = key("here/a");
-    let any = Question {
+    let any = OutgoingQuery {
         parameters: "x=1;_anyke",
-        ..question(&asked)
+        ..query_on(&asked)
     };
     assert_eq!(ask(&asker, &any).1.all(), [put("there", "x"), COMPLETE]);
     close(&asker);
@@ -185,7 +185,7 @@ fn thousands_at_a_time_all_end() {
     until_answered(&asker, "many");
     let asked = key("many");
     let open: Vec<_> = (0..5000)
-        .map(|_| ask(&asker, &question(&asked)).1)
+        .map(|_| ask(&asker, &query_on(&asked)).1)
         .collect();
     for notes in open {
         assert_eq!(notes.all(), [put("many", "answer"), COMPLETE]);
@@ -222,7 +222,7 @@ fn nobody_waits_who_does_not_want_to() {
     let node = peer();
     let kept = crate::party::keeping(&node, "k");
     let asked = key("k");
-    let (_, notes) = ask(&node, &question(&asked));
+    let (_, notes) = ask(&node, &query_on(&asked));
     let query = kept.lock().unwrap().pop().expect("it was asked");
     let payload = Payload::from("now");
     let outcome = query.reply(

@@ -10,11 +10,11 @@ use zonda_router::node::DeclareError;
 use zonda_router::table::Notice;
 
 use crate::cancellation::CancellationToken;
+use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
 use crate::namespace::incoming;
 use crate::query::Reply;
 use crate::sample::Sample;
-use crate::session::Session;
 use crate::wait::{Wait, ready_at_once};
 
 /// A question for those who are alive, under construction; made by [`Liveliness::get`](super::Liveliness::get).

@@ -6,11 +6,11 @@ use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::DeclareError;
 use zonda_router::table::Notice;
 
+use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
 use crate::namespace::incoming;
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
-use crate::session::Session;
 use crate::wait::{Wait, ready_at_once};
 
 /// A liveliness subscriber under construction; made by

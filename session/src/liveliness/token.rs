@@ -8,7 +8,7 @@ use std::fmt;
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Node, TokenId};
 
-use crate::session::Session;
+use crate::handle::Session;
 use crate::wait::{Done, Wait, ready_at_once};
 
 /// A token under construction; made by [`Liveliness::declare_token`](super::Liveliness::declare_token).

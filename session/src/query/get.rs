@@ -2,25 +2,26 @@
 
 //! [`SessionGetBuilder`]: a get under construction, and how any get is asked.
 
-use std::future::{Future, IntoFuture, poll_fn};
-use std::pin::pin;
-use std::sync::Arc;
+use std::future::IntoFuture;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::node::{Answers, Node, QuerierFace, Question};
+use zonda_router::node::{Node, OpenQuery, OutgoingQuery, QuerierFace};
 
-use super::asking::{Asking, Terms};
+use super::consolidation::{ConsolidationMode, Merging};
 use super::manner::{Manner, Matter, manner_setters, matter_setters};
 use super::parameters::{Parameters, TIME};
 use super::reply::Reply;
 use super::selector::Selector;
+use super::sink::{Cancellation, GetSink};
 use crate::bytes::ZBytes;
+use crate::cancellation::CancellationToken;
 use crate::error::GetError;
+use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
 use crate::namespace::Namespace;
 use crate::publication::patience;
-use crate::session::Session;
 use crate::wait::{Pending, Wait};
 
 /// A get under construction; made by [`Session::get`].
@@ -89,7 +90,7 @@ impl<H: IntoHandler<Reply>> Wait for SessionGetBuilder<'_, '_, H> {
     /// Asks.
     ///
     /// # Blocking
-    /// Until the question is sent, not until it is answered: under congestion control `Drop` never, else at most the
+    /// Until the query is sent, not until it is answered: under congestion control `Drop` never, else at most the
     /// configuration's `wait_before_close` (5 s). Queryables of this same session are called before it returns.
     fn wait(self) -> Self::To {
         let limit = self.session.publish_limit();
@@ -133,7 +134,7 @@ where
     }
 }
 
-/// A question that is about to be asked.
+/// A query that is about to be sent.
 pub(super) struct Inquiry<'a> {
     pub node: &'a Node,
     pub querier: Option<&'a QuerierFace>,
@@ -165,17 +166,11 @@ impl Inquiry<'_> {
         limit: Duration,
     ) -> Result<H::Handler, GetError> {
         let (callback, handler) = handler.into_handler();
-        let asking = self.begin(callback, H::STORES);
-        if asking.is_over() {
-            return Ok(handler);
-        }
         let timeout = self.timeout();
         let wait = patience(self.manner.congestion_control, limit.min(timeout));
-        let question = self.question(timeout)?;
-        let answers: Arc<dyn Answers> = asking.clone();
-        let ask = || self.node.ask(&question, self.querier, answers, wait);
-        let id = asking.while_asking(ask)?;
-        asking.is_asked(self.node, id);
+        let sink = self.sink(callback, H::STORES);
+        let (query, open) = self.open(sink, timeout)?;
+        self.node.query(&query, self.querier, &open, wait)?;
         Ok(handler)
     }
 
@@ -185,39 +180,49 @@ impl Inquiry<'_> {
         handler: H,
     ) -> Result<H::Handler, GetError> {
         let (callback, handler) = handler.into_handler();
-        let asking = self.begin(callback, H::STORES);
-        if asking.is_over() {
-            return Ok(handler);
-        }
         let timeout = self.timeout();
-        let question = self.question(timeout)?;
-        let answers: Arc<dyn Answers> = asking.clone();
-        let mut ask = pin!(self.node.ask_async(&question, self.querier, answers));
-        let id = poll_fn(|context| asking.while_asking(|| ask.as_mut().poll(context))).await?;
-        asking.is_asked(self.node, id);
+        let sink = self.sink(callback, H::STORES);
+        let (query, open) = self.open(sink, timeout)?;
+        self.node.query_async(&query, self.querier, &open).await?;
         Ok(handler)
     }
 
-    fn begin(&mut self, callback: Callback<Reply>, stores: bool) -> Arc<Asking> {
+    fn sink(&mut self, callback: Callback<Reply>, stores: bool) -> GetSink {
         self.parameters = self.manner.parameters(std::mem::take(&mut self.parameters));
-        let asks_for_time = self.parameters.contains_key(TIME);
-        let callback = match self.namespace {
-            None => callback,
-            Some(namespace) => below(Arc::clone(namespace), callback),
-        };
-        let asking = Arc::new(Asking::new(Terms {
-            callback,
-            stores,
-            consolidation: self.manner.consolidation.resolved(asks_for_time),
-            deadline: zonda_runtime::after(self.timeout()),
+        let consolidation = self.consolidation();
+        GetSink {
+            callback: match self.namespace {
+                None => callback,
+                Some(namespace) => below(Arc::clone(namespace), callback),
+            },
+            merging: Merging::new(consolidation),
             on_end: self.matter.on_end.take(),
-        }));
-        if let Some(token) = self.matter.token.take()
-            && !self.node.is_closed()
-        {
-            asking.ends_with(token, self.node);
+            cancellation: None,
+            stores: stores || consolidation == ConsolidationMode::Latest,
+            deadline: zonda_runtime::after(self.timeout()),
+            replies: 0,
+            panics: 0,
         }
-        asking
+    }
+
+    /// The query, and what follows it until its end; it has ended already if its token is cancelled.
+    fn open(
+        &self,
+        mut sink: GetSink,
+        timeout: Duration,
+    ) -> Result<(OutgoingQuery<'_>, Arc<OpenQuery>), GetError> {
+        let query = self.outgoing(timeout)?;
+        let token = self.matter.token.as_ref();
+        let token = token.filter(|_| !self.node.is_closed());
+        let place: Arc<OnceLock<Weak<OpenQuery>>> = Arc::default();
+        sink.cancellation = token.and_then(|token| Cancellation::enter(token, self.node, &place));
+        let open = OpenQuery::new(&query, Box::new(sink));
+        // A cancellation before this line finds no query, and one behind it does.
+        let _ = place.set(Arc::downgrade(&open));
+        if token.is_some_and(CancellationToken::is_cancelled) {
+            self.node.cancel(&open);
+        }
+        Ok((query, open))
     }
 
     fn timeout(&self) -> Duration {
@@ -227,15 +232,19 @@ impl Inquiry<'_> {
             .min(LONGEST)
     }
 
-    fn question(&self, timeout: Duration) -> Result<Question<'_>, GetError> {
+    fn consolidation(&self) -> ConsolidationMode {
         let asks_for_time = self.parameters.contains_key(TIME);
-        Ok(Question {
+        self.manner.consolidation.resolved(asks_for_time)
+    }
+
+    fn outgoing(&self, timeout: Duration) -> Result<OutgoingQuery<'_>, GetError> {
+        Ok(OutgoingQuery {
             key: self.key,
             parameters: self.parameters.as_str(),
             body: self.matter.body()?,
             attachment: self.matter.attachment.as_ref().map(ZBytes::as_slice),
             target: self.manner.target,
-            consolidation: self.manner.consolidation.resolved(asks_for_time),
+            consolidation: self.consolidation(),
             timeout,
             qos: self.manner.qos(),
             source_info: self.matter.source_info,

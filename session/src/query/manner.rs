@@ -7,8 +7,8 @@ use std::time::Duration;
 use zonda_codec::{CongestionControl, Priority, Qos, SourceInfo, Target};
 use zonda_router::node::Value;
 
-use super::asking::GetEnd;
 use super::consolidation::QueryConsolidation;
+use super::end::GetEnd;
 use super::parameters::{ANY_KEY, Parameters};
 use crate::bytes::{Encoding, ZBytes};
 use crate::cancellation::CancellationToken;

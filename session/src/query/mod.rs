@@ -47,8 +47,8 @@
 //! of your own (flume, mpsc) know nothing of this: give them room for what comes while nobody reads.
 
 mod answering;
-mod asking;
 mod consolidation;
+mod end;
 mod get;
 mod manner;
 mod parameters;
@@ -58,11 +58,12 @@ mod reply;
 mod reply_builder;
 mod rfc3339;
 mod selector;
+mod sink;
 mod time_range;
 
 pub use answering::Query;
-pub use asking::{EndReason, GetEnd};
 pub use consolidation::{ConsolidationMode, QueryConsolidation};
+pub use end::{EndReason, GetEnd};
 pub use get::SessionGetBuilder;
 pub use manner::ReplyKeyExpr;
 pub use parameters::{Parameters, ZenohParameters};

@@ -15,11 +15,11 @@ use super::manner::{Manner, Matter, ReplyKeyExpr, manner_setters, matter_setters
 use super::parameters::Parameters;
 use super::reply::Reply;
 use crate::error::GetError;
+use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler};
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::namespace::Namespace;
-use crate::session::Session;
 use crate::wait::{Done, Pending, Wait, ready_at_once};
 
 /// A querier under construction; made by [`Session::declare_querier`].

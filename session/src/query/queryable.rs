@@ -6,19 +6,21 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::node::{Asked, AskedSink, DeclareError, IncomingQuery, OpenedQueryable};
+use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
+use zonda_router::node::{
+    DeclareError, IncomingQuery, OpenedQueryable, QuerySink, SharedQuerySink,
+};
 
 use super::answering::{Place, Query};
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
+use crate::handle::Session;
 use crate::handlers::room::Room;
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
 };
 use crate::namespace::incoming;
 use crate::sample::Locality;
-use crate::session::{EntityGlobalId, Session};
 use crate::wait::{Done, Wait, ready_at_once};
 
 /// A queryable under construction; made by [`Session::declare_queryable`].
@@ -109,7 +111,7 @@ impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
             namespace: self.session.namespace().cloned(),
         });
         let calls = calls_of(callback, H::STORES, place.clone());
-        let sink: AskedSink = calls.clone();
+        let sink: SharedQuerySink = calls.clone();
         let node = self.session.node();
         let outgoing = self.session.outgoing(&key)?;
         let id = node.declare_queryable_from(&outgoing, self.complete, self.origin, sink)?;
@@ -247,7 +249,7 @@ fn calls_of(callback: Callback<Query>, stores: bool, place: Arc<Place>) -> Arc<C
     Calls::new(tally, call)
 }
 
-impl Asked for Calls<Call> {
+impl QuerySink for Calls<Call> {
     fn open(&self) -> Option<OpenedQueryable> {
         self.opened()
     }

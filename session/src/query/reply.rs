@@ -5,7 +5,7 @@
 use std::fmt;
 
 use zonda_codec::{EntityGlobalId, Push, Reliability, WireExpr};
-use zonda_router::node::{Answer, AnswerBody, Delivery};
+use zonda_router::node::{Delivery, IncomingReply, ReplyBody};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::handlers::Stored;
@@ -49,26 +49,26 @@ impl Reply {
         self.replier
     }
 
-    /// Shares the answer's buffer; copies only what is small.
-    pub(super) fn new(answer: &Answer<'_>) -> Reply {
-        let result = match &answer.body {
-            AnswerBody::Sample(body) => {
+    /// Shares the reply's buffer; copies only what is small.
+    pub(super) fn new(reply: &IncomingReply<'_>) -> Reply {
+        let result = match &reply.body {
+            ReplyBody::Sample(body) => {
                 let mut push = Push::new(WireExpr::default(), **body);
-                push.qos = answer.qos;
-                let key = answer.key.clone().into_owned();
+                push.qos = reply.qos;
+                let key = reply.key.clone().into_owned();
                 Ok(Sample::new(&Delivery {
                     key: &key,
                     push: &push,
-                    block: answer.block,
+                    block: reply.block,
                     reliability: Reliability::Reliable,
                 }))
             }
-            AnswerBody::Error { encoding, payload } => Err(ReplyError {
-                payload: ZBytes::of_block(answer.block, payload),
-                encoding: Encoding::of_block(answer.block, *encoding),
+            ReplyBody::Error { encoding, payload } => Err(ReplyError {
+                payload: ZBytes::of_block(reply.block, payload),
+                encoding: Encoding::of_block(reply.block, *encoding),
             }),
         };
-        let replier = answer.responder;
+        let replier = reply.responder;
         Reply { result, replier }
     }
 

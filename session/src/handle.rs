@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`Session`] as a handle: what its clones share, and what ends with the last of them. What an application does with it is in
+//! `session.rs`; everything that is built from a session imports only this.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_router::node::{CloseError, Node};
+
+use crate::calls::{Declared, Registry};
+use crate::listening::Listeners;
+use crate::namespace::Namespace;
+
+/// A node seen by the application: publishes, subscribes, and is connected to peers or routers.
+///
+/// Clones share one node. When the last clone is dropped, the node closes in the background, and its publishers and
+/// subscribers end; [`Session::close`] does the same and waits for it. A closure given to a subscriber that holds a
+/// clone of its own session keeps that session open until the subscriber is gone.
+#[derive(Clone)]
+pub struct Session(Arc<Shared>);
+
+struct Shared {
+    node: Node,
+    /// How long a `Block` publication may wait, unless it says otherwise.
+    publish_limit: Duration,
+    namespace: Option<Arc<Namespace>>,
+    /// Its subscribers and queryables.
+    declared: Arc<Registry<Declared>>,
+    listeners: Arc<Listeners>,
+}
+
+impl Session {
+    /// The session of a node that was just opened.
+    pub(crate) fn new(node: Node, publish_limit: Duration, namespace: Option<Namespace>) -> Self {
+        Session(Arc::new(Shared {
+            listeners: Listeners::new(node.clone()),
+            node,
+            publish_limit,
+            namespace: namespace.map(Arc::new),
+            declared: Arc::default(),
+        }))
+    }
+
+    pub(crate) fn may_close(&self) -> Result<(), CloseError> {
+        match self.node().is_forked() {
+            true => Err(CloseError::Forked),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.0.node
+    }
+
+    pub(crate) fn declared(&self) -> &Arc<Registry<Declared>> {
+        &self.0.declared
+    }
+
+    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
+        &self.0.listeners
+    }
+
+    /// Ends everything that calls back.
+    pub(crate) fn end_all(&self) {
+        self.0.declared.end_all();
+        self.0.listeners.end_all();
+    }
+
+    pub(crate) fn namespace(&self) -> Option<&Arc<Namespace>> {
+        self.0.namespace.as_ref()
+    }
+
+    pub(crate) fn publish_limit(&self) -> Duration {
+        self.0.publish_limit
+    }
+
+    /// The key as others know it: the same, unless the session has a namespace.
+    ///
+    /// # Errors
+    /// The two together are no key.
+    pub(crate) fn outgoing<'k>(
+        &self,
+        key: &'k KeyExpr<'_>,
+    ) -> Result<Cow<'k, KeyExpr<'k>>, KeyExprError> {
+        match self.namespace() {
+            None => Ok(Cow::Borrowed(key)),
+            Some(namespace) => namespace.outgoing(key).map(Cow::Owned),
+        }
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("zid", &self.node().zid())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    /// Never blocks: a thread of its own closes the node.
+    fn drop(&mut self) {
+        if self.node.is_forked() {
+            // What the node is made of belongs to the parent's threads: it is left alone, not even dropped.
+            std::mem::forget(self.node.clone());
+            return;
+        }
+        self.declared.end_all();
+        self.listeners.end_all();
+        if self.node.is_closed() {
+            return;
+        }
+        let node = self.node.clone();
+        let closing = std::thread::Builder::new().name("zonda-close".into());
+        let spawned = closing.spawn(move || {
+            let limit = node.close_timeout().unwrap_or(CLOSE_LIMIT);
+            if let Err(error) = node.close_blocking(limit) {
+                tracing::warn!("a session was dropped: {error}");
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::warn!("cannot close the session in the background: {error}");
+        }
+    }
+}
+
+/// How long a close may take unless it or the configuration (`close_timeout_ms`) says otherwise.
+pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(10);

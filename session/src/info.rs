@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`SessionInfo`]: what a session is connected to.
+
+use zonda_codec::{WhatAmI, ZenohId};
+use zonda_router::node::{DiscoveryStatus, EndedLinks, LinkStatus, Unreached};
+
+use crate::config::Locator;
+use crate::handle::Session;
+use crate::wait::{Done, Listed};
+
+/// What a session is connected to; made by [`Session::info`](crate::Session::info).
+#[derive(Debug, Clone, Copy)]
+pub struct SessionInfo<'a> {
+    pub(crate) session: &'a Session,
+}
+
+impl<'a> SessionInfo<'a> {
+    pub(crate) fn session(&self) -> &'a Session {
+        self.session
+    }
+
+    /// The id of this session's node.
+    pub fn zid(&self) -> Done<ZenohId> {
+        Done(self.session.zid())
+    }
+
+    /// The role of this session's node.
+    pub fn whatami(&self) -> WhatAmI {
+        self.session.node().role()
+    }
+
+    /// The name of the runtime that its tasks run on, such as `tokio`. Another one than was asked for if that was
+    /// `uring` and the system refused it.
+    pub fn runtime(&self) -> &'static str {
+        self.session.node().runtime()
+    }
+
+    /// The ids of the routers it is connected to.
+    pub fn routers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
+        Done(self.zids(WhatAmI::Router))
+    }
+
+    /// The ids of the peers it is connected to.
+    pub fn peers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
+        Done(self.zids(WhatAmI::Peer))
+    }
+
+    /// Every live link. Used as it is, or awaited as in programs for the reference.
+    pub fn links(&self) -> Listed<LinkStatus> {
+        Listed(self.session.node().links())
+    }
+
+    /// What was sent and what was lost on the links that have ended.
+    pub fn ended_links(&self) -> EndedLinks {
+        self.session.node().ended_links()
+    }
+
+    /// The configured endpoints that were never reached since the session was opened, and why. For a client that was
+    /// connected once: none.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// let config = Config::peer().listen(["tcp/127.0.0.1:0"]).connect(["tcp/127.0.0.1:9"]);
+    /// let session = zonda::open(config).wait()?;
+    /// assert_eq!(session.info().unreached()[0].endpoint.address(), "127.0.0.1:9");
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn unreached(&self) -> Vec<Unreached> {
+        self.session.node().unreached()
+    }
+
+    /// Where it listens, with the ports that were chosen for port 0.
+    pub fn locators(&self) -> Vec<Locator> {
+        self.session.node().locators()
+    }
+
+    /// What was done to find others and to be found: interfaces and datagrams, nodes that were found, what was gossiped.
+    pub fn discovery(&self) -> DiscoveryStatus {
+        self.session.node().discovery()
+    }
+
+    fn zids(&self, role: WhatAmI) -> std::vec::IntoIter<ZenohId> {
+        let mut zids: Vec<ZenohId> = self
+            .links()
+            .iter()
+            .filter(|l| l.whatami == role)
+            .map(|l| l.zid)
+            .collect();
+        zids.sort_unstable();
+        zids.dedup();
+        zids.into_iter()
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The session's side of a query: makes [`Reply`]s of what the node brings, merges them, and calls the handler.
+//!
+//! The node decides which replies come, one at a time, and when it ends; see [`ReplySink`].
+
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
+
+use zonda_router::node::{IncomingReply, Node, OpenQuery, QueryEnd, ReplySink};
+use zonda_runtime::guard::caught;
+
+use super::consolidation::Merging;
+use super::end::GetEnd;
+use super::manner::OnEnd;
+use super::reply::{Reply, ReplyError};
+use crate::bytes::Encoding;
+use crate::cancellation::CancellationToken;
+use crate::handlers::room::Room;
+use crate::handlers::{Callback, Stored};
+
+/// Takes the replies of one get.
+pub(super) struct GetSink {
+    pub callback: Callback<Reply>,
+    pub merging: Merging,
+    pub on_end: Option<OnEnd>,
+    /// Taken back at the end.
+    pub cancellation: Option<Cancellation>,
+    /// Replies outlive the call of the handler, or are held back.
+    pub stores: bool,
+    /// Until when anybody wants replies.
+    pub deadline: Instant,
+    pub replies: u64,
+    pub panics: u64,
+}
+
+impl ReplySink for GetSink {
+    fn reply(&mut self, reply: &IncomingReply<'_>) {
+        // Nobody can make room in the handler while the thread that would read it still sends the query.
+        let room = match reply.is_inside_query {
+            true => Room::First,
+            false => Room::Until(self.deadline),
+        };
+        let reply = Reply::new(reply);
+        let reply = match self.stores {
+            true => reply.before_storing(),
+            false => reply,
+        };
+        if let Some(reply) = self.merging.take(reply) {
+            room.during(|| self.callback.call(reply));
+            self.replies += 1;
+        }
+    }
+
+    fn panicked(&mut self) {
+        self.panics += 1;
+    }
+
+    /// Gives the handler what was held back, tells how it ended, and lets go of the handler.
+    fn end(mut self: Box<Self>, how: QueryEnd) {
+        drop(self.cancellation.take());
+        let (held, unmerged) = self.merging.finish();
+        if how != QueryEnd::Cancelled {
+            for reply in held.chain(lost(how)) {
+                let call = || Room::Last.during(|| self.callback.call(reply));
+                match caught(call) {
+                    Ok(()) => self.replies += 1,
+                    Err(_) => {
+                        tracing::error!("the callback of a get panicked; this reply is lost to it");
+                        self.panics += 1;
+                    }
+                }
+            }
+        }
+        let end = GetEnd {
+            reason: how.into(),
+            replies: self.replies,
+            unmerged,
+            panics: self.panics,
+        };
+        if let Some(tell) = self.on_end
+            && caught(|| tell(&end)).is_err()
+        {
+            tracing::error!("the function for the end of a get panicked");
+        }
+    }
+}
+
+/// What stands for replies that were on a link that is gone.
+fn lost(how: QueryEnd) -> Option<Reply> {
+    let QueryEnd::LinkLost { peer } = how else {
+        return None;
+    };
+    let text = format!("the link to {peer} was lost");
+    let error = ReplyError::new(text.into(), Encoding::ZENOH_STRING);
+    Some(Reply::failed(error, None))
+}
+
+/// The place of a get in a token that can end it, until this is dropped.
+pub(super) struct Cancellation {
+    token: CancellationToken,
+    number: u64,
+}
+
+impl Cancellation {
+    /// From now on the token ends the query that will be in `place`; `None` if it is cancelled already.
+    pub fn enter(
+        token: &CancellationToken,
+        node: &Node,
+        place: &Arc<OnceLock<Weak<OpenQuery>>>,
+    ) -> Option<Cancellation> {
+        let (node, place) = (node.clone(), Arc::clone(place));
+        let number = token.on_cancel(Box::new(move || {
+            if let Some(query) = place.get().and_then(Weak::upgrade) {
+                node.cancel(&query);
+            }
+        }))?;
+        let token = token.clone();
+        Some(Cancellation { token, number })
+    }
+}
+
+impl Drop for Cancellation {
+    fn drop(&mut self) {
+        self.token.forget(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests;
