@@ -21,7 +21,7 @@ use crate::{
 const REUSED: u32 = 20;
 
 impl Shared {
-    /// ReplySink a question on `key` that reaches the admin space, and ends its branch there. Only the root has an answer.
+    /// Replies to a query on `key` that reaches the admin space, and ends its branch there. Only the root has a value.
     pub(crate) fn answer_admin(
         &self,
         branch: &LocalBranch,

@@ -55,7 +55,7 @@ impl Queries {
 }
 
 impl Shared {
-    /// After a new question: the clock looks no later than it is due.
+    /// After a new query: the clock looks no later than it is due.
     pub(crate) fn wake_clock(&self, state: &mut State) {
         let due = state.table.query_deadline();
         let alarm = state.queries.alarm;
