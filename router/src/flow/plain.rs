@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use zonda_codec::{CongestionControl, Encode, Encoding, Qos, Reliability, WireExpr};
 use zonda_transport::{
-    outbox::{Body, OfSender, Outbox, Prepared, Refused, Write},
+    outbox::{Body, OfSender, Outbox, Prepared, Refused},
     protocol::tx::{ShortHead, Tail},
 };
 
@@ -273,11 +273,10 @@ fn offer(
         body: plain,
         payload,
     };
-    let qos = plain.qos;
-    let write = Write::one_by_one(qos.is_express());
+    let terms = OfSender(&plain.qos);
     let sent = ready
         .outbox
-        .enqueue(qos.priority(), OfSender(qos), write, message)?;
+        .enqueue(plain.qos.priority(), terms, terms, message)?;
     if !sent.is_written {
         *passed = Passed::Queued;
     }

@@ -13,7 +13,7 @@ use zonda_codec::{
     Timestamp, WireExpr, Writer, ZenohId,
 };
 use zonda_transport::{
-    outbox::{OfSender, Refused, Write},
+    outbox::{OfSender, Refused},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -103,10 +103,8 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        let write = Write::one_by_one(qos.is_express());
-        let sent = hop
-            .outbox
-            .enqueue(qos.priority(), OfSender(qos), write, &message)?;
+        let terms = OfSender(&qos);
+        let sent = hop.outbox.enqueue(qos.priority(), terms, terms, &message)?;
         Ok(sent.is_written)
     }
 

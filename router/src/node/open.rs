@@ -40,6 +40,18 @@ impl Node {
     /// # Errors
     /// What of it is impossible; nothing is left running then.
     pub async fn open(config: Config) -> Result<Node, OpenError> {
+        let node = Node::made(&config)?;
+        drop(config);
+        let opened = node.start().await;
+        if opened.is_err() {
+            // Nothing was sent yet, so there is nothing that could be late.
+            let _ = node.close(Duration::ZERO).await;
+        }
+        opened.map(|()| node)
+    }
+
+    /// A node that does nothing yet. Apart, so that what it is made of is not kept for as long as it takes to open it.
+    fn made(config: &Config) -> Result<Node, OpenError> {
         let refused = |error: ConfigError| OpenError::Config {
             reason: error.to_string(),
         };
@@ -51,17 +63,9 @@ impl Node {
             None => random_id()?,
         };
         let runtime = start_runtime(config.runtime_handle(), &settings)?;
-        let node = Node {
-            shared: Arc::new_cyclic(|this| {
-                Shared::new(zid, settings, options, runtime, this.clone())
-            }),
-        };
-        let opened = node.start().await;
-        if opened.is_err() {
-            // Nothing was sent yet, so there is nothing that could be late.
-            let _ = node.close(Duration::ZERO).await;
-        }
-        opened.map(|()| node)
+        let shared =
+            Arc::new_cyclic(|this| Shared::new(zid, settings, options, runtime, this.clone()));
+        Ok(Node { shared })
     }
 
     async fn start(&self) -> Result<(), OpenError> {

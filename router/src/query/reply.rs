@@ -223,12 +223,11 @@ impl Shared {
         let head = unsaid.head(&asker, responder);
         let message = unsaid.message(&head);
         // It is written once the state is unlocked.
-        let (priority, overflow) = (asker.qos.priority(), OfSender(asker.qos));
-        let queued = outbox.enqueue(priority, overflow, Write::Later, &message);
+        let (priority, terms) = (asker.qos.priority(), OfSender(&asker.qos));
+        let queued = outbox.enqueue(priority, terms, Write::Later, &message);
         drop(state);
-        let write = Write::one_by_one(asker.qos.is_express());
         match queued {
-            Ok(sent) if outbox.maybe_flush(write, sent) => Ok(Outcome::Sent),
+            Ok(sent) if outbox.maybe_flush(terms.into(), sent) => Ok(Outcome::Sent),
             Ok(_) => Ok(Outcome::Queued),
             Err(Refused::Closed) => Err(AnswerError::Over.into()),
             Err(Refused::TooLong) => Err(AnswerError::FieldTooLong.into()),

@@ -44,13 +44,21 @@ impl Overflow {
     }
 }
 
-/// The overflow that a sender chooses that can wait by itself. It is looked up only where there is no room.
+/// What a sender of single messages chooses that can wait by itself. It is looked up where it is needed and not before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OfSender(pub Qos);
+pub struct OfSender<'a>(pub &'a Qos);
 
-impl From<OfSender> for Overflow {
-    fn from(OfSender(qos): OfSender) -> Overflow {
+impl From<OfSender<'_>> for Overflow {
+    #[inline(always)]
+    fn from(OfSender(qos): OfSender<'_>) -> Overflow {
         Overflow::under(qos.congestion_control(), Overflow::Refuse)
+    }
+}
+
+impl From<OfSender<'_>> for Write {
+    #[inline(always)]
+    fn from(OfSender(qos): OfSender<'_>) -> Write {
+        Write::one_by_one(qos.is_express())
     }
 }
 
@@ -307,20 +315,20 @@ impl Outbox {
         &self,
         priority: Priority,
         overflow: impl Into<Overflow>,
-        write: Write,
+        write: impl Into<Write>,
         items: I,
     ) -> Result<Sent, Refused> {
         let index = self.lane_index(priority);
         let mut lane = self.lanes[index].lock();
         if !I::HAS_SHORT_CUT {
-            return self.enqueue_all(index, lane, overflow.into(), write, items);
+            return self.enqueue_all(index, lane, overflow.into(), write.into(), items);
         }
         if self.closed.load(Ordering::Relaxed) || !items.append_short(&mut lane) {
             return self.enqueue_long(index, lane, overflow, write, items.long());
         }
         drop(lane);
         Ok(Sent {
-            is_written: self.write(write, Pushed::Open),
+            is_written: self.write(write.into(), Pushed::Open),
             has_room: true,
             pushed: Pushed::Open,
         })
@@ -333,10 +341,10 @@ impl Outbox {
         index: usize,
         lane: SpinGuard<'_, Lane>,
         overflow: impl Into<Overflow>,
-        write: Write,
+        write: impl Into<Write>,
         items: I,
     ) -> Result<Sent, Refused> {
-        self.enqueue_all(index, lane, overflow.into(), write, items)
+        self.enqueue_all(index, lane, overflow.into(), write.into(), items)
     }
 
     #[inline]
