@@ -6,7 +6,9 @@ use zonda::config::WhatAmI;
 use crate::environment;
 use crate::message::{Message, Pattern, Service};
 use crate::party::{Party, Setup};
+use crate::questions::{Conditions, Question};
 use crate::router::{Router, free_endpoint};
+use crate::wait::until;
 
 const RULES: &str = r#"[
     {"messages": ["put", "delete", "query", "reply"], "key_exprs": ["low/**"], "size_limit": 10},
@@ -88,6 +90,34 @@ fn pass(from: &Party, to: &Party, is_narrow: bool) {
     assert_eq!(seen.next().key, "other/last");
 }
 
+/// Queries and replies with bodies of these lengths, and how many replies come.
+const QUERIES: [(usize, usize, usize); 5] =
+    [(0, 0, 1), (10, 10, 1), (11, 1, 0), (1, 11, 0), (10, 0, 1)];
+
+fn queries_pass_alike(from: &Party, to: &Party) {
+    let answering = to.queryable("low/q");
+    let querying = from.querier("low/q", Conditions::default());
+    until("the queryable is known", || querying.is_matched());
+    for (question, reply, count) in QUERIES {
+        let body = Question::with(Pattern {
+            len: question,
+            seed: 1,
+        });
+        let asking = querying.ask("", body);
+        if question <= 10 {
+            let asked = answering.next();
+            asked.reply("low/q", &put(reply, None));
+            asked.finish();
+        }
+        assert_eq!(asking.replies().len(), count, "{question} {reply}");
+        assert!(
+            answering.try_next().is_none(),
+            "{question}: dropped at the router"
+        );
+    }
+    answering.undeclare();
+}
+
 fn everywhere(router: fn() -> Router, case: fn(&Party, &Party)) {
     if environment::python().is_none() {
         return;
@@ -108,6 +138,16 @@ fn publications_pass_our_router() {
 #[test]
 fn publications_pass_their_router() {
     everywhere(their_router, publications_pass_alike);
+}
+
+#[test]
+fn queries_pass_our_router() {
+    everywhere(our_router, queries_pass_alike);
+}
+
+#[test]
+fn queries_pass_their_router() {
+    everywhere(their_router, queries_pass_alike);
 }
 
 /// A session filters what it sends itself, and what comes to it.

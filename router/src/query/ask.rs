@@ -14,6 +14,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    config::Flow,
     flow::publish::MESSAGE_BYTES_MAX,
     model::Value,
     node::{
@@ -22,6 +23,7 @@ use crate::{
     },
     query::{
         answering::IncomingQuery,
+        checked::seen_query,
         errors::GetError,
         heads::{RequestHead, may_drop},
         held::HeldQuery,
@@ -141,7 +143,12 @@ impl Shared {
             attachment: query.attachment,
             unknown: RawExtensions::default(),
         };
+        let seen = seen_query(&request, payload.bytes().len());
         for hop in &branches.hops {
+            if !self.passes(state, hop.face, Flow::Egress, Some(query.key), seen) {
+                state.table.finish_branch(hop.face, hop.rid);
+                continue;
+            }
             let Some(face) = state.faces.get(&hop.face) else {
                 continue;
             };

@@ -14,10 +14,13 @@ use zonda_transport::{
 };
 
 use crate::{
+    config::Flow,
     flow::{burst::Burst, outboxes::Outboxes},
+    hooks::Seen,
     node::{log::log, shared::Shared, state::State},
     query::{
         answering::IncomingQuery,
+        checked::{payload_len, seen_query, seen_reply},
         heads::{self, PassedHead, may_drop},
         open::{Next, OpenQuery},
         outgoing::{IncomingReply, ReplyBody},
@@ -36,6 +39,8 @@ struct Passing<'a> {
     raw_body: &'a [u8],
     key: &'a KeyExpr<'static>,
     context: &'a Context<'a>,
+    seen: Seen,
+    shared: &'a Shared,
 }
 
 /// What a message does to the burst it came in.
@@ -71,6 +76,14 @@ impl Shared {
                 state.table.refuse_query(asker);
                 return;
             };
+            let seen = seen_query(
+                &request.body,
+                request.body.body.map_or(0, |b| b.payload.len()),
+            );
+            if !self.passes(state, face, Flow::Ingress, Some(&key), seen) {
+                state.table.refuse_query(asker);
+                return;
+            }
             let timeout = request
                 .timeout
                 .unwrap_or_else(|| self.settings.query_timeout);
@@ -92,6 +105,8 @@ impl Shared {
                     raw_body,
                     key: &key,
                     context,
+                    seen,
+                    shared: self,
                 };
                 self.wake_clock(state);
                 passing.forward(&branches, state, &mut effects);
@@ -125,6 +140,11 @@ impl Shared {
                 }
             },
         };
+        let seen = seen_reply(&response.body, payload_len(&response.body));
+        let passes = |face, flow| self.passes(&state, face, flow, key.as_ref(), seen);
+        if !passes(face, Flow::Ingress) || !passes(asker.face, Flow::Egress) {
+            return;
+        }
         if asker.face == self.local {
             let query = state.queries.open.get(&asker.rid).cloned();
             if let Some(query) = query {
@@ -182,6 +202,11 @@ impl Passing<'_> {
     /// Queues the query for every neighbour that is asked.
     fn forward(&self, branches: &Branches, state: &mut State, effects: &mut Effects) {
         for hop in &branches.hops {
+            let (shared, key) = (self.shared, Some(self.key));
+            if !shared.passes(state, hop.face, Flow::Egress, key, self.seen) {
+                state.table.finish_branch(hop.face, hop.rid);
+                continue;
+            }
             let Some(face) = state.faces.get(&hop.face) else {
                 continue;
             };

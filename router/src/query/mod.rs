@@ -5,6 +5,7 @@
 
 mod answering;
 mod ask;
+mod checked;
 mod copied;
 mod errors;
 mod heads;

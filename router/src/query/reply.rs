@@ -17,6 +17,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    config::Flow,
     flow::publish::{MESSAGE_BYTES_MAX, body},
     model::{Outcome, Publication, SampleKind, Value},
     node::{
@@ -25,6 +26,7 @@ use crate::{
     },
     query::{
         answering::QueryableId,
+        checked::seen_reply,
         errors::AnswerError,
         heads::{ReplyHead, may_drop, response},
         open::{Next, OpenQuery},
@@ -216,6 +218,10 @@ impl Shared {
                 Next::Drain(turn) => query.drain(turn),
                 Next::Nothing | Next::Crowded => return Ok(Outcome::Queued),
             }
+            return Ok(Outcome::Sent);
+        }
+        let seen = seen_reply(&unsaid.body, unsaid.payload.as_slice().len());
+        if !self.passes(&state, asker.face, Flow::Egress, Some(unsaid.key), seen) {
             return Ok(Outcome::Sent);
         }
         let found = state.faces.get(&asker.face).ok_or(AnswerError::Over)?;

@@ -143,6 +143,7 @@ impl Outbox {
     /// more: what it does next, and payloads to be dropped before that.
     ///
     /// What others add meanwhile is not chased: they write themselves, demand it, or leave it to the next tick.
+    #[inline]
     pub(super) fn write_elected(&self) -> (Action, Option<Spent>) {
         // It is free but for moments: no other holder of this lock writes.
         let locked = self.writer.try_lock();
@@ -162,6 +163,7 @@ impl Outbox {
     }
 
     /// The writer ends. It has to have [`SocketWriter`] locked.
+    #[inline]
     fn finish(&self, end: WriteEnd) -> Action {
         let action = self.election.apply(Change::Finish(end));
         if end == WriteEnd::Lost {
