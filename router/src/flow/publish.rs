@@ -4,7 +4,10 @@
 //! subscriber. One lane lock per neighbour, no allocation, no hand-over to another thread.
 
 use std::{
+    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -330,13 +333,10 @@ impl Shared {
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
-        let checked = route
-            .hooked
-            .as_ref()
-            .map(|hooked| hooked.way_of(publication.into()));
-        let route = checked
-            .as_ref()
-            .map_or(route, |way| way.as_deref().unwrap_or(route));
+        let hooked = route.hooked.as_ref();
+        if let Some(way) = hooked.and_then(|hooked| hooked.way_of(publication.into())) {
+            return self.dispatch_checked(way, publication, limit).await;
+        }
         let body = self.checked_body(publication)?;
         let sending = Sending {
             publication,
@@ -363,6 +363,16 @@ impl Shared {
             }
         }
         verdict.end()
+    }
+
+    /// The same along the way that hooks leave of a route. In a box, as it is rarely there and would make every future larger.
+    fn dispatch_checked<'a>(
+        &'a self,
+        way: Arc<Route>,
+        publication: &'a Publication<'a>,
+        limit: Duration,
+    ) -> Pin<Box<dyn Future<Output = Result<Outcome, PublishError>> + Send + 'a>> {
+        Box::pin(async move { self.dispatch_async(&way, publication, limit).await })
     }
 
     #[inline]
