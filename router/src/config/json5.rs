@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! A JSON5 reader that remembers on which line every value stands, so that a complaint about a
-//! configuration file can name the line. Used by [`Config`](crate::config::Config) only; depth is bounded. No complaint quotes
+//! configuration file can name the line. Used by `Config` only; depth is bounded. No complaint quotes
 //! what may be a secret.
 
 use crate::config::{

@@ -12,7 +12,11 @@ use std::{
 use zonda_codec::{Endpoint, KeyExpr, Resolution, Roles, WhatAmI};
 
 use crate::{
-    config::{LowPassRule, check, low_pass, value::Value},
+    config::{
+        check,
+        low_pass::{self, LowPassRule},
+        value::Value,
+    },
     table::scouting::Strategy,
 };
 

@@ -11,12 +11,12 @@ use zonda_codec::{Endpoint, KeyExpr, Resolution, WhatAmI, ZenohId};
 use zonda_runtime::RuntimeKind;
 
 use crate::config::{
-    LowPassRule,
     kind::{
         Key,
         Kind::{self, *},
         Support::{self, Full, Gone, Not, Only},
     },
+    low_pass::LowPassRule,
     read::*,
 };
 
@@ -87,7 +87,7 @@ macro_rules! rows {
         }),*];
 
         /// What a configuration says to a node of its role: each key that the node reads, with its type. Made once, when the
-        /// node opens, by [`Config::settings`](crate::Config::settings).
+        /// node opens, by `Config::settings`.
         #[derive(Clone)]
         #[non_exhaustive]
         pub struct Settings {

@@ -2,7 +2,7 @@
 
 //! Data messages: from a publisher of this node or a connection's reading task, along a route, to subscribers and neighbours.
 //!
-//! - `publisher`, `publish`, `plain`: what a publishing thread does; `tally` counts it;
+//! - `publisher`, `publish`, `plain`: what a publishing thread does, with `head`, `passing` and `way`; `tally` counts it;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `copies`: how
 //!   their copies are written;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on their key;
@@ -16,10 +16,12 @@
 pub(crate) mod backpressure;
 pub(crate) mod burst;
 pub(crate) mod copies;
+pub(crate) mod head;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;
 pub(crate) mod looking;
 pub(crate) mod outboxes;
+pub(crate) mod passing;
 pub(crate) mod plain;
 pub(crate) mod publish;
 pub(crate) mod publisher;
@@ -29,3 +31,4 @@ pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod stamp;
 pub(crate) mod tally;
+pub(crate) mod way;

@@ -6,108 +6,23 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{CongestionControl, Encode, Encoding, Qos, Reliability, WireExpr};
+use zonda_codec::{CongestionControl, Encode, Qos, WireExpr};
 use zonda_transport::{
-    outbox::{Body, OfSender, Outbox, Prepared, Refused},
-    protocol::tx::{ShortHead, Tail},
+    outbox::{OfSender, Outbox, Prepared, Refused},
+    protocol::tx::ShortHead,
 };
 
 use crate::{
     flow::{
-        publish::{Head, MESSAGE_BYTES_MAX, body},
-        publisher::Way,
+        head::{Head, MESSAGE_BYTES_MAX, body},
+        passing::{Passed, Passing, Plain},
         route::{Hop, Route},
         tally::Tally,
+        way::Way,
     },
-    model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
+    model::{Outcome, PublishError, Value, Wait},
     node::shared::Shared,
 };
-
-/// A put with nothing beside its payload.
-#[derive(Debug, Clone, Copy)]
-pub struct Plain<'a> {
-    /// The value.
-    pub payload: Value<'a>,
-    /// The number of its encoding, which has no schema.
-    pub encoding: u16,
-    /// Priority, congestion control and express.
-    pub qos: Qos,
-    /// Whether it may be lost on the way.
-    pub reliability: Reliability,
-}
-
-impl Body for Plain<'_> {
-    #[inline(always)]
-    fn reliability(&self) -> Reliability {
-        self.reliability
-    }
-
-    fn payload(&self) -> Tail<'_> {
-        match self.payload {
-            Value::Borrowed(bytes) => Tail::Copy(bytes),
-            Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
-        }
-    }
-}
-
-impl<'a> From<Plain<'a>> for Publication<'a> {
-    fn from(plain: Plain<'a>) -> Self {
-        Publication {
-            kind: SampleKind::Put,
-            payload: plain.payload,
-            encoding: Encoding {
-                id: plain.encoding,
-                schema: None,
-            },
-            attachment: None,
-            timestamp: None,
-            source_info: None,
-            qos: plain.qos,
-            reliability: plain.reliability,
-        }
-    }
-}
-
-/// What became of a message that all neighbours on its route took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passed {
-    /// [`Outcome::Sent`].
-    Sent,
-    /// [`Outcome::Queued`].
-    Queued,
-}
-
-/// What became of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
-/// read back in one piece before the parts are there, which once cost a quarter of a put.
-#[derive(Debug)]
-#[must_use = "the message may not have been accepted"]
-pub struct Passing {
-    /// What became of it, if it took the usual course.
-    pub passed: Passed,
-    /// What became of it otherwise; `passed` then says nothing.
-    pub unusual: Option<Box<Result<Outcome, PublishError>>>,
-}
-
-impl Passing {
-    /// The same as one value.
-    #[inline(always)]
-    pub fn into_result(self) -> Result<Outcome, PublishError> {
-        match self.unusual {
-            None => Ok(self.passed.into()),
-            Some(unusual) => *unusual,
-        }
-    }
-}
-
-impl From<Passed> for Outcome {
-    #[inline(always)]
-    fn from(passed: Passed) -> Outcome {
-        match passed {
-            Passed::Sent => Outcome::Sent,
-            Passed::Queued => Outcome::Queued,
-        }
-    }
-}
 
 /// The head of one neighbour's copy.
 pub(crate) struct PreparedHead {
@@ -321,7 +236,7 @@ fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tal
 
 #[cfg(test)]
 mod tests {
-    use zonda_codec::{EncodeError, Mapping, Writer};
+    use zonda_codec::{EncodeError, Mapping, Reliability, Writer};
 
     use super::*;
 

@@ -11,10 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::{
-    CongestionControl, Del, Encode, EncodeError, Payload, Push, PushBody, Put, Qos, RawExtensions,
-    Timestamp, WireExpr, Writer, ZenohId,
-};
+use zonda_codec::{CongestionControl, Payload, Push, PushBody, WireExpr, ZenohId};
 use zonda_transport::{
     outbox::{OfSender, Refused},
     protocol::tx::{Outgoing, Tail},
@@ -22,6 +19,7 @@ use zonda_transport::{
 
 use crate::{
     flow::{
+        head::{HEADERS_BYTES_MAX, Head, MESSAGE_BYTES_MAX, body},
         receiving::{Deliveries, Delivery, Opened},
         route::{Hop, Route},
         stamp::Stamp,
@@ -29,55 +27,6 @@ use crate::{
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
     node::{clock::ntp64_now, shared::Shared},
 };
-
-/// A PUSH up to its payload.
-pub(crate) struct Head<'a> {
-    pub(crate) wire_expr: WireExpr<'a>,
-    pub(crate) qos: Qos,
-    pub(crate) body: &'a PushBody<'a>,
-    pub(crate) payload_len: usize,
-}
-
-impl Encode for Head<'_> {
-    #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        let start = writer.position();
-        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| {
-            match self.body {
-                PushBody::Put(put) => put.encode_head(self.payload_len, writer),
-                PushBody::Del(del) => del.encode(writer),
-            }
-        });
-        if written.is_err() {
-            writer.rewind(start);
-        }
-        written
-    }
-}
-
-/// The body of a publication; its payload is left out, it travels beside.
-#[inline]
-pub(crate) fn body<'a>(
-    publication: &Publication<'a>,
-    timestamp: Option<Timestamp>,
-) -> PushBody<'a> {
-    match publication.kind {
-        SampleKind::Put => PushBody::Put(Put {
-            timestamp,
-            encoding: publication.encoding,
-            source_info: publication.source_info,
-            attachment: publication.attachment,
-            unknown: RawExtensions::default(),
-            payload: publication.payload.as_slice(),
-        }),
-        SampleKind::Delete => PushBody::Del(Del {
-            timestamp,
-            source_info: publication.source_info,
-            attachment: publication.attachment,
-            unknown: RawExtensions::default(),
-        }),
-    }
-}
 
 /// One publication on its way to the hops of a route.
 struct Sending<'a> {
@@ -413,12 +362,6 @@ impl Shared {
         Ok(())
     }
 }
-
-/// Most bytes of payload and attachment that every node accepts by default (`max_message_size`), less the headers.
-pub(crate) const MESSAGE_BYTES_MAX: usize = (1 << 30) - HEADERS_BYTES_MAX;
-
-/// Room for what surrounds payload and attachment in a message.
-const HEADERS_BYTES_MAX: usize = 1 << 16;
 
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.
 #[cold]

@@ -16,9 +16,11 @@ use zonda_codec::{EntityGlobalId, KeyExpr};
 
 use crate::{
     flow::{
-        plain::{Heads, Passed, Passing, Plain},
+        passing::{Passed, Passing, Plain},
+        plain::Heads,
         route::Route,
-        tally::{PublisherCounts, Tallies, Tally},
+        tally::{PublisherCounts, Tallies},
+        way::Way,
     },
     model::{DeclareError, Outcome, Publication, PublishError, Wait},
     node::{shared::Shared, state::State},
@@ -41,12 +43,6 @@ struct Recent {
     way: Way,
     /// The heads of its plain messages, once there was one.
     heads: Option<Heads>,
-}
-
-/// Where a publisher's messages go, and where a thread counts them.
-pub(crate) struct Way {
-    pub(crate) route: Arc<Route>,
-    pub(crate) tally: Arc<Tally>,
 }
 
 /// Numbers the publishers of a process.

@@ -11,7 +11,7 @@ use std::sync::{
 use zonda_transport::sync::Mutex;
 
 use crate::{
-    flow::plain::Passed,
+    flow::passing::Passed,
     model::{Outcome, PublishError},
 };
 

@@ -33,7 +33,7 @@ pub(crate) mod sweep;
 pub use crate::{
     config::{Flow, MessageKind},
     flow::{
-        plain::{Passed, Passing, Plain},
+        passing::{Passed, Passing, Plain},
         publisher::PublisherFace,
         receiving::{Deliveries, Delivery, Opened, Receive, Sink, Take},
         tally::PublisherCounts,

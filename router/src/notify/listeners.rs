@@ -27,10 +27,7 @@ use zonda_runtime::{
     with_runtime,
 };
 
-use crate::{
-    node::{handle::Node, state::State},
-    table::Notice,
-};
+use crate::table::Notice;
 
 /// Notices that wait for a listener before changes cancel each other out.
 const NOTICES_MAX: usize = 16_384;
@@ -70,6 +67,12 @@ pub(crate) struct NoticeTask {
 }
 
 impl NoticeTask {
+    /// Queues a notice for a listener; the task that must be started for it, if there is none.
+    pub(crate) fn of(listener: Arc<Listener>, notice: Notice) -> Option<Self> {
+        let turn = listener.queue(notice)?;
+        Some(NoticeTask { listener, turn })
+    }
+
     pub(crate) fn start(self, runtime: &AnyRuntime) {
         self.listener.start_task(self.turn, runtime);
     }
@@ -149,6 +152,11 @@ impl Waiting for Queue {
 }
 
 impl Listener {
+    /// How many changes it did not get because others took them back before it had time for them.
+    pub(crate) fn cancelled(&self) -> u64 {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn new(listen: Arc<dyn Listen>) -> Arc<Self> {
         Arc::new(Self {
             listen,
@@ -228,52 +236,6 @@ impl Listener {
             Poll::Pending => Pin::new(&mut ended).poll(context),
         })
         .await;
-    }
-}
-
-impl State {
-    /// Queues a notice for a listener; gives back the delivery that must be started for it, if there is none.
-    pub(crate) fn queue_notice(&mut self, id: u32, notice: Notice) -> Option<NoticeTask> {
-        let listener = match notice {
-            Notice::End { .. } => self.listeners.remove(&id)?,
-            _ => Arc::clone(self.listeners.get(&id)?),
-        };
-        let turn = listener.queue(notice)?;
-        Some(NoticeTask { listener, turn })
-    }
-}
-
-impl Node {
-    /// Ends a listener of any kind. No call of it begins afterwards; one that is under way on another thread may still
-    /// finish.
-    pub fn undeclare_listener(&self, id: ListenerId) {
-        let shared = &self.shared;
-        if shared.is_forked() {
-            return;
-        }
-        let ended = shared.update(|state| {
-            let ended = state.listeners.remove(&id.0);
-            let State { table, actions, .. } = state;
-            table.undeclare_local_token_listener(shared.local, id.0, actions);
-            table.undeclare_local_matching(shared.local, id.0);
-            table.end_liveliness_query(id.0, actions);
-            ended
-        });
-        // User code may go with it, so no lock is held.
-        if let Some(ended) = ended {
-            ended.end();
-        }
-    }
-
-    /// How many changes a listener did not get because others took them back before it had time for them.
-    #[must_use]
-    pub fn cancelled_notices(&self, id: ListenerId) -> u64 {
-        if self.shared.is_forked() {
-            return 0;
-        }
-        let state = self.shared.state.lock();
-        let listener = state.listeners.get(&id.0);
-        listener.map_or(0, |listener| listener.cancelled.load(Ordering::Relaxed))
     }
 }
 

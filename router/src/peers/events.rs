@@ -20,7 +20,6 @@ use zonda_transport::{
 
 use crate::{
     model::LinkStatus,
-    node::{handle::Node, shared::Shared},
     peers::reasons::{Loss, Refusal},
     table::FaceId,
 };
@@ -166,7 +165,7 @@ impl fmt::Debug for ConnectionListener {
 }
 
 impl ConnectionListener {
-    fn new(tell: Tell, history: VecDeque<ConnectionEvent>) -> Arc<ConnectionListener> {
+    pub(crate) fn new(tell: Tell, history: VecDeque<ConnectionEvent>) -> Arc<ConnectionListener> {
         let backlog = Backlog {
             waiting: history,
             tell: Some(Arc::new(tell)),
@@ -184,13 +183,13 @@ impl ConnectionListener {
     }
 
     /// No call of the function begins any more. It is dropped here, or when the call ends that is under way.
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         let tell = self.queue.lock().tell.take();
         // The user's closure may go with it, so no lock is held.
         drop_guarded(tell);
     }
 
-    fn put(&self, event: ConnectionEvent) {
+    pub(crate) fn put(&self, event: ConnectionEvent) {
         let mut backlog = self.queue.lock();
         if backlog.waiting.len() >= EVENTS_MAX {
             backlog.waiting.pop_front();
@@ -200,12 +199,12 @@ impl ConnectionListener {
     }
 
     /// Nothing more will be put.
-    fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.queue.lock().is_last = true;
     }
 
     /// Starts a thread that calls the function for everything that waits and then ends, unless there is one.
-    fn call(self: &Arc<Self>) {
+    pub(crate) fn call(self: &Arc<Self>) {
         let mut backlog = self.queue.lock();
         if backlog.waiting.is_empty() && !backlog.is_last {
             return;
@@ -246,7 +245,7 @@ impl ConnectionListener {
 
 /// The listeners, and the links that are open by what they heard.
 #[derive(Debug)]
-pub(crate) struct Events(Mutex<Known>);
+pub(crate) struct Events(pub(crate) Mutex<Known>);
 
 impl Default for Events {
     fn default() -> Self {
@@ -255,109 +254,9 @@ impl Default for Events {
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    listeners: Vec<Arc<ConnectionListener>>,
-    open: BTreeMap<FaceId, LinkStatus>,
-}
-
-impl Shared {
-    /// Tells an event to all who listen. The order of calls is the order of events; not to be called with the state
-    /// locked.
-    pub(crate) fn tell(&self, event: impl FnOnce() -> ConnectionEvent) {
-        self.tell_with(|_| Some(event()));
-    }
-
-    /// Tells that a link is open.
-    pub(crate) fn tell_connected(&self, face: FaceId, link: &LinkStatus) {
-        self.tell_with(|open| {
-            open.insert(face, link.clone());
-            Some(ConnectionEvent::Connected(link.clone()))
-        });
-    }
-
-    /// Tells that a link is no more.
-    pub(crate) fn tell_lost(&self, face: FaceId, reason: impl Into<Loss>) {
-        self.tell_with(|open| {
-            let link = open.remove(&face)?;
-            let reason = reason.into();
-            Some(ConnectionEvent::Lost { link, reason })
-        });
-        if self.is_closed() && self.has_declared_all() {
-            self.end_listeners();
-        }
-    }
-
-    fn tell_with(
-        &self,
-        event: impl FnOnce(&mut BTreeMap<FaceId, LinkStatus>) -> Option<ConnectionEvent>,
-    ) {
-        let mut known = self.events.0.lock();
-        let Some(event) = event(&mut known.open) else {
-            return;
-        };
-        let all: Vec<Arc<ConnectionListener>> = known.listeners.clone();
-        for listener in &all {
-            listener.put(event.clone());
-        }
-        drop(known);
-        all.iter().for_each(ConnectionListener::call);
-    }
-
-    /// Whether all events of links were delivered.
-    pub(crate) fn has_declared_all(&self) -> bool {
-        self.events.0.lock().open.is_empty()
-    }
-
-    /// Lets the listeners go once they got what waits for them.
-    pub(crate) fn end_listeners(&self) {
-        let listeners = std::mem::take(&mut self.events.0.lock().listeners);
-        for listener in &listeners {
-            listener.finish();
-            listener.call();
-        }
-    }
-}
-
-impl Node {
-    /// Calls `tell` for everything that happens to connections from now on, and with `history` before that for every
-    /// link that is open. Ends with [`Node::unlisten`].
-    pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<ConnectionListener> {
-        let shared = &self.shared;
-        if self.is_forked() {
-            let listener = ConnectionListener::new(tell, VecDeque::new());
-            listener.end();
-            return listener;
-        }
-        // What comes or goes meanwhile is delivered with this lock.
-        let mut known = shared.events.0.lock();
-        let links = known.open.values().filter(|_| history).cloned();
-        let listener =
-            ConnectionListener::new(tell, links.map(ConnectionEvent::Connected).collect());
-        match self.is_closed() {
-            true => listener.finish(),
-            false => known.listeners.push(Arc::clone(&listener)),
-        }
-        drop(known);
-        listener.call();
-        listener
-    }
-
-    /// Ends a listener: no call of its function begins afterwards, one that is under way may still end.
-    pub fn unlisten(&self, listener: &Arc<ConnectionListener>) {
-        listener.end();
-        if self.is_forked() {
-            return;
-        }
-        let mut known = self.shared.events.0.lock();
-        let index = known
-            .listeners
-            .iter()
-            .position(|other| Arc::ptr_eq(other, listener));
-        let removed = index.map(|index| known.listeners.swap_remove(index));
-        drop(known);
-        // The user's closure may go with it, so no lock is held.
-        drop(removed);
-    }
+pub(crate) struct Known {
+    pub(crate) listeners: Vec<Arc<ConnectionListener>>,
+    pub(crate) open: BTreeMap<FaceId, LinkStatus>,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! - `listen`, `connect`, `dials`: connections that come in, and those that this node opens;
 //! - `admit`, `neighbours`, `places`: which of them may stay; `links`, `join`: several to one neighbour;
 //! - `discovery`, `finding`, `found`: scouting and gossip, and the connections that they cause;
-//! - `events`, `reasons`, `refusals`, `ended`, `notes`: what became of connections, reported and counted;
+//! - `events`, `telling`, `reasons`, `refusals`, `ended`, `notes`: what became of connections, reported and counted;
 //! - `oam`: messages about the network itself, dispatched by id;
 //! - `slow`: neighbours that did not keep pace.
 
@@ -27,3 +27,4 @@ pub(crate) mod places;
 pub(crate) mod reasons;
 pub(crate) mod refusals;
 pub(crate) mod slow;
+mod telling;

@@ -15,18 +15,18 @@ use zonda_transport::{
 
 use crate::{
     config::Flow,
-    flow::publish::MESSAGE_BYTES_MAX,
+    flow::head::MESSAGE_BYTES_MAX,
     model::Value,
     node::{
         shared::{KEY_BYTES_MAX, Shared},
         state::State,
     },
     query::{
-        answering::IncomingQuery,
         checked::seen_query,
         errors::GetError,
         heads::{RequestHead, may_drop},
         held::HeldQuery,
+        incoming::IncomingQuery,
         open::{Next, OpenQuery},
         outgoing::OutgoingQuery,
         querier::QuerierFace,

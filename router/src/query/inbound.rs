@@ -19,9 +19,9 @@ use crate::{
     hooks::Seen,
     node::{log::log, shared::Shared, state::State},
     query::{
-        answering::IncomingQuery,
         checked::{payload_len, seen_query, seen_reply},
         heads::{self, PassedHead, may_drop},
+        incoming::IncomingQuery,
         open::{Next, OpenQuery},
         outgoing::{IncomingReply, ReplyBody},
         settle::After,

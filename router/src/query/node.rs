@@ -128,7 +128,7 @@ impl Node {
         }
     }
 
-    /// Ends a query, with [`QueryEnd::Cancelled`] if it had not ended: at once, or when a call of its sink that is under way
+    /// Ends a query, with [`QueryEnd::Cancelled`](super::QueryEnd::Cancelled) if it had not ended: at once, or when a call of its sink that is under way
     /// elsewhere has returned. A query that is not sent yet is not sent any more.
     pub fn cancel(&self, query: &OpenQuery) {
         self.shared.cancel_query(query);

@@ -4,18 +4,14 @@
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
-use zonda_codec::KeyExpr;
-
 use crate::{
-    model::DeclareError,
-    node::{shared::Shared, state::State},
     query::{
-        answering::{QueryableId, SharedQuerySink},
         held::HeldQuery,
+        incoming::SharedQuerySink,
         open::{Next, OpenQuery},
         outgoing::QueryEnd,
     },
-    table::{ForwardingTable, Locality},
+    table::ForwardingTable,
 };
 
 /// Open queries and queryables, by number.
@@ -26,7 +22,7 @@ pub(crate) struct Queries {
     pub(crate) held: HashMap<u32, HeldQuery>,
     pub(crate) queryables: HashMap<u32, SharedQuerySink>,
     /// When the node's clock looks next at what is overdue.
-    alarm: Option<Instant>,
+    pub(crate) alarm: Option<Instant>,
 }
 
 impl Queries {
@@ -51,56 +47,5 @@ impl Queries {
                 query.drain(turn);
             }
         }
-    }
-}
-
-impl Shared {
-    /// After a new query: the clock looks no later than it is due.
-    pub(crate) fn wake_clock(&self, state: &mut State) {
-        let due = state.table.query_deadline();
-        let alarm = state.queries.alarm;
-        if let (Some(due), Some(alarm)) = (due, alarm)
-            && due < alarm
-        {
-            state.queries.alarm = Some(due);
-            self.hurry.notify(usize::MAX);
-        }
-    }
-
-    pub(crate) fn declare_queryable(
-        &self,
-        key: &KeyExpr<'_>,
-        complete: bool,
-        origin: Locality,
-        sink: SharedQuerySink,
-    ) -> Result<QueryableId, DeclareError> {
-        self.may_declare(key)?;
-        let id = self.next_id();
-        let refused = self.update(|state| {
-            if self.is_closed() {
-                return Some(sink);
-            }
-            state.queries.queryables.insert(id, sink);
-            let State { table, actions, .. } = state;
-            table.local_queryable_from(self.own(id), key, complete, origin, actions);
-            None
-        });
-        match refused {
-            None => Ok(QueryableId(id)),
-            Some(_) => Err(DeclareError::Closed),
-        }
-    }
-
-    pub(crate) fn undeclare_queryable(&self, id: QueryableId) {
-        if self.is_forked() {
-            return;
-        }
-        let sink = self.update(|state| {
-            let State { table, actions, .. } = state;
-            table.undeclare_local_queryable(self.local, id.0, actions);
-            state.queries.queryables.remove(&id.0)
-        });
-        // User code may run when it goes, so it is done here, without the lock.
-        drop(sink);
     }
 }

@@ -18,17 +18,17 @@ use zonda_transport::{
 
 use crate::{
     config::Flow,
-    flow::publish::{MESSAGE_BYTES_MAX, body},
+    flow::head::{MESSAGE_BYTES_MAX, body},
     model::{Outcome, Publication, SampleKind, Value},
     node::{
         shared::{KEY_BYTES_MAX, Shared},
         state::State,
     },
     query::{
-        answering::QueryableId,
         checked::seen_reply,
         errors::AnswerError,
         heads::{ReplyHead, may_drop, response},
+        incoming::QueryableId,
         open::{Next, OpenQuery},
         outgoing::{IncomingReply, ReplyBody},
         owned::shared,

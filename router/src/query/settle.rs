@@ -19,9 +19,9 @@ use crate::{
     node::{log::log, shared::Shared, state::State},
     notify::listeners::NoticeTask,
     query::{
-        answering::{IncomingQuery, SharedQuerySink},
         heads::response,
         held::HeldQuery,
+        incoming::{IncomingQuery, SharedQuerySink},
         open::{Next, OpenQuery, Turn},
         outgoing::{QueryEnd, TIMEOUT_TEXT},
     },

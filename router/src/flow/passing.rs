@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A put with nothing beside its payload, and what became of it, in few registers.
+
+use zonda_codec::{Encoding, Qos, Reliability};
+use zonda_transport::{outbox::Body, protocol::tx::Tail};
+
+use crate::model::{Outcome, Publication, PublishError, SampleKind, Value};
+
+/// A put with nothing beside its payload.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain<'a> {
+    /// The value.
+    pub payload: Value<'a>,
+    /// The number of its encoding, which has no schema.
+    pub encoding: u16,
+    /// Priority, congestion control and express.
+    pub qos: Qos,
+    /// Whether it may be lost on the way.
+    pub reliability: Reliability,
+}
+
+impl Body for Plain<'_> {
+    #[inline(always)]
+    fn reliability(&self) -> Reliability {
+        self.reliability
+    }
+
+    fn payload(&self) -> Tail<'_> {
+        match self.payload {
+            Value::Borrowed(bytes) => Tail::Copy(bytes),
+            Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
+        }
+    }
+}
+
+impl<'a> From<Plain<'a>> for Publication<'a> {
+    fn from(plain: Plain<'a>) -> Self {
+        Publication {
+            kind: SampleKind::Put,
+            payload: plain.payload,
+            encoding: Encoding {
+                id: plain.encoding,
+                schema: None,
+            },
+            attachment: None,
+            timestamp: None,
+            source_info: None,
+            qos: plain.qos,
+            reliability: plain.reliability,
+        }
+    }
+}
+
+/// What became of a message that all neighbours on its route took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    /// [`Outcome::Sent`].
+    Sent,
+    /// [`Outcome::Queued`].
+    Queued,
+}
+
+/// What became of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
+/// read back in one piece before the parts are there, which once cost a quarter of a put.
+#[derive(Debug)]
+#[must_use = "the message may not have been accepted"]
+pub struct Passing {
+    /// What became of it, if it took the usual course.
+    pub passed: Passed,
+    /// What became of it otherwise; `passed` then says nothing.
+    pub unusual: Option<Box<Result<Outcome, PublishError>>>,
+}
+
+impl Passing {
+    /// The same as one value.
+    #[inline(always)]
+    pub fn into_result(self) -> Result<Outcome, PublishError> {
+        match self.unusual {
+            None => Ok(self.passed.into()),
+            Some(unusual) => *unusual,
+        }
+    }
+}
+
+impl From<Passed> for Outcome {
+    #[inline(always)]
+    fn from(passed: Passed) -> Outcome {
+        match passed {
+            Passed::Sent => Outcome::Sent,
+            Passed::Queued => Outcome::Queued,
+        }
+    }
+}

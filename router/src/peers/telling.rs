@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How events of connections reach the listeners.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use crate::{
+    model::LinkStatus,
+    node::{handle::Node, shared::Shared},
+    peers::{
+        events::{ConnectionEvent, ConnectionListener, Tell},
+        reasons::Loss,
+    },
+    table::FaceId,
+};
+
+impl Shared {
+    /// Tells an event to all who listen. The order of calls is the order of events; not to be called with the state
+    /// locked.
+    pub(crate) fn tell(&self, event: impl FnOnce() -> ConnectionEvent) {
+        self.tell_with(|_| Some(event()));
+    }
+
+    /// Tells that a link is open.
+    pub(crate) fn tell_connected(&self, face: FaceId, link: &LinkStatus) {
+        self.tell_with(|open| {
+            open.insert(face, link.clone());
+            Some(ConnectionEvent::Connected(link.clone()))
+        });
+    }
+
+    /// Tells that a link is no more.
+    pub(crate) fn tell_lost(&self, face: FaceId, reason: impl Into<Loss>) {
+        self.tell_with(|open| {
+            let link = open.remove(&face)?;
+            let reason = reason.into();
+            Some(ConnectionEvent::Lost { link, reason })
+        });
+        if self.is_closed() && self.has_declared_all() {
+            self.end_listeners();
+        }
+    }
+
+    fn tell_with(
+        &self,
+        event: impl FnOnce(&mut BTreeMap<FaceId, LinkStatus>) -> Option<ConnectionEvent>,
+    ) {
+        let mut known = self.events.0.lock();
+        let Some(event) = event(&mut known.open) else {
+            return;
+        };
+        let all: Vec<Arc<ConnectionListener>> = known.listeners.clone();
+        for listener in &all {
+            listener.put(event.clone());
+        }
+        drop(known);
+        all.iter().for_each(ConnectionListener::call);
+    }
+
+    /// Whether all events of links were delivered.
+    pub(crate) fn has_declared_all(&self) -> bool {
+        self.events.0.lock().open.is_empty()
+    }
+
+    /// Lets the listeners go once they got what waits for them.
+    pub(crate) fn end_listeners(&self) {
+        let listeners = std::mem::take(&mut self.events.0.lock().listeners);
+        for listener in &listeners {
+            listener.finish();
+            listener.call();
+        }
+    }
+}
+
+impl Node {
+    /// Calls `tell` for everything that happens to connections from now on, and with `history` before that for every
+    /// link that is open. Ends with [`Node::unlisten`].
+    pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<ConnectionListener> {
+        let shared = &self.shared;
+        if self.is_forked() {
+            let listener = ConnectionListener::new(tell, VecDeque::new());
+            listener.end();
+            return listener;
+        }
+        // What comes or goes meanwhile is delivered with this lock.
+        let mut known = shared.events.0.lock();
+        let links = known.open.values().filter(|_| history).cloned();
+        let listener =
+            ConnectionListener::new(tell, links.map(ConnectionEvent::Connected).collect());
+        match self.is_closed() {
+            true => listener.finish(),
+            false => known.listeners.push(Arc::clone(&listener)),
+        }
+        drop(known);
+        listener.call();
+        listener
+    }
+
+    /// Ends a listener: no call of its function begins afterwards, one that is under way may still end.
+    pub fn unlisten(&self, listener: &Arc<ConnectionListener>) {
+        listener.end();
+        if self.is_forked() {
+            return;
+        }
+        let mut known = self.shared.events.0.lock();
+        let index = known
+            .listeners
+            .iter()
+            .position(|other| Arc::ptr_eq(other, listener));
+        let removed = index.map(|index| known.listeners.swap_remove(index));
+        drop(known);
+        // The user's closure may go with it, so no lock is held.
+        drop(removed);
+    }
+}

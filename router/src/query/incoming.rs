@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A query that reaches queryables of this node's own session, and what they are.
+
+use std::{sync::Arc, time::Instant};
+
+use zonda_codec::{
+    Consolidation, Encoding, KeyExpr, Payload, Qos, Request, SourceInfo, Target, ZSlice,
+};
+
+use crate::{
+    node::shared::Shared,
+    query::{
+        open::accepts_any_key,
+        outgoing::OutgoingQuery,
+        owned::{OwnedEncoding, own, shared},
+    },
+    table::{FaceId, LocalBranch},
+};
+
+/// Names a queryable of a node until it is undeclared. The number is also the entity id that its replies carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueryableId(pub u32);
+
+/// What a node calls with the queries for a queryable: inline on the receiving task (or on the asking thread, for a
+/// query of this same node), with no lock held. May be called from several threads at once.
+pub type OpenedQueryable = Arc<Box<dyn Fn(IncomingQuery) + Send + Sync>>;
+
+/// A queryable as the node keeps it. What belongs to the user is asked for anew with every query, so that nothing the
+/// node remembers keeps it alive.
+pub trait QuerySink: Send + Sync {
+    /// What to call; `None` once the queryable has ended.
+    fn open(&self) -> Option<OpenedQueryable>;
+}
+
+/// A shared [`QuerySink`].
+pub type SharedQuerySink = Arc<dyn QuerySink>;
+
+/// A query to reply to. All clones, and all queryables of this node that got it, share one query; the asker hears
+/// that there are no more replies when the last clone is dropped. Dropping never blocks.
+#[derive(Clone)]
+pub struct IncomingQuery {
+    pub(crate) query: Arc<Query>,
+}
+
+pub(crate) struct Query {
+    pub(crate) node: Arc<Shared>,
+    /// The node's session, and the query's number there.
+    pub(crate) face: FaceId,
+    pub(crate) rid: u32,
+    pub(crate) key: KeyExpr<'static>,
+    pub(crate) parameters: Box<str>,
+    pub(crate) body: Option<(Payload, OwnedEncoding)>,
+    pub(crate) attachment: Option<Payload>,
+    pub(crate) source_info: Option<SourceInfo>,
+    pub(crate) target: Target,
+    pub(crate) consolidation: Consolidation,
+    pub(crate) qos: Qos,
+    pub(crate) any_key: bool,
+    /// Until when the asker waits.
+    pub(crate) deadline: Instant,
+}
+
+impl Drop for Query {
+    /// There are no more replies.
+    fn drop(&mut self) {
+        if self.node.is_forked() {
+            return;
+        }
+        let (face, rid) = (self.face, self.rid);
+        self.node
+            .update(|state| state.table.finish_branch(face, rid));
+    }
+}
+
+impl std::fmt::Debug for IncomingQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IncomingQuery")
+            .field("key", &self.query.key)
+            .field("parameters", &self.query.parameters)
+            .finish_non_exhaustive()
+    }
+}
+
+impl IncomingQuery {
+    /// A query of this node's own session.
+    pub(crate) fn of_session(
+        node: Arc<Shared>,
+        branch: &LocalBranch,
+        question: &OutgoingQuery<'_>,
+    ) -> Self {
+        let query = Query {
+            node,
+            face: branch.face,
+            rid: branch.rid,
+            key: question.key.clone().into_owned().into_cloneable(),
+            parameters: question.parameters.into(),
+            body: question
+                .body
+                .map(|(value, encoding)| (shared(value), OwnedEncoding::from(encoding))),
+            attachment: question.attachment.map(Payload::from),
+            source_info: question.source_info,
+            target: question.target,
+            consolidation: question.consolidation,
+            qos: question.qos,
+            any_key: accepts_any_key(question.parameters),
+            deadline: zonda_runtime::after(question.timeout),
+        };
+        IncomingQuery {
+            query: Arc::new(query),
+        }
+    }
+
+    /// A query of a neighbour; its parts borrow from `block`.
+    pub(crate) fn of_neighbour(
+        node: Arc<Shared>,
+        branch: &LocalBranch,
+        key: &KeyExpr<'static>,
+        request: &Request<'_>,
+        block: &ZSlice,
+    ) -> Self {
+        let asked = &request.body;
+        let timeout = request
+            .timeout
+            .unwrap_or_else(|| node.settings.query_timeout);
+        let query = Query {
+            node,
+            face: branch.face,
+            rid: branch.rid,
+            key: key.clone().into_cloneable(),
+            parameters: asked.parameters.into(),
+            body: asked
+                .body
+                .map(|body| (own(block, body.payload), OwnedEncoding::from(body.encoding))),
+            attachment: asked.attachment.map(|bytes| own(block, bytes)),
+            source_info: asked.source_info,
+            target: request.target,
+            consolidation: asked.consolidation,
+            qos: request.qos,
+            any_key: accepts_any_key(asked.parameters),
+            deadline: zonda_runtime::after(timeout),
+        };
+        IncomingQuery {
+            query: Arc::new(query),
+        }
+    }
+
+    /// The keys asked for.
+    #[must_use]
+    pub fn key(&self) -> &KeyExpr<'static> {
+        &self.query.key
+    }
+
+    /// The selector's parameters.
+    #[must_use]
+    pub fn parameters(&self) -> &str {
+        &self.query.parameters
+    }
+
+    /// The payload of the query.
+    #[must_use]
+    pub fn payload(&self) -> Option<&Payload> {
+        self.query.body.as_ref().map(|(payload, _)| payload)
+    }
+
+    /// What the payload is.
+    #[must_use]
+    pub fn encoding(&self) -> Option<Encoding<'_>> {
+        let (_, encoding) = self.query.body.as_ref()?;
+        Some(encoding.borrowed())
+    }
+
+    /// Application data beside the payload.
+    #[must_use]
+    pub fn attachment(&self) -> Option<&Payload> {
+        self.query.attachment.as_ref()
+    }
+
+    /// Who asks, and the query's number there.
+    #[must_use]
+    pub fn source_info(&self) -> Option<SourceInfo> {
+        self.query.source_info
+    }
+
+    /// Until when the asker waits for replies.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.query.deadline
+    }
+
+    /// Which queryables are asked.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        self.query.target
+    }
+
+    /// How the asker merges the replies.
+    #[must_use]
+    pub fn consolidation(&self) -> Consolidation {
+        self.query.consolidation
+    }
+
+    /// Priority, congestion control and express flag; the replies have the same.
+    #[must_use]
+    pub fn qos(&self) -> Qos {
+        self.query.qos
+    }
+
+    /// Whether replies on keys are accepted that do not intersect the query's (`_anyke`).
+    #[must_use]
+    pub fn accepts_any_key(&self) -> bool {
+        self.query.any_key
+    }
+}

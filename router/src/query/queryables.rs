@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The queryables of this node's own session.
+
+use zonda_codec::KeyExpr;
+
+use crate::{
+    model::DeclareError,
+    node::{shared::Shared, state::State},
+    query::incoming::{QueryableId, SharedQuerySink},
+    table::Locality,
+};
+
+impl Shared {
+    /// After a new query: the clock looks no later than it is due.
+    pub(crate) fn wake_clock(&self, state: &mut State) {
+        let due = state.table.query_deadline();
+        let alarm = state.queries.alarm;
+        if let (Some(due), Some(alarm)) = (due, alarm)
+            && due < alarm
+        {
+            state.queries.alarm = Some(due);
+            self.hurry.notify(usize::MAX);
+        }
+    }
+
+    pub(crate) fn declare_queryable(
+        &self,
+        key: &KeyExpr<'_>,
+        complete: bool,
+        origin: Locality,
+        sink: SharedQuerySink,
+    ) -> Result<QueryableId, DeclareError> {
+        self.may_declare(key)?;
+        let id = self.next_id();
+        let refused = self.update(|state| {
+            if self.is_closed() {
+                return Some(sink);
+            }
+            state.queries.queryables.insert(id, sink);
+            let State { table, actions, .. } = state;
+            table.local_queryable_from(self.own(id), key, complete, origin, actions);
+            None
+        });
+        match refused {
+            None => Ok(QueryableId(id)),
+            Some(_) => Err(DeclareError::Closed),
+        }
+    }
+
+    pub(crate) fn undeclare_queryable(&self, id: QueryableId) {
+        if self.is_forked() {
+            return;
+        }
+        let sink = self.update(|state| {
+            let State { table, actions, .. } = state;
+            table.undeclare_local_queryable(self.local, id.0, actions);
+            state.queries.queryables.remove(&id.0)
+        });
+        // User code may run when it goes, so it is done here, without the lock.
+        drop(sink);
+    }
+}
