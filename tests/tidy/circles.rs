@@ -11,9 +11,6 @@ use super::source::{Source, find, sources};
 /// The largest circle.
 const FILES_MAX: usize = 5;
 
-/// Larger ones that there are, by crate: a figure may only become smaller, and a row go.
-const DEBTS: [(&str, usize); 1] = [("transport", 9)];
-
 /// How many re-exports are followed from a name to the file that defines it.
 const EXPORTS_MAX: usize = 4;
 
@@ -181,11 +178,6 @@ fn circles<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<BTreeSet<&'
     found
 }
 
-fn largest_allowed(krate: &str) -> usize {
-    let debt = DEBTS.iter().find(|(name, _)| *name == krate);
-    debt.map_or(FILES_MAX, |(_, files)| *files)
-}
-
 #[test]
 fn circles_of_files_are_small() {
     let folders = sources().iter().filter_map(|source| {
@@ -197,7 +189,7 @@ fn circles_of_files_are_small() {
     let mut places = Vec::new();
     for folder in folders {
         let krate = Crate::new(&format!("{folder}src/"), sources());
-        let max = largest_allowed(folder.trim_end_matches('/'));
+        let max = FILES_MAX;
         let large = circles(&krate.arrows())
             .into_iter()
             .filter(|c| c.len() > max);

@@ -14,6 +14,7 @@
 pub mod block;
 pub mod dial;
 pub mod driver;
+mod ended;
 pub mod framing;
 pub mod ledger;
 pub mod link;

@@ -16,56 +16,13 @@ use zonda_runtime::Runtime;
 use crate::{
     outbox::Outbox,
     protocol::{
-        rx::{Deliver, Hopeless, Receiver},
+        rx::{Deliver, Receiver},
         timers::Timers,
     },
 };
 
+pub use crate::ended::Ended;
 pub use bundle::{Bundle, Joining};
-
-/// Why a connection ended, as passed to [`Handler::closed`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Ended {
-    /// This side closed it.
-    #[error("closed by this side")]
-    Local,
-    /// The peer said Close.
-    #[error("closed by the peer with reason {0}")]
-    Remote(u8),
-    /// The task that drove it is gone: with its runtime, or by a panic.
-    #[error("the task that drove it is gone")]
-    Abandoned,
-    /// The peer shut the socket down without a Close.
-    #[error("the peer hung up")]
-    HungUp,
-    /// The peer sent nothing for the lease it had announced.
-    #[error("the peer was silent for its whole lease")]
-    Expired,
-    /// The peer sent what the protocol does not allow.
-    #[error("the peer broke the protocol: {0}")]
-    Misbehaved(String),
-    /// The peer took so little that what waited for it grew beyond its bound.
-    #[error("slow consumer: the peer took too little for too long")]
-    TooSlow,
-    /// The node's memory was used up, and this peer kept the most of it, or had begun a message that there was no room for.
-    #[error("memory: the node's was used up")]
-    Memory,
-    /// The socket failed.
-    #[error("the socket failed: {0}")]
-    Io(std::io::ErrorKind),
-}
-
-impl From<Hopeless> for Ended {
-    fn from(hopeless: Hopeless) -> Ended {
-        match hopeless {
-            Hopeless::NoMemory => Ended::Memory,
-            Hopeless::Unfinished(idle) => Ended::Misbehaved(format!(
-                "a message was begun and not gone on with for {idle:?}"
-            )),
-        }
-    }
-}
 
 /// What a connection's owner does with what arrives. All calls come from the reading task, one at a time.
 pub trait Handler: Deliver + Send + 'static {

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::driver::Ended;
+use crate::ended::Ended;
 
 use super::{Outbox, signal};
 

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zonda_codec::Priority;
 
-use crate::protocol::tx::Batch;
-
 use super::{Outbox, OutboxCounters, writer::SocketWriter};
 
 /// The counters of one connection's sending half at one moment.
@@ -100,24 +98,6 @@ impl PriorityCounts {
         self.queued_bytes += other.queued_bytes;
         self.dropped += other.dropped;
         self.refused += other.refused;
-    }
-}
-
-/// What is counted of a priority outside of its lane's lock.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    sent: AtomicU64,
-    sent_bytes: AtomicU64,
-    pub(super) dropped: AtomicU64,
-    pub(super) refused: AtomicU64,
-}
-
-impl Tally {
-    /// The socket has all of `batch`. Only for the holder of the writer.
-    pub(super) fn departed(&self, batch: &Batch) {
-        let bytes = self.sent_bytes.load(Ordering::Relaxed) + batch.wire_len() as u64;
-        self.sent_bytes.store(bytes, Ordering::Relaxed);
-        self.sent.store(batch.last_message(), Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,7 @@
 //! What was received and thrown away, where everybody can ask for it. The reading task writes it down after a read that
 //! has changed it, and never for a message.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::protocol::rx::Received;
 
@@ -23,9 +23,6 @@ pub struct Discarded {
     /// Messages put together from fragments that could not be decoded.
     pub undecodable: u64,
 }
-
-#[derive(Debug, Default)]
-pub(super) struct Discards([AtomicU64; 5]);
 
 impl Outbox {
     /// What was received from the peer and thrown away.

@@ -30,6 +30,7 @@ mod release;
 mod room;
 mod signals;
 mod spent;
+mod tally;
 mod transmit;
 mod writer;
 
@@ -45,7 +46,7 @@ use event_listener::Event;
 use zonda_codec::Priority;
 
 use crate::{
-    driver::Ended,
+    ended::Ended,
     protocol::{
         compression::Packer,
         options::Framing,
@@ -57,11 +58,9 @@ use crate::{
 
 use closing::Closing;
 pub use closing::{CLOSE_GRACE, Unsent};
-use counts::Tally;
 pub use counts::{OutboxCounts, OutboxMemory, PriorityCounts};
 pub use direct::DirectSocket;
 pub use discarded::Discarded;
-use discarded::Discards;
 use election::{Action, Event as Change, WriterElection};
 pub use enqueue::{Body, Items, OfSender, Overflow, Prepared, Queue, Sent, Write};
 use isolation::Isolated;
@@ -69,6 +68,8 @@ pub use isolation::{HeldReader, Waiting, Watching};
 pub use room::RoomListener;
 pub(crate) use signals::{Signals, signal};
 pub(crate) use spent::Spent;
+pub use tally::OutboxCounters;
+use tally::{Discards, Tally, lane_index};
 use writer::SocketWriter;
 
 /// How often the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
@@ -97,23 +98,6 @@ pub enum Refused {
     /// A field of the message is longer than the protocol can say; no peer can get it.
     #[error("a field of the message is longer than the protocol can say")]
     TooLong,
-}
-
-/// What an outbox has done so far. All counts are since the connection opened.
-#[derive(Debug, Default)]
-pub struct OutboxCounters {
-    /// Messages that were refused with [`Refused::Full`].
-    pub refused_full: AtomicU64,
-    /// Messages that were refused with [`Refused::TooLong`].
-    pub refused_too_long: AtomicU64,
-    /// Messages dropped by congestion control, counted by the sender that decided it.
-    pub dropped: AtomicU64,
-    /// Writes that the sender's own thread made.
-    pub writes_direct: AtomicU64,
-    /// Writes that the driver made.
-    pub writes_driver: AtomicU64,
-    /// Bytes handed to the socket, framing included.
-    pub bytes: AtomicU64,
 }
 
 /// The queues of one connection and the right to write to its socket.
@@ -400,14 +384,5 @@ impl Outbox {
 
     fn now_ns(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
-/// Which of so many lanes is that of a priority: there is one for all where the peer knows no priorities.
-#[inline]
-fn lane_index(lanes: usize, priority: Priority) -> usize {
-    match lanes {
-        1 => 0,
-        _ => priority as usize,
     }
 }

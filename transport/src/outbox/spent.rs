@@ -13,8 +13,11 @@ use zenoh_buffers::ZSlice;
 
 use crate::protocol::tx::Batch;
 
+/// Most slices of one vectored write; two for each batch.
+pub(super) const SLICES_MAX: usize = 64;
+
 /// The room for so many is kept for the next write of the thread: as many as one write can empty.
-const KEPT_MAX: usize = super::transmit::SLICES_MAX;
+const KEPT_MAX: usize = SLICES_MAX;
 
 thread_local! {
     /// Room to be used again.

@@ -9,10 +9,11 @@ use zonda_runtime::Segments;
 
 use crate::protocol::tx::Batch;
 
-use super::{counts::Tally, lane_index, writer::Buffers};
-
-/// Most slices of one vectored write; two for each batch.
-pub(super) const SLICES_MAX: usize = 64;
+use super::{
+    spent::SLICES_MAX,
+    tally::{Tally, lane_index},
+    writer::Buffers,
+};
 
 /// Most batches taken at once, so that a higher priority that comes meanwhile waits for no more than these.
 const BATCHES_MAX: usize = SLICES_MAX / 2;

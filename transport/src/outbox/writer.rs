@@ -13,7 +13,7 @@ use zonda_codec::{Close, Priority, TransportMessage};
 use zonda_runtime::{LinkWrite, Runtime};
 
 use crate::{
-    driver::Ended,
+    ended::Ended,
     protocol::{compression::Packer, tx::Batch},
     sync::MutexGuard,
 };

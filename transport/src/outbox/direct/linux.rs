@@ -12,7 +12,7 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zonda_runtime::Socket;
 
-use crate::outbox::transmit::{SLICES_MAX, Transmit};
+use crate::outbox::{spent::SLICES_MAX, transmit::Transmit};
 
 /// Batches whose slices cost little to prepare: those of a message of 256 KiB.
 const FEW: usize = 4;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What an outbox counts, as it is kept.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zonda_codec::Priority;
+
+use crate::protocol::tx::Batch;
+
+/// What an outbox has done so far. All counts are since the connection opened.
+#[derive(Debug, Default)]
+pub struct OutboxCounters {
+    /// Messages that were refused with [`Refused::Full`].
+    pub refused_full: AtomicU64,
+    /// Messages that were refused with [`Refused::TooLong`].
+    pub refused_too_long: AtomicU64,
+    /// Messages dropped by congestion control, counted by the sender that decided it.
+    pub dropped: AtomicU64,
+    /// Writes that the sender's own thread made.
+    pub writes_direct: AtomicU64,
+    /// Writes that the driver made.
+    pub writes_driver: AtomicU64,
+    /// Bytes handed to the socket, framing included.
+    pub bytes: AtomicU64,
+}
+
+/// What is counted of a priority outside of its lane's lock.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) sent: AtomicU64,
+    pub(super) sent_bytes: AtomicU64,
+    pub(super) dropped: AtomicU64,
+    pub(super) refused: AtomicU64,
+}
+
+impl Tally {
+    /// The socket has all of `batch`. Only for the holder of the writer.
+    pub(super) fn departed(&self, batch: &Batch) {
+        let bytes = self.sent_bytes.load(Ordering::Relaxed) + batch.wire_len() as u64;
+        self.sent_bytes.store(bytes, Ordering::Relaxed);
+        self.sent.store(batch.last_message(), Ordering::Relaxed);
+    }
+}
+
+/// What was received and thrown away, in the order of the fields of [`Discarded`](super::Discarded).
+#[derive(Debug, Default)]
+pub(super) struct Discards(pub(super) [AtomicU64; 5]);
+
+/// Which of so many lanes is that of a priority: there is one for all where the peer knows no priorities.
+#[inline]
+pub(super) fn lane_index(lanes: usize, priority: Priority) -> usize {
+    match lanes {
+        1 => 0,
+        _ => priority as usize,
+    }
+}
