@@ -11,9 +11,9 @@ use crate::protocol::tx::Batch;
 /// What an outbox has done so far. All counts are since the connection opened.
 #[derive(Debug, Default)]
 pub struct OutboxCounters {
-    /// Messages that were refused with [`Refused::Full`].
+    /// Messages that were refused with [`Refused::Full`](super::Refused::Full).
     pub refused_full: AtomicU64,
-    /// Messages that were refused with [`Refused::TooLong`].
+    /// Messages that were refused with [`Refused::TooLong`](super::Refused::TooLong).
     pub refused_too_long: AtomicU64,
     /// Messages dropped by congestion control, counted by the sender that decided it.
     pub dropped: AtomicU64,
