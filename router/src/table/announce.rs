@@ -113,15 +113,23 @@ impl ForwardingTable {
         self.announce_to_interested(entity, change, actions);
         self.notify_session(entity, change, actions);
         if change.after == 0 && !self.announcing.has(entity) {
-            self.forget_entity(entity);
+            self.forget_entity(entity, actions);
         }
     }
 
-    /// Forgets an entity that has no sources, after all faces that knew of it heard of its end.
-    pub(super) fn forget_entity(&mut self, EntityRef { kind, index }: EntityRef) {
+    /// Forgets an entity that has no sources, and says its end to every face that still knows it. A face whose interest has ended
+    /// hears of it too: another interest in the key may be on its way, and the face takes what it heard before for its answer.
+    pub(super) fn forget_entity(
+        &mut self,
+        EntityRef { kind, index }: EntityRef,
+        actions: &mut Vec<Action>,
+    ) {
         for &slot in self.entities_mut(kind).remove(index).as_slice() {
-            if let Some(face) = self.topology.at_mut(slot) {
-                face.announced.remove(EntityRef { kind, index });
+            if let Some(face) = self.topology.at_mut(slot)
+                && let Some(announced) = face.announced.remove(EntityRef { kind, index })
+            {
+                let end = message::undeclaration(kind, announced.id);
+                message::declare(face.id, None, end, actions);
             }
         }
     }
@@ -198,10 +206,8 @@ impl ForwardingTable {
                 self.entities_mut(kind).remove_announced(index, slot);
                 if let Some(face) = self.topology.at_mut(slot) {
                     face.announced.remove(entity);
-                    if hears != Hears::Nothing {
-                        let end = message::undeclaration(kind, announced.id);
-                        message::declare(face.id, None, end, actions);
-                    }
+                    let end = message::undeclaration(kind, announced.id);
+                    message::declare(face.id, None, end, actions);
                 }
             }
             _ => {}

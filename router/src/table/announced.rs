@@ -34,8 +34,8 @@ impl AnnouncedIds {
         self.entities.of_mut(kind).insert(index, announced);
     }
 
-    pub(super) fn remove(&mut self, EntityRef { kind, index }: EntityRef) {
-        self.entities.of_mut(kind).remove(&index);
+    pub(super) fn remove(&mut self, EntityRef { kind, index }: EntityRef) -> Option<Announced> {
+        self.entities.of_mut(kind).remove(&index)
     }
 
     /// How many entities the face knows.

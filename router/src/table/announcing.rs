@@ -203,14 +203,14 @@ impl ForwardingTable {
         (all, true)
     }
 
-    /// Everybody knows. What is not covered by an interest any more is forgotten in silence.
+    /// All interests that cover the entity were looked at. Faces that heard of it under another one hear of its end here.
     fn end_announcement(&mut self, entity: EntityRef, actions: &mut Vec<Action>) {
         let EntityRef { kind, index } = entity;
         for slot in self.entities(kind).announced(index).to_vec() {
             self.refresh(entity, slot, Hears::Nothing, actions);
         }
         if self.entities(kind).sources(index).is_empty() {
-            self.forget_entity(entity);
+            self.forget_entity(entity, actions);
         }
     }
 

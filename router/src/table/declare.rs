@@ -226,7 +226,8 @@ impl ForwardingTable {
             return;
         };
         let Some(index) = self.entities.remove_id(face.index, kind, id) else {
-            source.counters.unknown_ids += 1;
+            // A gateway ends what it declared under an interest that has ended meanwhile as well.
+            source.counters.unknown_ids += u64::from(!source.relation.conduct().ask);
             return;
         };
         self.release_entity(face, EntityRef { kind, index }, actions);

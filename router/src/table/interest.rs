@@ -173,16 +173,9 @@ impl ForwardingTable {
 
     /// Ends what an interest left behind, where it must be said.
     fn clear(&mut self, user: InterestRef, left: Left, actions: &mut Vec<Action>) {
-        // What was declared under an interest alone is left to the neighbour to forget. But as long as another interest covers
-        // the key, it may take the declaration for one of that interest's, whose end it will get.
-        for (GroupKey { kind, key }, announced) in left.groups {
-            let mut covered = false;
-            let mut check = |other: u32, _: &Kept| covered |= other == user.slot;
-            let steps = Steps::new(self.limits.announce_steps_max);
-            let all = self.interested(kind, &key, &steps, &mut check);
-            // Where it cannot be said, one end too many does no harm.
-            covered |= !all;
-            if let Some(face) = self.topology.at(user.slot).filter(|_| covered) {
+        // The neighbour may have another interest in the key, or one on its way, and take the declaration for its answer.
+        for (GroupKey { kind, .. }, announced) in left.groups {
+            if let Some(face) = self.topology.at(user.slot) {
                 let end = message::undeclaration(kind, announced);
                 message::declare(face.id, None, end, actions);
             }

@@ -96,6 +96,7 @@ fn an_aggregate_interest_gets_one_declaration_on_its_own_key() {
     bench.interest(d7, 2, CurrentFuture, "SA", Some("demo/**"));
     assert_eq!(bench.lines(d7), ["@2 sub 3 demo/**", "@2 final"]);
     bench.interest(d7, 1, Final, "", None);
+    assert_eq!(bench.lines(d7), ["unqueryable 2"], "one is shared still");
     bench.unsubscribe(c5, 4);
     assert_eq!(bench.lines(d7), ["unsub 3"]);
     // Not for tokens, and not for peers.
@@ -170,7 +171,7 @@ fn an_interest_in_everything_sees_the_admin_space() {
 }
 
 #[test]
-fn after_final_nothing_is_said_any_more() {
+fn after_final_nothing_new_is_said_any_more() {
     let (mut bench, c5, d7) = served();
     bench.interest(d7, 1, CurrentFuture, "S", Some("demo/**"));
     bench.lines(d7);
@@ -186,12 +187,28 @@ fn after_final_nothing_is_said_any_more() {
     );
     bench.interest(d7, 2, Final, "", None);
     bench.unsubscribe(c5, 1);
+    assert_eq!(bench.lines(d7), ["unsub 1"], "what was said is taken back");
     bench.subscribe(c5, 1, "demo/*");
+    assert_eq!(bench.lines(d7), none());
     bench.interest(d7, 3, CurrentFuture, "S", Some("demo/*"));
     assert_eq!(
         bench.lines(d7),
         ["@3 sub 3 demo/*", "@3 sub 2 demo/later", "@3 final"]
     );
+}
+
+#[test]
+fn who_asks_again_in_the_same_moment_is_not_left_with_what_is_gone() {
+    let (mut bench, c5, d7) = served();
+    // News for the first interest is on its way to the neighbour, while that ends it and asks again.
+    bench.interest(d7, 1, Future, "S", Some("demo/news"));
+    bench.subscribe(c5, 4, "demo/news");
+    assert_eq!(bench.lines(d7), ["@1 final", "sub 1 demo/news"]);
+    bench.interest(d7, 1, Final, "", None);
+    bench.unsubscribe(c5, 4);
+    assert_eq!(bench.lines(d7), ["unsub 1"], "it takes it for an answer");
+    bench.interest(d7, 2, Future, "S", Some("demo/news"));
+    assert_eq!(bench.lines(d7), ["@2 final"]);
 }
 
 #[test]
@@ -202,6 +219,8 @@ fn an_id_in_use_is_served_as_if_new() {
     bench.interest(d7, 1, CurrentFuture, "T", Some("demo/**"));
     assert_eq!(bench.lines(d7), ["@1 token 2 demo/t", "@1 final"]);
     bench.unsubscribe(c5, 1);
+    assert_eq!(bench.lines(d7), ["unsub 1"], "what was said is taken back");
+    bench.subscribe(c5, 1, "demo/*");
     assert_eq!(bench.lines(d7), none(), "the old interest was replaced");
 }
 
