@@ -11,6 +11,9 @@ const NAMELESS: [&str; 7] = [
     "util", "utils", "common", "helper", "helpers", "misc", "inner",
 ];
 
+/// The one file of the router that queues messages for neighbours.
+const QUEUES: &str = "router/src/flow/deliver.rs";
+
 fn too_long(source: &Source) -> Option<String> {
     let (lines, max) = (source.text.lines().count(), limit(source));
     (lines > max).then(|| format!("{} has {lines} lines, {max} are allowed", source.path))
@@ -38,6 +41,17 @@ fn begins_wrong(source: &Source) -> Option<String> {
     let first = lines.find(|line| !line.trim().is_empty() && !line.starts_with("#!["));
     let is_told = first.is_some_and(|line| line.starts_with("//!"));
     (!is_told).then(|| format!("{} does not begin with what it is for (//!)", source.path))
+}
+
+fn queues(source: &Source) -> bool {
+    source.path.starts_with("router/src/") && source.product.contains("enqueue(")
+}
+
+#[test]
+fn the_router_queues_messages_in_one_file() {
+    let queueing = sources().iter().filter(|source| queues(source));
+    let paths: Vec<_> = queueing.map(|source| source.path.as_str()).collect();
+    assert_eq!(paths, [QUEUES]);
 }
 
 #[test]

@@ -7,13 +7,12 @@
 //! neighbour that keeps up makes room. One that does not has its messages parked, up to `isolation/backlog_bytes`, while the
 //! source goes on. Beyond that the source waits, and the neighbour uses up its stall budget
 //! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace. One large message may be more than
-//! a neighbour takes in a second at the pace it has to keep: after [`PAUSE_MAX`] the source goes on with what it has next,
-//! so that its other neighbours hear of it, and waits again; up to [`BACKLOGS_MAX`] backlogs.
+//! a neighbour takes in a second at the pace it has to keep: after a tenth of a second the source goes on with what it has
+//! next, so that its other neighbours hear of it, and waits again; up to four backlogs.
 
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
-    sync::Arc,
     task::Poll,
     time::{Duration, Instant},
 };
@@ -24,91 +23,19 @@ use zonda_transport::{
     protocol::patience::Demand,
 };
 
-use crate::{flow::outboxes::InOrder, node::shared::Shared};
+use crate::{
+    flow::{
+        congestion::{Congestion, Full},
+        outboxes::InOrder,
+    },
+    node::shared::Shared,
+};
 
 /// How long a source pauses for a lane over its limit before it parks what it has for it.
 const MOMENT: Duration = Duration::from_millis(5);
 
-/// How long a source waits at once for neighbours that are given messages beyond their backlog.
-const PAUSE_MAX: Duration = Duration::from_millis(100);
-
-/// With so many times `isolation/backlog_bytes` waiting for a neighbour its sources wait as long as it takes.
-const BACKLOGS_MAX: usize = 4;
-
 /// How often waiting sources look at a neighbour's pace.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// What fills a neighbour's queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Load {
-    /// Messages, questions and answers that pass through this node: others wait behind their source.
-    Data,
-    /// What this node declares because of its source. The neighbour is not to blame for the source's haste, so any progress
-    /// will do.
-    Declarations,
-    /// What this node answers to the source itself, which has to take that before it asks for more.
-    Answers,
-}
-
-impl Load {
-    fn demand(self) -> Demand {
-        match self {
-            Load::Data => Demand::Pace,
-            Load::Declarations | Load::Answers => Demand::Progress,
-        }
-    }
-}
-
-/// A lane that a source has filled beyond its limit.
-struct Full {
-    outbox: Arc<Outbox>,
-    priority: Priority,
-    load: Load,
-}
-
-impl Full {
-    fn has_room(&self) -> bool {
-        self.outbox.has_room(self.priority)
-    }
-
-    /// Whether its source, which has waited for it for so long, need not wait any longer.
-    fn lets_go_on_after(&self, waited: Duration) -> bool {
-        let backlogs = match self.load {
-            Load::Answers => 0,
-            Load::Data if waited >= PAUSE_MAX => BACKLOGS_MAX,
-            Load::Data | Load::Declarations => 1,
-        };
-        self.has_room() || self.outbox.has_room_for_backlogs(backlogs)
-    }
-}
-
-/// The lanes that one burst of a source has filled beyond their limits, each once.
-#[derive(Default)]
-pub(crate) struct Congestion(InOrder<Full>);
-
-impl Congestion {
-    /// Notes that a lane is over its limit.
-    #[cold]
-    pub(crate) fn note(&mut self, outbox: &Arc<Outbox>, priority: Priority, load: Load) {
-        let is_it = |full: &Full| {
-            Arc::ptr_eq(&full.outbox, outbox) && full.priority == priority && full.load == load
-        };
-        let make = || Full {
-            outbox: Arc::clone(outbox),
-            priority,
-            load,
-        };
-        self.0.add(is_it, make);
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn take(&mut self) -> Congestion {
-        std::mem::take(self)
-    }
-}
 
 /// Bytes of declarations that a source may cause at once before it has to wait for neighbours that do not keep up.
 const ALLOWANCE_BYTES: usize = 256 * 1024;

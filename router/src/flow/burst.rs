@@ -8,15 +8,11 @@ use std::{
 };
 
 use zonda_codec::{Ntp64, Priority};
-use zonda_transport::outbox::Outbox;
 
 use crate::{
     flow::{
-        backpressure::{Allowance, Congestion, Load},
-        outboxes::Outboxes,
-        publish::let_go,
-        receiving::Opened,
-        route::Route,
+        backpressure::Allowance, congestion::Load, deliver::Downstream, publish::let_go,
+        receiving::Opened, route::Route,
     },
     node::clock::ntp64_now,
     query::{After, OpenQuery},
@@ -25,10 +21,8 @@ use crate::{
 /// What one read's worth of messages leaves to do.
 #[derive(Default)]
 pub(crate) struct Burst {
-    /// Outboxes that got messages and must be written.
-    pub(crate) touched: Outboxes,
-    /// The lanes that went over their limits: the source pauses for them before the next read.
-    pub(crate) congestion: Congestion,
+    /// What is to be written, and the lanes that went over their limits.
+    pub(crate) downstream: Downstream,
     /// Questions of this node's own whose callbacks do not keep up: the source waits for them before the next read.
     pub(crate) crowded: Vec<Arc<OpenQuery>>,
     /// The clock, read once per burst.
@@ -54,16 +48,6 @@ pub(crate) const WORK_MAX: usize = 16_384;
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
 impl Burst {
-    /// Notes that `outbox` got messages.
-    pub(crate) fn touch(&mut self, outbox: &Arc<Outbox>) {
-        self.touched.add(outbox);
-    }
-
-    /// Notes that all of `outboxes` got messages.
-    pub(crate) fn touch_all(&mut self, outboxes: &Outboxes) {
-        self.touched.add_all(outboxes);
-    }
-
     /// The subscribers of `route`.
     #[inline]
     pub(crate) fn open(&mut self, route: &Arc<Route>) -> &[Opened] {
@@ -87,11 +71,6 @@ impl Burst {
         *self.now.get_or_insert_with(ntp64_now)
     }
 
-    /// Notes that a lane went over its limit.
-    pub(crate) fn congest(&mut self, outbox: &Arc<Outbox>, priority: Priority) {
-        self.congestion.note(outbox, priority, Load::Data);
-    }
-
     /// Notes that more answers wait for a callback than should.
     pub(crate) fn crowd(&mut self, query: &Arc<OpenQuery>) {
         if !self.crowded.iter().any(|known| Arc::ptr_eq(known, query)) {
@@ -101,7 +80,7 @@ impl Burst {
 
     /// Does what a change of the state leaves to do; what must be written waits for the end of the burst.
     pub(crate) fn follow(&mut self, after: After) {
-        self.touched.add_all(&after.touched);
+        self.downstream.touched.add_all(&after.touched);
         after.run();
     }
 
@@ -112,7 +91,8 @@ impl Burst {
         if self.allowance.spend(declared.bytes) && !declared.full.is_empty() {
             for outbox in &declared.full {
                 let control = Priority::Control;
-                self.congestion.note(outbox, control, Load::Declarations);
+                let congestion = &mut self.downstream.congestion;
+                congestion.note(outbox, control, Load::Declarations);
             }
         }
         self.follow(after);

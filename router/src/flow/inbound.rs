@@ -17,7 +17,7 @@ use zonda_codec::{
 };
 use zonda_transport::{
     driver::{Ended, Handler},
-    outbox::{Outbox, Overflow, Write},
+    outbox::Outbox,
     protocol::{
         rx::{Context, Deliver},
         tx::{Outgoing, Tail},
@@ -26,8 +26,8 @@ use zonda_transport::{
 
 use crate::{
     flow::{
-        backpressure::Load,
         burst::{Burst, WORK_MAX},
+        congestion::Load,
         looking::{Looking, Parked, ParkedQuestion},
         publish::call,
         receiving::Delivery,
@@ -424,7 +424,7 @@ impl Incoming<'_> {
             head: &head,
             payload,
         };
-        self.queue(hop, &message, burst);
+        burst.downstream.pass(&hop.outbox, self.push.qos, &message);
     }
 
     #[cold]
@@ -441,23 +441,7 @@ impl Incoming<'_> {
             head: &head,
             payload: Tail::NONE,
         };
-        self.queue(hop, &message, burst);
-    }
-
-    #[inline]
-    fn queue<E: Encode>(&self, hop: &Hop, message: &Outgoing<'_, E>, burst: &mut Burst) {
-        let priority = self.push.qos.priority();
-        let overflow = Overflow::under(self.push.qos.congestion_control(), Overflow::Keep);
-        let queued = hop
-            .outbox
-            .enqueue(priority, overflow, Write::Later, message);
-        let Ok(sent) = queued else {
-            return;
-        };
-        if overflow == Overflow::Keep && !sent.has_room {
-            burst.congest(&hop.outbox, priority);
-        }
-        burst.touch(&hop.outbox);
+        burst.downstream.pass(&hop.outbox, self.push.qos, &message);
     }
 }
 
@@ -486,9 +470,10 @@ impl Handler for Inbound {
         self.burst.paper = Vec::new();
         self.burst.close();
         self.cache.sweep(self.shared.departed());
-        self.burst.touched.flush();
-        if !self.burst.congestion.is_empty() {
-            let congestion = self.burst.congestion.take();
+        let downstream = &mut self.burst.downstream;
+        downstream.touched.flush();
+        if !downstream.congestion.is_empty() {
+            let congestion = downstream.congestion.take();
             self.shared.ease(congestion, &self.outbox).await;
         }
         if !self.burst.crowded.is_empty() {
@@ -544,9 +529,8 @@ impl Inbound {
     /// A neighbour that does not take its answers has to wait with its questions.
     fn respect_room(&mut self, priority: Priority) {
         if !self.outbox.has_room(priority) {
-            self.burst
-                .congestion
-                .note(&self.outbox, priority, Load::Answers);
+            let congestion = &mut self.burst.downstream.congestion;
+            congestion.note(&self.outbox, priority, Load::Answers);
             self.burst.work = WORK_MAX;
         }
     }

@@ -9,13 +9,16 @@
 //!   `resolve`, `looking`: how they are found without keeping the node's lock; `key_cache`: those of keys without a declaration;
 //! - `stamp`: the policy of timestamps;
 //! - `receiving`: how the node's own subscribers are called;
-//! - `burst`, `backpressure`, `outboxes`: what a source waits for when a neighbour does not take its messages.
+//! - `deliver`: where messages enter the outboxes of neighbours, and on what terms;
+//! - `burst`, `backpressure`, `congestion`, `outboxes`: what a source waits for when a neighbour does not take its messages.
 //!
 //! A message of a declared publisher, or one that a connection brings for a known key, takes no lock but the lane's.
 
 pub(crate) mod backpressure;
 pub(crate) mod burst;
+pub(crate) mod congestion;
 pub(crate) mod copies;
+pub(crate) mod deliver;
 pub(crate) mod head;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;

@@ -27,10 +27,7 @@ impl Body for Plain<'_> {
     }
 
     fn payload(&self) -> Tail<'_> {
-        match self.payload {
-            Value::Borrowed(bytes) => Tail::Copy(bytes),
-            Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
-        }
+        self.payload.into()
     }
 }
 

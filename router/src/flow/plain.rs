@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use zonda_codec::{CongestionControl, Encode, Qos, WireExpr};
 use zonda_transport::{
-    outbox::{OfSender, Outbox, Prepared, Refused},
+    outbox::{Outbox, Prepared, Refused},
     protocol::tx::ShortHead,
 };
 
 use crate::{
     flow::{
+        deliver,
         head::{Head, MESSAGE_BYTES_MAX, body},
         passing::{Passed, Passing, Plain},
         route::{Hop, Route},
@@ -188,11 +189,7 @@ fn offer(
         body: plain,
         payload,
     };
-    let terms = OfSender(&plain.qos);
-    let sent = ready
-        .outbox
-        .enqueue(plain.qos.priority(), terms, terms, message)?;
-    if !sent.is_written {
+    if deliver::offer(&ready.outbox, &plain.qos, message)? == Passed::Queued {
         *passed = Passed::Queued;
     }
     Ok(())

@@ -13,13 +13,15 @@ use std::{
 
 use zonda_codec::{CongestionControl, Payload, Push, PushBody, WireExpr, ZenohId};
 use zonda_transport::{
-    outbox::{OfSender, Refused},
+    outbox::Refused,
     protocol::tx::{Outgoing, Tail},
 };
 
 use crate::{
     flow::{
+        deliver,
         head::{HEADERS_BYTES_MAX, Head, MESSAGE_BYTES_MAX, body},
+        passing::Passed,
         receiving::{Deliveries, Delivery, Opened},
         route::{Hop, Route},
         stamp::Stamp,
@@ -35,14 +37,13 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Queues the message for one neighbour. `Ok(true)` if the socket has it already.
+    /// Queues the message for one neighbour.
     #[inline]
-    fn offer(&self, hop: &Hop) -> Result<bool, Refused> {
+    fn offer(&self, hop: &Hop) -> Result<Passed, Refused> {
         let qos = self.publication.qos;
         let payload = match (self.publication.kind, self.publication.payload) {
             (SampleKind::Delete, _) => Tail::NONE,
-            (SampleKind::Put, Value::Borrowed(bytes)) => Tail::Copy(bytes),
-            (SampleKind::Put, Value::Shared(payload)) => Tail::Shared(payload.as_zslice()),
+            (SampleKind::Put, payload) => payload.into(),
         };
         let head = Head {
             wire_expr: hop.wire_expr(),
@@ -55,9 +56,7 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        let terms = OfSender(&qos);
-        let sent = hop.outbox.enqueue(qos.priority(), terms, terms, &message)?;
-        Ok(sent.is_written)
+        deliver::offer(&hop.outbox, &qos, &message)
     }
 
     /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
@@ -65,13 +64,13 @@ impl Sending<'_> {
     fn note<'h>(
         &self,
         hop: &'h Hop,
-        offered: Result<bool, Refused>,
+        offered: Result<Passed, Refused>,
         wait: Wait,
         verdict: &mut Verdict,
         slow: &mut Vec<&'h Hop>,
     ) {
         match offered {
-            Ok(written) => verdict.sent(written),
+            Ok(passed) => verdict.took(passed),
             Err(Refused::Full) if self.waits() && wait != Wait::Never => slow.push(hop),
             Err(refused) => self.judge(hop, refused, None, verdict),
         }
@@ -88,7 +87,7 @@ impl Sending<'_> {
 
     /// Queues the message for a neighbour that had no room, waiting for it at most until `deadline`.
     #[cold]
-    fn insist(&self, hop: &Hop, shared: &Shared, deadline: Instant) -> Result<bool, Refused> {
+    fn insist(&self, hop: &Hop, shared: &Shared, deadline: Instant) -> Result<Passed, Refused> {
         let priority = self.publication.qos.priority();
         loop {
             match self.offer(hop) {
@@ -106,7 +105,7 @@ impl Sending<'_> {
         let deadline = zonda_runtime::after(limit);
         for hop in slow {
             match self.insist(hop, shared, deadline) {
-                Ok(written) => verdict.sent(written),
+                Ok(passed) => verdict.took(passed),
                 Err(refused) => self.judge(hop, refused, Some(limit), verdict),
             }
         }
@@ -118,7 +117,7 @@ impl Sending<'_> {
         hop: &Hop,
         shared: &Shared,
         deadline: Instant,
-    ) -> Result<bool, Refused> {
+    ) -> Result<Passed, Refused> {
         let priority = self.publication.qos.priority();
         loop {
             match self.offer(hop) {
@@ -180,8 +179,8 @@ impl Verdict {
     }
 
     #[inline]
-    fn sent(&mut self, written: bool) {
-        if !written && self.outcome == Outcome::Sent {
+    fn took(&mut self, passed: Passed) {
+        if passed == Passed::Queued && self.outcome == Outcome::Sent {
             self.outcome = Outcome::Queued;
         }
     }
@@ -307,7 +306,7 @@ impl Shared {
         let deadline = zonda_runtime::after(limit);
         for hop in slow {
             match sending.insist_async(hop, self, deadline).await {
-                Ok(written) => verdict.sent(written),
+                Ok(passed) => verdict.took(passed),
                 Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
             }
         }

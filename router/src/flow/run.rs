@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use zonda_codec::{Push, PushBody, PushRun};
 use zonda_transport::{
-    outbox::{Overflow, Queue, Write},
+    outbox::Queue,
     protocol::{
         rx::Context,
         tx::{Outgoing, Tail},
@@ -135,21 +135,12 @@ impl<'a> Alike<'_, 'a> {
         end: &mut Option<PushRun<'a>>,
         burst: &mut Burst,
     ) {
-        let qos = self.push.qos;
-        let overflow = Overflow::under(qos.congestion_control(), Overflow::Keep);
         let copy = |queue: &mut Queue<'_>| {
             if !self.repeat(queue, copies) {
                 *end = self.fill(queue, copies).or(end.take());
             }
         };
-        let outbox = &hop.outbox;
-        let queued = outbox.enqueue(qos.priority(), overflow, Write::FullBatches, copy);
-        if let Ok(sent) = queued {
-            if overflow == Overflow::Keep && !sent.has_room {
-                burst.congest(outbox, qos.priority());
-            }
-            burst.touch(outbox);
-        }
+        burst.downstream.pass_run(&hop.outbox, self.push.qos, copy);
     }
 
     /// Queues the copies that are written already, if they are for this neighbour as well and fit as they are.

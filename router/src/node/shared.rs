@@ -15,22 +15,17 @@ use std::{
 };
 
 use event_listener::Event;
-use zonda_codec::{
-    Encode, EncodeError, KeyExpr, Locator, Priority, Reliability, WhatAmI, Writer, ZenohId,
-};
+use zonda_codec::{Encode, EncodeError, KeyExpr, Locator, Priority, WhatAmI, Writer, ZenohId};
 use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
     listen::Listening,
-    outbox::{Overflow, Sent, Write},
-    protocol::{
-        options::LocalOptions,
-        tx::{Outgoing, Tail},
-    },
+    protocol::{options::LocalOptions, tx::Tail},
     sync::{Mutex, Rank},
 };
 
 use crate::{
     config::Settings,
+    flow::deliver,
     hlc::Hlc,
     hooks::Hooks,
     model::{DeclareError, LinkStatus, PublishError},
@@ -254,16 +249,9 @@ impl Shared {
                 continue;
             };
             let head = Encoded(&bytes);
-            let message = Outgoing {
-                reliability: Reliability::Reliable,
-                head: &head,
-                payload: Tail::NONE,
-            };
-            let queued =
-                face.outbox
-                    .enqueue(Priority::Control, Overflow::Keep, Write::Later, &message);
-            if let Ok(Sent { has_room, .. }) = queued {
-                after.touched.add(&face.outbox);
+            let (touched, outbox) = (&mut after.touched, &face.outbox);
+            let kept = deliver::keep(touched, outbox, Priority::Control, &head, Tail::NONE);
+            if let Some(has_room) = kept {
                 after.declared.note(&face.outbox, bytes.len(), has_room);
                 behind += if has_room { 0 } else { bytes.len() };
             }

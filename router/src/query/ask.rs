@@ -7,16 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::{Qos, Query, QueryBody, RawExtensions, Reliability, Request};
-use zonda_transport::{
-    outbox::{Outbox, Overflow, Write},
-    protocol::tx::{Outgoing, Tail},
-};
+use zonda_codec::{Qos, Query, QueryBody, RawExtensions, Request};
+use zonda_transport::{outbox::Outbox, protocol::tx::Tail};
 
 use crate::{
     config::Flow,
-    flow::head::MESSAGE_BYTES_MAX,
-    model::Value,
+    flow::{deliver::keep, head::MESSAGE_BYTES_MAX},
     node::{
         shared::{KEY_BYTES_MAX, Shared},
         state::State,
@@ -123,16 +119,8 @@ impl Shared {
         let (payload, body) = match query.body {
             None => (Tail::NONE, None),
             Some((value, encoding)) => {
-                let payload = match value {
-                    Value::Borrowed(bytes) => Tail::Copy(bytes),
-                    Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
-                };
-                let payload_bytes = &[][..];
-                let body = QueryBody {
-                    encoding,
-                    payload: payload_bytes,
-                };
-                (payload, Some(body))
+                let payload = &[][..];
+                (value.into(), Some(QueryBody { encoding, payload }))
             }
         };
         let request = Query {
@@ -163,17 +151,8 @@ impl Shared {
                 request,
                 payload_len: payload.bytes().len(),
             };
-            let message = Outgoing {
-                reliability: Reliability::Reliable,
-                head: &head,
-                payload,
-            };
-            // A connection that is closed loses its queries by itself.
-            let priority = query.qos.priority();
-            let _ = face
-                .outbox
-                .enqueue(priority, Overflow::Keep, Write::Later, &message);
-            after.touch(&face.outbox);
+            let (touched, priority) = (&mut after.touched, query.qos.priority());
+            keep(touched, &face.outbox, priority, &head, payload);
         }
         for branch in &branches.local {
             let incoming = |node| IncomingQuery::of_session(node, branch, query);

@@ -5,22 +5,19 @@
 use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal};
-use zonda_transport::{
-    outbox::{Outbox, Overflow, Refused, Write},
-    protocol::{
-        rx::Context,
-        tx::{Outgoing, Tail},
-    },
+use zonda_transport::protocol::{
+    rx::Context,
+    tx::{Outgoing, Tail},
 };
 
 use crate::{
     config::Flow,
-    flow::{burst::Burst, outboxes::Outboxes},
+    flow::{burst::Burst, deliver::Downstream},
     hooks::Seen,
     node::{log::log, shared::Shared, state::State},
     query::{
         checked::{payload_len, seen_query, seen_reply},
-        heads::{self, PassedHead, may_drop},
+        heads::{self, PassedHead},
         incoming::IncomingQuery,
         open::{Next, OpenQuery},
         outgoing::{IncomingReply, ReplyBody},
@@ -43,13 +40,6 @@ struct Passing<'a> {
     shared: &'a Shared,
 }
 
-/// What a message does to the burst it came in.
-#[derive(Default)]
-struct Effects {
-    touched: Outboxes,
-    congested: Vec<Arc<Outbox>>,
-}
-
 impl Shared {
     /// A REQUEST from a neighbour. If it takes long to find those to ask, `search` only begins: false then, and the same
     /// request is to be taken again.
@@ -65,7 +55,7 @@ impl Shared {
             return true;
         };
         let mut is_done = true;
-        let mut effects = Effects::default();
+        let downstream = &mut burst.downstream;
         let after = self.change(|state, after| {
             let asker = QueryOrigin {
                 face,
@@ -109,11 +99,10 @@ impl Shared {
                     shared: self,
                 };
                 self.wake_clock(state);
-                passing.forward(&branches, state, &mut effects);
+                passing.forward(&branches, state, downstream);
                 self.query_own_all(&passing, &branches, state, after);
             }
         });
-        effects.apply(request.qos, burst);
         burst.follow(after);
         is_done
     }
@@ -168,11 +157,8 @@ impl Shared {
                 part: raw_body,
             },
         };
-        let mut effects = Effects::default();
         // Under the state's lock, so that no end of the query can come before.
-        queue(outbox, &asker, &message, &mut effects);
-        drop(state);
-        effects.apply(asker.qos, burst);
+        burst.downstream.pass(outbox, asker.qos, &message);
     }
 
     /// A RESPONSE_FINAL from a neighbour.
@@ -200,7 +186,7 @@ impl Shared {
 
 impl Passing<'_> {
     /// Queues the query for every neighbour that is asked.
-    fn forward(&self, branches: &Branches, state: &mut State, effects: &mut Effects) {
+    fn forward(&self, branches: &Branches, state: &mut State, downstream: &mut Downstream) {
         for hop in &branches.hops {
             let (shared, key) = (self.shared, Some(self.key));
             if !shared.passes(state, hop.face, Flow::Egress, key, self.seen) {
@@ -225,46 +211,9 @@ impl Passing<'_> {
                     part: self.raw_body,
                 },
             };
-            let asker = QueryOrigin {
-                face: hop.face,
-                rid: hop.rid,
-                qos: self.request.qos,
-            };
-            if !queue(&face.outbox, &asker, &message, effects) {
+            if !downstream.pass(&face.outbox, self.request.qos, &message) {
                 state.table.finish_branch(hop.face, hop.rid);
             }
-        }
-    }
-}
-
-/// Queues a message of a query's treatment; false if it was dropped.
-fn queue<E: zonda_codec::Encode>(
-    outbox: &Arc<Outbox>,
-    asker: &QueryOrigin,
-    message: &Outgoing<'_, E>,
-    effects: &mut Effects,
-) -> bool {
-    let overflow = match may_drop(asker.qos) {
-        true => Overflow::Drop,
-        false => Overflow::Keep,
-    };
-    match outbox.enqueue(asker.qos.priority(), overflow, Write::Later, message) {
-        Ok(sent) => {
-            if overflow == Overflow::Keep && !sent.has_room {
-                effects.congested.push(Arc::clone(outbox));
-            }
-            effects.touched.add(outbox);
-            true
-        }
-        Err(refused) => refused != Refused::Full,
-    }
-}
-
-impl Effects {
-    fn apply(self, qos: zonda_codec::Qos, burst: &mut Burst) {
-        burst.touch_all(&self.touched);
-        for outbox in &self.congested {
-            burst.congest(outbox, qos.priority());
         }
     }
 }

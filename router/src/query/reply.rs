@@ -12,13 +12,16 @@ use zonda_codec::{
     Reliability, Reply, ResponseBody, ZSlice, ZenohId,
 };
 use zonda_transport::{
-    outbox::{OfSender, Outbox, Overflow, Refused, Write},
-    protocol::tx::{Outgoing, Tail},
+    outbox::{Outbox, Refused},
+    protocol::tx::Outgoing,
 };
 
 use crate::{
     config::Flow,
-    flow::head::{MESSAGE_BYTES_MAX, body},
+    flow::{
+        deliver::{keep, offer_later, write},
+        head::{MESSAGE_BYTES_MAX, body},
+    },
     model::{Outcome, Publication, SampleKind, Value},
     node::{
         shared::{KEY_BYTES_MAX, Shared},
@@ -167,20 +170,6 @@ impl<'a> OutgoingReply<'a> {
             payload_len: self.payload.as_slice().len(),
         }
     }
-
-    fn message<'m>(&self, head: &'m ReplyHead<'_>) -> Outgoing<'m, ReplyHead<'m>>
-    where
-        'a: 'm,
-    {
-        Outgoing {
-            reliability: Reliability::Reliable,
-            head,
-            payload: match self.payload {
-                Value::Borrowed(bytes) => Tail::Copy(bytes),
-                Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
-            },
-        }
-    }
 }
 
 impl Shared {
@@ -226,15 +215,15 @@ impl Shared {
         }
         let found = state.faces.get(&asker.face).ok_or(AnswerError::Over)?;
         let (outbox, peer) = (Arc::clone(&found.outbox), found.status.zid);
-        let head = unsaid.head(&asker, responder);
-        let message = unsaid.message(&head);
-        // It is written once the state is unlocked.
-        let (priority, terms) = (asker.qos.priority(), OfSender(&asker.qos));
-        let queued = outbox.enqueue(priority, terms, Write::Later, &message);
+        let message = Outgoing {
+            reliability: Reliability::Reliable,
+            head: &unsaid.head(&asker, responder),
+            payload: unsaid.payload.into(),
+        };
+        let queued = offer_later(&outbox, &asker.qos, &message);
         drop(state);
         match queued {
-            Ok(sent) if outbox.maybe_flush(terms.into(), sent) => Ok(Outcome::Sent),
-            Ok(_) => Ok(Outcome::Queued),
+            Ok(sent) => Ok(write(&outbox, &asker.qos, sent).into()),
             Err(Refused::Closed) => Err(AnswerError::Over.into()),
             Err(Refused::TooLong) => Err(AnswerError::FieldTooLong.into()),
             Err(Refused::Full) => Err(Busy::full(peer, &asker, Room::Lane(outbox))),
@@ -268,14 +257,9 @@ impl Shared {
                 }
             }
         } else if let Some(found) = state.faces.get(&asker.face) {
-            let head = unsaid.head(&asker, responder);
-            let message = unsaid.message(&head);
-            // A connection that is closed loses its queries by itself.
-            let priority = asker.qos.priority();
-            let _ = found
-                .outbox
-                .enqueue(priority, Overflow::Keep, Write::Later, &message);
-            after.touch(&found.outbox);
+            let (head, payload) = (unsaid.head(&asker, responder), unsaid.payload.into());
+            let (touched, priority) = (&mut after.touched, asker.qos.priority());
+            keep(touched, &found.outbox, priority, &head, payload);
         }
     }
 }

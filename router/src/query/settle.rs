@@ -5,17 +5,14 @@
 use std::{sync::Arc, time::Instant};
 
 use zonda_codec::{
-    Encode, Encoding, EntityGlobalId, ErrBody, RawExtensions, Reliability, ResponseBody,
-    ResponseFinal, ZenohId,
+    Encoding, EntityGlobalId, ErrBody, RawExtensions, Response, ResponseBody, ResponseFinal,
+    ZenohId,
 };
 use zonda_runtime::{AnyRuntime, guard::caught};
-use zonda_transport::{
-    outbox::{Outbox, Overflow, Write},
-    protocol::tx::{Outgoing, Tail},
-};
+use zonda_transport::{outbox::Outbox, protocol::tx::Tail};
 
 use crate::{
-    flow::outboxes::Outboxes,
+    flow::{deliver::keep, outboxes::Outboxes},
     node::{log::log, shared::Shared, state::State},
     notify::listeners::NoticeTask,
     query::{
@@ -104,10 +101,6 @@ impl After {
             told.1.extend(tasks);
         }
     }
-
-    pub(crate) fn touch(&mut self, outbox: &Arc<Outbox>) {
-        self.touched.add(outbox);
-    }
 }
 
 impl Call {
@@ -180,16 +173,18 @@ impl Shared {
                 }
                 after.ended.push((query, held));
             } else if let Some(face) = state.faces.get(&asker.face) {
+                let (outbox, priority) = (&face.outbox, asker.qos.priority());
                 match how {
                     Ending::Complete => {}
                     Ending::LinkLost(peer) => {
                         let text = lost_text(peer);
-                        let reason = text.as_bytes();
-                        self.send_error(&asker, reason, Encoding::ZENOH_STRING, &face.outbox);
+                        let error = self.error(&asker, text.as_bytes(), Encoding::ZENOH_STRING);
+                        keep(&mut after.touched, outbox, priority, &error, Tail::NONE);
                     }
                     Ending::TimedOut(open) => {
+                        let error = self.error(&asker, TIMEOUT_TEXT, Encoding::BYTES);
                         for _ in 0..open {
-                            self.send_error(&asker, TIMEOUT_TEXT, Encoding::BYTES, &face.outbox);
+                            keep(&mut after.touched, outbox, priority, &error, Tail::NONE);
                         }
                     }
                 }
@@ -198,20 +193,18 @@ impl Shared {
                     qos: asker.qos,
                     timestamp: None,
                 };
-                send_over(&asker, &face.outbox, &end);
-                after.touch(&face.outbox);
+                keep(&mut after.touched, outbox, priority, &end, Tail::NONE);
             }
         }
     }
 
     /// The error that stands for replies that will not come.
-    fn send_error(
+    fn error<'a>(
         &self,
         asker: &QueryOrigin,
-        payload: &[u8],
-        encoding: Encoding<'_>,
-        outbox: &Outbox,
-    ) {
+        payload: &'a [u8],
+        encoding: Encoding<'a>,
+    ) -> Response<'a> {
         let responder = EntityGlobalId {
             zid: self.zid,
             eid: 0,
@@ -223,22 +216,11 @@ impl Shared {
             payload,
         };
         let head = response(asker, "", Some(responder));
-        send_over(asker, outbox, &head.with_body(ResponseBody::Err(error)));
+        head.with_body(ResponseBody::Err(error))
     }
 }
 
 /// What an asker gets that cannot see for itself that a link was lost: this node's own sessions say the same.
 fn lost_text(peer: ZenohId) -> String {
     format!("the link to {peer} was lost")
-}
-
-/// Queues what must not be dropped, in the lane of the query.
-fn send_over(asker: &QueryOrigin, outbox: &Outbox, message: &impl Encode) {
-    let message = Outgoing {
-        reliability: Reliability::Reliable,
-        head: message,
-        payload: Tail::NONE,
-    };
-    // A connection that is closed loses its queries by itself.
-    let _ = outbox.enqueue(asker.qos.priority(), Overflow::Keep, Write::Later, &message);
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The lanes that a source has filled beyond their limits, and how long it pauses for each.
+
+use std::{sync::Arc, time::Duration};
+
+use zonda_codec::Priority;
+use zonda_transport::{outbox::Outbox, protocol::patience::Demand};
+
+use crate::flow::outboxes::InOrder;
+
+/// How long a source waits at once for neighbours that are given messages beyond their backlog.
+pub(crate) const PAUSE_MAX: Duration = Duration::from_millis(100);
+
+/// With so many times `isolation/backlog_bytes` waiting for a neighbour its sources wait as long as it takes.
+const BACKLOGS_MAX: usize = 4;
+
+/// What fills a neighbour's queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// Messages, questions and answers that pass through this node: others wait behind their source.
+    Data,
+    /// What this node declares because of its source. The neighbour is not to blame for the source's haste, so any progress
+    /// will do.
+    Declarations,
+    /// What this node answers to the source itself, which has to take that before it asks for more.
+    Answers,
+}
+
+impl Load {
+    pub(crate) fn demand(self) -> Demand {
+        match self {
+            Load::Data => Demand::Pace,
+            Load::Declarations | Load::Answers => Demand::Progress,
+        }
+    }
+}
+
+/// A lane that a source has filled beyond its limit.
+pub(crate) struct Full {
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) priority: Priority,
+    pub(crate) load: Load,
+}
+
+impl Full {
+    fn has_room(&self) -> bool {
+        self.outbox.has_room(self.priority)
+    }
+
+    /// Whether its source, which has waited for it for so long, need not wait any longer.
+    pub(crate) fn lets_go_on_after(&self, waited: Duration) -> bool {
+        let backlogs = match self.load {
+            Load::Answers => 0,
+            Load::Data if waited >= PAUSE_MAX => BACKLOGS_MAX,
+            Load::Data | Load::Declarations => 1,
+        };
+        self.has_room() || self.outbox.has_room_for_backlogs(backlogs)
+    }
+}
+
+/// The lanes that one burst of a source has filled beyond their limits, each once.
+#[derive(Default)]
+pub(crate) struct Congestion(pub(crate) InOrder<Full>);
+
+impl Congestion {
+    /// Notes that a lane is over its limit.
+    #[cold]
+    pub(crate) fn note(&mut self, outbox: &Arc<Outbox>, priority: Priority, load: Load) {
+        let is_it = |full: &Full| {
+            Arc::ptr_eq(&full.outbox, outbox) && full.priority == priority && full.load == load
+        };
+        let make = || Full {
+            outbox: Arc::clone(outbox),
+            priority,
+            load,
+        };
+        self.0.add(is_it, make);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn take(&mut self) -> Congestion {
+        std::mem::take(self)
+    }
+}

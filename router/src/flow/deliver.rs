@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Where this node's messages enter the outboxes of its neighbours: on what terms each is queued, when the socket is written,
+//! and what the source of the message is to do about the answer. Nothing else in the node queues a message.
+//!
+//! - [`keep`]: declarations, questions and answers, which nobody repeats. They are never dropped;
+//! - [`Downstream::pass`], [`Downstream::pass_run`]: what passes through this node. Its source pauses for lanes without room;
+//! - [`offer`], [`offer_later`]: what a session of this node sends. It waits for room by itself.
+
+use std::sync::Arc;
+
+use zonda_codec::{Encode, Priority, Qos, Reliability};
+use zonda_transport::{
+    outbox::{Items, OfSender, Outbox, Overflow, Queue, Refused, Sent, Write},
+    protocol::tx::{Outgoing, Tail},
+};
+
+use crate::{
+    flow::{
+        congestion::{Congestion, Load},
+        outboxes::Outboxes,
+        passing::Passed,
+    },
+    model::Value,
+};
+
+/// What the messages of one source leave to do at its neighbours.
+#[derive(Default)]
+pub(crate) struct Downstream {
+    /// Outboxes that got messages and must be written.
+    pub(crate) touched: Outboxes,
+    /// The lanes that went over their limits: the source pauses for them before the next read.
+    pub(crate) congestion: Congestion,
+}
+
+impl Downstream {
+    /// Queues a message that passes through; false if it was dropped for want of room.
+    #[inline]
+    pub(crate) fn pass<E: Encode>(
+        &mut self,
+        outbox: &Arc<Outbox>,
+        qos: Qos,
+        message: &Outgoing<'_, E>,
+    ) -> bool {
+        self.queue(outbox, qos, Write::Later, message)
+    }
+
+    /// Queues the messages of a run that passes through. Full batches are written at once.
+    #[inline]
+    pub(crate) fn pass_run(
+        &mut self,
+        outbox: &Arc<Outbox>,
+        qos: Qos,
+        fill: impl FnOnce(&mut Queue<'_>),
+    ) {
+        self.queue(outbox, qos, Write::FullBatches, fill);
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, outbox: &Arc<Outbox>, qos: Qos, write: Write, items: impl Items) -> bool {
+        let priority = qos.priority();
+        let overflow = Overflow::under(qos.congestion_control(), Overflow::Keep);
+        match outbox.enqueue(priority, overflow, write, items) {
+            Ok(sent) => {
+                if overflow == Overflow::Keep && !sent.has_room {
+                    self.congestion.note(outbox, priority, Load::Data);
+                }
+                self.touched.add(outbox);
+                true
+            }
+            // A connection that is closed ends by itself what waits for it.
+            Err(refused) => refused != Refused::Full,
+        }
+    }
+}
+
+/// Queues a message that must not be dropped. Whether the lane has room for more; `None` if the connection is closed, which
+/// ends by itself what the message is about.
+pub(crate) fn keep(
+    touched: &mut Outboxes,
+    outbox: &Arc<Outbox>,
+    priority: Priority,
+    head: &impl Encode,
+    payload: Tail<'_>,
+) -> Option<bool> {
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head,
+        payload,
+    };
+    let queued = outbox.enqueue(priority, Overflow::Keep, Write::Later, &message);
+    let sent = queued.ok()?;
+    touched.add(outbox);
+    Some(sent.has_room)
+}
+
+/// Queues a message of this node's session and writes it as its treatment says.
+#[inline(always)]
+pub(crate) fn offer(outbox: &Outbox, qos: &Qos, items: impl Items) -> Result<Passed, Refused> {
+    let terms = OfSender(qos);
+    let sent = outbox.enqueue(qos.priority(), terms, terms, items)?;
+    Ok(passed(sent.is_written))
+}
+
+/// The same for a caller that holds a lock, without which it calls [`write`].
+pub(crate) fn offer_later<E: Encode>(
+    outbox: &Outbox,
+    qos: &Qos,
+    message: &Outgoing<'_, E>,
+) -> Result<Sent, Refused> {
+    outbox.enqueue(qos.priority(), OfSender(qos), Write::Later, message)
+}
+
+/// Writes what [`offer_later`] has queued.
+pub(crate) fn write(outbox: &Outbox, qos: &Qos, sent: Sent) -> Passed {
+    passed(outbox.maybe_flush(OfSender(qos).into(), sent))
+}
+
+#[inline(always)]
+fn passed(is_written: bool) -> Passed {
+    match is_written {
+        true => Passed::Sent,
+        false => Passed::Queued,
+    }
+}
+
+impl<'a> From<Value<'a>> for Tail<'a> {
+    fn from(value: Value<'a>) -> Tail<'a> {
+        match value {
+            Value::Borrowed(bytes) => Tail::Copy(bytes),
+            Value::Shared(payload) => Tail::Shared(payload.as_zslice()),
+        }
+    }
+}
