@@ -7,7 +7,8 @@
 //! are freed, also in queues; queues' own buffers; what neighbours declared and asked for, and what was declared to them;
 //! routes. In this order it is kept within `limits/memory_bytes`:
 //! 1. From [`GIVES_WAY`] on the neighbour that keeps most (what waits for it, its unfinished messages, what it declared, its
-//!    routes) gives way: its link is closed for the reason `memory`. Then the next, until enough is free.
+//!    routes) gives way: its link is closed for the reason `memory`. Then the next, until enough is free. What waits for one that
+//!    keeps up does not count: it is gone before a link could be.
 //! 2. From [`IS_SHORT`] on nothing more is read until enough is free again, or for [`RELIEF_MAX`]: what is sent on to many
 //!    grows faster than a link that gives way is gone, and the next message may be that of a source which keeps nothing.
 //! 3. Beyond the budget a link whose unfinished message needs more is closed, as the message would be lost without a word, and
@@ -28,6 +29,7 @@ use crate::{config::Settings, table::ForwardingTable};
 
 pub(crate) mod giving_way;
 pub(crate) mod leaving;
+pub(crate) mod pace;
 
 /// Parts of it from which on nothing more is read.
 const IS_SHORT: usize = 7;

@@ -17,7 +17,7 @@ use zonda_transport::{listen::Listening, outbox::Outbox};
 use crate::{
     flow::{key_cache::KeyCache, receiving::Sink},
     model::{LinkStatus, Lost},
-    node::memory::{Holding, leaving::Leavers},
+    node::memory::{Holding, leaving::Leavers, pace::Pace},
     notify::listeners::Listener,
     peers::{
         dials::Dials, discovery::Discovery, ended::EndedLinks, links::Links,
@@ -45,6 +45,8 @@ pub(crate) struct Face {
     pub(crate) spoken: Arc<AtomicBool>,
     /// What it holds beside its outbox.
     pub(crate) holding: Holding,
+    /// Whether it takes what waits for it.
+    pub(crate) pace: Pace,
 }
 
 impl Face {

@@ -28,7 +28,7 @@ use crate::{
     model::LinkStatus,
     node::{
         log::log_lost_link,
-        memory::Holding,
+        memory::{Holding, pace::Pace},
         shared::Shared,
         state::{Face, State},
     },
@@ -423,6 +423,7 @@ impl State {
                 lease,
                 spoken,
                 holding,
+                pace: Pace::new(now),
             },
         );
         face

@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_transport::{ledger::Share, outbox::Outbox};
+use zonda_transport::{
+    ledger::Share,
+    outbox::{Outbox, OutboxMemory},
+};
 
 use crate::{
     node::{
@@ -32,6 +35,10 @@ const IS_LEFT: usize = 5;
 /// Who keeps less than this part of the budget is not to blame for its end.
 const TAKER_PART: usize = 512;
 
+/// Less than this part of the budget in the queues of one that takes what waits for it is on its way out: no end of its link
+/// would free it sooner.
+const PASSING_PART: usize = 32;
+
 /// How fast memory may grow between two looks, in bytes per second.
 const GROWTH_MAX: usize = 4 << 30;
 
@@ -44,7 +51,9 @@ impl Memory {
     /// Adds up what is held; tells how much that is.
     pub(crate) fn look(&self, state: &mut State) -> usize {
         let (mut queues, mut routes) = (0, state.undeclared.iter().map(|c| c.memory()).sum());
-        for face in state.faces.values() {
+        let now = Instant::now();
+        for face in state.faces.values_mut() {
+            face.pace.note(now, &face.outbox);
             queues += face.outbox.memory().own;
             routes += face.holding.routes.load(Ordering::Relaxed);
         }
@@ -64,6 +73,7 @@ impl Memory {
         excess = excess.saturating_sub(tables.saturating_sub(declared.sum()));
         // What those who gave way kept is being freed.
         excess = excess.saturating_sub(state.leavers.received(Instant::now()));
+        let passing = self.ledger.budget() / PASSING_PART;
         let mut takers = Vec::new();
         for (&id, face) in &state.faces {
             let keeps = Keeps::of(state, id, face);
@@ -73,7 +83,7 @@ impl Memory {
                 excess = excess.saturating_sub(keeps.bytes());
             } else {
                 takers.push(Taker {
-                    keeps,
+                    keeps: keeps.without_passing(face.pace.keeps_up(), passing),
                     outbox: Arc::clone(&face.outbox),
                     share: Arc::clone(&face.holding.share),
                     who: format!("{} {}", face.status.whatami, face.status.zid),
@@ -147,6 +157,8 @@ struct Keeps {
     received: usize,
     /// Its queues' buffers, what it declared, its routes.
     own: usize,
+    /// What of both is in its queues.
+    queues: OutboxMemory,
 }
 
 impl Keeps {
@@ -156,6 +168,20 @@ impl Keeps {
         Keeps {
             received: queues.kept + face.holding.share.unfinished(),
             own: queues.own + routes + state.table.memory_of(id),
+            queues,
+        }
+    }
+
+    /// The same for one that may have to give way: what passes through its queues, if it keeps up, is left out.
+    fn without_passing(self, keeps_up: bool, passing: usize) -> Self {
+        let OutboxMemory { own, kept } = self.queues;
+        match keeps_up && own + kept < passing {
+            true => Keeps {
+                received: self.received - kept,
+                own: self.own - own,
+                queues: OutboxMemory::default(),
+            },
+            false => self,
         }
     }
 
@@ -207,7 +233,30 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::Terms;
+    use super::{Keeps, OutboxMemory, Terms};
+
+    #[test]
+    fn what_passes_through_the_queues_of_one_that_keeps_up_is_not_blamed_on_it() {
+        let queues = |own, kept| OutboxMemory { own, kept };
+        let keeps = |queues: OutboxMemory| Keeps {
+            received: queues.kept + 7,
+            own: queues.own + 5,
+            queues,
+        };
+        let few = keeps(queues(500, 1000));
+        assert_eq!(few.without_passing(true, 2000).bytes(), 12);
+        assert_eq!(
+            few.without_passing(false, 2000).bytes(),
+            1512,
+            "it does not take it"
+        );
+        let many = keeps(queues(500, 5000));
+        assert_eq!(
+            many.without_passing(true, 2000).bytes(),
+            5512,
+            "too much of it"
+        );
+    }
 
     fn chosen(excess: usize, takers: &[usize]) -> Vec<usize> {
         let mut takers = takers.to_vec();
