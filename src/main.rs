@@ -16,7 +16,7 @@ const FIRST_STEPS: &str = "\
 Examples:
   zonda sub -k 'demo/**' -l tcp/127.0.0.1:7450              print what comes in
   zonda put -k demo/hi -p hello -e tcp/127.0.0.1:7450       in a second terminal
-  zonda get -s 'demo/**' -e tcp/127.0.0.1:7450              ask whoever can answer (zonda queryable)
+  zonda get -s 'demo/**' -e tcp/127.0.0.1:7450              ask all that can answer (zonda queryable)
   zonda router -l tcp/0.0.0.0:7447                          forward between many
   zonda perf quick                                          measure this machine";
 

@@ -70,7 +70,7 @@ fn a_request_is_its_head_and_its_raw_body() {
     }
 }
 
-/// The payload is written last, behind everything else; whoever reads it sees no difference.
+/// The payload is written last, behind everything else; a reader sees no difference.
 #[test]
 fn a_query_is_its_head_and_its_payload() {
     for query in queries() {

@@ -13,7 +13,7 @@ use crate::{Failure, complain};
 /// Below the help of programs that publish.
 pub const HELP: &str = "\
 Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached or a publication \
-failed; 2 for bad usage. Without endpoints, to publish while nobody is connected is only told on standard error.";
+failed; 2 for bad usage. Without endpoints, to publish while nobody is connected only writes a line on standard error.";
 
 /// How soon the end of an attempt is noticed.
 const NOTICE: Duration = Duration::from_millis(5);

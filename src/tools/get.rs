@@ -29,7 +29,7 @@ Example:
   zonda get -s 'demo/*?unit=celsius' -m client -e tcp/127.0.0.1:7447
 
 Exit code: 0 when there was an answer, or when everybody was asked and nobody had one; 1 when there was none because of an \
-error, which is told in one line; 2 for bad usage. If only some of the answers came, standard error says what is missing.";
+error, which is one line; 2 for bad usage. If only some of the answers came, standard error says what is missing.";
 
 /// Ask for the values of a selector, print the replies, and leave.
 #[derive(Args, Clone, Debug)]
@@ -65,7 +65,7 @@ pub struct Get {
 
 /// What has been printed of the answers.
 #[derive(Default)]
-struct Told {
+struct Shown {
     samples: u64,
     /// The first error among the replies.
     error: Option<String>,
@@ -81,10 +81,10 @@ impl Get {
         let token = CancellationToken::default();
         let end = Arc::new(OnceLock::new());
         let replies = self.ask(&session, &token, end.clone())?;
-        let mut told = Told::default();
+        let mut shown = Shown::default();
         loop {
             match replies.recv_timeout(NOTICE) {
-                Ok(Some(reply)) => told.show(&reply, self.connection.json),
+                Ok(Some(reply)) => shown.show(&reply, self.connection.json),
                 Ok(None) if interrupt.happened() => token.cancel().wait()?,
                 Ok(None) => {}
                 Err(RecvError::Closed) => break,
@@ -92,7 +92,7 @@ impl Get {
             }
         }
         session.close().wait()?;
-        told.finish(end.get(), self.timeout)
+        shown.finish(end.get(), self.timeout)
     }
 
     fn ask(
@@ -126,7 +126,7 @@ impl Get {
     }
 }
 
-impl Told {
+impl Shown {
     fn show(&mut self, reply: &Reply, as_json: bool) {
         let replier = reply.replier_id().map(|id| id.zid.to_string());
         let line = match reply.result() {

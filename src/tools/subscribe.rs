@@ -17,8 +17,8 @@ const NOTICE: Duration = Duration::from_millis(50);
 
 const HELP: &str = "\
 Examples:
-  zonda sub -k 'demo/**' -l tcp/127.0.0.1:7450                of whoever connects here
-  zonda sub -k 'demo/**' -m client -e tcp/127.0.0.1:7447      of whoever is connected to that router
+  zonda sub -k 'demo/**' -l tcp/127.0.0.1:7450                from all that connect here
+  zonda sub -k 'demo/**' -m client -e tcp/127.0.0.1:7447      from all that are connected to that router
 
 Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
 

@@ -177,7 +177,7 @@ fn the_help_explains_the_words_of_the_tables() {
         "queue",
         "raw",
         "bare",
-        "not told apart",
+        "no significant difference",
         "--runtimes",
     ] {
         assert!(ended.out.contains(word), "{word}: {}", ended.out);

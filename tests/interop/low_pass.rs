@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `low_pass_filter` in a router: our router and theirs let the same messages pass, whoever's clients they are of.
+//! `low_pass_filter` in a router: our router and theirs let the same messages pass, from clients of either system.
 
 use zonda::config::WhatAmI;
 

@@ -2,7 +2,7 @@
 //! Text that belongs to one machine, and links that lead to nowhere public.
 
 use super::none;
-use super::source::{File, files, place};
+use super::source::{File, Source, files, place, sources};
 
 /// Beginnings of paths that exist on somebody's machine only, in halves so that this file does not hold them.
 const MACHINE_PATHS: [[&str; 2]; 6] = [
@@ -73,11 +73,28 @@ fn strange_links(file: &File) -> Vec<String> {
     places
 }
 
-/// Words of comments that leave open who acts.
+/// Words that leave open who acts.
 /// In halves, as this file is read as well.
 const RIDDLES: [[&str; 2]; 3] = [["who", "ever"], ["who", "m"], ["to", "ld"]];
 
-/// Comments of the product with such words, but for names of the code.
+/// Whether prose has such a word, but for names of the code.
+fn is_riddle(prose: &str) -> bool {
+    let spoken: String = prose.split('`').step_by(2).collect();
+    let mut words = spoken.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let riddles = RIDDLES.map(|halves| halves.concat());
+    words.any(|word| riddles.contains(&word.to_lowercase()))
+}
+
+/// The lines of prose with such words.
+fn riddling<'t>(path: &str, lines: impl Iterator<Item = Option<&'t str>>) -> Vec<String> {
+    let numbered = lines.enumerate();
+    let found = numbered.filter(|(_, prose)| prose.is_some_and(is_riddle));
+    found
+        .map(|(number, _)| format!("{path}:{}", number + 1))
+        .collect()
+}
+
+/// Comments of the product with such words.
 fn riddles(file: &File) -> Vec<String> {
     let is_product = |path: &str| path.starts_with("src/") || path.contains("/src/");
     let is_test = |path: &str| path.contains("/tests") || path.ends_with("tests.rs");
@@ -88,16 +105,30 @@ fn riddles(file: &File) -> Vec<String> {
     {
         return Vec::new();
     }
+    let comments = file.text.lines().map(|line| Some(line.split_once("//")?.1));
+    riddling(&file.path, comments)
+}
+
+/// Documents for users and developers with such words.
+fn riddles_of_documents(file: &File) -> Vec<String> {
+    let is_document =
+        file.path.ends_with(".md") && (file.path.starts_with("docs/") || !file.path.contains('/'));
+    match is_document {
+        true => riddling(&file.path, file.text.lines().map(Some)),
+        false => Vec::new(),
+    }
+}
+
+/// Texts of the product with such words: error messages, help, meanings of keys. A literal without a space is a name.
+fn riddles_of_texts(source: &Source) -> Vec<String> {
+    let quotes: Vec<usize> = (source.product.match_indices('"'))
+        .map(|(at, _)| at)
+        .collect();
     let mut places = Vec::new();
-    for (number, line) in file.text.lines().enumerate() {
-        let Some((_, comment)) = line.split_once("//") else {
-            continue;
-        };
-        let spoken: String = comment.split('`').step_by(2).collect();
-        let mut words = spoken.split(|c: char| !c.is_alphanumeric() && c != '_');
-        let riddles = RIDDLES.map(|halves| halves.concat());
-        if words.any(|word| riddles.contains(&word.to_lowercase())) {
-            places.push(format!("{}:{}", file.path, number + 1));
+    for ends in quotes.chunks_exact(2) {
+        let text = &source.text[ends[0] + 1..ends[1]];
+        if text.contains(' ') && is_riddle(text) {
+            places.push(source.place(ends[0]));
         }
     }
     places
@@ -110,6 +141,18 @@ fn comments_name_who_acts() {
         "a comment names the actor: the writer, the driver, the peer",
         &places,
     );
+}
+
+#[test]
+fn documents_name_who_acts() {
+    let places: Vec<_> = files().iter().flat_map(riddles_of_documents).collect();
+    none("a document names the actor", &places);
+}
+
+#[test]
+fn texts_name_who_acts() {
+    let places: Vec<_> = sources().iter().flat_map(riddles_of_texts).collect();
+    none("an error and a help text name the actor", &places);
 }
 
 #[test]
@@ -160,6 +203,18 @@ fn the_words_are_seen() {
             ["x/src/y.rs:2"]
         );
         assert!(riddles(&riddle(&format!("{word} // `{word}`"))).is_empty());
+        let document = |path: &str| File {
+            path: path.into(),
+            text: format!("a\n{word} asks"),
+        };
+        assert_eq!(
+            riddles_of_documents(&document("docs/y.md")),
+            ["docs/y.md:2"]
+        );
+        assert!(riddles_of_documents(&document("tests/y.md")).is_empty());
+        let text = format!("a(\"{word}\", \"{word} asks\", r#\"it asks\"#)");
+        let found = riddles_of_texts(&Source::new("x/src/y.rs", &text));
+        assert_eq!(found, ["x/src/y.rs:1"]);
     }
     let path = MACHINE_PATHS[0].concat();
     assert_eq!(machine_paths(&file(&format!("a\nsee {path}b"))), ["x:2"]);

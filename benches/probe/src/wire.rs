@@ -10,7 +10,7 @@ use zonda::config::{Config, WhatAmI};
 use zonda_codec::ZSlice;
 use zonda_router::node::{End, Node};
 
-/// What goes wrong here is told in words.
+/// An error here is a sentence.
 pub type Outcome<T> = Result<T, String>;
 
 /// Both ends.

@@ -17,10 +17,10 @@ const BUILD: [&str; 2] = ["profile", "debug_assertions"];
 pub fn differences(before: &Record, after: &Record) -> Vec<String> {
     let mut all = Vec::new();
     if before.schema != after.schema {
-        all.push(told("schema", before.schema, after.schema));
+        all.push(differing("schema", before.schema, after.schema));
     }
     if before.tool != after.tool {
-        all.push(told("tool", &before.tool, &after.tool));
+        all.push(differing("tool", &before.tool, &after.tool));
     }
     for (what, fields, before, after) in [
         ("machine", &MACHINE[..], &before.machine, &after.machine),
@@ -41,9 +41,9 @@ fn field(what: &str, name: &str, before: Option<&Value>, after: Option<&Value>) 
         before.unwrap_or(&Value::Null),
         after.unwrap_or(&Value::Null),
     );
-    (before != after).then(|| told(&format!("{what} {name}"), before, after))
+    (before != after).then(|| differing(&format!("{what} {name}"), before, after))
 }
 
-fn told(what: &str, before: impl std::fmt::Display, after: impl std::fmt::Display) -> String {
+fn differing(what: &str, before: impl std::fmt::Display, after: impl std::fmt::Display) -> String {
     format!("{what} is {before} and {after}")
 }

@@ -26,7 +26,7 @@ How to read it:
   p          the probability that rounds that do not differ would fall so far apart: the exact rank test
              of Mann and Whitney, two-sided, corrected after Holm for asking so many times;
              of more than 50 rounds it looks at the first 50
-  better, worse   p is below the level (0.05 if not told otherwise)
+  better, worse   p is below the level (0.05 by default)
   bare sockets and zenoh are yardsticks: if they have changed, so has the machine, and they never
   make the exit code 1";
 

@@ -70,7 +70,7 @@ How to read it:
                  key with one subscriber, on a router with nothing else and on the one with all of them, in turns
   wildcard       from the declaration of a subscriber of plant/** until it gets its first message
   leave          all sessions say goodbye at once; others exchange a message each millisecond meanwhile,
-                 and the longest that one of these was under way is told";
+                 and the figure is the longest time that one of these was under way";
 
 /// Options of `perf scale`.
 #[derive(Args, Clone, Debug)]

@@ -111,7 +111,7 @@ macro_rules! rows {
 rows! {
     // Identity.
     "mode", Choice(&["router", "peer", "client"]), "'peer'", Full,
-        "the node's role; `zondad` is a router unless told otherwise" => mode: WhatAmI, role;
+        "the node's role; `zondad` is a router by default" => mode: WhatAmI, role;
     "id", Id, "null", Full,
         "the node's id, 1 to 32 hexadecimal digits; without one it draws 128 random bits" => id: Option<ZenohId>, parsed;
     "metadata", Tree, "null", Full,
@@ -157,7 +157,7 @@ rows! {
     "connect/timeout_ms", PerRole(&FOREVER), "{router: -1, peer: -1, client: 0}", Full,
         "ms that connecting is tried: 0 once, -1 for ever" => connect_timeout: TimeLimit, time_limit;
     "connect/endpoints", PerRole(&Endpoints), "[]", Full,
-        "whom to connect to; a client connects to the first that answers, others to each"
+        "endpoints to connect to; a client connects to the first that answers, a peer or router to each"
         => connect_groups: Vec<Vec<Endpoint>>, endpoint_groups;
     "connect/exit_on_failure", PerRole(&Bool), "{router: false, peer: false, client: true}", Full,
         "fail to open when no connection came about in time" => must_connect: bool, flag;
@@ -208,7 +208,7 @@ rows! {
     "scouting/gossip/multihop", Bool, "false", Full,
         "pass on what neighbours tell" => gossip_multihop: bool, flag;
     "scouting/gossip/target", PerRole(&Roles), "{router: ['router', 'peer'], peer: ['router', 'peer']}", Full,
-        "roles that are told" => gossip_target: zonda_codec::Roles, roles;
+        "roles of the nodes that gossip is sent to" => gossip_target: zonda_codec::Roles, roles;
     "scouting/gossip/autoconnect", PerRole(&Roles), AUTOCONNECT, Full,
         "roles that are connected to when heard of" => gossip_autoconnect: zonda_codec::Roles, roles;
     "scouting/gossip/autoconnect_strategy", Tree, STRATEGY, Full,
@@ -254,7 +254,7 @@ rows! {
     "access_control/subjects", Tree, "null", ACL,
         "who may be meant by a rule";
     "access_control/policies", Tree, "null", ACL,
-        "which rules are for whom";
+        "which rules apply to which subjects";
     // Unicast transport.
     "transport/unicast/open_timeout", POSITIVE, "10000", Full,
         "ms that a handshake of this node's own may take" => open_timeout: Duration, millis;
@@ -481,7 +481,7 @@ rows! {
         => unfinished_time: Duration, millis;
     // Administration and plugins.
     "adminspace/enabled", Bool, "false", Full,
-        "answer queries below `@/<id>/<role>`; `zondad` does unless told otherwise" => adminspace_enabled: bool, flag;
+        "answer queries below `@/<id>/<role>`; `zondad` does by default" => adminspace_enabled: bool, flag;
     "adminspace/permissions/read", Bool, "true", Full,
         "the admin space may be read" => adminspace_readable: bool, flag;
     "adminspace/permissions/write", Bool, "false", Not("the configuration cannot be changed remotely yet"),
@@ -493,5 +493,5 @@ rows! {
     "plugins_loading/search_dirs", Tree, "null", PLUGINS,
         "folders to look for plugins in";
     "plugins", Tree, "null", PLUGINS,
-        "the plugins and what each is told";
+        "the plugins, each with its configuration";
 }

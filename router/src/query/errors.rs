@@ -31,7 +31,7 @@ send_error! {
     /// Why a reply was not given. A peer that it names is the next one on the way to the session that queries.
     pub enum AnswerError from core {
         /// The querying session does not wait any more: the query timed out, was cancelled, or the session is gone.
-        #[error("whoever asked does not wait for answers any more")]
+        #[error("the querying session does not wait for answers any more")]
         Over,
         /// The key of the reply does not intersect the query's, and the query does not accept others (`_anyke`).
         #[error(

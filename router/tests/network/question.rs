@@ -99,7 +99,7 @@ impl World {
         self.settle(node);
     }
 
-    /// An answer goes to whoever asked.
+    /// An answer goes to the face that asked.
     pub fn pass_on(&mut self, node: usize, (face, rid): (FaceId, u32), by: (usize, u32)) {
         let found = &mut self.nodes[node];
         let Some(asker) = found.table.origin_of_reply(face, rid) else {

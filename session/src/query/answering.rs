@@ -245,7 +245,7 @@ impl Stored for Query {
             Limit::Never,
         );
         if let Err(error) = told {
-            tracing::debug!(query = %self, "a query found no room and its asker is not told: {error}");
+            tracing::debug!(query = %self, "a query found no room and the error reply was not sent: {error}");
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Counts messages, on `test/thr` if not told otherwise, and prints the rate of each round.
+//! Counts messages, on `test/thr` by default, and prints the rate of each round.
 
 use std::sync::mpsc;
 use std::time::Instant;

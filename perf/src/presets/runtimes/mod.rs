@@ -42,7 +42,7 @@ How to read it:
   queue      the answer goes to the main thread through the subscriber's queue: one wake-up more
   raw        the ping-pong of `zonda perf rtt` by the same runtime's own sockets, no protocol
   bare       blocking sockets with the least framing
-  not told apart   with these rounds, the difference may well be chance (p >= 0.05)";
+  no significant difference   with these rounds, it may well be chance (p >= 0.05)";
 
 /// Options of `perf runtimes`.
 #[derive(Args, Clone, Debug)]
@@ -135,7 +135,7 @@ impl Runtimes {
             "{} of {} s each, interleaved, not pinned to processors. Figures: median of the \
              rounds; p99.9: of all round trips together. x raw, x bare: p50 in multiples of the yardstick's.\n\
              Score: geometric mean over the cases in question (latency: callback; CPU: all but 1 kHz). \
-             Told apart: the exact rank test of Mann and Whitney on the scores of the rounds, corrected \
+             Significant: the exact rank test of Mann and Whitney on the scores of the rounds, corrected \
              after Holm, gives p < {}.",
             times(self.rounds),
             self.seconds.as_secs_f64(),
@@ -144,7 +144,7 @@ impl Runtimes {
         let needed = advice.iter().filter_map(Advice::rounds_needed).max();
         if let Some(needed) = needed {
             text += &format!(
-                "\nThese rounds are too few to tell so many runtimes apart, whatever they show: \
+                "\nThese rounds are too few for a significant difference among so many runtimes, whatever they show: \
                  --rounds {needed} is the least."
             );
         }

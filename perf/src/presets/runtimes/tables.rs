@@ -178,7 +178,7 @@ fn recommended(advice: &[Advice]) -> Option<String> {
         "for",
         "take",
         "score",
-        "not told apart from it",
+        "no significant difference",
         "behind it",
     ];
     let row = |advice: &Advice| {
