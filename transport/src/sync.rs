@@ -65,7 +65,7 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> MutexGuard<'_, T> {
         #[cfg(debug_assertions)]
         count::add(|taken| taken.locked += 1);
-        MutexGuard {
+        Guard {
             #[cfg(debug_assertions)]
             _held: order::Held::in_order(self.rank),
             inner: self.inner.lock(),
@@ -78,7 +78,7 @@ impl<T> Mutex<T> {
         #[cfg(debug_assertions)]
         count::add(|taken| taken.tried += 1);
         let inner = self.inner.try_lock()?;
-        Some(MutexGuard {
+        Some(Guard {
             #[cfg(debug_assertions)]
             _held: order::Held::in_any_order(self.rank),
             inner,
@@ -92,14 +92,17 @@ impl<T: Default> Default for Mutex<T> {
     }
 }
 
-/// The right to what is locked, until it is dropped.
+/// The right to what is locked, until it is dropped: the guard of the lock itself, and in debug builds its rank.
 #[derive(Debug)]
 #[must_use = "the lock is given back at once if this is dropped"]
-pub struct MutexGuard<'a, T> {
-    inner: parking_lot::MutexGuard<'a, T>,
+pub struct Guard<G> {
+    inner: G,
     #[cfg(debug_assertions)]
     _held: order::Held,
 }
+
+/// The guard of a [`Mutex`].
+pub type MutexGuard<'a, T> = Guard<parking_lot::MutexGuard<'a, T>>;
 
 impl<T> MutexGuard<'_, T> {
     /// Gives the lock to a thread that waits for it, if there is one, and takes it back.
@@ -113,18 +116,18 @@ impl<T> MutexGuard<'_, T> {
     }
 }
 
-impl<T> Deref for MutexGuard<'_, T> {
-    type Target = T;
+impl<G: Deref> Deref for Guard<G> {
+    type Target = G::Target;
 
     #[inline(always)]
-    fn deref(&self) -> &T {
+    fn deref(&self) -> &G::Target {
         &self.inner
     }
 }
 
-impl<T> DerefMut for MutexGuard<'_, T> {
+impl<G: DerefMut> DerefMut for Guard<G> {
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
+    fn deref_mut(&mut self) -> &mut G::Target {
         &mut self.inner
     }
 }

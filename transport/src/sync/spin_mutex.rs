@@ -6,15 +6,11 @@
 //! again at once, for as long as the holder should need. After that it sleeps for moments, so that a holder that was
 //! interrupted gets the processor also from a thread of a real-time class.
 
-use std::{
-    cell::Cell,
-    ops::{Deref, DerefMut},
-    time::Duration,
-};
+use std::{cell::Cell, time::Duration};
 
 use spin::{mutex, relax::RelaxStrategy};
 
-use super::Rank;
+use super::{Guard, Rank};
 
 /// Looks before a sleep.
 const LOOKS: u8 = 64;
@@ -22,30 +18,8 @@ const LOOKS: u8 = 64;
 /// How long a sleep is meant to take.
 const MOMENT: Duration = Duration::from_micros(50);
 
-/// The right to what is locked, until it is dropped.
-#[derive(Debug)]
-#[must_use = "the lock is given back at once if this is dropped"]
-pub struct SpinGuard<'a, T> {
-    inner: mutex::SpinMutexGuard<'a, T>,
-    #[cfg(debug_assertions)]
-    _held: super::order::Held,
-}
-
-impl<T> Deref for SpinGuard<'_, T> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        &self.inner
-    }
-}
-
-impl<T> DerefMut for SpinGuard<'_, T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.inner
-    }
-}
+/// The guard of a [`SpinMutex`].
+pub type SpinGuard<'a, T> = Guard<mutex::SpinMutexGuard<'a, T>>;
 
 /// A mutex whose uses are counted and put in order in debug builds.
 #[derive(Debug)]
@@ -79,7 +53,7 @@ impl<T> SpinMutex<T> {
     pub fn lock(&self) -> SpinGuard<'_, T> {
         #[cfg(debug_assertions)]
         super::count::add(|taken| taken.locked += 1);
-        SpinGuard {
+        Guard {
             #[cfg(debug_assertions)]
             _held: super::order::Held::in_order(self.rank),
             inner: self.inner.lock(),
@@ -92,7 +66,7 @@ impl<T> SpinMutex<T> {
         #[cfg(debug_assertions)]
         super::count::add(|taken| taken.tried += 1);
         let inner = self.inner.try_lock()?;
-        Some(SpinGuard {
+        Some(Guard {
             #[cfg(debug_assertions)]
             _held: super::order::Held::in_any_order(self.rank),
             inner,
