@@ -23,18 +23,7 @@ use zonda_transport::protocol::patience::Isolation;
 use zonda_transport::protocol::tx::{Outgoing, Tail};
 
 fn established() -> Established {
-    Established {
-        zid: "a1".parse().expect("a valid id"),
-        whatami: WhatAmI::Router,
-        batch_size: 65535,
-        sn_mask: 0x0fff_ffff,
-        qos: true,
-        patch: 1,
-        remote_lease: Duration::from_secs(10),
-        initial_sn_tx: 0,
-        initial_sn_rx: 0,
-        options: Default::default(),
-    }
+    Established::plain("a1".parse().expect("a valid id"), WhatAmI::Router)
 }
 
 /// Queues a message that waits for a flush.

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 use zenoh_buffers::ZSlice;
@@ -80,16 +79,12 @@ fn established(
         other => panic!("{name} {way}: {other:?}"),
     };
     Established {
-        zid: init.zid,
-        whatami: WhatAmI::Peer,
         batch_size: init.batch_size,
         sn_mask: init.resolution.frame_sn_mask(),
         qos: init.ext.qos || init.ext.qos_link.is_some(),
         patch: init.ext.patch,
-        remote_lease: Duration::from_secs(10),
-        initial_sn_tx: 0,
         initial_sn_rx,
-        options: Default::default(),
+        ..Established::plain(init.zid, WhatAmI::Peer)
     }
 }
 

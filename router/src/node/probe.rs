@@ -8,7 +8,6 @@ use std::{
     io,
     net::{SocketAddr, TcpStream},
     sync::{Arc, atomic::AtomicBool},
-    time::Duration,
 };
 
 use zonda_codec::{Locator, WhatAmI, ZSlice, ZenohId};
@@ -48,16 +47,10 @@ impl Node {
         let (zid, whatami) = peer;
         let parameters = shared.parameters();
         let established = Established {
-            zid,
-            whatami,
             batch_size: parameters.batch_size,
-            sn_mask: (1 << 28) - 1,
             qos: parameters.qos,
             patch: parameters.patch,
-            remote_lease: Duration::from_secs(10),
-            initial_sn_tx: 0,
-            initial_sn_rx: 0,
-            options: Default::default(),
+            ..Established::plain(zid, whatami)
         };
         let place = |address: SocketAddr| -> io::Result<Locator> {
             let address = LinkAddress::internet(Protocol::Tcp, address);

@@ -113,6 +113,25 @@ pub struct Established {
     pub options: LinkOptions,
 }
 
+impl Established {
+    /// What two nodes agree on where neither has an option set and both announce the largest of everything: the start of
+    /// what a test or a probe varies.
+    pub fn plain(zid: ZenohId, whatami: WhatAmI) -> Self {
+        Self {
+            zid,
+            whatami,
+            batch_size: u16::MAX,
+            sn_mask: (1 << 28) - 1,
+            qos: true,
+            patch: 1,
+            remote_lease: Duration::from_secs(10),
+            initial_sn_tx: 0,
+            initial_sn_rx: 0,
+            options: LinkOptions::default(),
+        }
+    }
+}
+
 /// The first sequence number that node `own` uses towards node `peer`.
 ///
 /// It is the same for every link between the two, which a connection of several links needs.

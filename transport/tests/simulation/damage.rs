@@ -148,16 +148,5 @@ fn hostile_fragments_stay_within_the_limits() {
 }
 
 fn plain_link() -> Established {
-    Established {
-        zid: zonda_codec::ZenohId::random_from(1),
-        whatami: WhatAmI::Peer,
-        batch_size: 65535,
-        sn_mask: 0x0fff_ffff,
-        qos: true,
-        patch: 1,
-        remote_lease: Duration::from_secs(10),
-        initial_sn_tx: 0,
-        initial_sn_rx: 0,
-        options: Default::default(),
-    }
+    Established::plain(zonda_codec::ZenohId::random_from(1), WhatAmI::Peer)
 }

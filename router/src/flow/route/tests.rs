@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the cache of routes holds at most, and what it lets go of.
 
-use std::time::Duration;
-
 use zonda_codec::WhatAmI;
 use zonda_transport::protocol::parameters::Established;
 
@@ -10,18 +8,7 @@ use super::*;
 use crate::table::{FaceInfo, FaceKind, ForwardingTable};
 
 pub(crate) fn outbox() -> Arc<Outbox> {
-    let established = Established {
-        zid: "a1".parse().expect("a valid id"),
-        whatami: WhatAmI::Client,
-        batch_size: 65_535,
-        sn_mask: 0x0fff_ffff,
-        qos: true,
-        patch: 1,
-        remote_lease: Duration::from_secs(10),
-        initial_sn_tx: 0,
-        initial_sn_rx: 0,
-        options: Default::default(),
-    };
+    let established = Established::plain("a1".parse().expect("a valid id"), WhatAmI::Client);
     Arc::new(Outbox::new(&established, 1 << 20, None))
 }
 

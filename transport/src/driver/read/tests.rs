@@ -61,16 +61,8 @@ impl Handler for Patient {
 
 fn established() -> Established {
     Established {
-        zid: "a1".parse().expect("a valid id"),
-        whatami: WhatAmI::Client,
-        batch_size: 65535,
-        sn_mask: 0x0fff_ffff,
-        qos: true,
-        patch: 1,
         remote_lease: Duration::from_secs(60),
-        initial_sn_tx: 0,
-        initial_sn_rx: 0,
-        options: Default::default(),
+        ..Established::plain("a1".parse().expect("a valid id"), WhatAmI::Client)
     }
 }
 

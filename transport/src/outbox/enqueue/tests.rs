@@ -21,23 +21,17 @@ const QUEUE_BYTES_MAX: usize = 3_000;
 
 fn outbox(framing: Framing, qos: bool) -> Outbox {
     let established = Established {
-        zid: "a1".parse().expect("a valid id"),
-        whatami: WhatAmI::Router,
         batch_size: match framing {
             Framing::Bare => u16::MAX,
             Framing::Plain | Framing::Compressed => BATCH_BYTES,
         },
-        sn_mask: 0x0fff_ffff,
         qos,
-        patch: 1,
-        remote_lease: std::time::Duration::from_secs(10),
-        initial_sn_tx: 0,
-        initial_sn_rx: 0,
         options: LinkOptions {
             low_latency: framing.is_bare(),
             compression: framing == Framing::Compressed,
             ..LinkOptions::default()
         },
+        ..Established::plain("a1".parse().expect("a valid id"), WhatAmI::Router)
     };
     Outbox::new(&established, QUEUE_BYTES_MAX, None)
 }

@@ -27,18 +27,7 @@ use crate::{
 const PAYLOAD_BYTES: usize = 100_000;
 
 fn established() -> Established {
-    Established {
-        zid: "a1".parse().expect("a valid id"),
-        whatami: WhatAmI::Router,
-        batch_size: 65_535,
-        sn_mask: 0x0fff_ffff,
-        qos: true,
-        patch: 1,
-        remote_lease: Duration::from_secs(10),
-        initial_sn_tx: 0,
-        initial_sn_rx: 0,
-        options: Default::default(),
-    }
+    Established::plain("a1".parse().expect("a valid id"), WhatAmI::Router)
 }
 
 struct Head(usize);

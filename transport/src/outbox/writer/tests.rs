@@ -31,18 +31,7 @@ const BATCH_BYTES: usize = 65_535;
 const QUEUE_BYTES_MAX: usize = 1 << 20;
 
 fn established() -> Established {
-    Established {
-        zid: "a1".parse().expect("a valid id"),
-        whatami: WhatAmI::Router,
-        batch_size: BATCH_BYTES as u16,
-        sn_mask: 0x0fff_ffff,
-        qos: true,
-        patch: 1,
-        remote_lease: Duration::from_secs(10),
-        initial_sn_tx: 0,
-        initial_sn_rx: 0,
-        options: Default::default(),
-    }
+    Established::plain("a1".parse().expect("a valid id"), WhatAmI::Router)
 }
 
 fn outbox() -> Outbox {

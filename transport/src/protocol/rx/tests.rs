@@ -14,16 +14,8 @@ use crate::protocol::parameters::Established;
 
 pub(super) fn established() -> Established {
     Established {
-        zid: "a1".parse().expect("a valid id"),
-        whatami: WhatAmI::Router,
-        batch_size: 65535,
-        sn_mask: 0x0fff_ffff,
-        qos: true,
-        patch: 1,
-        remote_lease: Duration::from_secs(10),
-        initial_sn_tx: 0,
         initial_sn_rx: 100,
-        options: Default::default(),
+        ..Established::plain("a1".parse().expect("a valid id"), WhatAmI::Router)
     }
 }
 
