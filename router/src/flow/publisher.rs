@@ -23,9 +23,9 @@ use crate::{
         way::Way,
     },
     model::{DeclareError, Outcome, Publication, PublishError, Wait},
-    node::{shared::Shared, state::State},
+    node::shared::Shared,
     notify::listeners::{Listen, ListenerId},
-    table::{Counterpart, Locality},
+    table::{Counterpart, ForwardingTable, Locality},
 };
 
 thread_local! {
@@ -72,15 +72,9 @@ impl PublisherFace {
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<Self, DeclareError> {
-        shared.may_declare(key)?;
-        let id = shared.next_id();
+        let declare = ForwardingTable::local_publisher;
+        let id = shared.declare_sending(key, destination, declare)?;
         let key = key.clone().into_owned();
-        if destination.is_beyond() {
-            shared.update(|state| {
-                let State { table, actions, .. } = &mut *state;
-                table.local_publisher(shared.local, id, &key, actions);
-            });
-        }
         let route = shared.resolve(shared.local, key, Some(id), destination);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {

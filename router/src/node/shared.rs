@@ -40,7 +40,7 @@ use crate::{
         neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
     },
     query::{After, Queries},
-    table::{Action, FaceId, ForwardingTable, OwnRef},
+    table::{Action, FaceId, ForwardingTable, Locality, OwnRef},
 };
 
 /// The longest key that the protocol can write.
@@ -275,6 +275,24 @@ impl Shared {
             true => Err(DeclareError::KeyTooLong { len, limit }),
             false => Ok(self.state.lock().table.check_key(key)?),
         }
+    }
+
+    /// Declares that the session sends on `key`, by `declare` of the table where that may reach beyond the session; the id.
+    pub(crate) fn declare_sending(
+        &self,
+        key: &KeyExpr<'_>,
+        destination: Locality,
+        declare: fn(&mut ForwardingTable, FaceId, u32, &KeyExpr<'_>, &mut Vec<Action>),
+    ) -> Result<u32, DeclareError> {
+        self.may_declare(key)?;
+        let id = self.next_id();
+        if destination.is_beyond() {
+            self.update(|state| {
+                let State { table, actions, .. } = state;
+                declare(table, self.local, id, key, actions);
+            });
+        }
+        Ok(id)
     }
 
     /// Waits for `future`, at most until `deadline`.

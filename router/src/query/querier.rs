@@ -10,7 +10,7 @@ use crate::{
     model::DeclareError,
     node::{shared::Shared, state::State},
     notify::listeners::{Listen, ListenerId},
-    table::{Audience, Counterpart, Locality},
+    table::{Audience, Counterpart, ForwardingTable, Locality},
 };
 
 /// Asks on one key. Dropping it undeclares it, without blocking.
@@ -35,19 +35,12 @@ impl QuerierFace {
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<Self, DeclareError> {
-        shared.may_declare(key)?;
-        let id = shared.next_id();
-        let key = key.clone().into_owned().into_cloneable();
-        if destination.is_beyond() {
-            shared.update(|state| {
-                let State { table, actions, .. } = state;
-                table.local_querier(shared.local, id, &key, actions);
-            });
-        }
+        let declare = ForwardingTable::local_querier;
+        let id = shared.declare_sending(key, destination, declare)?;
         Ok(Self {
             shared: Arc::clone(shared),
             id,
-            key,
+            key: key.clone().into_owned().into_cloneable(),
             destination,
         })
     }
