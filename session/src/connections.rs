@@ -16,7 +16,8 @@ use zonda_router::node::{
 
 use crate::handle::Session;
 use crate::handlers::{
-    Callback, FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored, used_as_handler,
+    FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored, handler_setters,
+    used_as_handler,
 };
 use crate::info::SessionInfo;
 use crate::wait::{Done, Wait, ready_at_once};
@@ -274,32 +275,10 @@ impl<'a, E: AboutConnections> EventsListenerBuilder<'a, E> {
         }
     }
 
-    /// Calls this function with every event, in their order and one at a time, on a thread of its own. It may call
-    /// anything of the session, and block.
-    pub fn callback<F>(self, callback: F) -> EventsListenerBuilder<'a, E, Callback<E>>
-    where
-        F: Fn(E) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(self, callback: F) -> EventsListenerBuilder<'a, E, Callback<E>>
-    where
-        F: FnMut(E) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every event to this handler.
-    pub fn with<H: IntoHandler<E>>(self, handler: H) -> EventsListenerBuilder<'a, E, H> {
-        EventsListenerBuilder {
-            session: self.session,
-            history: self.history,
-            handler,
-            of: PhantomData,
-        }
+    handler_setters! {
+        /// Calls this function with every event, in their order and one at a time, on a thread of its own. It may call
+        /// anything of the session, and block.
+        EventsListenerBuilder('a, E) of E keeps session, history, of
     }
 }
 

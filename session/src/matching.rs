@@ -10,7 +10,8 @@ use zonda_router::node::{DeclareError, Listen, ListenerId};
 use zonda_router::table::Notice;
 
 use crate::handlers::{
-    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
+    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters,
+    used_as_handler,
 };
 use crate::listening::{Listeners, Listening};
 use crate::wait::{Done, Wait, ready_at_once};
@@ -73,36 +74,9 @@ impl<'a> MatchingListenerBuilder<'a, DefaultHandler> {
         }
     }
 
-    /// Calls this function with every change, on a task of the session's runtime. It may call anything of the session.
-    pub fn callback<F>(self, callback: F) -> MatchingListenerBuilder<'a, Callback<MatchingStatus>>
-    where
-        F: Fn(MatchingStatus) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(
-        self,
-        callback: F,
-    ) -> MatchingListenerBuilder<'a, Callback<MatchingStatus>>
-    where
-        F: FnMut(MatchingStatus) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every change to this handler.
-    pub fn with<H: IntoHandler<MatchingStatus>>(
-        self,
-        handler: H,
-    ) -> MatchingListenerBuilder<'a, H> {
-        MatchingListenerBuilder {
-            matched: self.matched,
-            listeners: self.listeners,
-            handler,
-        }
+    handler_setters! {
+        /// Calls this function with every change, on a task of the session's runtime. It may call anything of the session.
+        MatchingListenerBuilder('a) of MatchingStatus keeps matched, listeners
     }
 }
 

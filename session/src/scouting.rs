@@ -14,7 +14,7 @@ use zonda_router::scouting::{Greeting, Search, search};
 
 use crate::config::Config;
 use crate::handlers::{
-    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
+    DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters, used_as_handler,
 };
 use crate::wait::{Wait, ready_at_once};
 
@@ -56,30 +56,9 @@ pub struct ScoutBuilder<H = DefaultHandler> {
 }
 
 impl ScoutBuilder<DefaultHandler> {
-    /// Calls this function with every answer, on the thread `zonda-scout`. A panic in it costs that one answer.
-    pub fn callback<F>(self, callback: F) -> ScoutBuilder<Callback<Hello>>
-    where
-        F: Fn(Hello) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(self, callback: F) -> ScoutBuilder<Callback<Hello>>
-    where
-        F: FnMut(Hello) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every answer to this handler.
-    pub fn with<H: IntoHandler<Hello>>(self, handler: H) -> ScoutBuilder<H> {
-        ScoutBuilder {
-            what: self.what,
-            config: self.config,
-            handler,
-        }
+    handler_setters! {
+        /// Calls this function with every answer, on the thread `zonda-scout`. A panic in it costs that one answer.
+        ScoutBuilder() of Hello keeps what, config
     }
 }
 

@@ -15,7 +15,8 @@ use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
 use crate::handle::Session;
 use crate::handlers::{
-    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
+    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters,
+    used_as_handler,
 };
 use crate::listening::Listening;
 use crate::namespace::Namespace;
@@ -33,33 +34,11 @@ pub struct SubscriberBuilder<'a, 'b, H = DefaultHandler> {
 }
 
 impl<'a, 'b> SubscriberBuilder<'a, 'b, DefaultHandler> {
-    /// Calls this function with every sample, inline: on the receiving task, or on the publishing thread for a
-    /// publication of this same session. While it runs its link is not read, so keep it short; it may call
-    /// anything of the session, but what blocks there blocks that link.
-    pub fn callback<F>(self, callback: F) -> SubscriberBuilder<'a, 'b, Callback<Sample>>
-    where
-        F: Fn(Sample) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(self, callback: F) -> SubscriberBuilder<'a, 'b, Callback<Sample>>
-    where
-        F: FnMut(Sample) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every sample to this handler.
-    pub fn with<H: IntoHandler<Sample>>(self, handler: H) -> SubscriberBuilder<'a, 'b, H> {
-        SubscriberBuilder {
-            session: self.session,
-            key: self.key,
-            origin: self.origin,
-            handler,
-        }
+    handler_setters! {
+        /// Calls this function with every sample, inline: on the receiving task, or on the publishing thread for a
+        /// publication of this same session. While it runs its link is not read, so keep it short; it may call
+        /// anything of the session, but what blocks there blocks that link.
+        SubscriberBuilder('a, 'b) of Sample keeps session, key, origin
     }
 }
 

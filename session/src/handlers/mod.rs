@@ -55,7 +55,44 @@ macro_rules! used_as_handler {
     };
 }
 
-pub(crate) use used_as_handler;
+/// The setters of a builder with a field `handler`: a function, one that changes what it has captured, or any handler. The
+/// text above the builder is that of `callback`, as builders differ in where the function runs.
+macro_rules! handler_setters {
+    ($(#[$where:meta])+ $builder:ident($($param:tt),*) of $value:ident keeps $($field:ident),+) => {
+        $(#[$where])+
+        pub fn callback<F>(self, callback: F) -> $builder<$($param,)* $crate::handlers::Callback<$value>>
+        where
+            F: Fn($value) + Send + Sync + 'static,
+        {
+            self.with($crate::handlers::Callback::new(callback))
+        }
+
+        /// The same with a function that changes what it has captured. It is [called by one thread at a
+        /// time](crate::handlers).
+        pub fn callback_mut<F>(
+            self,
+            callback: F,
+        ) -> $builder<$($param,)* $crate::handlers::Callback<$value>>
+        where
+            F: FnMut($value) + Send + 'static,
+        {
+            self.with($crate::handlers::Callback::in_turn(callback))
+        }
+
+        /// Gives every value to this handler, in place of the default one.
+        pub fn with<H: $crate::handlers::IntoHandler<$value>>(
+            self,
+            handler: H,
+        ) -> $builder<$($param,)* H> {
+            $builder {
+                $($field: self.$field,)+
+                handler,
+            }
+        }
+    };
+}
+
+pub(crate) use {handler_setters, used_as_handler};
 
 /// The handler of a subscriber, queryable or get that names none.
 pub type DefaultHandler = FifoChannel;

@@ -11,7 +11,7 @@ use zonda_router::table::Notice;
 
 use crate::cancellation::CancellationToken;
 use crate::handle::Session;
-use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::handlers::{DefaultHandler, IntoHandler, handler_setters};
 use crate::namespace::incoming;
 use crate::query::Reply;
 use crate::sample::Sample;
@@ -33,32 +33,9 @@ pub struct LivelinessGetBuilder<'a, 'b, H = DefaultHandler> {
 }
 
 impl<'a, 'b> LivelinessGetBuilder<'a, 'b, DefaultHandler> {
-    /// Calls this function with every reply, on a task of the session's runtime.
-    pub fn callback<F>(self, callback: F) -> LivelinessGetBuilder<'a, 'b, Callback<Reply>>
-    where
-        F: Fn(Reply) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(self, callback: F) -> LivelinessGetBuilder<'a, 'b, Callback<Reply>>
-    where
-        F: FnMut(Reply) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every reply to this handler.
-    pub fn with<H: IntoHandler<Reply>>(self, handler: H) -> LivelinessGetBuilder<'a, 'b, H> {
-        LivelinessGetBuilder {
-            session: self.session,
-            key: self.key,
-            limit: self.limit,
-            cancellation: self.cancellation,
-            handler,
-        }
+    handler_setters! {
+        /// Calls this function with every reply, on a task of the session's runtime.
+        LivelinessGetBuilder('a, 'b) of Reply keeps session, key, limit, cancellation
     }
 }
 

@@ -7,7 +7,7 @@ use zonda_router::node::DeclareError;
 use zonda_router::table::Notice;
 
 use crate::handle::Session;
-use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::namespace::incoming;
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
@@ -25,38 +25,10 @@ pub struct LivelinessSubscriberBuilder<'a, 'b, H = DefaultHandler> {
 }
 
 impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, DefaultHandler> {
-    /// Calls this function with every change, on a task of the session's runtime. Calls do not overlap and keep the order
-    /// of the changes. It may call anything of the session, and nobody waits for it.
-    pub fn callback<F>(self, callback: F) -> LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>>
-    where
-        F: Fn(Sample) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(
-        self,
-        callback: F,
-    ) -> LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>>
-    where
-        F: FnMut(Sample) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every change to this handler.
-    pub fn with<H: IntoHandler<Sample>>(
-        self,
-        handler: H,
-    ) -> LivelinessSubscriberBuilder<'a, 'b, H> {
-        LivelinessSubscriberBuilder {
-            session: self.session,
-            key: self.key,
-            history: self.history,
-            handler,
-        }
+    handler_setters! {
+        /// Calls this function with every change, on a task of the session's runtime. Calls do not overlap and keep the order
+        /// of the changes. It may call anything of the session, and nobody waits for it.
+        LivelinessSubscriberBuilder('a, 'b) of Sample keeps session, key, history
     }
 }
 

@@ -19,7 +19,7 @@ use crate::bytes::ZBytes;
 use crate::cancellation::CancellationToken;
 use crate::error::GetError;
 use crate::handle::Session;
-use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::namespace::Namespace;
 use crate::publication::patience;
 use crate::wait::{Pending, Wait};
@@ -49,33 +49,10 @@ impl<'a, 'b> SessionGetBuilder<'a, 'b, DefaultHandler> {
         }
     }
 
-    /// Calls this function with every reply, inline: on the receiving task, or on the asking thread for a reply of this
-    /// same session. While it runs its link is not read, so keep it short; it may call anything of the session.
-    pub fn callback<F>(self, callback: F) -> SessionGetBuilder<'a, 'b, Callback<Reply>>
-    where
-        F: Fn(Reply) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(self, callback: F) -> SessionGetBuilder<'a, 'b, Callback<Reply>>
-    where
-        F: FnMut(Reply) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every reply to this handler.
-    pub fn with<H: IntoHandler<Reply>>(self, handler: H) -> SessionGetBuilder<'a, 'b, H> {
-        SessionGetBuilder {
-            session: self.session,
-            selector: self.selector,
-            manner: self.manner,
-            matter: self.matter,
-            handler,
-        }
+    handler_setters! {
+        /// Calls this function with every reply, inline: on the receiving task, or on the asking thread for a reply of this
+        /// same session. While it runs its link is not read, so keep it short; it may call anything of the session.
+        SessionGetBuilder('a, 'b) of Reply keeps session, selector, manner, matter
     }
 }
 

@@ -16,7 +16,7 @@ use super::parameters::Parameters;
 use super::reply::Reply;
 use crate::error::GetError;
 use crate::handle::Session;
-use crate::handlers::{Callback, DefaultHandler, IntoHandler};
+use crate::handlers::{DefaultHandler, IntoHandler, handler_setters};
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::namespace::Namespace;
@@ -188,31 +188,9 @@ pub struct QuerierGetBuilder<'a, 'b, H = DefaultHandler> {
 }
 
 impl<'a, 'b> QuerierGetBuilder<'a, 'b, DefaultHandler> {
-    /// As [`SessionGetBuilder::callback`](super::SessionGetBuilder::callback).
-    pub fn callback<F>(self, callback: F) -> QuerierGetBuilder<'a, 'b, Callback<Reply>>
-    where
-        F: Fn(Reply) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(self, callback: F) -> QuerierGetBuilder<'a, 'b, Callback<Reply>>
-    where
-        F: FnMut(Reply) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every reply to this handler.
-    pub fn with<H: IntoHandler<Reply>>(self, handler: H) -> QuerierGetBuilder<'a, 'b, H> {
-        QuerierGetBuilder {
-            querier: self.querier,
-            parameters: self.parameters,
-            matter: self.matter,
-            handler,
-        }
+    handler_setters! {
+        /// As [`SessionGetBuilder::callback`](super::SessionGetBuilder::callback).
+        QuerierGetBuilder('a, 'b) of Reply keeps querier, parameters, matter
     }
 }
 

@@ -17,7 +17,8 @@ use crate::declaration::Declaration;
 use crate::handle::Session;
 use crate::handlers::room::Room;
 use crate::handlers::{
-    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, used_as_handler,
+    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters,
+    used_as_handler,
 };
 use crate::namespace::incoming;
 use crate::sample::Locality;
@@ -45,34 +46,11 @@ impl<'a, 'b> QueryableBuilder<'a, 'b, DefaultHandler> {
         }
     }
 
-    /// Calls this function with every query, inline: on the receiving task, or on the asking thread for a query of this
-    /// same session. While it runs its link is not read, so keep it short, or keep the query and reply elsewhere; it may
-    /// call anything of the session.
-    pub fn callback<F>(self, callback: F) -> QueryableBuilder<'a, 'b, Callback<Query>>
-    where
-        F: Fn(Query) + Send + Sync + 'static,
-    {
-        self.with(Callback::new(callback))
-    }
-
-    /// The same with a function that changes what it has captured. It is [called by one thread at a
-    /// time](crate::handlers).
-    pub fn callback_mut<F>(self, callback: F) -> QueryableBuilder<'a, 'b, Callback<Query>>
-    where
-        F: FnMut(Query) + Send + 'static,
-    {
-        self.with(Callback::in_turn(callback))
-    }
-
-    /// Gives every query to this handler.
-    pub fn with<H: IntoHandler<Query>>(self, handler: H) -> QueryableBuilder<'a, 'b, H> {
-        QueryableBuilder {
-            session: self.session,
-            key: self.key,
-            complete: self.complete,
-            origin: self.origin,
-            handler,
-        }
+    handler_setters! {
+        /// Calls this function with every query, inline: on the receiving task, or on the asking thread for a query of this
+        /// same session. While it runs its link is not read, so keep it short, or keep the query and reply elsewhere; it may
+        /// call anything of the session.
+        QueryableBuilder('a, 'b) of Query keeps session, key, complete, origin
     }
 }
 
