@@ -18,10 +18,7 @@ use zonda_program::{
     target,
 };
 
-use super::show::{behind, text};
-
-/// How soon Ctrl-C is noticed.
-const NOTICE: Duration = Duration::from_millis(50);
+use super::show::{self, NOTICE, behind, text};
 
 /// Below the help.
 const HELP: &str = "\
@@ -130,16 +127,11 @@ impl Shown {
     fn show(&mut self, reply: &Reply, as_json: bool) {
         let replier = reply.replier_id().map(|id| id.zid.to_string());
         let line = match reply.result() {
-            Ok(sample) if as_json => json!({
-                "kind": sample.kind().to_string(),
-                "key": sample.key_expr().as_str(),
-                "payload": text(sample.payload()),
-                "encoding": sample.encoding().to_string(),
-                "attachment": sample.attachment().map(text),
-                "timestamp": sample.timestamp().map(ToString::to_string),
-                "replier": replier,
-            })
-            .to_string(),
+            Ok(sample) if as_json => {
+                let mut line = show::sample(sample);
+                line["replier"] = json!(replier);
+                line.to_string()
+            }
             Ok(sample) => format!(
                 "{} {}: {}{}",
                 sample.kind(),

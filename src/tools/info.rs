@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda info`: what this program is, and with connection flags, what it reaches.
 
-use std::time::Duration;
-
 use clap::Args;
 use serde_json::{Value, json};
 use zonda::config::RuntimeKind;
@@ -11,6 +9,7 @@ use zonda::{Session, Wait};
 use zonda_program::{Connection, Failure, Interrupt, build, print, print_lines, table};
 
 use super::events;
+use super::show::each;
 
 const HELP: &str = "\
 Examples:
@@ -37,9 +36,6 @@ pub struct Info {
     #[command(flatten)]
     connection: Connection,
 }
-
-/// How soon Ctrl-C is noticed.
-const NOTICE: Duration = Duration::from_millis(50);
 
 fn limit(limit: &LimitStatus) -> Value {
     json!({
@@ -133,15 +129,14 @@ impl Info {
     fn follow(&self, session: &Session) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
         let listener = session.info().events_listener().history(true).wait()?;
-        while !interrupt.happened() {
-            if let Some(event) = listener.recv_timeout(NOTICE)? {
-                match self.connection.json {
-                    true => print(format_args!("{}", events::event(&event))),
-                    false => print(format_args!("{event}")),
-                }
+        let next = |patience| listener.recv_timeout(patience);
+        each(None, &interrupt, next, |event| {
+            match self.connection.json {
+                true => print(format_args!("{}", events::event(&event))),
+                false => print(format_args!("{event}")),
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Which runtime a node runs on with this configuration, and why.

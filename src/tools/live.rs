@@ -12,8 +12,7 @@ use zonda::sample::{Sample, SampleKind};
 use zonda::{Session, Wait};
 use zonda_program::{Connection, Failure, Interrupt, Reach, key_expr, print, seconds};
 
-/// How soon Ctrl-C is noticed.
-const NOTICE: Duration = Duration::from_millis(50);
+use super::show::{NOTICE, each, ready};
 
 /// Below the help.
 const HELP: &str = "\
@@ -95,21 +94,13 @@ impl Live {
             .wait()?;
         let _tokens = self.tokens(session)?;
         if self.connection.json {
-            let listening = session.info().locators().into_iter();
-            let listening: Vec<String> = listening.map(|locator| locator.to_string()).collect();
-            print(format_args!(
-                "{}",
-                json!({"event": "ready", "listening": listening})
-            ));
+            ready(session);
         }
-        let mut left = self.number.unwrap_or(u64::MAX);
-        while left > 0 && !interrupt.happened() {
-            if let Some(sample) = subscriber.recv_timeout(NOTICE)? {
-                self.show(&sample);
-                left -= 1;
-            }
-        }
-        Ok(())
+        let next = |patience| subscriber.recv_timeout(patience);
+        each(self.number, interrupt, next, |sample| {
+            self.show(&sample);
+            Ok(())
+        })
     }
 
     fn tokens(&self, session: &Session) -> Result<Vec<LivelinessToken>, Failure> {

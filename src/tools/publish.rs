@@ -16,8 +16,8 @@ use zonda_program::{
     Connection, Failure, Interrupt, REACH_HELP, Reach, key_expr, print, priority, seconds,
 };
 
-/// How soon Ctrl-C is noticed.
-const NOTICE: Duration = Duration::from_millis(50);
+use super::show::NOTICE;
+
 /// Lines that are read before they can be published.
 const LINES_AHEAD: usize = 64;
 

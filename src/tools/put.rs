@@ -2,10 +2,10 @@
 //! `zonda put` and `zonda delete`: one publication, then leave.
 
 use clap::Args;
-use serde_json::json;
-use zonda::Wait;
+use serde_json::{Value, json};
 use zonda::key_expr::KeyExpr;
 use zonda::qos::{CongestionControl, Priority};
+use zonda::{Session, Wait};
 use zonda_program::{Connection, Failure, REACH_HELP, Reach, key_expr, print, priority};
 
 const PUT: &str = "\
@@ -57,15 +57,20 @@ impl Put {
             .congestion_control(CongestionControl::Block)
             .wait()?;
         reach.tell(&session);
-        let reached = reach.finish(&session);
-        session.close().wait()?;
-        if self.connection.json {
-            let outcome = format!("{outcome:?}");
-            let line = json!({"put": self.key.as_str(), "bytes": size, "outcome": outcome});
-            print(format_args!("{line}"));
-        }
-        reached
+        let outcome = format!("{outcome:?}");
+        let line = json!({"put": self.key.as_str(), "bytes": size, "outcome": outcome});
+        leave(session, reach, self.connection.json.then_some(line))
     }
+}
+
+/// Closes the session, prints what was done, and fails if an endpoint was not reached.
+fn leave(session: Session, reach: Reach, line: Option<Value>) -> Result<(), Failure> {
+    let reached = reach.finish(&session);
+    session.close().wait()?;
+    if let Some(line) = line {
+        print(format_args!("{line}"));
+    }
+    reached
 }
 
 /// Tell subscribers that a key has no value any more, and leave.
@@ -93,12 +98,7 @@ impl Delete {
             .congestion_control(CongestionControl::Block)
             .wait()?;
         reach.tell(&session);
-        let reached = reach.finish(&session);
-        session.close().wait()?;
-        if self.connection.json {
-            let line = json!({"delete": self.key.as_str(), "outcome": format!("{outcome:?}")});
-            print(format_args!("{line}"));
-        }
-        reached
+        let line = json!({"delete": self.key.as_str(), "outcome": format!("{outcome:?}")});
+        leave(session, reach, self.connection.json.then_some(line))
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda queryable`: answers queries with a value.
 
-use std::time::Duration;
-
 use clap::Args;
 use serde_json::json;
 use zonda::key_expr::KeyExpr;
@@ -10,10 +8,7 @@ use zonda::query::{Query, ReplyKeyExpr};
 use zonda::{AnswerError, Wait};
 use zonda_program::{Connection, Failure, Interrupt, key_expr, print};
 
-use super::show::{behind, ready, text};
-
-/// How soon Ctrl-C is noticed.
-const NOTICE: Duration = Duration::from_millis(50);
+use super::show::{behind, each, ready, text};
 
 const HELP: &str = "\
 Example:
@@ -59,14 +54,11 @@ impl Queryable {
         if self.connection.json {
             ready(&session);
         }
-        let mut left = self.number.unwrap_or(u64::MAX);
-        while left > 0 && !interrupt.happened() {
-            if let Some(query) = queryable.recv_timeout(NOTICE)? {
-                show(&query, self.connection.json);
-                self.answer(&query)?;
-                left -= 1;
-            }
-        }
+        let next = |patience| queryable.recv_timeout(patience);
+        each(self.number, &interrupt, next, |query| {
+            show(&query, self.connection.json);
+            self.answer(&query)
+        })?;
         queryable.undeclare().wait()?;
         session.close().wait()?;
         Ok(())

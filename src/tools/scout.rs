@@ -11,8 +11,7 @@ use zonda::config::{Roles, WhatAmI, ZenohId};
 use zonda::scouting::{Hello, InterfaceReport, Scout as Search, ScoutReport, Use};
 use zonda_program::{Connection, Failure, Interrupt, print, seconds};
 
-/// How soon Ctrl-C is noticed.
-const NOTICE: Duration = Duration::from_millis(50);
+use super::show::NOTICE;
 
 /// What the result means.
 const HELP: &str = "\

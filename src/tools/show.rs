@@ -1,10 +1,48 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the tools that receive something print alike.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use zonda::Session;
 use zonda::bytes::ZBytes;
-use zonda_program::print;
+use zonda::sample::Sample;
+use zonda_program::{Failure, Interrupt, print};
+
+/// How soon Ctrl-C is noticed.
+pub const NOTICE: Duration = Duration::from_millis(50);
+
+/// Shows each value that `next` gives within a time, until Ctrl-C or so many of them.
+pub fn each<T, E>(
+    number: Option<u64>,
+    interrupt: &Interrupt,
+    next: impl Fn(Duration) -> Result<Option<T>, E>,
+    mut show: impl FnMut(T) -> Result<(), Failure>,
+) -> Result<(), Failure>
+where
+    Failure: From<E>,
+{
+    let mut left = number.unwrap_or(u64::MAX);
+    while left > 0 && !interrupt.happened() {
+        if let Some(value) = next(NOTICE)? {
+            show(value)?;
+            left -= 1;
+        }
+    }
+    Ok(())
+}
+
+/// What a sample says, as JSON.
+pub fn sample(sample: &Sample) -> Value {
+    json!({
+        "kind": sample.kind().to_string(),
+        "key": sample.key_expr().as_str(),
+        "payload": text(sample.payload()),
+        "encoding": sample.encoding().to_string(),
+        "attachment": sample.attachment().map(text),
+        "timestamp": sample.timestamp().map(ToString::to_string),
+    })
+}
 
 /// Says where the node listens, now that everything is declared.
 pub fn ready(session: &Session) {

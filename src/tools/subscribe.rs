@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda sub`: prints what is published on a key expression.
 
-use std::time::Duration;
-
 use clap::Args;
 use serde_json::json;
 use zonda::Wait;
@@ -10,10 +8,7 @@ use zonda::key_expr::KeyExpr;
 use zonda::sample::Sample;
 use zonda_program::{Connection, Failure, Interrupt, key_expr, print};
 
-use super::show::{behind, ready, text};
-
-/// How soon Ctrl-C is noticed.
-const NOTICE: Duration = Duration::from_millis(50);
+use super::show::{self, behind, each, ready, text};
 
 const HELP: &str = "\
 Examples:
@@ -45,13 +40,11 @@ impl Subscribe {
         if self.connection.json {
             ready(&session);
         }
-        let mut left = self.number.unwrap_or(u64::MAX);
-        while left > 0 && !interrupt.happened() {
-            if let Some(sample) = subscriber.recv_timeout(NOTICE)? {
-                show(&sample, self.connection.json);
-                left -= 1;
-            }
-        }
+        let next = |patience| subscriber.recv_timeout(patience);
+        each(self.number, &interrupt, next, |sample| {
+            show(&sample, self.connection.json);
+            Ok(())
+        })?;
         subscriber.undeclare().wait()?;
         session.close().wait()?;
         Ok(())
@@ -60,16 +53,9 @@ impl Subscribe {
 
 fn show(sample: &Sample, as_json: bool) {
     if as_json {
-        let line = json!({
-            "kind": sample.kind().to_string(),
-            "key": sample.key_expr().as_str(),
-            "payload": text(sample.payload()),
-            "encoding": sample.encoding().to_string(),
-            "attachment": sample.attachment().map(text),
-            "timestamp": sample.timestamp().map(ToString::to_string),
-            "priority": format!("{:?}", sample.priority()),
-            "express": sample.express(),
-        });
+        let mut line = show::sample(sample);
+        line["priority"] = json!(format!("{:?}", sample.priority()));
+        line["express"] = json!(sample.express());
         return print(format_args!("{line}"));
     }
     let attachment = behind(sample.attachment());
