@@ -2,7 +2,6 @@
 //! One round of what great numbers cost a router.
 
 mod clients;
-mod descriptors;
 mod flow;
 mod host;
 mod idle;
@@ -24,7 +23,8 @@ pub fn measure(
     numbers: Numbers,
     interrupt: &Interrupt,
 ) -> Result<Round, CellError> {
-    descriptors::raise();
+    // each connection takes two descriptors at either end; the programs started here inherit the limit
+    zonda_router::descriptors::raise();
     let seconds = Duration::from_secs_f64(roles.span.seconds);
     match numbers {
         Numbers::Connections(count) => idle::measure(roles, count as usize, seconds, interrupt),
