@@ -17,21 +17,23 @@ pub trait Native: Copy + Send + Sync + 'static {
     /// Its finest timer.
     type Clock: Clock;
 
-    /// Makes that timer, inside the runtime.
-    fn clock() -> io::Result<Self::Clock>;
-
     /// What a program of this runtime calls when it wants to sleep.
     fn sleep(duration: Duration) -> impl Future<Output = ()>;
 
     /// A timer of [`LOOK`].
-    fn tick() -> impl Future<Output = ()>;
+    fn tick() -> impl Future<Output = ()> {
+        Self::sleep(LOOK)
+    }
 
     /// Lets the runtime's other tasks run.
     fn yield_now() -> impl Future<Output = ()>;
 }
 
 /// A timer for times below a millisecond.
-pub trait Clock {
+pub trait Clock: Sized {
+    /// Makes it, inside the runtime.
+    fn new() -> io::Result<Self>;
+
     /// Waits for `duration` or less, never much longer.
     fn sleep(&mut self, duration: Duration) -> impl Future<Output = ()>;
 }

@@ -27,7 +27,7 @@ impl<N: Native> Pacer<N> {
             pacing,
             interval,
             schedule: Schedule::new(Instant::now(), interval),
-            clock: N::clock()?,
+            clock: N::Clock::new()?,
         })
     }
 
@@ -62,14 +62,11 @@ impl<N: Native> Pacer<N> {
 /// The finest timer of a runtime whose usual one is already fine.
 pub struct Usual<N>(PhantomData<N>);
 
-impl<N> Usual<N> {
-    /// Nothing to set up.
-    pub fn new() -> Self {
-        Usual(PhantomData)
-    }
-}
-
 impl<N: Native> Clock for Usual<N> {
+    fn new() -> io::Result<Self> {
+        Ok(Usual(PhantomData))
+    }
+
     async fn sleep(&mut self, duration: Duration) {
         N::sleep(duration).await;
     }

@@ -15,7 +15,7 @@ use zonda_program::Failure;
 use super::kind::Backend;
 use super::sides::{answering, asking, borrowing};
 use crate::rtt::flight::Flight;
-use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};
+use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
 use crate::rtt::pipeline;
 use crate::rtt::plan::{Doors, Ends, Ping, Style};
@@ -31,16 +31,8 @@ struct AsyncStd;
 impl Native for AsyncStd {
     type Clock = Usual<AsyncStd>;
 
-    fn clock() -> io::Result<Self::Clock> {
-        Ok(Usual::new())
-    }
-
     async fn sleep(duration: Duration) {
         async_std::task::sleep(duration).await;
-    }
-
-    async fn tick() {
-        async_std::task::sleep(LOOK).await;
     }
 
     async fn yield_now() {

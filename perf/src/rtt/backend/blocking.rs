@@ -36,16 +36,8 @@ struct Blocking;
 impl Native for Blocking {
     type Clock = Usual<Blocking>;
 
-    fn clock() -> io::Result<Self::Clock> {
-        Ok(Usual::new())
-    }
-
     async fn sleep(duration: Duration) {
         thread::sleep(duration);
-    }
-
-    async fn tick() {
-        thread::sleep(LOOK);
     }
 
     async fn yield_now() {

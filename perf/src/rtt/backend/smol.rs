@@ -15,7 +15,7 @@ use zonda_program::Failure;
 use super::kind::Backend;
 use super::sides::{answering, asking, borrowing};
 use crate::rtt::flight::Flight;
-use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};
+use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
 use crate::rtt::pipeline;
 use crate::rtt::plan::{Doors, Ends, Ping, Style};
@@ -31,16 +31,8 @@ struct Smol;
 impl Native for Smol {
     type Clock = Usual<Smol>;
 
-    fn clock() -> io::Result<Self::Clock> {
-        Ok(Usual::new())
-    }
-
     async fn sleep(duration: Duration) {
         Timer::after(duration).await;
-    }
-
-    async fn tick() {
-        Timer::after(LOOK).await;
     }
 
     async fn yield_now() {
@@ -54,10 +46,6 @@ struct AsPublished;
 
 impl Native for AsPublished {
     type Clock = Usual<Smol>;
-
-    fn clock() -> io::Result<Self::Clock> {
-        Ok(Usual::new())
-    }
 
     async fn sleep(duration: Duration) {
         smol::unblock(move || std::thread::sleep(duration)).await;

@@ -18,7 +18,7 @@ use super::kind::{Backend, cannot_start};
 use super::sides::{answering, asking, borrowing};
 use super::tokio_timer::Timer;
 use crate::rtt::flight::Flight;
-use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};
+use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pipeline;
 use crate::rtt::plan::{Doors, Ends, Ping, Style};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
@@ -33,16 +33,8 @@ struct Tokio;
 impl Native for Tokio {
     type Clock = Timer;
 
-    fn clock() -> io::Result<Timer> {
-        Timer::new()
-    }
-
     async fn sleep(duration: Duration) {
         tokio::time::sleep(duration).await;
-    }
-
-    async fn tick() {
-        tokio::time::sleep(LOOK).await;
     }
 
     async fn yield_now() {

@@ -16,7 +16,7 @@ use zonda_program::Failure;
 use super::kind::{Backend, cannot_start};
 use super::sides::{answering, asking};
 use crate::rtt::flight::Flight;
-use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};
+use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
 use crate::rtt::pipeline;
 use crate::rtt::plan::{Doors, Ends, Ping, Style};
@@ -32,16 +32,8 @@ struct Uring;
 impl Native for Uring {
     type Clock = Usual<Uring>;
 
-    fn clock() -> io::Result<Self::Clock> {
-        Ok(Usual::new())
-    }
-
     async fn sleep(duration: Duration) {
         compio::time::sleep(duration).await;
-    }
-
-    async fn tick() {
-        compio::time::sleep(LOOK).await;
     }
 
     async fn yield_now() {

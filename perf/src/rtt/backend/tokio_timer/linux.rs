@@ -17,15 +17,6 @@ use crate::rtt::native::Clock;
 pub struct Timer(AsyncFd<OwnedFd>);
 
 impl Timer {
-    /// Inside a runtime of tokio.
-    // the call is deprecated for descriptors that are not their owner's alone; this one is
-    #[allow(deprecated)]
-    pub fn new() -> io::Result<Self> {
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Timer(AsyncFd::new(timer)?))
-    }
-
     async fn wait(&mut self, duration: Duration) -> io::Result<()> {
         let zero = Timespec {
             tv_sec: 0,
@@ -50,6 +41,14 @@ impl Timer {
 }
 
 impl Clock for Timer {
+    // the call is deprecated for descriptors that are not their owner's alone; this one is
+    #[allow(deprecated)]
+    fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Timer(AsyncFd::new(timer)?))
+    }
+
     async fn sleep(&mut self, duration: Duration) {
         // zero would disarm it
         if !duration.is_zero() && self.wait(duration).await.is_err() {

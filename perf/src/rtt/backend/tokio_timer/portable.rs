@@ -13,14 +13,11 @@ const GRAIN: Duration = Duration::from_millis(2);
 /// tokio's own timer, used with care.
 pub struct Timer;
 
-impl Timer {
-    /// Nothing to set up.
-    pub fn new() -> io::Result<Self> {
+impl Clock for Timer {
+    fn new() -> io::Result<Self> {
         Ok(Timer)
     }
-}
 
-impl Clock for Timer {
     async fn sleep(&mut self, duration: Duration) {
         match duration.checked_sub(GRAIN) {
             Some(rest) if !rest.is_zero() => tokio::time::sleep(rest).await,
