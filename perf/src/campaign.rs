@@ -148,14 +148,17 @@ pub type Measure<'a> = dyn Fn(&Entry, &Interrupt) -> Result<Round, CellError> + 
 
 /// The settings of what is measured so often and so long on one runtime.
 pub fn settings(rounds: u32, span: Span, runtime: Value) -> Map<String, Value> {
-    let settings = [
+    named([
         ("rounds", json!(rounds)),
         ("seconds", json!(span.seconds)),
         ("warm_up", json!(span.warm_up)),
         ("runtime", runtime),
-    ];
-    let named = settings.map(|(name, value)| (name.to_owned(), value));
-    named.into_iter().collect()
+    ])
+}
+
+/// Values by their names, as a record keeps settings.
+pub fn named<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
+    Map::from_iter(values.map(|(name, value)| (name.to_owned(), value)))
 }
 
 /// What a campaign has come to.

@@ -7,48 +7,45 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use zonda_program::Failure;
 
+use super::system::ZENOH;
+
 /// Programs of the reference that a comparison needs.
 const ZENOH_PROGRAMS: [&str; 5] = ["zenohd", "z_pub_thr", "z_sub_thr", "z_ping", "z_pong"];
 
-/// The reference by its own examples.
+/// Where the reference is.
 #[derive(Args, Clone, Debug)]
-pub struct Examples {
+pub struct Reference {
     /// Measure the reference too, in the same rounds: a directory with its zenohd, z_pub_thr,
-    /// z_sub_thr, z_ping and z_pong
+    /// z_sub_thr, z_ping and z_pong, such as that of peers/zenoh
     #[arg(long, value_name = "DIR")]
-    pub with_zenoh: Option<PathBuf>,
+    with_zenoh: Option<PathBuf>,
 }
 
-impl Examples {
-    /// Where they are, if they are wanted.
+impl Reference {
+    /// Where its programs are, if they are wanted.
     ///
     /// # Errors
     /// One of them is missing there.
-    pub fn directory(&self) -> Result<Option<&Path>, Failure> {
+    pub fn examples(&self) -> Result<Option<&Path>, Failure> {
         let directory = self.with_zenoh.as_deref();
         directory.map_or(Ok(()), check_programs)?;
         Ok(directory)
     }
-}
 
-/// The reference by programs of `peers/zenoh`, which also send on a schedule.
-#[derive(Args, Clone, Debug)]
-pub struct Programs {
-    /// Measure the reference too, in the same rounds: the folder with the programs of peers/zenoh
-    #[arg(long, value_name = "DIR")]
-    pub with_zenoh: Option<PathBuf>,
-}
-
-impl Programs {
-    /// Where they are, if they are wanted.
+    /// The same of programs that also send on a schedule, as those of peers/zenoh do.
     ///
     /// # Errors
     /// One of them is missing there, or its `z_ping` has no schedule.
-    pub fn directory(&self) -> Result<Option<&Path>, Failure> {
-        let directory = self.with_zenoh.as_deref();
-        directory.map_or(Ok(()), check_programs)?;
+    pub fn programs(&self) -> Result<Option<&Path>, Failure> {
+        let directory = self.examples()?;
         directory.map_or(Ok(()), check_ping)?;
         Ok(directory)
+    }
+
+    /// The yardsticks that tables compare with: `bare` as the table names it, and the reference if it is measured.
+    pub fn columns<'a>(&self, bare: &'a str) -> Vec<&'a str> {
+        let reference = self.with_zenoh.is_some().then_some(ZENOH);
+        [bare].into_iter().chain(reference).collect()
     }
 }
 

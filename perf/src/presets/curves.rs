@@ -12,14 +12,13 @@ use zonda::config::RuntimeKind;
 use zonda_program::{Failure, print, seconds};
 
 use super::flow;
-use super::lat::is_express;
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::measure::measure;
 use crate::numbers::{Unit, short};
 use crate::page;
 use crate::rank::p_value;
 use crate::record::{Cell, Spread, X};
-use crate::reference::Programs;
+use crate::reference::Reference;
 use crate::scenario::rates::{Pace, pace};
 use crate::scenario::sizes::{Sizes, sizes};
 use crate::scenario::{Scenario, Topologies, Trips, distinct};
@@ -81,7 +80,7 @@ pub struct Curves {
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<RuntimeKind>,
     #[command(flatten)]
-    pub reference: Programs,
+    pub reference: Reference,
     /// Where curves.json and curves.html are written
     #[arg(long, value_name = "DIR", default_value = "zonda-curves")]
     pub out: PathBuf,
@@ -172,20 +171,12 @@ impl Curves {
     fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let runtime = self.runtime.map(|kind| kind.name());
         let mut systems = vec![System::zonda(runtime), System::node(runtime)];
-        systems.extend(System::yardsticks(self.reference.directory()?));
+        systems.extend(System::yardsticks(self.reference.programs()?));
         let (mut flows, mut trips) = (Vec::new(), Vec::new());
         for topology in self.topologies.each() {
             flows.extend(self.sizes().into_iter().map(|size| flow(topology, size)));
-            trips.extend(self.rates().into_iter().map(|pace| {
-                Scenario::Trips(Trips {
-                    topology,
-                    size: TRIP_BYTES,
-                    pace,
-                    receiving: None,
-                    load: None,
-                    express: is_express(pace),
-                })
-            }));
+            let trip = |pace| Scenario::Trips(Trips::new(topology, TRIP_BYTES, pace));
+            trips.extend(self.rates().into_iter().map(trip));
         }
         let mut all = entries("throughput ", &flows, &systems, |_| self.span());
         all.extend(entries("latency ", &trips, &systems, |s| self.span_at(s)));

@@ -12,14 +12,14 @@ use zonda::config::RuntimeKind;
 use zonda_program::{Failure, seconds};
 
 use super::Kept;
-use crate::campaign::{Campaign, Entry, entries};
+use crate::campaign::{Campaign, Entry, entries, named};
 use crate::measure::measure;
 use crate::numbers::{nanos, short, tenths};
-use crate::reference::Programs;
+use crate::reference::Reference;
 use crate::scenario::rates::{Pace, pace};
 use crate::scenario::sizes::{Sizes, sizes};
 use crate::scenario::{Scenario, Topologies, Trips};
-use crate::system::{BARE, Kind, Own, Span, System, ZENOH};
+use crate::system::{BARE, Kind, Own, Span, System};
 use crate::table::{NONE, Table, by_role, or_none};
 use crate::workers::sequence_check::STAMP;
 
@@ -27,8 +27,6 @@ use crate::workers::sequence_check::STAMP;
 const REACHED: f64 = 0.98;
 /// The payload of one batch, which a message of another priority may have to wait for.
 const BATCH_BITS: f64 = 64.0 * 1024.0 * 8.0;
-/// Above this rate, messages share batches unless the user says otherwise.
-const EXPRESS_RATE_MAX: f64 = 10_000.0;
 
 /// What a reader of the help tries first, and how to read what comes out.
 const HELP: &str = "\
@@ -95,7 +93,7 @@ pub struct Lat {
     #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
     warm_up: Duration,
     #[command(flatten)]
-    reference: Programs,
+    reference: Reference,
     #[command(flatten)]
     kept: Kept,
     /// Only say what would be measured, and how long it would take
@@ -133,11 +131,6 @@ impl fmt::Display for Express {
     }
 }
 
-/// Whether each message is sent at once at this rate, unless the user says otherwise.
-pub fn is_express(pace: Pace) -> bool {
-    pace.hertz().is_none_or(|rate| rate <= EXPRESS_RATE_MAX)
-}
-
 impl Lat {
     /// Measures, prints the tables and writes the record.
     pub fn run(&self) -> Result<(), Failure> {
@@ -154,11 +147,8 @@ impl Lat {
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
-        let references: &[&str] = match self.reference.with_zenoh {
-            Some(_) => &[BARE, ZENOH],
-            None => &[BARE],
-        };
-        let latencies = latencies(&outcome.entries, references).unwrap_or_default();
+        let columns = self.reference.columns(BARE);
+        let latencies = latencies(&outcome.entries, &columns).unwrap_or_default();
         outcome.print(&format!("\n{latencies}\n{}", self.legend()));
         if let Some(loads) = loads(&outcome.entries) {
             zonda_program::print_lines(format_args!(
@@ -187,18 +177,13 @@ impl Lat {
         for topology in self.topologies.each() {
             for &size in &sizes {
                 for &pace in &self.rates {
-                    let alone = Trips {
-                        topology,
-                        size,
-                        pace,
-                        receiving: None,
-                        load: None,
-                        express: match self.express {
-                            Express::Always => true,
-                            Express::Never => false,
-                            Express::Auto => is_express(pace),
-                        },
+                    let usual = Trips::new(topology, size, pace);
+                    let express = match self.express {
+                        Express::Always => true,
+                        Express::Never => false,
+                        Express::Auto => usual.express,
                     };
+                    let alone = Trips { express, ..usual };
                     all.push(Scenario::Trips(alone));
                     all.extend(load.map(|_| Scenario::Trips(Trips { load, ..alone })));
                 }
@@ -242,25 +227,22 @@ impl Lat {
                 all.push(System::new(name, Kind::Zonda(own)));
             }
         }
-        all.extend(System::yardsticks(self.reference.directory()?));
+        all.extend(System::yardsticks(self.reference.programs()?));
         Ok(all)
     }
 
     /// What figures of one record depend on, beside the cells themselves.
     fn settings(&self) -> Map<String, Value> {
         let runtimes: Vec<&str> = self.runtime.iter().map(|kind| kind.name()).collect();
-        let mut settings = Map::new();
         let express = self.express.to_possible_value();
-        for (name, value) in [
+        let mut settings = named([
             ("rounds", json!(self.rounds)),
             ("seconds", json!(self.seconds.as_secs_f64())),
             ("warm_up", json!(self.warm_up.as_secs_f64())),
             ("least", json!(self.least)),
             ("express", json!(express.map(|v| v.get_name().to_owned()))),
             ("runtime", json!(runtimes)),
-        ] {
-            settings.insert(name.into(), value);
-        }
+        ]);
         if self.profile.contains(&Profile::Spin) {
             settings.insert("spin_us".into(), json!(self.spin_us));
         }

@@ -12,10 +12,10 @@ use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::{Link, Paths};
 use crate::measure::measure;
 use crate::numbers::{nanos, short, tenths};
-use crate::reference::Examples;
+use crate::reference::Reference;
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, Topology, Trips, bytes};
-use crate::system::{Kind, Span, System, ZENOH};
+use crate::system::{Kind, Span, System};
 use crate::table::{Table, by_role, or_none, range, times_better};
 
 /// Payload sizes of the throughput cases in bytes.
@@ -45,7 +45,7 @@ pub struct Quick {
     #[arg(long, value_name = "LINK", default_value = "tcp")]
     link: Link,
     #[command(flatten)]
-    reference: Examples,
+    reference: Reference,
     #[command(flatten)]
     kept: Kept,
 }
@@ -57,7 +57,7 @@ impl Quick {
             own.link = self.link;
         }
         systems.push(System::new(BARE, Kind::Bare));
-        let zenoh = self.reference.directory()?;
+        let zenoh = self.reference.examples()?;
         systems.extend(System::yardsticks(zenoh).into_iter().skip(1));
         Ok(systems)
     }
@@ -68,12 +68,8 @@ impl Quick {
         let mut all = throughput(&systems, span);
         let trips = [Topology::PeerToPeer, Topology::Routed].map(|topology| {
             Scenario::Trips(Trips {
-                topology,
-                size: ROUND_TRIP_SIZE,
-                pace: Pace::BackToBack,
                 receiving: Some(Receiving::Queue),
-                load: None,
-                express: true,
+                ..Trips::new(topology, ROUND_TRIP_SIZE, Pace::BackToBack)
             })
         });
         all.extend(entries("ping ", &trips, &systems, |_| span));
@@ -99,11 +95,7 @@ impl Quick {
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
-        let references: &[&str] = match self.reference.with_zenoh {
-            Some(_) => &[BARE, ZENOH],
-            None => &[BARE],
-        };
-        let table = table(&outcome.entries, references).unwrap_or_default();
+        let table = table(&outcome.entries, &self.reference.columns(BARE)).unwrap_or_default();
         outcome.print(&format!("{table}\n{}", self.legend()));
         outcome.finish(self.kept.json.as_deref())
     }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Map, json};
+use serde_json::json;
 use zonda_program::{Failure, seconds};
 
 use super::Kept;
-use crate::campaign::{Campaign, Entry, entries};
+use crate::campaign::{Campaign, Entry, entries, named};
 use crate::measure::{measure, subscription};
 use crate::record::Spread;
 use crate::scenario::{Numbers, Scenario, distinct};
@@ -109,15 +109,15 @@ impl Scale {
         let (scenarios, systems) = (self.scenarios()?, self.systems()?);
         let runtime = self.runtime.as_deref().unwrap_or("default");
         let seconds = self.seconds.as_secs_f64();
-        let settings = [
+        let settings = named([
             ("rounds", json!(self.rounds)),
             ("seconds", json!(seconds)),
             ("sessions", json!(self.sessions)),
             ("runtime", json!(runtime)),
-        ];
+        ]);
         let campaign = Campaign {
             tool: "scale",
-            settings: Map::from_iter(settings.map(|(name, value)| (name.to_owned(), value))),
+            settings,
             rounds: self.rounds,
             json: self.kept.json.as_deref(),
             is_list: false,

@@ -13,12 +13,12 @@ use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::measure::{ACCOUNT, measure};
 use crate::numbers::{nanos, short};
-use crate::reference::Examples;
+use crate::reference::Reference;
 use crate::scenario::flow::{Flow, Service};
 use crate::scenario::sizes::{Sizes, sizes};
 use crate::scenario::{Scenario, Topologies, bytes};
 use crate::surroundings::note;
-use crate::system::{BARE, Span, System, ZENOH, ZONDA};
+use crate::system::{BARE, Span, System, ZONDA};
 use crate::table::{Table, by_role, or_none, range, times_better};
 use crate::workers::sequence_check::PUBLISHERS_MAX;
 
@@ -76,7 +76,7 @@ pub struct Thr {
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<RuntimeKind>,
     #[command(flatten)]
-    pub reference: Examples,
+    pub reference: Reference,
     #[command(flatten)]
     pub kept: Kept,
     /// Only say what would be measured
@@ -115,7 +115,7 @@ impl Thr {
     pub fn run(&self) -> Result<(), Failure> {
         let runtime = self.runtime.map(|kind| kind.name());
         let mut systems = vec![System::zonda(runtime)];
-        systems.extend(System::yardsticks(self.reference.directory()?));
+        systems.extend(System::yardsticks(self.reference.examples()?));
         let (flows, span) = (self.flows(), self.span());
         for system in &systems {
             if let Some(why) = flows.first().and_then(|flow| system.refusal(flow)) {
@@ -136,11 +136,7 @@ impl Thr {
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
-        let references: &[&str] = match self.reference.with_zenoh {
-            Some(_) => &[BARE, ZENOH],
-            None => &[BARE],
-        };
-        let table = table(&outcome.entries, references).unwrap_or_default();
+        let table = table(&outcome.entries, &self.reference.columns(BARE)).unwrap_or_default();
         let legend = legend(&outcome.entries, self.rounds, span);
         outcome.print(&format!("{table}\n{legend}"));
         outcome.finish(self.kept.json.as_deref())
@@ -194,6 +190,7 @@ mod tests {
     use crate::presets::flow;
     use crate::record::Better;
     use crate::scenario::Topology;
+    use crate::system::ZENOH;
     use crate::table::tests::rows;
 
     #[test]

@@ -85,7 +85,22 @@ pub struct Trips {
     pub express: bool,
 }
 
+/// Above this rate, messages share batches unless the user says otherwise.
+const EXPRESS_RATE_MAX: f64 = 10_000.0;
+
 impl Trips {
+    /// Answers taken in the callback, no load, and each message sent at once up to a rate.
+    pub fn new(topology: Topology, size: usize, pace: Pace) -> Self {
+        Trips {
+            topology,
+            size,
+            pace,
+            receiving: None,
+            load: None,
+            express: pace.hertz().is_none_or(|rate| rate <= EXPRESS_RATE_MAX),
+        }
+    }
+
     /// Everything but the rate, in words; a rate is left to the x axis.
     pub fn case(&self) -> String {
         let mut name = format!("{} {}", self.topology, bytes(self.size));

@@ -193,12 +193,8 @@ fn trips() -> Vec<Scenario> {
     ] {
         all.extend([Pace::BackToBack, Pace::Paced(SLOW_HERTZ)].map(|pace| {
             Scenario::Trips(Trips {
-                topology,
-                size: ROUND_TRIP_SIZE,
-                pace,
                 receiving: Some(receiving),
-                load: None,
-                express: true,
+                ..Trips::new(topology, ROUND_TRIP_SIZE, pace)
             })
         }));
     }

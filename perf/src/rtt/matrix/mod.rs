@@ -20,7 +20,7 @@ pub use arguments::Matrix;
 pub use plot::{Plot, plot};
 
 use super::place;
-use crate::campaign::{Campaign, Entry};
+use crate::campaign::{Campaign, Entry, named};
 use crate::machine;
 use crate::record::Record;
 use crate::scenario::Scenario;
@@ -85,7 +85,7 @@ fn settings(matrix: &Matrix, setting: &Setting) -> Map<String, Value> {
     let pinned = setting
         .cpus
         .map(|(pong, ping)| json!({"pong": pong, "ping": ping}));
-    let settings = [
+    named([
         ("rounds", json!(matrix.rounds)),
         ("seconds", json!(setting.seconds)),
         ("payload", json!(setting.size)),
@@ -95,8 +95,7 @@ fn settings(matrix: &Matrix, setting: &Setting) -> Map<String, Value> {
         ("nice", json!(matrix.nice)),
         ("quirks", json!(matrix.quirks)),
         ("network", json!(network(setting))),
-    ];
-    Map::from_iter(settings.map(|(name, value)| (name.to_owned(), value)))
+    ])
 }
 
 fn facts(record: &Record, setting: &Setting) -> Vec<(&'static str, String)> {
