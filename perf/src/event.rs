@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use zonda_program::print;
 
+use super::workers::sequence_check::Seen;
+
 /// One line of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
@@ -17,6 +19,32 @@ pub enum Event {
     Count(Count),
     /// The warm-up is over and round trips are being recorded.
     Measuring,
+    /// A subscriber has heard the greeting of so many publishers.
+    Heard {
+        /// How many.
+        publishers: u64,
+    },
+    /// A publisher greets no more.
+    Hushed,
+    /// A publisher has ended.
+    Offered {
+        /// Messages it put.
+        offered: u64,
+        /// Messages that its node dropped, once for each peer that did not get one.
+        dropped: u64,
+    },
+    /// What a router dropped.
+    Dropped {
+        /// Messages, once for each peer that did not get one.
+        dropped: u64,
+    },
+    /// What came of what was offered.
+    Tally {
+        /// By publisher.
+        seen: Vec<Seen>,
+        /// Messages too short for a stamp.
+        unstamped: u64,
+    },
 }
 
 /// A counter's reading.
@@ -67,5 +95,21 @@ mod tests {
         for line in ["", "12 msg/s", "{}", r#"{"event":"count"}"#] {
             assert_eq!(Event::parse(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn what_a_flow_comes_to_is_read() {
+        let line = r#"{"event":"tally","seen":[{"next":3,"missing":1,"duplicated":0,"reordered":0}],"unstamped":0}"#;
+        let seen = Seen {
+            next: 3,
+            missing: 1,
+            ..Seen::default()
+        };
+        let tally = Event::Tally {
+            seen: vec![seen],
+            unstamped: 0,
+        };
+        assert_eq!(Event::parse(line), Some(tally));
+        assert_eq!(Event::parse(&Event::Hushed.to_line()), Some(Event::Hushed));
     }
 }

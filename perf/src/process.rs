@@ -67,9 +67,9 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| CellError::Start {
-                program: format!("{} ({})", program.name, program.executable.display()),
-                error,
+            .map_err(|error| {
+                let (name, file) = (&program.name, program.executable.display());
+                CellError::Failed(format!("cannot start {name} ({file}): {error}"))
             })?;
         let (line, lines) = channel();
         if let Some(out) = child.stdout.take() {
@@ -124,30 +124,25 @@ impl Process {
         // its error pipe ends with it, unless it left children of its own behind
         let _ = self.errors_end.recv_timeout(LAST_WORDS);
         let tail = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        let tail: Vec<String> = tail.iter().cloned().collect();
-        CellError::Died {
-            program: self.name.clone(),
-            status,
-            tail: tail.join(" | "),
-        }
+        let tail: Vec<&str> = tail.iter().map(String::as_str).collect();
+        let words = match tail.is_empty() {
+            true => "it said nothing".to_owned(),
+            false => tail.join(" | "),
+        };
+        CellError::Failed(format!("{} ended early ({status}): {words}", self.name))
     }
 
     /// The error to report when it did not get there in time.
-    pub fn late(&self, what: &'static str, after: Duration) -> CellError {
-        CellError::Late {
-            program: self.name.clone(),
-            what,
-            after,
-        }
+    pub fn late(&self, what: &str, after: Duration) -> CellError {
+        CellError::late(&self.name, what, after)
     }
 
     /// The error to report when it has said something that does not belong to its role.
-    pub fn nonsense(&self, line: String, expected: &'static str) -> CellError {
-        CellError::Nonsense {
-            program: self.name.clone(),
-            line,
-            expected,
-        }
+    pub fn nonsense(&self, line: String, expected: &str) -> CellError {
+        let name = &self.name;
+        CellError::Failed(format!(
+            "{name} said {line:?} where {expected} was expected"
+        ))
     }
 
     /// Says a line to the program on its standard input.

@@ -14,7 +14,7 @@ use super::process::{Process, Program, Said};
 use super::roles::{Roles, Side};
 use super::scenario::Topology;
 use super::system::System;
-use super::workers::orders::{Order, Word};
+use super::workers::orders::Order;
 
 /// How long all may take until everybody has heard of everybody.
 const CONTACT: Duration = Duration::from_secs(60);
@@ -90,7 +90,7 @@ impl Processes {
         for at in 0..self.receivers.len() {
             let mut heard = 0;
             while heard < publishers {
-                if let Word::Heard { publishers } =
+                if let Event::Heard { publishers } =
                     self.word(Role::Receiver(at), until, interrupt)?
                 {
                     heard = publishers;
@@ -99,7 +99,7 @@ impl Processes {
         }
         self.order_senders(&Order::Hush)?;
         for at in 0..self.senders.len() {
-            while self.word(Role::Sender(at), until, interrupt)? != (Word::Hushed {}) {}
+            while self.word(Role::Sender(at), until, interrupt)? != Event::Hushed {}
         }
         self.order_senders(&Order::Go)
     }
@@ -116,7 +116,7 @@ impl Processes {
         role: Role,
         until: Instant,
         interrupt: &Interrupt,
-    ) -> Result<Word, CellError> {
+    ) -> Result<Event, CellError> {
         /// How often the others are looked after.
         const LOOK: Duration = Duration::from_millis(200);
         loop {
@@ -128,7 +128,7 @@ impl Processes {
             let process = process.expect("the roles are those of these processes");
             match process.line(until.min(Instant::now() + LOOK), interrupt)? {
                 Said::Line(line) => {
-                    if let Some(word) = Word::parse(&line) {
+                    if let Some(word) = Event::parse(&line) {
                         return Ok(word);
                     }
                 }
@@ -163,7 +163,7 @@ impl Processes {
     }
 }
 
-/// One of the programs that speak [`Word`]s.
+/// One of the programs that speak [`Event`]s.
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
     /// A publisher.
@@ -201,10 +201,7 @@ pub fn listening(
         let addresses = ready(&mut process, interrupt)?;
         return Ok((process, addresses));
     }
-    let port = free_port().map_err(|error| CellError::Own {
-        what: "looking for a free port",
-        error,
-    })?;
+    let port = free_port().map_err(|e| CellError::own("looking for a free port", e))?;
     let mut process = Process::start(&program(port))?;
     let until = Instant::now() + READY;
     while !is_listening(port) {

@@ -6,12 +6,13 @@ mod comparable;
 mod difference;
 mod table;
 
+use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
 use zonda_program::{Failure, print_lines};
 
-use super::record::{Record, RecordError};
+use super::record::Record;
 use super::surroundings::note;
 use difference::{Choice, Comparison};
 
@@ -100,10 +101,9 @@ impl Compare {
     }
 
     fn read(&self, file: &std::path::Path) -> Result<Record, Failure> {
-        Record::read(file).map_err(|error| match error {
-            RecordError::Read { .. } => Failure::Usage(error.to_string()),
-            other => Failure::from(other),
-        })
+        let text = fs::read_to_string(file)
+            .map_err(|e| Failure::Usage(format!("cannot read {}: {e}", file.display())))?;
+        Record::parse(&text, file)
     }
 }
 

@@ -11,13 +11,13 @@ use super::account::{Account, Receipt};
 use super::add_usage;
 use super::counter::{Counter, rate};
 use crate::cell_error::CellError;
-use crate::event::Count;
+use crate::event::{Count, Event};
 use crate::process::Said;
 use crate::processes::{Processes, Role};
 use crate::record::{Better, Pairs, Round};
 use crate::roles::{Roles, round_messages};
 use crate::scenario::flow::{Congestion, Flow};
-use crate::workers::orders::{Order, Word};
+use crate::workers::orders::Order;
 
 /// How long the flow may stand still, and how long the first message may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -85,7 +85,7 @@ fn account(
     for at in 0..processes.senders.len() {
         let until = Instant::now() + PATIENCE + QUIET;
         let offer = loop {
-            if let Word::Offered { offered, dropped } =
+            if let Event::Offered { offered, dropped } =
                 processes.word(Role::Sender(at), until, interrupt)?
             {
                 break (offered, dropped);
@@ -107,7 +107,7 @@ fn account(
     for at in 0..processes.receivers.len() {
         let until = Instant::now() + 10 * QUIET;
         let receipt = loop {
-            if let Word::Tally { seen, unstamped } =
+            if let Event::Tally { seen, unstamped } =
                 processes.word(Role::Receiver(at), until, interrupt)?
             {
                 break Receipt { seen, unstamped };
@@ -121,7 +121,7 @@ fn account(
         router.tell(&report.to_line())?;
         let until = Instant::now() + PATIENCE;
         while behind.is_none() {
-            if let Word::Dropped { dropped } = processes.word(Role::Router, until, interrupt)? {
+            if let Event::Dropped { dropped } = processes.word(Role::Router, until, interrupt)? {
                 behind = Some(dropped);
             }
         }

@@ -24,7 +24,6 @@ use serde_json::{Map, Value};
 use super::machine;
 
 pub use cell::{Better, Cell, Metric, Pairs, Round, X};
-pub use file::RecordError;
 pub use spread::Spread;
 
 /// Raised when a field changes its meaning or goes away.

@@ -18,7 +18,7 @@ use zonda_router::node::{LinkStatus, Node};
 use zonda_runtime::block_on;
 
 use super::level::{self, Door, put_by_node};
-use super::orders::{Order, Orders, PATIENCE, Word};
+use super::orders::{Order, Orders, PATIENCE};
 use super::reporter::Reporter;
 use super::sequence_check::{PUBLISHERS_MAX, SequenceCheck, greeting};
 use super::stamper::Stamper;
@@ -126,12 +126,12 @@ fn subscribe(options: &Subscribe) -> Result<(), Failure> {
     loop {
         if heard < u64::from(options.publishers) && check.heard() > heard {
             heard = check.heard();
-            Word::Heard { publishers: heard }.tell();
+            Event::Heard { publishers: heard }.say();
         }
         if let Some(Order::Report { offered, quiet }) = orders.next_within(LOOK) {
             settle(&check, &offered, quiet);
             let (seen, unstamped) = (check.seen(), check.unstamped());
-            Word::Tally { seen, unstamped }.tell();
+            Event::Tally { seen, unstamped }.say();
         }
     }
 }
@@ -243,7 +243,7 @@ fn flow(
         }
     }
     let before = dropped(&door.links());
-    Word::Hushed {}.tell();
+    Event::Hushed.say();
     orders.until(&Order::Go);
     let mut stamper = Stamper::new(options.number, options.size);
     while !orders.is_stopped.load(Relaxed) {
@@ -251,7 +251,7 @@ fn flow(
     }
     let offered = stamper.made();
     let dropped = dropped(&door.links()) - before;
-    Word::Offered { offered, dropped }.tell();
+    Event::Offered { offered, dropped }.say();
     orders.wait()
 }
 
@@ -269,7 +269,7 @@ fn forward(args: &DaemonArgs) -> Result<(), Failure> {
     loop {
         if let Some(Order::Report { .. }) = orders.next_within(PATIENCE) {
             let dropped = dropped(&node.links());
-            Word::Dropped { dropped }.tell();
+            Event::Dropped { dropped }.say();
         }
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a worker reads on its standard input and prints on its output beside the
-//! [`Event`](crate::event::Event)s of all workers, one line each. The end of its input ends a
-//! worker: then the process that started it has gone.
+//! What a worker reads on its standard input, one line each. The end of its input ends a worker: then the process that
+//! started it has gone.
 
 use std::io;
 use std::sync::Arc;
@@ -9,11 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-use zonda_program::print;
-
-use super::sequence_check::Seen;
 
 /// Any time, where nothing is to be done meanwhile.
 pub const PATIENCE: Duration = Duration::from_secs(3600);
@@ -34,38 +28,6 @@ pub enum Order {
         offered: Vec<u64>,
         /// How long nothing must come.
         quiet: Duration,
-    },
-}
-
-/// One line of a worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
-pub enum Word {
-    /// A subscriber has heard the greeting of so many publishers.
-    Heard {
-        /// How many.
-        publishers: u64,
-    },
-    /// A publisher greets no more.
-    Hushed {},
-    /// A publisher has ended.
-    Offered {
-        /// Messages it put.
-        offered: u64,
-        /// Messages that its node dropped, once for each peer that did not get one.
-        dropped: u64,
-    },
-    /// What a router dropped.
-    Dropped {
-        /// Messages, once for each peer that did not get one.
-        dropped: u64,
-    },
-    /// What came of what was offered.
-    Tally {
-        /// By publisher.
-        seen: Vec<Seen>,
-        /// Messages too short for a stamp.
-        unstamped: u64,
     },
 }
 
@@ -96,21 +58,6 @@ impl Order {
             }),
             _ => None,
         }
-    }
-}
-
-impl Word {
-    /// Says it.
-    pub fn tell(&self) {
-        // numbers and their names always become JSON
-        if let Ok(line) = serde_json::to_string(self) {
-            print(format_args!("{line}"));
-        }
-    }
-
-    /// Reads a line; `None` for anything else.
-    pub fn parse(line: &str) -> Option<Word> {
-        serde_json::from_str(line).ok()
     }
 }
 
@@ -187,27 +134,5 @@ mod tests {
         for line in ["", "gone", "report", "report x", "report 5 -1"] {
             assert_eq!(Order::parse(line), None, "{line}");
         }
-    }
-
-    #[test]
-    fn words_are_told_apart_from_other_lines() {
-        let line = r#"{"event":"tally","seen":[{"next":3,"missing":1,"duplicated":0,"reordered":0}],"unstamped":0}"#;
-        let seen = Seen {
-            next: 3,
-            missing: 1,
-            ..Seen::default()
-        };
-        let tally = Word::Tally {
-            seen: vec![seen],
-            unstamped: 0,
-        };
-        assert_eq!(Word::parse(line), Some(tally));
-        assert_eq!(
-            Word::parse(r#"{"event":"count","messages":1,"nanos":2}"#),
-            None
-        );
-        assert_eq!(Word::parse("12 msg/s"), None);
-        let hushed = serde_json::to_string(&Word::Hushed {}).expect("JSON");
-        assert_eq!(Word::parse(&hushed), Some(Word::Hushed {}));
     }
 }

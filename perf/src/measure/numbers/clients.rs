@@ -63,10 +63,7 @@ impl Clients {
             .unwrap_or_default();
         let runtime = AnyRuntime::start(kind, &RuntimeOptions::default());
         Ok(Clients {
-            runtime: runtime.map_err(|error| CellError::Own {
-                what: "starting the clients",
-                error,
-            })?,
+            runtime: runtime.map_err(|error| CellError::own("starting the clients", error))?,
             epoch: Instant::now(),
         })
     }
@@ -85,7 +82,7 @@ impl Clients {
     ) -> Result<Vec<Client>, CellError> {
         let endpoint: Endpoint = address
             .parse()
-            .map_err(|error| own("the router's address", error))?;
+            .map_err(|error| CellError::own("the router's address", error))?;
         let (tell, told) = channel();
         for lane in 0..ABREAST.min(count) {
             let share = (count - lane).div_ceil(ABREAST);
@@ -104,7 +101,7 @@ impl Clients {
                 Ok(client) => clients.push(client?),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(own("connecting clients", "the runtime is gone"));
+                    return Err(CellError::own("connecting clients", "the runtime is gone"));
                 }
             }
         }
@@ -163,7 +160,7 @@ impl Client {
             .enqueue(priority, Overflow::Keep, Write::Now, &message);
         queued
             .map(drop)
-            .map_err(|refused| own("sending to the router", refused))
+            .map_err(|refused| CellError::own("sending to the router", refused))
     }
 
     /// Asks a question that nobody has an answer to but the router.
@@ -189,7 +186,7 @@ impl Client {
     /// Whether the answer to its last question is there.
     fn is_answered(&self) -> Result<bool, CellError> {
         match self.seen.ended() {
-            Some(why) => Err(own("a client's connection", why)),
+            Some(why) => Err(CellError::own("a client's connection", why)),
             None => Ok(self.seen.answered() >= self.requests.load(Ordering::Relaxed)),
         }
     }
@@ -235,11 +232,7 @@ pub fn until(
             return Err(CellError::Interrupted);
         }
         if Instant::now() > deadline {
-            return Err(CellError::Late {
-                program: "the router".to_owned(),
-                what,
-                after: patience,
-            });
+            return Err(CellError::late("the router", what, patience));
         }
         std::thread::sleep(LOOK);
     }
@@ -312,9 +305,9 @@ async fn introduce<R: Runtime>(
     };
     let link = open_link(runtime, endpoint, &parameters, INTRODUCTION)
         .await
-        .map_err(|error| own("connecting a client", error))?;
+        .map_err(|error| CellError::own("connecting a client", error))?;
     let direct = DirectSocket::beside(&link.stream);
-    let direct = direct.map_err(|error| own("connecting a client", error))?;
+    let direct = direct.map_err(|error| CellError::own("connecting a client", error))?;
     let outbox = Arc::new(Outbox::new(&link.established, QUEUE_BYTES_MAX, direct));
     let timers = Timers::new(
         Instant::now(),
@@ -343,12 +336,4 @@ fn random_id() -> ZenohId {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let half = || u128::from(RandomState::new().hash_one(number));
     ZenohId::random_from(half() << 64 | half())
-}
-
-/// Something of this process itself that went wrong.
-pub fn own(what: &'static str, error: impl ToString) -> CellError {
-    CellError::Own {
-        what,
-        error: std::io::Error::other(error.to_string()),
-    }
 }

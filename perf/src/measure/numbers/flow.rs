@@ -12,7 +12,7 @@ use zonda_codec::{
 };
 use zonda_program::Interrupt;
 
-use super::clients::{Client, Clients, all_answered, own, send, until};
+use super::clients::{Client, Clients, all_answered, send, until};
 use super::host::{Host, PATIENCE};
 use super::watch::{NO_STAMP, stamp};
 use crate::cell_error::CellError;
@@ -57,7 +57,7 @@ impl Pair {
     ) -> Result<Pair, CellError> {
         let mut both = clients.connect(host.address(), 2, interrupt)?;
         let (Some(sink), Some(source)) = (both.pop(), both.pop()) else {
-            return Err(own("connecting clients", "they are not there"));
+            return Err(CellError::own("connecting clients", "they are not there"));
         };
         source.say(Declaration::KeyExpr {
             id: KEY_ID,
@@ -138,7 +138,7 @@ impl Pair {
     fn check(&self) -> Result<(), CellError> {
         for client in [&self.source, &self.sink] {
             if let Some(why) = client.seen.ended() {
-                return Err(own("a client's connection", why));
+                return Err(CellError::own("a client's connection", why));
             }
         }
         Ok(())

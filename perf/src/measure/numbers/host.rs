@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use zonda_program::Interrupt;
 
-use super::clients::own;
 use crate::cell_error::CellError;
 use crate::footprint::Footprint;
 use crate::process::Process;
@@ -51,7 +50,8 @@ impl Host {
         )?;
         let address = addresses.into_iter().next();
         Ok(Host {
-            address: address.ok_or_else(|| own("starting the router", "it has no address"))?,
+            address: address
+                .ok_or_else(|| CellError::own("starting the router", "it has no address"))?,
             process,
         })
     }
