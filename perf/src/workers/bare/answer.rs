@@ -10,7 +10,7 @@ const BLOCK: usize = 1 << 20;
 
 /// Sends back what comes.
 pub fn pong(side: &Side) -> io::Result<()> {
-    let mut stream = side.open()?;
+    let mut stream = side.open_one()?;
     let mut block = vec![0; BLOCK];
     loop {
         let n = match stream.read(&mut block) {

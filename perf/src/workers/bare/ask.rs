@@ -41,7 +41,7 @@ pub struct Asking {
 
 /// Measures as the flags say, and hands the result over.
 pub fn ask(asking: &Asking) -> io::Result<()> {
-    let stream = asking.side.open()?;
+    let stream = asking.side.open_one()?;
     let mut sides = Sides {
         stream,
         message: pattern(asking.size),

@@ -15,12 +15,11 @@ use clap::Args;
 
 use super::framing::{Outgoing, Window};
 use super::relay::copy;
-use super::{announce, is_end};
+use super::{Side, announce, is_end};
 use crate::workers::reporter::{Arrived, Reporter};
 
 /// Flags of the receiver.
 #[derive(Args, Clone, Debug)]
-#[command(group(clap::ArgGroup::new("side").required(true).args(["listen", "connect"])))]
 pub struct Subscribe {
     /// Payload of a message in bytes
     size: usize,
@@ -30,12 +29,8 @@ pub struct Subscribe {
     /// Milliseconds between two counts
     #[arg(long, value_name = "MS", default_value_t = 10)]
     period: u64,
-    /// Wait for the connections on this address; port 0 chooses one, which is printed
-    #[arg(long, value_name = "IP:PORT")]
-    listen: Option<SocketAddr>,
-    /// Make the connections to this address
-    #[arg(long, value_name = "IP:PORT")]
-    connect: Option<SocketAddr>,
+    #[command(flatten)]
+    side: Side,
 }
 
 /// Sends messages of `size` bytes to every address until one of them leaves.
@@ -62,24 +57,7 @@ pub fn publish(size: usize, addresses: &[SocketAddr]) -> io::Result<()> {
 
 /// Counts messages until the senders leave.
 pub fn subscribe(options: &Subscribe) -> io::Result<()> {
-    let links = options.links;
-    let streams: Vec<TcpStream> = match (options.listen, options.connect) {
-        (Some(address), _) => {
-            let listener = TcpListener::bind(address)?;
-            announce(&[&listener])?;
-            (0..links)
-                .map(|_| Ok(listener.accept()?.0))
-                .collect::<io::Result<_>>()?
-        }
-        (None, Some(address)) => {
-            let streams = (0..links)
-                .map(|_| TcpStream::connect(address))
-                .collect::<io::Result<_>>()?;
-            announce(&[])?;
-            streams
-        }
-        (None, None) => return Err(io::ErrorKind::InvalidInput.into()),
-    };
+    let streams = options.side.open(options.links)?;
     let counters: Arc<[Counter]> = streams.iter().map(|_| Counter::default()).collect();
     let counted = Arc::clone(&counters);
     let period = Duration::from_millis(options.period);
@@ -114,7 +92,6 @@ fn count(
     at: usize,
     arrived: &Arrived,
 ) -> io::Result<()> {
-    stream.set_nodelay(true)?;
     let mut window = Window::new();
     let mut total = 0;
     loop {

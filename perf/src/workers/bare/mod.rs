@@ -82,7 +82,7 @@ impl Worker {
 #[derive(Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 pub struct Side {
-    /// Wait for one connection on this address; port 0 chooses one, which is printed
+    /// Wait for the connections on this address; port 0 chooses one, which is printed
     #[arg(long, value_name = "IP:PORT")]
     listen: Option<SocketAddr>,
     /// Connect to this address
@@ -91,23 +91,34 @@ pub struct Side {
 }
 
 impl Side {
-    /// The connection, and the line that says the worker is there.
-    pub fn open(&self) -> io::Result<TcpStream> {
-        let stream = match (self.listen, self.connect) {
+    /// So many connections, and the line that says the worker is there.
+    pub fn open(&self, links: u16) -> io::Result<Vec<TcpStream>> {
+        let all = 0..links;
+        let streams: Vec<TcpStream> = match (self.listen, self.connect) {
             (Some(address), _) => {
                 let listener = TcpListener::bind(address)?;
                 announce(&[&listener])?;
-                listener.accept()?.0
+                let accept = |_| Ok(listener.accept()?.0);
+                all.map(accept).collect::<io::Result<_>>()?
             }
             (None, Some(address)) => {
-                let stream = TcpStream::connect(address)?;
+                let connect = |_| TcpStream::connect(address);
+                let streams = all.map(connect).collect::<io::Result<_>>()?;
                 announce(&[])?;
-                stream
+                streams
             }
             (None, None) => return Err(io::ErrorKind::InvalidInput.into()),
         };
-        stream.set_nodelay(true)?;
-        Ok(stream)
+        for stream in &streams {
+            stream.set_nodelay(true)?;
+        }
+        Ok(streams)
+    }
+
+    /// The only connection.
+    pub fn open_one(&self) -> io::Result<TcpStream> {
+        let only = self.open(1)?.pop();
+        only.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }
 
