@@ -133,7 +133,7 @@ impl KeyCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{FaceInfo, FaceKind, ForwardingTable};
+    use crate::table::{FaceInfo, FaceKind, ForwardingTable, Own};
     use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
 
     fn route() -> Arc<Route> {
@@ -207,7 +207,7 @@ mod tests {
         };
         drop(cache.put("a", Arc::new(outdated)));
         assert!(cache.get("a").is_some());
-        table.local_subscriber(face, 1, &key, &mut Vec::new());
+        table.local_declare(face.own(1), Own::SUBSCRIBER, &key, &mut Vec::new());
         assert!(cache.get("a").is_none());
         drop(cache.put("a", route()));
         assert!(cache.get("a").is_some());

@@ -25,7 +25,7 @@ use crate::{
     model::{DeclareError, Outcome, Publication, PublishError, Wait},
     node::shared::Shared,
     notify::listeners::{Listen, ListenerId},
-    table::{Counterpart, ForwardingTable, Locality},
+    table::{Counterpart, Kind, Locality},
 };
 
 thread_local! {
@@ -72,8 +72,7 @@ impl PublisherFace {
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<Self, DeclareError> {
-        let declare = ForwardingTable::local_publisher;
-        let id = shared.declare_sending(key, destination, declare)?;
+        let id = shared.declare_sending(key, destination, Kind::Subscriber)?;
         let key = key.clone().into_owned();
         let route = shared.resolve(shared.local, key, Some(id), destination);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
@@ -307,9 +306,8 @@ impl Drop for PublisherFace {
         }
         drop(self.at_hand());
         shared.update(|state| {
-            state
-                .table
-                .undeclare_local_publisher(shared.local, self.id, &mut state.actions);
+            let own = shared.own(self.id);
+            state.table.undeclare_local_sender(own, &mut state.actions);
         });
     }
 }

@@ -13,7 +13,7 @@ use crate::{
         shared::{KEY_BYTES_MAX, Shared},
         state::State,
     },
-    table::{FaceId, Locality},
+    table::{FaceId, Kind, Locality, Own},
 };
 
 impl Shared {
@@ -28,7 +28,11 @@ impl Shared {
         self.update(|state| {
             state.sinks.insert(id, sink);
             let State { table, actions, .. } = state;
-            table.local_subscriber_from(self.own(id), key, origin, actions);
+            let what = Own {
+                origin,
+                ..Own::SUBSCRIBER
+            };
+            table.local_declare(self.own(id), what, key, actions);
         });
         Ok(SubscriberId(id))
     }
@@ -38,9 +42,10 @@ impl Shared {
             return;
         }
         let (sink, routes) = self.update(|state| {
+            let own = self.own(id.0);
             state
                 .table
-                .undeclare_local_subscriber(self.local, id.0, &mut state.actions);
+                .local_undeclare(own, Kind::Subscriber, &mut state.actions);
             (
                 state.sinks.remove(&id.0),
                 std::mem::take(&mut state.undeclared),

@@ -40,7 +40,7 @@ use crate::{
         neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
     },
     query::{After, Queries},
-    table::{Action, FaceId, ForwardingTable, Locality, OwnRef},
+    table::{Action, FaceId, ForwardingTable, Kind, Locality, OwnRef},
 };
 
 /// The longest key that the protocol can write.
@@ -262,8 +262,7 @@ impl Shared {
 
     /// What the session declared under `id`.
     pub(crate) fn own(&self, id: u32) -> OwnRef {
-        let face = self.local;
-        OwnRef { face, id }
+        self.local.own(id)
     }
 
     /// Whether a declaration of `key` is possible now.
@@ -277,19 +276,19 @@ impl Shared {
         }
     }
 
-    /// Declares that the session sends on `key`, by `declare` of the table where that may reach beyond the session; the id.
+    /// Declares that the session sends on `key` to those of `kind`, where that may reach beyond the session; the id.
     pub(crate) fn declare_sending(
         &self,
         key: &KeyExpr<'_>,
         destination: Locality,
-        declare: fn(&mut ForwardingTable, FaceId, u32, &KeyExpr<'_>, &mut Vec<Action>),
+        kind: Kind,
     ) -> Result<u32, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();
         if destination.is_beyond() {
             self.update(|state| {
                 let State { table, actions, .. } = state;
-                declare(table, self.local, id, key, actions);
+                table.local_sender(self.own(id), kind, key, actions);
             });
         }
         Ok(id)

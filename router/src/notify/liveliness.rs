@@ -12,8 +12,9 @@ use zonda_runtime::{Runtime, with_runtime};
 
 use crate::{
     model::DeclareError,
-    node::{handle::Node, shared::Shared},
+    node::{handle::Node, shared::Shared, state::State},
     notify::listeners::{Listen, Listener, ListenerId},
+    table::{Kind, Own},
 };
 
 /// Names a liveliness token of a node until it is undeclared.
@@ -31,9 +32,8 @@ impl Node {
         shared.may_declare(key)?;
         let id = shared.next_id();
         shared.update(|state| {
-            state
-                .table
-                .local_token(shared.local, id, key, &mut state.actions);
+            let State { table, actions, .. } = state;
+            table.local_declare(shared.own(id), Own::TOKEN, key, actions);
         });
         Ok(TokenId(id))
     }
@@ -45,9 +45,8 @@ impl Node {
             return;
         }
         shared.update(|state| {
-            state
-                .table
-                .undeclare_local_token(shared.local, id.0, &mut state.actions);
+            let State { table, actions, .. } = state;
+            table.local_undeclare(shared.own(id.0), Kind::Token, actions);
         });
     }
 
@@ -67,9 +66,8 @@ impl Node {
         let id = shared.next_id();
         shared.update(|state| {
             state.listeners.insert(id, Listener::new(listener));
-            state
-                .table
-                .local_token_listener(shared.local, id, key, history, &mut state.actions);
+            let State { table, actions, .. } = state;
+            table.local_token_listener(shared.own(id), key, history, actions);
         });
         shared.tell_all(id);
         Ok(ListenerId(id))
@@ -94,9 +92,8 @@ impl Node {
         let (id, listener) = (shared.next_id(), Listener::new(listener));
         shared.update(|state| {
             state.listeners.insert(id, Arc::clone(&listener));
-            state
-                .table
-                .local_liveliness_query(shared.local, id, key, &mut state.actions);
+            let State { table, actions, .. } = state;
+            table.local_liveliness_query(shared.own(id), key, actions);
         });
         shared.tell_all(id);
         if shared.state.lock().listeners.contains_key(&id) {
@@ -125,7 +122,11 @@ impl Shared {
                 return;
             }
             if node.until(due, over).await.is_none() {
-                node.update(|state| state.table.end_liveliness_query(id, &mut state.actions));
+                let own = node.own(id);
+                node.update(|state| {
+                    let State { table, actions, .. } = state;
+                    table.undeclare_local_listener(own, actions);
+                });
             }
         };
         with_runtime!(&shared.runtime, runtime => runtime.spawn_brief("zonda-answers", wait));

@@ -32,9 +32,7 @@ impl Node {
         let ended = shared.update(|state| {
             let ended = state.listeners.remove(&id.0);
             let State { table, actions, .. } = state;
-            table.undeclare_local_token_listener(shared.local, id.0, actions);
-            table.undeclare_local_matching(shared.local, id.0);
-            table.end_liveliness_query(id.0, actions);
+            table.undeclare_local_listener(shared.own(id.0), actions);
             ended
         });
         // User code may go with it, so no lock is held.

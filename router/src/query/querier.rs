@@ -10,7 +10,7 @@ use crate::{
     model::DeclareError,
     node::{shared::Shared, state::State},
     notify::listeners::{Listen, ListenerId},
-    table::{Audience, Counterpart, ForwardingTable, Locality},
+    table::{Audience, Counterpart, Kind, Locality},
 };
 
 /// Asks on one key. Dropping it undeclares it, without blocking.
@@ -35,8 +35,7 @@ impl QuerierFace {
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<Self, DeclareError> {
-        let declare = ForwardingTable::local_querier;
-        let id = shared.declare_sending(key, destination, declare)?;
+        let id = shared.declare_sending(key, destination, Kind::Queryable)?;
         Ok(Self {
             shared: Arc::clone(shared),
             id,
@@ -92,7 +91,7 @@ impl Drop for QuerierFace {
         }
         shared.update(|state| {
             let State { table, actions, .. } = state;
-            table.undeclare_local_querier(shared.local, self.id, actions);
+            table.undeclare_local_sender(shared.own(self.id), actions);
         });
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     model::DeclareError,
     node::{shared::Shared, state::State},
     query::incoming::{QueryableId, SharedQuerySink},
-    table::Locality,
+    table::{Kind, Locality, Own},
 };
 
 impl Shared {
@@ -39,7 +39,11 @@ impl Shared {
             }
             state.queries.queryables.insert(id, sink);
             let State { table, actions, .. } = state;
-            table.local_queryable_from(self.own(id), key, complete, origin, actions);
+            let what = Own {
+                origin,
+                ..Own::queryable(complete)
+            };
+            table.local_declare(self.own(id), what, key, actions);
             None
         });
         match refused {
@@ -54,7 +58,7 @@ impl Shared {
         }
         let sink = self.update(|state| {
             let State { table, actions, .. } = state;
-            table.undeclare_local_queryable(self.local, id.0, actions);
+            table.local_undeclare(self.own(id.0), Kind::Queryable, actions);
             state.queries.queryables.remove(&id.0)
         });
         // User code may run when it goes, so it is done here, without the lock.

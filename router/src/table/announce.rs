@@ -158,13 +158,16 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells the session's listeners what concerns them, after the sources of an entity changed. (That a token came is
-    /// declared where it comes in.)
+    /// Tells the session's listeners what concerns them, after the sources of an entity changed.
     fn notify_session(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
-        match entity.kind {
-            Kind::Token if change.after == 0 => self.token_gone(entity.index, actions),
-            Kind::Token => {}
-            Kind::Subscriber | Kind::Queryable => self.rematch(entity, change, actions),
+        let EntityRef { kind, index } = entity;
+        match kind {
+            Kind::Token => self.token_changed(index, change, actions),
+            _ if !self.listeners.has_any(kind) => {}
+            _ => {
+                let key = self.entities(kind).key(index).unwrap_or_default();
+                self.rematch(kind, &key, Some(change), actions);
+            }
         }
     }
 

@@ -16,17 +16,11 @@ use crate::table::{
     message,
     policy::Relation,
     progress::{Answer, Rest},
-    search::Search,
+    search::{SLICE_LOOKS, Search},
 };
 
 /// Bytes of declarations after which a slice ends, however few they are.
 const SLICE_BYTES: usize = 256 * 1024;
-
-/// Steps in the key tree to find what matches. With more to look at, entities are looked at one after another.
-const SLICE_STEPS: usize = 20_000;
-
-/// What a slice may cost in entities that are looked at, long keys counting for more than one.
-const SLICE_LOOKS: usize = 10_000;
 
 /// What a slice may still do.
 struct Slice {
@@ -118,7 +112,7 @@ impl ForwardingTable {
                 let group = group.filter(|_| asking.mode != InterestMode::Current);
                 answer.rest.insert(match group {
                     Some(key) => Rest::Group(key, Search::default()),
-                    None => self.begin(kind, asking.key.as_deref()),
+                    None => Rest::Each(self.entities.of(kind).list(asking.key.as_deref())),
                 })
             }
         };
@@ -131,62 +125,24 @@ impl ForwardingTable {
                 slice.looks = slice.looks.saturating_sub(steps.spent());
                 !done
             }
-            Rest::These(these) => {
-                while let Some((index, key)) = these.pop() {
-                    if self.entities(kind).has_key(index, &key) {
-                        self.answer_one(face, EntityRef { kind, index }, asking, actions);
-                    }
-                    slice.tells -= 1;
-                    if slice.is_over(actions) {
-                        return true;
-                    }
-                }
-                false
-            }
-            Rest::From(place) => {
+            Rest::Each(listing) => {
                 let pattern = asking.key.as_deref().map(Pattern::new);
-                let words = pattern.as_ref().map_or(0, Pattern::words);
-                let end = self.entities(kind).places();
-                let mut key = String::new();
-                while *place < end {
-                    let index = *place;
-                    *place += 1;
-                    let exists = self.entities(kind).write_key(index, &mut key);
-                    let matches = exists && {
-                        let cost = 1 + key.len() * words / 64;
-                        slice.looks = slice.looks.saturating_sub(cost);
-                        pattern.as_ref().is_none_or(|pattern| pattern.meets(&key))
+                loop {
+                    let entities = self.entities(kind);
+                    let next = entities.next_listed(listing, pattern.as_ref(), &mut slice.looks);
+                    let Some(index) = next else {
+                        break;
                     };
                     let entity = EntityRef { kind, index };
-                    if matches && self.answer_one(face, entity, asking, actions) {
-                        slice.tells -= 1;
-                    }
+                    let is_told = self.answer_one(face, entity, asking, actions);
+                    slice.tells -= usize::from(is_told);
                     if slice.is_over(actions) {
-                        return true;
+                        break;
                     }
                 }
-                false
+                listing.next_number(self.entities(kind)).is_some()
             }
         }
-    }
-
-    /// What there is to tell of a kind.
-    fn begin(&self, kind: Kind, key: Option<&str>) -> Rest {
-        let Some(key) = key else {
-            return Rest::From(0);
-        };
-        let entities = self.entities(kind);
-        let mut these = Vec::new();
-        let all = entities
-            .tree()
-            .matches_within(key, &Steps::new(SLICE_STEPS), &mut |entity| {
-                these.extend(entities.key(entity).map(|key| (entity, key.into())));
-            });
-        if !all {
-            return Rest::From(0);
-        }
-        these.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
-        Rest::These(these)
     }
 
     /// Tells of one entity if the asker may see it.

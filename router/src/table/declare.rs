@@ -51,8 +51,7 @@ impl ForwardingTable {
                 wire_expr,
                 info,
             } => {
-                let kind = Kind::Queryable;
-                let new = Declared { kind, id, info };
+                let new = Declared::new(Kind::Queryable, id, info);
                 self.learn_entity(face, new, wire_expr, declare.interest_id, actions);
             }
             Declaration::Token { id, wire_expr } => {
@@ -134,12 +133,8 @@ impl ForwardingTable {
         if relation == Relation::Upstream && !self.wants.is_wanted(kind, key.as_str()) {
             return;
         }
-        if kind == Kind::Token && self.has_token_listeners() {
-            let answered = interest_id.map(|_| face);
-            self.add_token(face, id, key, answered, actions);
-            return;
-        }
-        self.add_entity(face, new, key, actions);
+        let is_answer = interest_id.is_some();
+        self.add_entity(face, Declared { is_answer, ..new }, key, actions);
     }
 
     /// What a face declared under its id.
@@ -156,7 +151,7 @@ impl ForwardingTable {
         key: KeyExpr<'_>,
         actions: &mut Vec<Action>,
     ) {
-        let Declared { kind, id, info } = new;
+        let Declared { kind, id, info, .. } = new;
         if let Some(index) = self.entity_of(face, kind, id)
             && self.entities(kind).has_key(index, key.as_str())
         {
@@ -186,7 +181,10 @@ impl ForwardingTable {
         let entity = EntityRef { kind, index };
         self.entities.insert_id(face.index, id, entity);
         let source = Source::new(face.index, south, info);
-        let change = self.entities_mut(kind).add_source(index, source);
+        let mut change = self.entities_mut(kind).add_source(index, source);
+        if let Some(change) = &mut change {
+            change.is_answer = new.is_answer;
+        }
         self.apply(entity, change, actions);
     }
 
@@ -205,7 +203,7 @@ impl ForwardingTable {
         match key {
             Some(key) if !is_known && source.relation == Relation::Upstream => {
                 if let Some(key) = self.declared_key(face, &key)
-                    && self.alive(key.as_str()).is_none()
+                    && !self.is_alive(key.as_str())
                 {
                     self.end_unannounced_key(key.as_str(), actions);
                 }

@@ -18,13 +18,23 @@ pub(super) struct Declared {
     /// The id that the face gives it.
     pub(super) id: u32,
     pub(super) info: QueryableInfo,
+    /// It is the answer to an interest: it was there before.
+    pub(super) is_answer: bool,
 }
 
 impl Declared {
+    pub(super) fn new(kind: Kind, id: u32, info: QueryableInfo) -> Self {
+        Declared {
+            kind,
+            id,
+            info,
+            is_answer: false,
+        }
+    }
+
     /// Without anything to know beside its key.
     pub(super) fn plain(kind: Kind, id: u32) -> Self {
-        let info = QueryableInfo::default();
-        Declared { kind, id, info }
+        Declared::new(kind, id, QueryableInfo::default())
     }
 }
 
@@ -140,6 +150,8 @@ pub(super) struct Change {
     pub(super) before: usize,
     /// How many do now.
     pub(super) after: usize,
+    /// The declaration that came is the answer to an interest.
+    pub(super) is_answer: bool,
 }
 
 /// All entities of one kind, by key and by number.
@@ -255,6 +267,7 @@ impl EntityTree {
             south: new.south,
             before,
             after: before,
+            is_answer: false,
         };
         match sources.find(new.slot) {
             Ok(at) => {
@@ -286,6 +299,7 @@ impl EntityTree {
             south: source.south,
             before: count,
             after: count,
+            is_answer: false,
         })
     }
 
@@ -306,6 +320,7 @@ impl EntityTree {
             south,
             before,
             after: before - 1,
+            is_answer: false,
         })
     }
 

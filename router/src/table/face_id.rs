@@ -23,6 +23,11 @@ impl FaceId {
         self.index as usize
     }
 
+    /// What a session calls by this id.
+    pub const fn own(self, id: u32) -> OwnRef {
+        OwnRef { face: self, id }
+    }
+
     /// How many faces stood in this place before.
     pub const fn generation(self) -> u32 {
         self.generation

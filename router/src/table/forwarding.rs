@@ -18,12 +18,11 @@ use crate::table::{
     kind::Kind,
     leaving::Leaving,
     limits::{BadKey, FaceCounters, KeyOverLimit, Limits},
-    matching_listeners::MatchingListeners,
+    listeners::Listeners,
     message,
     note::Note,
     policy::{INITIAL, Relation},
     query::Queries,
-    token_listeners::TokenListeners,
     topology::Topology,
     validity::KeptKeys,
     wants::Wants,
@@ -53,8 +52,7 @@ pub struct ForwardingTable {
     /// What this node wants to hear of from its gateways.
     pub(super) wants: Wants,
     /// The session's listeners.
-    pub(super) token_listeners: TokenListeners,
-    pub(super) matching: MatchingListeners,
+    pub(super) listeners: Listeners,
     pub(super) queries: Queries,
     /// The keys on which routes are kept.
     pub(super) kept: KeptKeys,
@@ -81,8 +79,7 @@ impl ForwardingTable {
             interests: Interests::default(),
             announcing: Announcements::default(),
             wants: Wants::default(),
-            token_listeners: TokenListeners::default(),
-            matching: MatchingListeners::default(),
+            listeners: Listeners::default(),
             queries: Queries::default(),
             kept: KeptKeys::default(),
             leaving: VecDeque::new(),

@@ -21,17 +21,8 @@ use crate::table::{
     limits::key_memory,
     message,
     search::Search,
-    wants::WantKey,
+    wants::{WantKey, WantUser},
 };
-
-/// What an interest leaves behind that is gone.
-#[derive(Default)]
-struct Left {
-    /// Groups without members, with the ids of their declarations.
-    groups: Vec<(GroupKey, u32)>,
-    /// What was asked of the gateways on its behalf.
-    want: Option<u32>,
-}
 
 impl ForwardingTable {
     /// An INTEREST from a neighbour. If there is much to tell, the answer only begins:
@@ -59,7 +50,8 @@ impl ForwardingTable {
                 id: interest.id,
             };
             let left = self.retract(user);
-            self.clear(user, left, actions);
+            self.end_groups(face, left, actions);
+            self.stop_asking(WantUser::Interest(user), actions);
             return;
         }
         let key = interest
@@ -107,7 +99,6 @@ impl ForwardingTable {
             options: asking.options,
             key: asking.key.clone(),
             aggregate,
-            want: None,
             unanswered: false,
             answering: asking.mode == InterestMode::CurrentFuture,
             future_only: asking.mode == InterestMode::Future,
@@ -130,7 +121,8 @@ impl ForwardingTable {
             for group in kept.groups() {
                 self.interests.leave_group(slot, &group);
             }
-            self.clear(user, left, actions);
+            self.end_groups(face, left, actions);
+            self.stop_asking(WantUser::Interest(user), actions);
             message::declare(face, Some(id), Declaration::Final, actions);
             return;
         }
@@ -142,8 +134,11 @@ impl ForwardingTable {
             options: asking.options,
             key: asking.key.clone(),
         };
-        let waits = self.ask_for(user, want, actions);
-        self.clear(user, left, actions);
+        self.end_groups(face, left, actions);
+        let waits = self.ask_for(WantUser::Interest(user), want, actions);
+        if let Some(kept) = self.interests.get_mut(user) {
+            kept.unanswered = waits;
+        }
         if answers {
             self.answer(face, asking, actions);
         } else if !waits {
@@ -151,40 +146,28 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets a kept interest, if there is one under this id.
-    fn retract(&mut self, user: InterestRef) -> Left {
-        let Some(kept) = self.interests.remove(user) else {
-            return Left::default();
-        };
-        if let Some(face) = self.topology.at_mut(user.slot) {
-            face.discharge(kept.key.as_ref().map_or(0, |key| key_memory(key)), false);
-        }
-        let mut groups = Vec::new();
-        for group in kept.groups() {
-            if let Some(announced) = self.interests.leave_group(user.slot, &group) {
-                groups.push((group, announced));
+    /// Forgets a kept interest, if there is one under this id; gives back its groups without members, with the ids of their
+    /// declarations.
+    fn retract(&mut self, user: InterestRef) -> Vec<(GroupKey, u32)> {
+        let mut left = Vec::new();
+        if let Some(kept) = self.interests.remove(user) {
+            if let Some(face) = self.topology.at_mut(user.slot) {
+                face.discharge(kept.key.as_ref().map_or(0, |key| key_memory(key)), false);
+            }
+            for group in kept.groups() {
+                let announced = self.interests.leave_group(user.slot, &group);
+                left.extend(announced.map(|id| (group, id)));
             }
         }
-        Left {
-            groups,
-            want: kept.want,
-        }
+        left
     }
 
-    /// Ends what an interest left behind, where it must be said.
-    fn clear(&mut self, user: InterestRef, left: Left, actions: &mut Vec<Action>) {
-        // The neighbour may have another interest in the key, or one on its way, and take the declaration for its answer.
-        for (GroupKey { kind, .. }, announced) in left.groups {
-            if let Some(face) = self.topology.at(user.slot) {
-                let end = message::undeclaration(kind, announced);
-                message::declare(face.id, None, end, actions);
-            }
-        }
-        let now = self.interests.get(user).and_then(|kept| kept.want);
-        if let Some(want) = left.want
-            && now != Some(want)
-        {
-            self.release_interest(want, user, actions);
+    /// Declares the end of groups. The neighbour may have another interest in the key, or one on its way, and take the
+    /// declaration for its answer.
+    fn end_groups(&self, face: FaceId, left: Vec<(GroupKey, u32)>, actions: &mut Vec<Action>) {
+        for (GroupKey { kind, .. }, announced) in left {
+            let end = message::undeclaration(kind, announced);
+            message::declare(face, None, end, actions);
         }
     }
 
@@ -196,9 +179,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         self.interests.unregister(user, kept);
-        if let Some(want) = kept.want {
-            self.release_interest(want, user, actions);
-        }
+        self.stop_asking(WantUser::Interest(user), actions);
     }
 
     /// One declaration stands for all that match. Goes on with the search for one that the face may know of; false if there

@@ -282,7 +282,6 @@ mod tests {
             options,
             key: key.map(Into::into),
             aggregate: false,
-            want: None,
             unanswered: false,
             answering: false,
             future_only: false,

@@ -26,8 +26,6 @@ pub(super) struct Kept {
     pub(super) key: Option<Arc<str>>,
     /// One declaration on its own key stands for all.
     pub(super) aggregate: bool,
-    /// What this node asks its own gateways on its behalf.
-    pub(super) want: Option<u32>,
     /// Its D_FINAL waits for the gateways'.
     pub(super) unanswered: bool,
     /// Its D_FINAL waits for the rest of this node's own answer.

@@ -14,9 +14,12 @@ pub(super) struct EntityRef {
 
 /// What can be declared on a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// It takes data.
     Subscriber,
+    /// It replies to queries.
     Queryable,
+    /// It says that its node is alive.
     Token,
 }
 

@@ -5,18 +5,22 @@
 //!
 //! A listener begins with "nobody", hears at once if that is wrong, and then of every change, so never the same twice
 //! in a row. Neighbours that are gone count until what they declared is forgotten, a moment later.
+//!
+//! Which declarations count for something of the session that goes to the session itself, to other nodes, or to both is
+//! looked at here, and when a route is made or a query is sent; never for a message on a known route.
 
 use std::sync::Arc;
 
-use zonda_codec::{KeyExpr, Target, key_expr};
+use zonda_codec::{KeyExpr, key_expr};
 
 use crate::table::{
-    audience::{Audience, Counterpart, Locality},
+    audience::{Audience, Counterpart},
     entity::Change,
+    face::Face,
     face_id::{Action, FaceId, OwnRef},
     forwarding::ForwardingTable,
-    kind::{EntityRef, Kind},
-    matching_listeners::MatchingListener,
+    kind::Kind,
+    listeners::{Listener, Topic, notify},
     notice::Notice,
 };
 
@@ -50,10 +54,34 @@ impl ForwardingTable {
         })
     }
 
-    /// Whether any queryable, here or elsewhere, is known that a query for `target` on `key` from `from` would reach.
-    pub fn has_matching_queryables(&self, from: FaceId, key: &KeyExpr<'_>, target: Target) -> bool {
-        let audience = Counterpart::of_target(target).within(Locality::Any);
-        self.has_counterpart(from, key.as_str(), audience)
+    /// Whether what `face` declared as `entity` counts for something of the session that goes to `destination`.
+    pub(super) fn counts(
+        &self,
+        face: &Face,
+        entity: u32,
+        Audience { what, destination }: Audience,
+    ) -> bool {
+        if !self.topology.is_session(face) {
+            return destination.is_beyond();
+        }
+        if !destination.is_within() || !self.entities.session.has_remote_only() {
+            return destination.is_within();
+        }
+        let key = self.entities(what.kind()).key(entity);
+        let complete = what == Counterpart::CompleteQueryables;
+        let session = &self.entities.session;
+        key.is_some_and(|key| session.serves_session(what.kind(), &key, complete))
+    }
+
+    /// Whether the session has something for itself only that is a counterpart of its own on `key`.
+    fn has_private(&self, key: &str, what: Counterpart) -> bool {
+        let complete_only = what == Counterpart::CompleteQueryables;
+        let mut has = false;
+        let session = &self.entities.session;
+        session.each_private(what.kind(), key, &mut |_, complete| {
+            has |= complete || !complete_only;
+        });
+        has
     }
 
     /// The session listens to whether any of `audience` matches `key`. `owner` is its publisher or querier, with which the
@@ -69,99 +97,53 @@ impl ForwardingTable {
         if !self.may_declare(owner.face, key) {
             return;
         }
-        self.undeclare_local_matching(owner.face, id);
-        let key: Arc<str> = Arc::from(key.clone());
-        let listener = MatchingListener {
+        let own = owner.face.own(id);
+        self.undeclare_local_listener(own, actions);
+        let topic = Topic::Matching {
             owner,
-            key,
             audience,
             last_state: false,
         };
-        self.matching.insert(id, listener);
+        self.add_listener(own, Arc::from(key.clone()), topic);
         self.look_again(id, actions);
     }
 
-    /// The end of a listener. Unknown ids are ignored.
-    pub fn undeclare_local_matching(&mut self, face: FaceId, id: u32) {
-        let known = self.matching.get(id);
-        if known.is_some_and(|known| known.owner.face == face) {
-            self.matching.remove(id);
-        }
-    }
-
-    /// A publisher or querier ends, and its listeners with it.
-    pub(super) fn end_matching_of(&mut self, owner: OwnRef, actions: &mut Vec<Action>) {
-        self.end_matching(|listener| listener.owner == owner, actions);
-    }
-
-    /// Ends the listeners of a session that is gone.
-    pub(super) fn forget_matching(&mut self, gone: FaceId, actions: &mut Vec<Action>) {
-        self.end_matching(|listener| listener.owner.face == gone, actions);
-    }
-
-    fn end_matching(
+    /// Looks again at what may have changed for the listeners, now that something of a kind on `key` has; `change` says how
+    /// its sources have, if they did.
+    pub(super) fn rematch(
         &mut self,
-        which: impl Fn(&MatchingListener) -> bool,
+        kind: Kind,
+        key: &str,
+        change: Option<Change>,
         actions: &mut Vec<Action>,
     ) {
-        for id in self.matching.ids(which) {
-            self.matching.remove(id);
-            let notice = Notice::End { complete: true };
-            actions.push(Action::Notify {
-                listener: id,
-                notice,
-            });
-        }
-    }
-
-    /// Looks again at what may have changed for the listeners, now that the sources of an entity have.
-    pub(super) fn rematch(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
-        if self.matching.is_empty() {
-            return;
-        }
-        let Some(key) = self.entities(entity.kind).key(entity.index) else {
-            return;
-        };
-        let concerned = self.matching.on(&key, |listener| {
+        let may_change = |listener: &Listener| match (&listener.topic, change) {
             // One more cannot mean nobody, and one less not somebody.
-            let may_change = match listener.last_state {
+            (Topic::Matching { last_state, .. }, Some(change)) => match last_state {
                 true => change.after <= change.before,
                 false => change.after >= change.before,
-            };
-            listener.audience.what.kind() == entity.kind && may_change
-        });
-        for id in concerned {
-            self.look_again(id, actions);
-        }
-    }
-
-    /// Looks again at what may have changed for the listeners, now that something on `key` has which no source of an
-    /// entity shows.
-    pub(super) fn rematch_key(&mut self, kind: Kind, key: &str, actions: &mut Vec<Action>) {
-        if self.matching.is_empty() {
-            return;
-        }
-        let is_concerned = |listener: &MatchingListener| listener.audience.what.kind() == kind;
-        for id in self.matching.on(key, is_concerned) {
+            },
+            _ => true,
+        };
+        for id in self.listeners.on(kind, key, may_change) {
             self.look_again(id, actions);
         }
     }
 
     /// Tells a listener how it stands if it heard otherwise.
     fn look_again(&mut self, id: u32, actions: &mut Vec<Action>) {
-        let Some(listener) = self.matching.get(id) else {
+        let Some(listener) = self.listeners.get(id) else {
             return;
         };
-        let (face, audience) = (listener.owner.face, listener.audience);
-        let now = self.has_counterpart(face, &listener.key, audience);
-        if let Some(listener) = self.matching.get_mut(id)
-            && std::mem::replace(&mut listener.last_state, now) != now
+        let Topic::Matching { audience, .. } = listener.topic else {
+            return;
+        };
+        let now = self.has_counterpart(listener.face, &listener.key, audience);
+        if let Some(listener) = self.listeners.get_mut(id)
+            && let Topic::Matching { last_state, .. } = &mut listener.topic
+            && std::mem::replace(last_state, now) != now
         {
-            let notice = Notice::Matching(now);
-            actions.push(Action::Notify {
-                listener: id,
-                notice,
-            });
+            notify(id, Notice::Matching(now), actions);
         }
     }
 }

@@ -4,7 +4,11 @@
 
 use std::sync::Arc;
 
-use crate::table::{kept::Asking, kind::Kind, search::Search};
+use crate::table::{
+    kept::Asking,
+    kind::Kind,
+    search::{Listing, Search},
+};
 
 /// An answer under way.
 #[derive(Debug)]
@@ -18,10 +22,8 @@ pub(super) struct Answer {
 
 #[derive(Debug)]
 pub(super) enum Rest {
-    /// These, with their keys, as a place may have got another entity meanwhile. The last comes first.
-    These(Vec<(u32, Box<str>)>),
-    /// Whatever matches from this place on.
-    From(u32),
+    /// Each that matches.
+    Each(Listing),
     /// One declaration for all that match this key.
     Group(Arc<str>, Search),
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use zonda_codec::KeyExpr;
 
 use crate::table::{
-    audience::{Counterpart, Locality},
+    audience::Locality,
     face::Face,
     face_id::{FaceId, FaceKind},
     forwarding::ForwardingTable,
@@ -168,18 +168,6 @@ impl ForwardingTable {
             }
         }
         Some(route)
-    }
-
-    /// Whether any subscriber, local or remote, is known that a push on `key` from `from` would reach.
-    /// Unlike [`route`](Self::route) it counts only subscribers that were declared.
-    pub fn has_matching_subscribers(
-        &self,
-        from: FaceId,
-        key: &KeyExpr<'_>,
-        _publisher: Option<u32>,
-    ) -> bool {
-        let audience = Counterpart::Subscribers.within(Locality::Any);
-        self.has_counterpart(from, key.as_str(), audience)
     }
 
     /// The remote faces that get a message, ordered, each once.

@@ -6,36 +6,69 @@
 //! Some are not for everybody: session-local ones, of which no other node hears, and remote-only ones, which the session
 //! itself does not reach.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use zonda_codec::{QueryableInfo, key_expr};
 
 use crate::table::{
+    audience::Locality,
     key_tree::KeyTree,
     kind::{Kind, PerKind},
 };
 
-/// What only the session reaches.
-#[derive(Debug)]
-struct Private {
-    kind: Kind,
-    key: Arc<str>,
-    complete: bool,
+/// What the session declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Own {
+    /// What it is.
+    pub kind: Kind,
+    /// Of a queryable: it knows everything there is under its key.
+    pub complete: bool,
+    /// Where the messages come from that are for it.
+    pub origin: Locality,
 }
 
-/// The session's subscribers and queryables, by their ids.
+impl Own {
+    /// A subscriber, for data from everywhere.
+    pub const SUBSCRIBER: Own = Own {
+        kind: Kind::Subscriber,
+        complete: false,
+        origin: Locality::Any,
+    };
+
+    /// A liveliness token.
+    pub const TOKEN: Own = Own {
+        kind: Kind::Token,
+        ..Own::SUBSCRIBER
+    };
+
+    /// A queryable, for queries from everywhere.
+    pub const fn queryable(complete: bool) -> Own {
+        Own {
+            kind: Kind::Queryable,
+            complete,
+            origin: Locality::Any,
+        }
+    }
+}
+
+/// A subscriber or queryable of the session.
+#[derive(Debug)]
+pub(super) struct OwnEntity {
+    pub(super) what: Own,
+    pub(super) key: Arc<str>,
+}
+
+/// The session's subscribers and queryables, by their ids and keys.
 #[derive(Debug, Default)]
 pub(super) struct SessionEntities {
+    by_id: PerKind<HashMap<u32, OwnEntity>>,
     /// Those that other nodes know.
     shared: PerKind<KeyTree<u32>>,
-    /// The complete ones among the queryables that other nodes know.
-    complete: HashSet<u32>,
-    /// Those among them that the session itself does not reach.
-    remote_only: HashSet<u32>,
     /// Those that only the session reaches.
-    private: HashMap<u32, Private>,
-    private_by_key: PerKind<KeyTree<u32>>,
+    private: PerKind<KeyTree<u32>>,
+    /// How many other nodes know that the session itself does not reach.
+    remote_only: usize,
 }
 
 impl SessionEntities {
@@ -45,32 +78,35 @@ impl SessionEntities {
         kinds.into_iter().sum()
     }
 
-    /// Adds one that other nodes know.
-    pub(super) fn add(&mut self, kind: Kind, id: u32, key: &str, complete: bool) {
-        self.shared.of_mut(kind).insert(key, id);
-        if complete {
-            self.complete.insert(id);
-        }
+    pub(super) fn get(&self, kind: Kind, id: u32) -> Option<&OwnEntity> {
+        self.by_id.of(kind).get(&id)
     }
 
-    /// Whether this one is on this key.
-    pub(super) fn has(&self, kind: Kind, id: u32, key: &str) -> bool {
-        self.shared.of(kind).get(key).contains(&id)
+    /// Whether anything of the session has this id.
+    pub(super) fn has_id(&self, id: u32) -> bool {
+        let mut kinds = Kind::ALL.into_iter();
+        kinds.any(|kind| self.get(kind, id).is_some())
     }
 
-    /// Removes one that other nodes knew, but not yet that it was [for them only](Self::set_remote_only).
-    pub(super) fn remove(&mut self, kind: Kind, id: u32, key: &str) {
-        self.shared.of_mut(kind).remove(key, id);
-        if kind == Kind::Queryable {
-            self.complete.remove(&id);
-        }
+    /// Adds one under an id that no other one of its kind has.
+    pub(super) fn insert(&mut self, id: u32, own: OwnEntity) {
+        self.tree_mut(own.what).insert(&own.key, id);
+        self.remote_only += usize::from(own.what.origin == Locality::Remote);
+        self.by_id.of_mut(own.what.kind).insert(id, own);
     }
 
-    /// What the queryables on `key` promise together to other nodes.
-    pub(super) fn info(&self, key: &str) -> QueryableInfo {
-        let mut ids = self.shared.of(Kind::Queryable).get(key).iter();
+    pub(super) fn remove(&mut self, kind: Kind, id: u32) -> Option<OwnEntity> {
+        let own = self.by_id.of_mut(kind).remove(&id)?;
+        self.tree_mut(own.what).remove(&own.key, id);
+        self.remote_only -= usize::from(own.what.origin == Locality::Remote);
+        Some(own)
+    }
+
+    /// What the session's entities of a kind on `key` promise together to other nodes.
+    pub(super) fn info(&self, kind: Kind, key: &str) -> QueryableInfo {
+        let mut ids = self.shared.of(kind).get(key).iter();
         QueryableInfo {
-            complete: ids.any(|id| self.complete.contains(id)),
+            complete: ids.any(|id| self.is_complete(kind, *id)),
             distance: 0,
         }
     }
@@ -86,8 +122,8 @@ impl SessionEntities {
     ) -> Vec<u32> {
         let mut ids = Vec::new();
         self.shared.of(kind).matches(key, &mut |id| {
-            let is_meant = !is_own || self.is_for_session(id);
-            if is_meant && (!complete_only || self.complete.contains(&id)) {
+            let is_meant = !is_own || self.is_for_session(kind, id);
+            if is_meant && (!complete_only || self.is_complete(kind, id)) {
                 ids.push(id);
             }
         });
@@ -104,76 +140,54 @@ impl SessionEntities {
 
     /// Whether any on exactly `key` that other nodes know is reached from within the session.
     pub(super) fn serves_session(&self, kind: Kind, key: &str, complete_only: bool) -> bool {
-        let complete = |id| !complete_only || self.complete.contains(id);
         let mut ids = self.shared.of(kind).get(key).iter();
-        ids.any(|id| self.is_for_session(*id) && complete(id))
-    }
-
-    /// From now on the session does not reach this one of its own, or does again.
-    pub(super) fn set_remote_only(&mut self, id: u32, is_remote_only: bool) {
-        match is_remote_only {
-            true => drop(self.remote_only.insert(id)),
-            false => drop(self.remote_only.remove(&id)),
-        }
+        ids.any(|id| {
+            self.is_for_session(kind, *id) && (!complete_only || self.is_complete(kind, *id))
+        })
     }
 
     /// Whether there is any that the session itself does not reach.
     pub(super) fn has_remote_only(&self) -> bool {
-        !self.remote_only.is_empty()
-    }
-
-    fn is_for_session(&self, id: u32) -> bool {
-        self.remote_only.is_empty() || !self.remote_only.contains(&id)
-    }
-
-    /// Adds one that only the session reaches.
-    pub(super) fn add_private(&mut self, kind: Kind, id: u32, key: Arc<str>, complete: bool) {
-        self.private_by_key.of_mut(kind).insert(&key, id);
-        let private = Private {
-            kind,
-            key,
-            complete,
-        };
-        self.private.insert(id, private);
-    }
-
-    /// Removes one that only the session reaches, if there is one of this id; gives back its key.
-    pub(super) fn remove_private(&mut self, kind: Kind, id: u32) -> Option<Arc<str>> {
-        if self.private.get(&id)?.kind != kind {
-            return None;
-        }
-        let private = self.private.remove(&id)?;
-        self.private_by_key.of_mut(kind).remove(&private.key, id);
-        Some(private.key)
-    }
-
-    /// Whether one that only the session reaches has this id.
-    pub(super) fn is_private(&self, id: u32) -> bool {
-        self.private.contains_key(&id)
+        self.remote_only > 0
     }
 
     /// Those that only the session reaches on keys that intersect `key`, each with whether it is complete for all of `key`.
     pub(super) fn each_private(&self, kind: Kind, key: &str, found: &mut impl FnMut(u32, bool)) {
-        let tree = self.private_by_key.of(kind);
+        let tree = self.private.of(kind);
         if tree.is_empty() {
             return;
         }
         tree.matches(key, &mut |id| {
-            if let Some(private) = self.private.get(&id) {
-                let complete = private.complete && key_expr::includes(&private.key, key);
-                found(id, complete);
+            if let Some(own) = self.get(kind, id) {
+                let is_complete = own.what.complete && key_expr::includes(&own.key, key);
+                found(id, is_complete);
             }
         });
     }
 
     /// The session is gone.
     pub(super) fn clear(&mut self) {
-        let steps = PerKind::default();
-        let shared = std::mem::replace(&mut self.shared, steps);
-        *self = SessionEntities::default();
+        let gone = std::mem::take(self);
         for kind in Kind::ALL {
-            self.shared.of(kind).count(shared.of(kind).steps());
+            self.shared.of(kind).count(gone.shared.of(kind).steps());
         }
+    }
+
+    fn tree_mut(&mut self, what: Own) -> &mut KeyTree<u32> {
+        let trees = match what.origin.is_beyond() {
+            true => &mut self.shared,
+            false => &mut self.private,
+        };
+        trees.of_mut(what.kind)
+    }
+
+    fn is_complete(&self, kind: Kind, id: u32) -> bool {
+        self.get(kind, id).is_some_and(|own| own.what.complete)
+    }
+
+    fn is_for_session(&self, kind: Kind, id: u32) -> bool {
+        let is_remote_only = |own: &OwnEntity| own.what.origin == Locality::Remote;
+        !self.has_remote_only() || !self.get(kind, id).is_some_and(is_remote_only)
     }
 }
 
@@ -185,19 +199,28 @@ mod tests {
     fn each_message_reaches_those_that_are_for_its_source() {
         let mut own = SessionEntities::default();
         let kind = Kind::Queryable;
-        own.add(kind, 1, "a", false);
-        own.add(kind, 2, "a/**", true);
-        own.set_remote_only(2, true);
-        own.add_private(kind, 3, "*".into(), true);
+        let mut add = |id, key: &str, complete, origin| {
+            let what = Own {
+                kind,
+                complete,
+                origin,
+            };
+            let key = key.into();
+            own.insert(id, OwnEntity { what, key });
+        };
+        add(1, "a", false, Locality::Any);
+        add(2, "a/**", true, Locality::Remote);
+        add(3, "*", true, Locality::SessionLocal);
         assert_eq!(own.matching(kind, "a", true, false), [1, 3]);
         assert_eq!(own.matching(kind, "a", false, false), [1, 2]);
         assert_eq!(own.matching(kind, "a", true, true), [3]);
         assert_eq!(own.matching(kind, "a", false, true), [2]);
-        assert!(own.info("a/**").complete && !own.info("a").complete);
+        assert!(own.info(kind, "a/**").complete && !own.info(kind, "a").complete);
         assert!(!own.serves_session(kind, "a/**", false));
-        assert_eq!(own.remove_private(Kind::Subscriber, 3), None);
-        assert_eq!(own.remove_private(kind, 3).as_deref(), Some("*"));
-        own.remove(kind, 2, "a/**");
+        assert!(own.remove(Kind::Subscriber, 3).is_none());
+        assert_eq!(own.remove(kind, 3).expect("it is there").key.as_ref(), "*");
+        own.remove(kind, 2);
         assert_eq!(own.matching(kind, "a", false, false), [1]);
+        assert!(!own.has_remote_only() && own.has_id(1) && !own.has_id(2));
     }
 }

@@ -12,9 +12,8 @@ use zonda_codec::{Declaration, InterestMode, InterestOptions, KeyExpr, WhatAmI};
 use crate::table::{
     deadline::Deadline,
     face::Face,
-    face_id::{Action, FaceId, OwnRef},
+    face_id::{Action, FaceId},
     forwarding::ForwardingTable,
-    kept::InterestRef,
     kind::{EntityRef, Kind, kinds},
     limits::Limits,
     message,
@@ -72,10 +71,11 @@ impl ForwardingTable {
         }
     }
 
-    /// Asks the gateways what a served node asked. True if an answer must be waited for.
+    /// From now on the gateways are asked for what something wants, rather than for what it wanted before. True if an answer
+    /// must be waited for. Routers have no gateways.
     pub(super) fn ask_for(
         &mut self,
-        user: InterestRef,
+        user: WantUser,
         mut what: WantKey,
         actions: &mut Vec<Action>,
     ) -> bool {
@@ -86,13 +86,19 @@ impl ForwardingTable {
         what.options = InterestOptions::from_bits(options);
         let want = self.find_or_add_want(what, actions);
         let waits = self.is_waited_for(want);
-        self.wants.add_user(want, WantUser::Interest(user));
+        let before = self.wants.add_user(want, user);
         self.outdate_want(want);
-        if let Some(kept) = self.interests.get_mut(user) {
-            kept.want = Some(want);
-            kept.unanswered = waits;
+        if let Some(before) = before {
+            self.release_want(before, actions);
         }
         waits
+    }
+
+    /// Something wants nothing any more.
+    pub(super) fn stop_asking(&mut self, user: WantUser, actions: &mut Vec<Action>) {
+        if let Some(want) = self.wants.remove_user(user) {
+            self.release_want(want, actions);
+        }
     }
 
     /// Asks the gateways for the tokens that exist, for a served node. True if an answer must be waited for.
@@ -148,46 +154,18 @@ impl ForwardingTable {
         self.wants.remove_relays_for(asker);
     }
 
-    /// A publisher or querier of the session: from now on the gateways say whether anybody subscribes, or answers.
-    pub(super) fn add_publisher(
-        &mut self,
-        publisher: OwnRef,
-        kind: Kind,
-        key: Arc<str>,
-        actions: &mut Vec<Action>,
-    ) {
-        let want = self.add_own_want(WantKey::lasting(kind, key), actions);
-        self.wants.set_publisher(publisher, want);
-        self.outdate_want(want);
-    }
-
-    /// Something the session wants to hear of from now on. It is to be given back with
-    /// [`release_own_want`](Self::release_own_want).
-    pub(super) fn add_own_want(&mut self, what: WantKey, actions: &mut Vec<Action>) -> u32 {
-        let want = self.find_or_add_want(what, actions);
-        self.wants.add_user(want, WantUser::Session);
-        self.outdate_want(want);
-        want
-    }
-
-    /// The session does not want this any more.
-    pub(super) fn release_own_want(&mut self, want: u32, actions: &mut Vec<Action>) {
-        self.wants.remove_user(want, WantUser::Session);
-        self.release_want(want, actions);
-    }
-
     /// The gateways are to tell of queryables on this key while a query on it is held. To be given back with
     /// [`release_watch`](Self::release_watch).
     pub(super) fn add_watch(&mut self, key: Arc<str>, actions: &mut Vec<Action>) -> u32 {
         let what = WantKey::lasting(Kind::Queryable, key);
         let want = self.find_or_add_want(what, actions);
-        self.wants.add_user(want, WantUser::HeldQuery);
+        self.wants.hold(want, true);
         want
     }
 
     /// The query is not held any more.
     pub(super) fn release_watch(&mut self, want: u32, actions: &mut Vec<Action>) {
-        self.wants.remove_user(want, WantUser::HeldQuery);
+        self.wants.hold(want, false);
         self.release_want(want, actions);
     }
 
@@ -201,29 +179,10 @@ impl ForwardingTable {
         open.collect()
     }
 
-    /// The end of a publisher.
-    pub(super) fn remove_publisher(&mut self, publisher: OwnRef, actions: &mut Vec<Action>) {
-        let Some(want) = self.wants.remove_publisher(publisher) else {
-            return;
-        };
-        self.release_own_want(want, actions);
-    }
-
-    /// The end of a served node's interest.
-    pub(super) fn release_interest(
-        &mut self,
-        want: u32,
-        user: InterestRef,
-        actions: &mut Vec<Action>,
-    ) {
-        self.wants.remove_user(want, WantUser::Interest(user));
-        self.release_want(want, actions);
-    }
-
     /// The gateway `face` answered interest `id` in full.
     pub(super) fn finalise(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
         self.wants.stop_waiting(face, id);
-        self.end_quiet(face, Some(id));
+        self.listeners.end_quiet(face, Some(id));
         if let Some(query) = self.wants.remove_relay((face, id)) {
             self.end_current(query, actions);
             return;
@@ -243,7 +202,7 @@ impl ForwardingTable {
             return;
         }
         let queries = self.wants.remove_gateway(gone.id);
-        self.end_quiet(gone.id, None);
+        self.listeners.end_quiet(gone.id, None);
         self.hold_queries(&queries);
         for query in queries {
             self.end_current(query, actions);
@@ -264,11 +223,8 @@ impl ForwardingTable {
         publisher: Option<u32>,
     ) -> bool {
         let finalised = |want| face.sent.is_finalised(want) == Some(true);
-        let own = publisher.map(|id| OwnRef {
-            face: source.id,
-            id,
-        });
-        if let Some(want) = own.and_then(|own| self.wants.of_publisher(own)) {
+        let own = publisher.map(|id| WantUser::Sender(source.id.own(id)));
+        if let Some(want) = own.and_then(|own| self.wants.of(own)) {
             return finalised(want);
         }
         // Without a publisher of its own, a key that another interest is about is known as well.

@@ -3,7 +3,7 @@
 //! What this node wants to hear of from its gateways, for its session and for the nodes it serves, and which answers it
 //! still waits for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,13 +37,13 @@ impl WantKey {
     }
 }
 
-/// What wants something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What wants something, for longer than a query is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum WantUser {
-    /// A publisher, querier or listener of the session.
-    Session,
-    /// A query of the session that is held.
-    HeldQuery,
+    /// A publisher or querier of the session.
+    Sender(OwnRef),
+    /// A listener of the session.
+    Listener(OwnRef),
     /// An interest of a served node.
     Interest(InterestRef),
 }
@@ -52,19 +52,9 @@ pub(super) enum WantUser {
 #[derive(Debug)]
 struct Want {
     what: WantKey,
-    /// How many publishers and listeners of the session have it.
-    session: usize,
+    users: BTreeSet<WantUser>,
     /// How many held queries of the session have it.
     held: usize,
-    /// The interests of served nodes that have it.
-    served: HashSet<InterestRef>,
-}
-
-impl Want {
-    /// Whether it has a user for longer than a query is held.
-    fn lasts(&self) -> bool {
-        self.session > 0 || !self.served.is_empty()
-    }
 }
 
 /// All that this node wants, and the interests that gateways have not answered.
@@ -74,8 +64,7 @@ pub(super) struct Wants {
     by_key: HashMap<WantKey, u32>,
     tree: KeyTree<u32>,
     in_all: HashSet<u32>,
-    /// What the session's publishers and queriers want.
-    publishers: HashMap<OwnRef, u32>,
+    by_user: HashMap<WantUser, u32>,
     /// Interests sent and not yet answered by D_FINAL: when to give up on each.
     unanswered: HashMap<(FaceId, u32), Option<Instant>>,
     /// Interests of served nodes in the tokens that exist, passed on to a gateway: (gateway, interest id) to
@@ -101,9 +90,8 @@ impl Wants {
         }
         let want = self.wants.insert(Want {
             what: what.clone(),
-            session: 0,
+            users: BTreeSet::new(),
             held: 0,
-            served: HashSet::new(),
         });
         match &what.key {
             Some(key) => drop(self.tree.insert(key, want)),
@@ -124,32 +112,47 @@ impl Wants {
         all
     }
 
-    pub(super) fn add_user(&mut self, want: u32, user: WantUser) {
-        let Some(found) = self.wants.get_mut(want) else {
-            return;
+    /// Gives a want one more user; gives back the want that this had before.
+    pub(super) fn add_user(&mut self, want: u32, user: WantUser) -> Option<u32> {
+        let before = match self.of(user) {
+            Some(before) if before == want => return None,
+            _ => self.remove_user(user),
         };
-        match user {
-            WantUser::Session => found.session += 1,
-            WantUser::HeldQuery => found.held += 1,
-            WantUser::Interest(user) => drop(found.served.insert(user)),
+        if let Some(found) = self.wants.get_mut(want) {
+            found.users.insert(user);
+            self.by_user.insert(user, want);
         }
+        before
     }
 
-    pub(super) fn remove_user(&mut self, want: u32, user: WantUser) {
-        let Some(found) = self.wants.get_mut(want) else {
-            return;
-        };
-        match user {
-            WantUser::Session => found.session -= 1,
-            WantUser::HeldQuery => found.held -= 1,
-            WantUser::Interest(user) => drop(found.served.remove(&user)),
+    /// The want that something has.
+    pub(super) fn of(&self, user: WantUser) -> Option<u32> {
+        self.by_user.get(&user).copied()
+    }
+
+    /// Takes its want from a user; gives back which that was.
+    pub(super) fn remove_user(&mut self, user: WantUser) -> Option<u32> {
+        let want = self.by_user.remove(&user)?;
+        if let Some(found) = self.wants.get_mut(want) {
+            found.users.remove(&user);
+        }
+        Some(want)
+    }
+
+    /// One more query that has a want is held, or one less.
+    pub(super) fn hold(&mut self, want: u32, is_held: bool) {
+        if let Some(found) = self.wants.get_mut(want) {
+            match is_held {
+                true => found.held += 1,
+                false => found.held -= 1,
+            }
         }
     }
 
     /// Forgets a want without users; gives back what it was. `None` if it has any.
     pub(super) fn remove_unused(&mut self, want: u32) -> Option<WantKey> {
         let found = self.wants.get(want)?;
-        if found.lasts() || found.held > 0 {
+        if found.held > 0 || !found.users.is_empty() {
             return None;
         }
         let what = self.wants.remove(want)?.what;
@@ -163,11 +166,16 @@ impl Wants {
 
     /// The interests of served nodes that have a want, in order.
     pub(super) fn served(&self, want: u32) -> Vec<InterestRef> {
-        let found = self.wants.get(want);
-        let mut users: Vec<_> =
-            found.map_or_else(Vec::new, |found| found.served.iter().copied().collect());
-        users.sort_unstable();
-        users
+        let users = self
+            .wants
+            .get(want)
+            .into_iter()
+            .flat_map(|found| &found.users);
+        let served = users.filter_map(|user| match user {
+            WantUser::Interest(interest) => Some(*interest),
+            WantUser::Sender(_) | WantUser::Listener(_) => None,
+        });
+        served.collect()
     }
 
     /// Whether entities of a kind on keys like this one are wanted.
@@ -184,32 +192,18 @@ impl Wants {
         let wants = self.tree.get(key).iter().copied();
         wants.filter(move |want| {
             self.wants.get(*want).is_some_and(|found| {
-                found.lasts()
+                !found.users.is_empty()
                     && found.what.mode == InterestMode::CurrentFuture
                     && found.what.options.contains(kind.option())
             })
         })
     }
 
-    /// A publisher or querier of the session has a want.
-    pub(super) fn set_publisher(&mut self, publisher: OwnRef, want: u32) {
-        self.publishers.insert(publisher, want);
-    }
-
-    pub(super) fn of_publisher(&self, publisher: OwnRef) -> Option<u32> {
-        self.publishers.get(&publisher).copied()
-    }
-
-    pub(super) fn remove_publisher(&mut self, publisher: OwnRef) -> Option<u32> {
-        self.publishers.remove(&publisher)
-    }
-
-    /// The publishers and queriers of a session, in order.
-    pub(super) fn publishers_of(&self, face: FaceId) -> Vec<OwnRef> {
-        let publishers = self.publishers.keys().copied();
-        let mut own: Vec<_> = publishers.filter(|own| own.face == face).collect();
-        own.sort_unstable();
-        own
+    /// The publishers and queriers of a session that have a want, in order.
+    pub(super) fn senders_of(&self, face: FaceId) -> BTreeSet<WantUser> {
+        let users = self.by_user.keys().copied();
+        let is_of = |user: &WantUser| matches!(user, WantUser::Sender(own) if own.face == face);
+        users.filter(is_of).collect()
     }
 
     /// An answer of `face` to this interest is waited for. The time begins with the next look at the clock.
@@ -380,16 +374,29 @@ mod tests {
             (is_new, wants.find_or_add(what.clone())),
             (true, (want, false))
         );
+        let face = FaceId {
+            index: 0,
+            generation: 0,
+        };
         let interest = WantUser::Interest(InterestRef { slot: 1, id: 2 });
-        for user in [WantUser::Session, WantUser::HeldQuery, interest] {
-            wants.add_user(want, user);
-            assert_eq!(wants.remove_unused(want), None);
-            assert!(wants.is_wanted(Kind::Subscriber, "a/b"));
+        let is_lasting = |wants: &Wants| wants.lasting_on(Kind::Subscriber, "a/*").count() == 1;
+        for user in [WantUser::Sender(face.own(2)), interest] {
+            assert_eq!(wants.add_user(want, user), None);
+            assert_eq!(
+                (wants.of(user), wants.remove_unused(want)),
+                (Some(want), None)
+            );
+            assert!(wants.is_wanted(Kind::Subscriber, "a/b") && is_lasting(&wants));
             assert!(!wants.is_wanted(Kind::Token, "a/b"));
-            let lasting = wants.lasting_on(Kind::Subscriber, "a/*").count();
-            assert_eq!(lasting, usize::from(user != WantUser::HeldQuery));
-            wants.remove_user(want, user);
+            let (other, _) = wants.find_or_add(WantKey::lasting(Kind::Token, "a".into()));
+            assert_eq!(wants.add_user(other, user), Some(want));
+            assert_eq!(wants.remove_user(user), Some(other));
+            assert!(wants.remove_unused(other).is_some() && !is_lasting(&wants));
         }
+        wants.hold(want, true);
+        assert_eq!(wants.remove_unused(want), None);
+        assert!(wants.is_wanted(Kind::Subscriber, "a/b") && !is_lasting(&wants));
+        wants.hold(want, false);
         assert_eq!(wants.remove_unused(want), Some(what));
         assert!(wants.all().is_empty() && !wants.is_wanted(Kind::Subscriber, "a/b"));
     }

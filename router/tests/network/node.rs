@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
 use zonda_router::table::{
-    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Locality, Notice, OwnRef,
+    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Locality, Notice, Own,
+    OwnRef,
 };
 
 use crate::listening::Listener;
@@ -58,13 +59,13 @@ impl Node {
     pub fn subscribe(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.subscribers.insert(id, key);
         self.table
-            .local_subscriber(self.local, id, &key_expr(key), actions);
+            .local_declare(self.local.own(id), Own::SUBSCRIBER, &key_expr(key), actions);
     }
 
     pub fn unsubscribe(&mut self, id: u32, actions: &mut Vec<Action>) {
         self.subscribers.remove(&id);
         self.table
-            .undeclare_local_subscriber(self.local, id, actions);
+            .local_undeclare(self.local.own(id), Kind::Subscriber, actions);
     }
 
     /// A publisher, with a listener of the same id to whether anybody subscribes.
@@ -72,7 +73,8 @@ impl Node {
         self.publishers.insert(id, key);
         self.listeners.insert(id, Listener::to_matching(key));
         let expr = key_expr(key);
-        self.table.local_publisher(self.local, id, &expr, actions);
+        self.table
+            .local_sender(self.local.own(id), Kind::Subscriber, &expr, actions);
         let face = self.local;
         let audience = Counterpart::Subscribers.within(Locality::Any);
         self.table
@@ -82,38 +84,43 @@ impl Node {
     pub fn unpublish(&mut self, id: u32, actions: &mut Vec<Action>) {
         self.publishers.remove(&id);
         self.table
-            .undeclare_local_publisher(self.local, id, actions);
+            .undeclare_local_sender(self.local.own(id), actions);
         self.listeners.remove(&id);
     }
 
     pub fn answer(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.queryables.insert(id, key);
-        self.table
-            .local_queryable(self.local, id, &key_expr(key), false, actions);
+        self.table.local_declare(
+            self.local.own(id),
+            Own::queryable(false),
+            &key_expr(key),
+            actions,
+        );
     }
 
     pub fn unanswer(&mut self, id: u32, actions: &mut Vec<Action>) {
         self.queryables.remove(&id);
         self.table
-            .undeclare_local_queryable(self.local, id, actions);
+            .local_undeclare(self.local.own(id), Kind::Queryable, actions);
     }
 
     pub fn live(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.tokens.insert(id, key);
         self.table
-            .local_token(self.local, id, &key_expr(key), actions);
+            .local_declare(self.local.own(id), Own::TOKEN, &key_expr(key), actions);
     }
 
     pub fn die(&mut self, id: u32, actions: &mut Vec<Action>) {
         self.tokens.remove(&id);
-        self.table.undeclare_local_token(self.local, id, actions);
+        self.table
+            .local_undeclare(self.local.own(id), Kind::Token, actions);
     }
 
     /// Listens to tokens, and hears first of those that are alive.
     pub fn watch(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.listeners.insert(id, Listener::to_tokens(key));
         self.table
-            .local_token_listener(self.local, id, &key_expr(key), true, actions);
+            .local_token_listener(self.local.own(id), &key_expr(key), true, actions);
         while self.table.deliver_on(id, actions) {}
     }
 

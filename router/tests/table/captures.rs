@@ -6,6 +6,8 @@ use zonda_codec::InterestMode::CurrentFuture;
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::WireExpr;
 
+use zonda_router::table::{Kind, Own};
+
 use crate::bench::{Bench, key_expr, queryable, token, wire};
 
 #[test]
@@ -44,20 +46,30 @@ fn a2_to_a4_as_a_client() {
     let router = bench.connect(0x77, Router);
     assert!(bench.bytes(router).is_empty(), "a client starts silently");
     bench.act(|table, actions| {
-        table.local_subscriber(local, 5, &key_expr("demo/test/*"), actions);
+        table.local_declare(
+            local.own(5),
+            Own::SUBSCRIBER,
+            &key_expr("demo/test/*"),
+            actions,
+        );
     });
     assert_eq!(
         bench.bytes(router),
         wire("9e 21 08 20 01 00 09 'demo/test'  9e 21 08 62 01 01 02 '/*'")
     );
     // A.7: the end.
-    bench.act(|table, actions| table.undeclare_local_subscriber(local, 5, actions));
+    bench.act(|table, actions| table.local_undeclare(local.own(5), Kind::Subscriber, actions));
     assert_eq!(bench.bytes(router), wire("9e 21 08 03 01"));
 
     let mut bench = Bench::new(Client);
     let router = bench.connect(0x77, Router);
     bench.act(|table, actions| {
-        table.local_publisher(local, 1, &key_expr("demo/test/b"), actions);
+        table.local_sender(
+            local.own(1),
+            Kind::Subscriber,
+            &key_expr("demo/test/b"),
+            actions,
+        );
     });
     assert_eq!(
         bench.bytes(router),
@@ -115,7 +127,7 @@ fn a9_between_peers() {
     let mut bench = Bench::new(Peer);
     let local = bench.local;
     bench.act(|table, actions| {
-        table.local_subscriber(local, 1, &key_expr("demo/**"), actions);
+        table.local_declare(local.own(1), Own::SUBSCRIBER, &key_expr("demo/**"), actions);
     });
     let other = bench.connect(0xb2, Peer);
     assert_eq!(

@@ -7,9 +7,15 @@ use std::time::{Duration, Instant};
 use zonda_codec::InterestMode::{Current, CurrentFuture, Final};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Declaration, Oam, OamBody, Qos};
-use zonda_router::table::Deadline;
+use zonda_router::table::{Counterpart, Deadline, Kind, Locality, Own};
 
 use crate::bench::{Bench, encoded, key_expr, none, token, wire};
+
+/// Whether the session's node knows a subscriber that a message would reach.
+fn has_subscriber(bench: &Bench, key: &str) -> bool {
+    let audience = Counterpart::Subscribers.within(Locality::Any);
+    bench.table.has_counterpart(bench.local, key, audience)
+}
 
 #[test]
 fn a_client_filters_its_puts_by_what_the_gateway_knows() {
@@ -18,7 +24,9 @@ fn a_client_filters_its_puts_by_what_the_gateway_knows() {
     let router = bench.connect(0x77, Router);
     let sends = |bench: &Bench, publisher| !bench.route(local, "demo/a", publisher).0.is_empty();
     assert!(sends(&bench, None), "without an interest always");
-    bench.act(|table, actions| table.local_publisher(local, 4, &key_expr("demo/a"), actions));
+    bench.act(|table, actions| {
+        table.local_sender(local.own(4), Kind::Subscriber, &key_expr("demo/a"), actions)
+    });
     let sent = ["keyexpr 1 demo/a", "interest 1 CurrentFuture KS 1+"];
     assert_eq!(bench.lines(router), sent);
     assert!(sends(&bench, Some(4)), "before the final always");
@@ -27,39 +35,27 @@ fn a_client_filters_its_puts_by_what_the_gateway_knows() {
     });
     assert!(!kept);
     assert!(!sends(&bench, Some(4)), "after it only to subscribers");
-    assert!(
-        !bench
-            .table
-            .has_matching_subscribers(local, &key_expr("demo/a"), Some(4))
-    );
+    assert!(!has_subscriber(&bench, "demo/a"));
     bench.subscribe(router, 9, "demo/*");
     assert!(sends(&bench, Some(4)) && sends(&bench, None));
-    assert!(
-        bench
-            .table
-            .has_matching_subscribers(local, &key_expr("demo/a"), Some(4))
-    );
+    assert!(has_subscriber(&bench, "demo/a"));
     bench.unsubscribe(router, 9);
     assert!(!sends(&bench, Some(4)));
     // A second publisher shares the interest; the last one ends it.
-    bench.act(|table, actions| table.local_publisher(local, 5, &key_expr("demo/a"), actions));
-    bench.act(|table, actions| table.undeclare_local_publisher(local, 4, actions));
+    bench.act(|table, actions| {
+        table.local_sender(local.own(5), Kind::Subscriber, &key_expr("demo/a"), actions)
+    });
+    bench.act(|table, actions| table.undeclare_local_sender(local.own(4), actions));
     assert_eq!(bench.lines(router), none());
     bench.subscribe(router, 10, "demo/*");
-    bench.act(|table, actions| table.undeclare_local_publisher(local, 5, actions));
+    bench.act(|table, actions| table.undeclare_local_sender(local.own(5), actions));
     assert_eq!(bench.lines(router), ["interest 1 Final"]);
     assert!(
-        !bench
-            .table
-            .has_matching_subscribers(local, &key_expr("demo/a"), None),
+        !has_subscriber(&bench, "demo/a"),
         "nobody would tell when these end"
     );
     bench.subscribe(router, 11, "demo/late");
-    assert!(
-        !bench
-            .table
-            .has_matching_subscribers(local, &key_expr("demo/late"), None)
-    );
+    assert!(!has_subscriber(&bench, "demo/late"));
     assert!(sends(&bench, None));
 }
 
@@ -70,7 +66,9 @@ fn a_gateway_that_does_not_answer_counts_as_done_after_ten_seconds() {
     let start = Instant::now();
     let router = bench.connect(0x77, Router);
     assert_eq!(bench.table.next_deadline(), None);
-    bench.act(|table, actions| table.local_publisher(local, 1, &key_expr("a"), actions));
+    bench.act(|table, actions| {
+        table.local_sender(local.own(1), Kind::Subscriber, &key_expr("a"), actions)
+    });
     assert_eq!(bench.table.next_deadline(), Some(Deadline::Now));
     bench.act(|table, actions| table.expire(start, actions));
     let due = start + Duration::from_secs(10);
@@ -87,9 +85,9 @@ fn a_new_gateway_is_told_and_asked_everything_again() {
     let mut bench = Bench::new(Client);
     let local = bench.local;
     bench.act(|table, actions| {
-        table.local_subscriber(local, 1, &key_expr("in/**"), actions);
-        table.local_subscriber(local, 2, &key_expr("in/**"), actions);
-        table.local_publisher(local, 1, &key_expr("out/a"), actions);
+        table.local_declare(local.own(1), Own::SUBSCRIBER, &key_expr("in/**"), actions);
+        table.local_declare(local.own(2), Own::SUBSCRIBER, &key_expr("in/**"), actions);
+        table.local_sender(local.own(1), Kind::Subscriber, &key_expr("out/a"), actions);
     });
     let expected = [
         "keyexpr 1 out/a",
@@ -126,17 +124,23 @@ fn peers_tell_each_other_everything_and_filter_after_the_final() {
         1,
         "it did not say what it has"
     );
-    bench.act(|table, actions| table.local_publisher(local, 1, &key_expr("a"), actions));
+    bench.act(|table, actions| {
+        table.local_sender(local.own(1), Kind::Subscriber, &key_expr("a"), actions)
+    });
     assert_eq!(bench.lines(b2), none(), "no interests between peers");
     bench.declare(b2, Some(0), Declaration::Final);
     assert_eq!(bench.route(local, "a", Some(1)).0, []);
     bench.subscribe(b2, 1, "a");
     assert_eq!(bench.route(local, "a", Some(1)).0.len(), 1);
-    bench.act(|table, actions| table.local_subscriber(local, 1, &key_expr("x/y"), actions));
-    bench.act(|table, actions| table.undeclare_local_subscriber(local, 1, actions));
+    bench.act(|table, actions| {
+        table.local_declare(local.own(1), Own::SUBSCRIBER, &key_expr("x/y"), actions)
+    });
+    bench.act(|table, actions| table.local_undeclare(local.own(1), Kind::Subscriber, actions));
     assert_eq!(bench.lines(b2), ["keyexpr 1 x/y", "sub 1 1+", "unsub 1"]);
     // An interest is answered all the same.
-    bench.act(|table, actions| table.local_subscriber(local, 1, &key_expr("x/y"), actions));
+    bench.act(|table, actions| {
+        table.local_declare(local.own(1), Own::SUBSCRIBER, &key_expr("x/y"), actions)
+    });
     bench.lines(b2);
     bench.interest(b2, 5, CurrentFuture, "S", Some("x/*"));
     assert_eq!(bench.lines(b2), ["@5 sub 2 1+", "@5 final"]);

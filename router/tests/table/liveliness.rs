@@ -7,20 +7,21 @@ use std::time::{Duration, Instant};
 use zonda_codec::InterestMode::Future;
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Declaration, WireExpr};
-use zonda_router::table::{Deadline, Limits};
+use zonda_router::table::{Deadline, Kind, Limits, Own};
 
 use crate::bench::{Bench, key_expr, none, token};
 
 fn listen(bench: &mut Bench, id: u32, key: &str, history: bool) {
     let local = bench.local;
     bench.act(|table, actions| {
-        table.local_token_listener(local, id, &key_expr(key), history, actions);
+        table.local_token_listener(local.own(id), &key_expr(key), history, actions);
     });
 }
 
 fn ask(bench: &mut Bench, id: u32, key: &str) {
     let local = bench.local;
-    bench.act(|table, actions| table.local_liveliness_query(local, id, &key_expr(key), actions));
+    bench
+        .act(|table, actions| table.local_liveliness_query(local.own(id), &key_expr(key), actions));
 }
 
 fn untoken(id: u32) -> Declaration<'static> {
@@ -49,7 +50,7 @@ fn a_client_asks_its_gateway_once_for_all_listeners_to_a_key() {
     }
     let local = bench.local;
     for id in 1..=3 {
-        bench.act(|table, actions| table.undeclare_local_token_listener(local, id, actions));
+        bench.act(|table, actions| table.undeclare_local_listener(local.own(id), actions));
         assert_eq!(bench.told(id), none());
     }
     assert_eq!(bench.lines(router), ["interest 1 Final"]);
@@ -98,7 +99,9 @@ fn a_question_is_answered_by_the_gateway_and_ends_with_its_final() {
     let mut bench = Bench::new(Client);
     let router = bench.connect(0x77, Router);
     let local = bench.local;
-    bench.act(|table, actions| table.local_token(local, 1, &key_expr("live/own"), actions));
+    bench.act(|table, actions| {
+        table.local_declare(local.own(1), Own::TOKEN, &key_expr("live/own"), actions)
+    });
     assert_eq!(bench.lines(router), ["keyexpr 1 live/own", "token 1 1+"]);
     ask(&mut bench, 5, "live/*");
     let asked = ["keyexpr 2 live", "interest 1 Current T 2+/*"];
@@ -121,7 +124,8 @@ fn answers_that_come_too_late_are_nobodys_tokens() {
     listen(&mut bench, 1, "**", true);
     bench.declare(router, Some(1), Declaration::Final);
     ask(&mut bench, 5, "live/*");
-    bench.act(|table, actions| table.end_liveliness_query(5, actions));
+    let own = bench.own(5);
+    bench.act(|table, actions| table.undeclare_local_listener(own, actions));
     assert_eq!(bench.told(5), ["end false"]);
     bench.declare(router, Some(2), token(0, "live/a"));
     bench.declare(router, Some(2), Declaration::Final);
@@ -188,14 +192,18 @@ fn a_key_of_several_faces_comes_once_and_goes_with_the_last() {
     let [a, b] = [0xb1, 0xb2].map(|number| bench.connect(number, Client));
     listen(&mut bench, 1, "live/*", false);
     let local = bench.local;
-    bench.act(|table, actions| table.local_token(local, 1, &key_expr("live/x"), actions));
-    bench.act(|table, actions| table.local_token(local, 2, &key_expr("live/x"), actions));
+    bench.act(|table, actions| {
+        table.local_declare(local.own(1), Own::TOKEN, &key_expr("live/x"), actions)
+    });
+    bench.act(|table, actions| {
+        table.local_declare(local.own(2), Own::TOKEN, &key_expr("live/x"), actions)
+    });
     bench.declare(a, None, token(1, "live/x"));
     bench.declare(b, None, token(1, "live/x"));
     assert_eq!(bench.told(1), ["+live/x"]);
     bench.cut(a);
-    bench.act(|table, actions| table.undeclare_local_token(local, 1, actions));
-    bench.act(|table, actions| table.undeclare_local_token(local, 2, actions));
+    bench.act(|table, actions| table.local_undeclare(local.own(1), Kind::Token, actions));
+    bench.act(|table, actions| table.local_undeclare(local.own(2), Kind::Token, actions));
     assert_eq!(bench.told(1), none());
     bench.declare(b, None, untoken(1));
     assert_eq!(bench.told(1), ["-live/x"]);

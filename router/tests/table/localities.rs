@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Qos, Target};
-use zonda_router::table::{Branches, Counterpart, FaceId, Locality, NewQuery, QueryDispatch};
+use zonda_router::table::{
+    Branches, Counterpart, FaceId, Kind, Locality, NewQuery, Own, QueryDispatch,
+};
 
 use Locality::{Any, Remote, SessionLocal};
 
@@ -17,18 +19,30 @@ const ALL: [Locality; 3] = [Any, SessionLocal, Remote];
 fn subscribe(bench: &mut Bench, id: u32, origin: Locality) {
     let own = bench.own(id);
     let key = key_expr("demo/a");
-    bench.act(|table, actions| table.local_subscriber_from(own, &key, origin, actions));
+    bench.act(|table, actions| {
+        let what = Own {
+            origin,
+            ..Own::SUBSCRIBER
+        };
+        table.local_declare(own, what, &key, actions);
+    });
 }
 
 fn unsubscribe(bench: &mut Bench, id: u32) {
     let local = bench.local;
-    bench.act(|table, actions| table.undeclare_local_subscriber(local, id, actions));
+    bench.act(|table, actions| table.local_undeclare(local.own(id), Kind::Subscriber, actions));
 }
 
 fn answer(bench: &mut Bench, id: u32, (complete, origin): (bool, Locality)) {
     let own = bench.own(id);
     let key = key_expr("demo/**");
-    bench.act(|table, actions| table.local_queryable_from(own, &key, complete, origin, actions));
+    bench.act(|table, actions| {
+        let what = Own {
+            origin,
+            ..Own::queryable(complete)
+        };
+        table.local_declare(own, what, &key, actions);
+    });
 }
 
 /// The session's queryables and the neighbours that are asked for `demo/a`.
@@ -182,7 +196,7 @@ fn what_is_complete_for_others_only_is_not_complete_for_the_session() {
     let table = &bench.table;
     assert!(table.has_counterpart(local, "demo/a", sought));
     assert!(!table.has_counterpart(local, "other", sought));
-    bench.act(|table, actions| table.undeclare_local_queryable(local, 9, actions));
+    bench.act(|table, actions| table.local_undeclare(local.own(9), Kind::Queryable, actions));
     assert_eq!(asked(&mut bench, local, best, Any), (vec![], 1));
 }
 

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{Declaration, InterestMode, Qos, Target, WhatAmI, WireExpr};
 use zonda_router::table::{
-    Branches, Counterpart, Ended, Ending, FaceId, Limits, Locality, NewQuery, QueryDispatch,
+    Branches, Counterpart, Ended, Ending, FaceId, Kind, Limits, Locality, NewQuery, Own,
+    QueryDispatch,
 };
 
 use WhatAmI::{Client, Peer, Router};
@@ -83,8 +84,8 @@ fn the_session_is_nearest() {
     bench.declare(client, None, queryable(1, "k", true, 0));
     let key = key_expr("k");
     bench.act(|table, actions| {
-        table.local_queryable(local, 5, &key, true, actions);
-        table.local_queryable(local, 6, &key, false, actions);
+        table.local_declare(local.own(5), Own::queryable(true), &key, actions);
+        table.local_declare(local.own(6), Own::queryable(false), &key, actions);
     });
     let best = ask(&mut bench, local, (1, "k"), Target::BestMatching);
     assert_eq!(
@@ -114,13 +115,15 @@ fn the_session_is_nearest() {
     );
     bench.lines(interested);
     bench.act(|table, actions| {
-        table.undeclare_local_queryable(local, 5, actions);
+        table.local_undeclare(local.own(5), Kind::Queryable, actions);
     });
     assert_eq!(bench.lines(interested), ["queryable 1 k"]);
-    bench.act(|table, actions| table.local_queryable(local, 5, &key, true, actions));
+    bench.act(|table, actions| {
+        table.local_declare(local.own(5), Own::queryable(true), &key, actions)
+    });
     assert_eq!(bench.lines(interested), ["queryable 1 k complete"]);
     bench.declare(client, None, queryable(1, "k", true, 0));
-    bench.act(|table, actions| table.undeclare_local_queryable(local, 5, actions));
+    bench.act(|table, actions| table.local_undeclare(local.own(5), Kind::Queryable, actions));
     let best = ask(&mut bench, local, (3, "k"), Target::BestMatching);
     assert_eq!((faces(&best), best.local.len()), (vec![client], 0));
 }
@@ -154,7 +157,7 @@ fn a_gateway_is_asked_until_it_has_told_a_querier_of_nobody() {
     let local = bench.local;
     let gateway = bench.connect(1, Router);
     let key = key_expr("k");
-    bench.act(|table, actions| table.local_querier(local, 9, &key, actions));
+    bench.act(|table, actions| table.local_sender(local.own(9), Kind::Queryable, &key, actions));
     assert_eq!(
         bench.lines(gateway),
         ["keyexpr 1 k", "interest 1 CurrentFuture KQ 1+"]
@@ -356,7 +359,9 @@ fn a_client_without_a_gateway_holds() {
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(1)))]);
     // What the session itself answers needs no gateway.
     let key = key_expr("own");
-    bench.act(|table, actions| table.local_queryable(local, 5, &key, false, actions));
+    bench.act(|table, actions| {
+        table.local_declare(local.own(5), Own::queryable(false), &key, actions)
+    });
     assert_eq!(
         ask(&mut bench, local, (2, "own"), Target::All).local.len(),
         1

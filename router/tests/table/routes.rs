@@ -5,7 +5,7 @@
 use zonda_codec::InterestMode::{Current, CurrentFuture, Final, Future};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Declaration, Mapping, WireExpr};
-use zonda_router::table::{Limits, Relation};
+use zonda_router::table::{Limits, Own, Relation};
 
 use crate::bench::{Bench, key_expr, none, queryable, token, wire};
 
@@ -65,9 +65,9 @@ fn one_copy_per_neighbour_and_none_to_the_source() {
     }
     let local = bench.local;
     bench.act(|table, actions| {
-        table.local_subscriber(local, 8, &key_expr("**"), actions);
-        table.local_subscriber(local, 9, &key_expr("demo/a"), actions);
-        table.local_subscriber(local, 7, &key_expr("other"), actions);
+        table.local_declare(local.own(8), Own::SUBSCRIBER, &key_expr("**"), actions);
+        table.local_declare(local.own(9), Own::SUBSCRIBER, &key_expr("demo/a"), actions);
+        table.local_declare(local.own(7), Own::SUBSCRIBER, &key_expr("other"), actions);
     });
     let key = "demo/a".to_owned();
     let (hops, local) = bench.route(d7, "demo/a", None);

@@ -68,7 +68,7 @@ impl Listeners {
     pub fn end_listener(&mut self, bench: &mut Bench, number: u32) {
         let (local, id) = (bench.local, TOKEN_LISTENERS + number);
         self.tokens.remove(&id);
-        bench.act(|table, actions| table.undeclare_local_token_listener(local, id, actions));
+        bench.act(|table, actions| table.undeclare_local_listener(local.own(id), actions));
         bench.notices(id);
     }
 
@@ -86,7 +86,7 @@ impl Listeners {
         };
         self.tokens.insert(id, listener);
         bench.act(|table, actions| {
-            table.local_token_listener(local, id, &key_expr(key), history, actions);
+            table.local_token_listener(local.own(id), &key_expr(key), history, actions);
         });
         bench.act(|table, actions| while table.deliver_on(id, actions) {});
     }
@@ -109,7 +109,7 @@ impl Listeners {
     pub fn end_match(&mut self, bench: &mut Bench, owner: u32) {
         let (local, id) = (bench.local, MATCHING_LISTENERS + owner);
         self.matching.remove(&id);
-        bench.act(|table, _| table.undeclare_local_matching(local, id));
+        bench.act(|table, actions| table.undeclare_local_listener(local.own(id), actions));
         bench.notices(id);
     }
 
@@ -142,7 +142,7 @@ impl Listeners {
         };
         self.questions.insert(id, question);
         bench.act(|table, actions| {
-            table.local_liveliness_query(local, id, &key_expr(key), actions);
+            table.local_liveliness_query(local.own(id), &key_expr(key), actions);
         });
         bench.act(|table, actions| while table.deliver_on(id, actions) {});
         id
@@ -151,7 +151,8 @@ impl Listeners {
     /// The time of all questions is over.
     pub fn time_out(&mut self, bench: &mut Bench) {
         for (id, question) in std::mem::take(&mut self.questions) {
-            bench.act(|table, actions| table.end_liveliness_query(id, actions));
+            let own = bench.own(id);
+            bench.act(|table, actions| table.undeclare_local_listener(own, actions));
             let end = bench.notices(id).pop();
             let complete = question.ended.is_some();
             let expected = (!complete).then_some(Notice::End { complete: false });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zonda_codec::key_expr::{includes, intersects};
 use zonda_codec::{InterestMode, Mapping};
-use zonda_router::table::{FaceId, Relation, Route, Validity};
+use zonda_router::table::{Counterpart, FaceId, Locality, Relation, Route, Validity};
 
 use super::{History, KEYS};
 use crate::bench::key_expr;
@@ -150,8 +150,9 @@ impl History {
         ids.sort_unstable();
         assert_eq!(route.local, ids, "{now}");
         let table = &self.bench.table;
+        let audience = Counterpart::Subscribers.within(Locality::Any);
         assert_eq!(
-            table.has_matching_subscribers(from, &key_expr(&key), publisher),
+            table.has_counterpart(from, &key, audience),
             self.model.hears(from, &key),
             "{now}"
         );

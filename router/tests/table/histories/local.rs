@@ -4,7 +4,7 @@
 
 use zonda_codec::key_expr::intersects;
 use zonda_codec::{Declaration, QueryableInfo, WireExpr};
-use zonda_router::table::{Counterpart, FaceId};
+use zonda_router::table::{Counterpart, FaceId, Kind, Own};
 
 use super::{History, KEYS};
 use crate::bench::key_expr;
@@ -20,13 +20,15 @@ impl History {
         let end = self.random.one_in(3);
         face.undeclare(SUBSCRIBER, id);
         if end {
-            self.bench
-                .act(|table, actions| table.undeclare_local_subscriber(local, id, actions));
+            self.bench.act(|table, actions| {
+                table.local_undeclare(local.own(id), Kind::Subscriber, actions)
+            });
         } else {
             let thing = (SUBSCRIBER, key.to_owned());
             face.declare(thing, id, QueryableInfo::default());
-            self.bench
-                .act(|table, actions| table.local_subscriber(local, id, &key_expr(key), actions));
+            self.bench.act(|table, actions| {
+                table.local_declare(local.own(id), Own::SUBSCRIBER, &key_expr(key), actions)
+            });
         }
         self.model.follow(&before);
         format!("local subscriber {id} on {key}, end {end}")
@@ -41,10 +43,11 @@ impl History {
         self.model.forget_unwanted();
         if end {
             self.bench
-                .act(|table, actions| table.undeclare_local_publisher(local, id, actions));
+                .act(|table, actions| table.undeclare_local_sender(local.own(id), actions));
         } else {
-            self.bench
-                .act(|table, actions| table.local_publisher(local, id, &key_expr(key), actions));
+            self.bench.act(|table, actions| {
+                table.local_sender(local.own(id), Kind::Subscriber, &key_expr(key), actions)
+            });
             self.model.publishers.insert(id, key.to_owned());
         }
         self.kept.forget(id);
@@ -61,11 +64,12 @@ impl History {
         face.undeclare(TOKEN, id);
         if end {
             self.bench
-                .act(|table, actions| table.undeclare_local_token(local, id, actions));
+                .act(|table, actions| table.local_undeclare(local.own(id), Kind::Token, actions));
         } else {
             face.declare((TOKEN, key.to_owned()), id, QueryableInfo::default());
-            self.bench
-                .act(|table, actions| table.local_token(local, id, &key_expr(key), actions));
+            self.bench.act(|table, actions| {
+                table.local_declare(local.own(id), Own::TOKEN, &key_expr(key), actions)
+            });
         }
         self.model.follow(&before);
         format!("local token {id} on {key}, end {end}")

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use zonda_codec::key_expr::{includes, intersects};
 use zonda_codec::{Qos, QueryableInfo, Target, WhatAmI};
 use zonda_router::table::{
-    Branches, Ended, Ending, FaceId, Locality, NewQuery, QueryDispatch, QueryOrigin, Relation,
+    Branches, Ended, Ending, FaceId, Kind, Locality, NewQuery, Own, QueryDispatch, QueryOrigin,
+    Relation,
 };
 
 use super::{History, KEYS};
@@ -217,14 +218,15 @@ impl History {
         self.asks.own.remove(&id);
         let info = QueryableInfo::default();
         if end {
-            self.bench
-                .act(|table, actions| table.undeclare_local_queryable(local, id, actions));
+            self.bench.act(|table, actions| {
+                table.local_undeclare(local.own(id), Kind::Queryable, actions)
+            });
         } else {
             face.declare((QUERYABLE, key.to_owned()), id, info);
             self.asks.own.insert(id, (key.to_owned(), complete));
             let key = &key_expr(key);
             self.bench.act(|table, actions| {
-                table.local_queryable(local, id, key, complete, actions);
+                table.local_declare(local.own(id), Own::queryable(complete), key, actions);
             });
         }
         let promises = face.promises.iter_mut();
@@ -244,10 +246,11 @@ impl History {
         self.model.forget_unwanted();
         if end {
             self.bench
-                .act(|table, actions| table.undeclare_local_querier(local, id, actions));
+                .act(|table, actions| table.undeclare_local_sender(local.own(id), actions));
         } else {
-            self.bench
-                .act(|table, actions| table.local_querier(local, id, &key_expr(key), actions));
+            self.bench.act(|table, actions| {
+                table.local_sender(local.own(id), Kind::Queryable, &key_expr(key), actions)
+            });
             self.model.queriers.insert(id, key.to_owned());
         }
         self.model.follow(&before);
