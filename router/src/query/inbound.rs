@@ -62,7 +62,8 @@ impl Shared {
                 rid: request.rid,
                 qos: request.qos,
             };
-            let Some(key) = state.table.query_key(face, &request.wire_expr) else {
+            let key = state.table.declared_key(face, &request.wire_expr);
+            let Some(key) = key.map(KeyExpr::into_owned) else {
                 state.table.refuse_query(asker);
                 return;
             };
@@ -120,7 +121,7 @@ impl Shared {
         let is_error = matches!(response.body, ResponseBody::Err(_));
         let key = match response.wire_expr.is_empty() && is_error {
             true => None,
-            false => match state.table.reply_key(face, &response.wire_expr) {
+            false => match state.table.declared_key(face, &response.wire_expr) {
                 Some(key) => Some(key),
                 None => {
                     let notes = state.table.take_notes();

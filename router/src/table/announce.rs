@@ -3,21 +3,15 @@
 //! Telling neighbours what exists: all of it to gateways and fellow peers, and to served nodes what their interests
 //! cover. An entity stays announced as long as one source that may be passed on to the neighbour is left.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use zonda_codec::{Declaration, QueryableInfo, WireExpr};
 
 use crate::table::{
     announced::Announced,
-    announcements::Came,
     entity::Change,
     face::visible,
     face_id::Action,
     forwarding::ForwardingTable,
     ids::{Spelling, beginning},
-    kept::{GroupKey, Kept},
-    key_tree::steps::Steps,
     kind::{EntityRef, Kind},
     message,
 };
@@ -31,51 +25,6 @@ pub(super) enum Hears {
     Known,
     /// Nothing; but what was announced to it before is taken back when it is no longer true.
     Nothing,
-}
-
-/// The faces that a change concerns, with what each is sent about it, and the groups.
-struct Concerned {
-    kind: Kind,
-    change: Change,
-    came: Came,
-    slots: BTreeMap<u32, Hears>,
-    groups: Vec<(u32, Arc<str>)>,
-    /// Those who asked for changes only.
-    late: BTreeSet<u32>,
-}
-
-impl Concerned {
-    fn new(kind: Kind, change: Change, came: Came) -> Self {
-        Concerned {
-            kind,
-            change,
-            came,
-            slots: BTreeMap::new(),
-            groups: Vec::new(),
-            late: BTreeSet::new(),
-        }
-    }
-
-    /// Notes that an interest covers the key.
-    fn note(&mut self, slot: u32, kept: &Kept) {
-        let group = kept.group_key(self.kind);
-        let matters = self.came.is_for(slot) || self.kind == Kind::Queryable;
-        if matters {
-            let hears = self.slots.entry(slot).or_insert(Hears::Known);
-            if group.is_none() {
-                *hears = Hears::All;
-            }
-        }
-        if let Some(key) = group
-            && matters
-            && slot != self.change.slot
-        {
-            self.groups.push((slot, key.clone()));
-        }
-        if kept.future_only {
-            self.late.insert(slot);
-        }
-    }
 }
 
 impl ForwardingTable {
@@ -131,20 +80,6 @@ impl ForwardingTable {
                 let end = message::undeclaration(kind, announced.id);
                 message::declare(face.id, None, end, actions);
             }
-        }
-    }
-
-    /// Announces the end of a token to faces that never heard of it, as a gateway does; it says the key.
-    pub(super) fn end_unannounced_key(&mut self, key: &str, actions: &mut Vec<Action>) {
-        let mut slots = BTreeSet::new();
-        let mut check = |slot, kept: &Kept| {
-            if kept.future_only {
-                slots.insert(slot);
-            }
-        };
-        self.interested(Kind::Token, key, &Steps::unlimited(), &mut check);
-        for slot in slots {
-            self.end_unannounced(slot, key, actions);
         }
     }
 
@@ -271,97 +206,9 @@ impl ForwardingTable {
         spelling
     }
 
-    /// Tells the served nodes whose interests cover an entity.
-    fn announce_to_interested(
-        &mut self,
-        entity: EntityRef,
-        change: Change,
-        actions: &mut Vec<Action>,
-    ) {
-        let EntityRef { kind, index } = entity;
-        // With two or more sources before and after, everybody sees the entity as before; with one before or left,
-        // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
-        // any source.
-        let fewest = change.before.min(change.after);
-        let is_queryable = kind == Kind::Queryable;
-        if (fewest > 1 && !is_queryable) || (fewest > 0 && kind == Kind::Token) {
-            return;
-        }
-        let only = if fewest == 1 {
-            let mut others = self.entities(kind).sources(index).iter();
-            others
-                .find(|source| source.slot != change.slot)
-                .map(|other| other.slot)
-        } else {
-            None
-        };
-        let came = match fewest {
-            0 => Came::All,
-            _ => Came::Only(only),
-        };
-        if self.announcing.again(entity, came) {
-            return;
-        }
-        let mut concerned = Concerned::new(kind, change, came);
-        let steps = Steps::new(self.limits.announce_steps_max);
-        // Without anybody to tell, the key need not be put together.
-        let key = match self.interests.is_empty() {
-            true => None,
-            false => self.entities(kind).key(index),
-        };
-        if let Some(key) = key {
-            let found = &mut |slot, kept: &Kept| concerned.note(slot, kept);
-            if !self.interested(kind, &key, &steps, found) {
-                return self.announce_later(change.slot, entity, key, came);
-            }
-            if kind == Kind::Token && change.after == 0 {
-                let mut unannounced = std::mem::take(&mut concerned.late);
-                unannounced.retain(|slot| !self.is_announced(*slot, entity));
-                let mut end = |slot| self.end_unannounced(slot, &key, actions);
-                unannounced.into_iter().for_each(&mut end);
-            }
-        }
-        if let Some(slot) = only {
-            concerned.slots.entry(slot).or_insert(Hears::Nothing);
-        }
-        self.announce_to_concerned(entity, concerned, &steps, actions);
-    }
-
-    fn announce_to_concerned(
-        &mut self,
-        entity: EntityRef,
-        concerned: Concerned,
-        steps: &Steps,
-        actions: &mut Vec<Action>,
-    ) {
-        let EntityRef { kind, index } = entity;
-        let mut groups = concerned.groups;
-        for (slot, hears) in concerned.slots {
-            self.refresh(entity, slot, hears, actions);
-        }
-        groups.sort_unstable();
-        groups.dedup();
-        for (slot, key) in groups {
-            self.refresh_group(slot, GroupKey { kind, key }, index, steps, actions);
-        }
-    }
-
     /// Whether a face knows of an entity.
     pub(super) fn is_announced(&self, slot: u32, entity: EntityRef) -> bool {
         let face = self.topology.at(slot);
         face.is_some_and(|face| face.announced.get(entity).is_some())
-    }
-
-    /// Calls `found` with the place of the face of each kept interest in `kind` that covers `key`; false if the steps were
-    /// over before.
-    pub(super) fn interested(
-        &self,
-        kind: Kind,
-        key: &str,
-        steps: &Steps,
-        found: &mut impl FnMut(u32, &Kept),
-    ) -> bool {
-        let in_all_max = self.limits.announce_steps_max;
-        self.interests.covering(kind, key, steps, in_all_max, found)
     }
 }

@@ -2,11 +2,11 @@
 
 //! What was declared to a face, and under which ids.
 
-use std::collections::{HashMap, HashSet, hash_map};
+use std::collections::{HashMap, HashSet};
 
 use zonda_codec::QueryableInfo;
 
-use crate::table::kind::{EntityRef, Kind, PerKind};
+use crate::table::kind::{EntityRef, PerKind};
 
 /// What a face knows of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +40,7 @@ impl AnnouncedIds {
 
     /// How many entities the face knows.
     pub(super) fn len(&self) -> usize {
-        let counts = Kind::ALL.map(|kind| self.entities.of(kind).len());
-        counts.into_iter().sum()
+        self.entities.values().map(HashMap::len).sum()
     }
 
     /// A fresh id: none that the face knows an entity by, nor one of `others`, which it knows groups by.
@@ -54,10 +53,8 @@ impl AnnouncedIds {
                 && let Some(others) = others.take()
             {
                 self.before = others.collect();
-                for kind in Kind::ALL {
-                    let known = self.entities.of(kind).values();
-                    self.before.extend(known.map(|known| known.id));
-                }
+                let known = self.entities.values().flat_map(HashMap::values);
+                self.before.extend(known.map(|known| known.id));
             }
             self.last = id;
             if !self.before.contains(&id) {
@@ -66,15 +63,19 @@ impl AnnouncedIds {
         }
     }
 
-    /// The entities of each kind.
-    pub(super) fn into_entities(self) -> PerKind<hash_map::IntoKeys<u32, Announced>> {
-        self.entities.map(HashMap::into_keys)
+    /// The entities that the face knows.
+    pub(super) fn into_entities(self) -> impl Iterator<Item = EntityRef> {
+        self.entities.into_each().flat_map(|(kind, known)| {
+            let indexes = known.into_keys();
+            indexes.map(move |index| EntityRef { kind, index })
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::kind::Kind;
 
     #[test]
     fn ids_in_use_are_not_given_out_again() {

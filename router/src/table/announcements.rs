@@ -199,15 +199,10 @@ impl Announcements {
         })
     }
 
-    /// The key of an entity whose changes are being announced.
-    pub(super) fn key(&self, entity: EntityRef) -> Option<Arc<str>> {
-        Some(Arc::clone(&self.waiting.get(&entity)?.key))
-    }
-
-    /// Whether the entity is new for the face at `slot`.
-    pub(super) fn is_new_for(&self, entity: EntityRef, slot: u32) -> bool {
+    /// The faces that an entity is new for whose changes are being announced.
+    pub(super) fn came(&self, entity: EntityRef) -> Came {
         let waiting = self.waiting.get(&entity);
-        waiting.is_some_and(|waiting| waiting.came.is_for(slot))
+        waiting.map_or(Came::Only(None), |waiting| waiting.came)
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Changes that concern so many interests that announcing them at once would keep everybody else waiting: they are announced
+//! Telling served nodes of changes that their interests cover.
+//!
+//! Changes that concern so many interests that announcing them at once would keep everybody else waiting are announced
 //! in slices. Each slice brings those up to date whose interests it comes to, by what is true then, so further changes in
 //! between cost nothing but one more round. An entity without sources is forgotten when its last change has been announced.
 //!
@@ -8,11 +10,13 @@
 //! delays itself, not the others. The face that made the changes waits until those have heard of them; for the rest only if
 //! many of its changes are still being announced.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::table::{
     announce::Hears,
     announcements::{Announcement, Came, Turn},
+    entity::Change,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     interests::FOUND_STEPS,
@@ -25,7 +29,8 @@ use crate::table::{
 /// A face with more interests than this does not hear of changes among the first.
 const FEW: usize = 32;
 
-/// An interest that a slice came to.
+/// An interest that covers the key of an entity that changed.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Concerned {
     /// Its face.
     slot: u32,
@@ -45,6 +50,13 @@ impl Concerned {
     }
 }
 
+/// An entity whose sources changed.
+struct Changed<'k> {
+    entity: EntityRef,
+    key: &'k str,
+    came: Came,
+}
+
 /// With more interests in all keys than this, all interests are looked at by their numbers.
 const IN_ALL_MAX: usize = 1000;
 
@@ -56,12 +68,77 @@ fn is_concerned(kept: &Kept, kind: Kind, pattern: &Pattern<'_>, steps: &Steps) -
 }
 
 impl ForwardingTable {
+    /// Tells the served nodes whose interests cover an entity how its sources changed, now or in slices.
+    pub(super) fn announce_to_interested(
+        &mut self,
+        entity: EntityRef,
+        change: Change,
+        actions: &mut Vec<Action>,
+    ) {
+        let EntityRef { kind, index } = entity;
+        // With two or more sources before and after, everybody sees the entity as before; with one before or left,
+        // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
+        // any source.
+        let fewest = change.before.min(change.after);
+        let is_queryable = kind == Kind::Queryable;
+        if (fewest > 1 && !is_queryable) || (fewest > 0 && kind == Kind::Token) {
+            return;
+        }
+        let mut others = self.entities(kind).sources(index).iter();
+        let only = others.find(|source| fewest == 1 && source.slot != change.slot);
+        let only = only.map(|source| source.slot);
+        let came = match fewest {
+            0 => Came::All,
+            _ => Came::Only(only),
+        };
+        if self.announcing.again(entity, came) {
+            return;
+        }
+        // Without anybody to tell, the key need not be put together.
+        if !self.interests.is_empty()
+            && let Some(key) = self.entities(kind).key(index)
+        {
+            let steps = Steps::new(self.limits.announce_steps_max);
+            let mut search = self.search_in_interests();
+            let (mut concerned, done) = self.next_concerned(kind, &key, &mut search, &steps);
+            if !done {
+                return self.announce_later(change.slot, entity, key.into(), came);
+            }
+            concerned.retain(|concerned| {
+                let is_own = concerned.group.is_some() && concerned.slot == change.slot;
+                (is_queryable || came.is_for(concerned.slot)) && !is_own
+            });
+            concerned.sort_unstable();
+            concerned.dedup();
+            let key = &key;
+            for concerned in concerned {
+                let changed = Changed { entity, key, came };
+                self.announce_to(concerned, &changed, &steps, actions);
+            }
+        }
+        if let Some(slot) = only {
+            self.refresh(entity, slot, Hears::Nothing, actions);
+        }
+    }
+
+    /// Announces the end of a token to faces that never heard of it, as a gateway does; it says the key.
+    pub(super) fn end_unannounced_key(&mut self, key: &str, actions: &mut Vec<Action>) {
+        let (mut search, steps) = (self.search_in_interests(), Steps::unlimited());
+        let (concerned, _) = self.next_concerned(Kind::Token, key, &mut search, &steps);
+        let late = concerned.iter().filter(|concerned| concerned.is_late);
+        let slots: BTreeSet<u32> = late.map(|concerned| concerned.slot).collect();
+        for slot in slots {
+            self.end_unannounced(slot, key, actions);
+        }
+    }
+
     /// Announces a change that the face at `slot` made bit by bit.
-    pub(super) fn announce_later(&mut self, slot: u32, entity: EntityRef, key: String, came: Came) {
+    fn announce_later(&mut self, slot: u32, entity: EntityRef, key: Arc<str>, came: Came) {
+        let search = self.search_in_interests();
         let one = Announcement {
             entity,
-            key: key.into(),
-            search: self.search_in_interests(),
+            key,
+            search,
         };
         self.announcing.begin(slot, one, came);
     }
@@ -90,10 +167,12 @@ impl ForwardingTable {
             return false;
         };
         let steps = Steps::new(self.limits.announce_steps_max.max(1));
-        let (concerned, done) = self.next_concerned(&mut one, &steps);
-        let entity = one.entity;
+        let (entity, key) = (one.entity, &one.key);
+        let (concerned, done) = self.next_concerned(entity.kind, key, &mut one.search, &steps);
+        let came = self.announcing.came(entity);
         for concerned in concerned {
-            self.announce_to(concerned, entity, &steps, actions);
+            let changed = Changed { entity, key, came };
+            self.announce_to(concerned, &changed, &steps, actions);
         }
         if !done {
             self.announcing.put_back(slot, one);
@@ -125,8 +204,10 @@ impl ForwardingTable {
             at += 1;
             steps.spend(1 + pattern.take_work());
         }
+        let (key, came) = (&key, self.announcing.came(entity));
         for concerned in concerned {
-            self.announce_to(concerned, entity, &steps, actions);
+            let changed = Changed { entity, key, came };
+            self.announce_to(concerned, &changed, &steps, actions);
         }
         if at >= end || !self.announcing.set_few_at(entity, at) {
             self.announcing.end_few(slot);
@@ -136,35 +217,39 @@ impl ForwardingTable {
     /// Brings one face up to date because of one of its interests.
     fn announce_to(
         &mut self,
-        concerned: Concerned,
-        entity: EntityRef,
+        Concerned {
+            slot,
+            group,
+            is_late,
+        }: Concerned,
+        &Changed { entity, key, came }: &Changed<'_>,
         steps: &Steps,
         actions: &mut Vec<Action>,
     ) {
-        let (slot, is_late) = (concerned.slot, concerned.is_late);
         let EntityRef { kind, index } = entity;
         let is_gone = self.entities(kind).sources(index).is_empty();
-        let is_announced = self.is_announced(slot, entity);
-        if kind == Kind::Token && is_gone && is_late && !is_announced {
-            if let Some(key) = self.announcing.key(entity) {
-                self.end_unannounced(slot, &key, actions);
-            }
-            return;
+        if kind == Kind::Token && is_gone && is_late && !self.is_announced(slot, entity) {
+            return self.end_unannounced(slot, key, actions);
         }
-        let is_new = self.announcing.is_new_for(entity, slot);
-        let hears = match concerned.group.is_some() || is_late && !is_new {
+        let hears = match group.is_some() || is_late && !came.is_for(slot) {
             true => Hears::Known,
             false => Hears::All,
         };
         self.refresh(entity, slot, hears, actions);
-        if let Some(key) = concerned.group {
+        if let Some(key) = group {
             self.refresh_group(slot, GroupKey { kind, key }, index, steps, actions);
         }
     }
 
-    /// Some more interests that cover the entity's key, and whether they are the last.
-    fn next_concerned(&self, one: &mut Announcement, steps: &Steps) -> (Vec<Concerned>, bool) {
-        let (kind, pattern) = (one.entity.kind, Pattern::new(&one.key));
+    /// Some more interests in a kind that cover a key, and whether they are the last.
+    fn next_concerned(
+        &self,
+        kind: Kind,
+        key: &str,
+        search: &mut Search,
+        steps: &Steps,
+    ) -> (Vec<Concerned>, bool) {
+        let pattern = Pattern::new(key);
         let mut all = Vec::new();
         let mut note = |interest: InterestRef, meets: Option<&Pattern<'_>>| {
             let kept = self.interests.get(interest);
@@ -177,11 +262,11 @@ impl ForwardingTable {
                 all.push(Concerned::new(interest.slot, kept, kind));
             }
         };
-        if let Search::Tree(walk) = &mut one.search {
+        if let Search::Tree(walk) = search {
             let found = &mut |interest| note(interest, None);
             match self.interests.search(&pattern, walk, steps, found) {
                 Reached::Pause => return (all, false),
-                Reached::Nowhere => one.search = Search::From(0),
+                Reached::Nowhere => *search = Search::From(0),
                 Reached::End => {
                     let rest = self.interests.each_in_all();
                     rest.for_each(|interest| note(interest, None));
@@ -190,7 +275,7 @@ impl ForwardingTable {
             }
         }
         let end = self.interests.numbers();
-        if let Search::From(place) = &mut one.search {
+        if let Search::From(place) = search {
             while *place < end && !steps.are_over() {
                 if let Some(interest) = self.interests.numbered(*place) {
                     note(interest, Some(&pattern));

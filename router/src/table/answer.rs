@@ -10,12 +10,11 @@ use crate::table::{
     face::visible,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
-    kept::{Asking, GroupKey, InterestRef},
+    kept::{Answer, Asking, GroupKey, InterestRef, Rest},
     key_tree::{pattern::Pattern, steps::Steps},
     kind::{EntityRef, Kind},
     message,
     policy::Relation,
-    progress::{Answer, Rest},
     search::{SLICE_LOOKS, Search},
 };
 

@@ -3,11 +3,10 @@
 //! Who declared what: the entities of each kind, and the ids under which each face declared its own.
 
 use std::collections::HashMap;
-use std::vec;
 
 use crate::table::{
     entity::EntityTree,
-    id_map::{IdMap, IntoEntities},
+    id_map::IdMap,
     kind::{EntityRef, Kind, PerKind},
     session_entities::SessionEntities,
 };
@@ -42,14 +41,13 @@ impl Entities {
 
     /// Bytes of memory of all of them.
     pub(super) fn memory(&self) -> usize {
-        let kinds = Kind::ALL.map(|kind| self.of(kind).memory());
-        kinds.into_iter().sum()
+        self.kinds.values().map(EntityTree::memory).sum()
     }
 
     /// What all searches so far have cost.
     pub(super) fn steps(&self) -> u64 {
-        let kinds = Kind::ALL.map(|kind| self.of(kind).tree().steps());
-        kinds.into_iter().sum::<u64>() + self.session.steps()
+        let kinds = self.kinds.values().map(|kind| kind.tree().steps());
+        kinds.sum::<u64>() + self.session.steps()
     }
 
     /// The entity that the face in a place declared under an id.
@@ -79,11 +77,8 @@ impl Entities {
 
     /// How many ids of all kinds a face has.
     pub(super) fn ids(&self, slot: u32) -> usize {
-        let Some(face) = self.faces.get(&slot) else {
-            return 0;
-        };
-        let counts = Kind::ALL.map(|kind| face.by_id.of(kind).len());
-        counts.into_iter().sum()
+        let face = self.faces.get(&slot);
+        face.map_or(0, |face| face.by_id.values().map(IdMap::len).sum())
     }
 
     /// The entities of a kind that a face declared, once for each declaration.
@@ -123,27 +118,16 @@ impl Entities {
     }
 }
 
-/// The declarations of a face that is gone, kind by kind.
-#[derive(Debug)]
-pub(super) struct IntoDeclared {
-    by_id: PerKind<IntoEntities>,
-    orphans: PerKind<vec::IntoIter<u32>>,
-}
-
-impl IntoDeclared {
-    /// The next one of a kind.
-    pub(super) fn next_of(&mut self, kind: Kind) -> Option<u32> {
-        let next = self.by_id.of_mut(kind).next();
-        next.or_else(|| self.orphans.of_mut(kind).next())
-    }
-}
-
 impl Declarations {
-    pub(super) fn into_declared(self) -> IntoDeclared {
-        IntoDeclared {
-            by_id: self.by_id.map(IdMap::into_entities),
-            orphans: self.orphans.map(Vec::into_iter),
-        }
+    /// The entities, once for each declaration.
+    pub(super) fn into_entities(self) -> impl Iterator<Item = EntityRef> {
+        let by_id = self.by_id.into_each();
+        by_id
+            .zip(self.orphans.into_each())
+            .flat_map(|((kind, by_id), (_, orphans))| {
+                let entities = by_id.into_entities().chain(orphans);
+                entities.map(move |index| EntityRef { kind, index })
+            })
     }
 }
 
@@ -168,11 +152,8 @@ mod tests {
         assert_eq!((entities.count(3, KIND), entities.ids(3)), (2, 1));
         assert_eq!(entities.by_id(4, KIND, 7), None);
         assert_eq!(entities.remove_id(3, KIND, 7), Some(second));
-        let mut gone = entities.remove_face(3).into_declared();
-        assert_eq!(
-            (gone.next_of(KIND), gone.next_of(KIND)),
-            (Some(first), None)
-        );
+        let gone = entities.remove_face(3).into_entities();
+        assert_eq!(gone.map(|gone| gone.index).collect::<Vec<_>>(), [first]);
     }
 
     #[test]

@@ -5,11 +5,7 @@
 
 use zonda_codec::QueryableInfo;
 
-use crate::table::{
-    key_tree::{KeyTree, Values},
-    kind::Kind,
-    slots::Slots,
-};
+use crate::table::{few::Few, key_tree::KeyTree, kind::Kind, slots::Slots};
 
 /// Something that a face declares on a key.
 #[derive(Clone, Copy)]
@@ -69,64 +65,10 @@ impl Source {
     }
 }
 
-/// Sorted by slot. One source, the usual case, needs no allocation.
-#[derive(Debug)]
-enum Sources {
-    None,
-    One(Source),
-    #[expect(
-        clippy::box_collection,
-        reason = "a vector inside would double the size of every entity"
-    )]
-    Many(Box<Vec<Source>>),
-}
-
-impl Sources {
-    fn as_slice(&self) -> &[Source] {
-        match self {
-            Sources::None => &[],
-            Sources::One(source) => std::slice::from_ref(source),
-            Sources::Many(sources) => sources,
-        }
-    }
-
-    fn find(&self, slot: u32) -> Result<usize, usize> {
-        self.as_slice()
-            .binary_search_by_key(&slot, |source| source.slot)
-    }
-
-    fn as_mut_slice(&mut self) -> &mut [Source] {
-        match self {
-            Sources::None => &mut [],
-            Sources::One(source) => std::slice::from_mut(source),
-            Sources::Many(sources) => sources,
-        }
-    }
-
-    fn insert(&mut self, at: usize, source: Source) {
-        match self {
-            Sources::None => *self = Sources::One(source),
-            Sources::Many(sources) => sources.insert(at, source),
-            Sources::One(first) => {
-                let mut sources = Box::new(vec![*first]);
-                sources.insert(at, source);
-                *self = Sources::Many(sources);
-            }
-        }
-    }
-
-    fn remove(&mut self, at: usize) {
-        match self {
-            Sources::None => {}
-            Sources::One(_) => *self = Sources::None,
-            Sources::Many(sources) => {
-                sources.remove(at);
-                if let [last] = sources[..] {
-                    *self = Sources::One(last);
-                }
-            }
-        }
-    }
+/// Where the source of a face is among those of an entity, or belongs.
+fn find(sources: &Few<Source>, slot: u32) -> Result<usize, usize> {
+    let sources = sources.as_slice();
+    sources.binary_search_by_key(&slot, |source| source.slot)
 }
 
 /// A key on which something is declared.
@@ -134,9 +76,10 @@ impl Sources {
 struct Entity {
     /// Where its key is in the tree.
     place: u32,
-    sources: Sources,
+    /// Sorted by slot.
+    sources: Few<Source>,
     /// The faces that know it by an id of this node; mostly none.
-    announced: Values<u32>,
+    announced: Few<u32>,
 }
 
 /// How the sources of an entity changed.
@@ -175,8 +118,8 @@ impl EntityTree {
         }
         let entity = self.slots.insert(Entity {
             place,
-            sources: Sources::None,
-            announced: Values::None,
+            sources: Few::None,
+            announced: Few::None,
         });
         self.tree.insert_at(place, entity);
         entity
@@ -193,9 +136,9 @@ impl EntityTree {
     }
 
     /// Removes an entity without sources; gives back the faces that still had an id for it.
-    pub(super) fn remove(&mut self, entity: u32) -> Values<u32> {
+    pub(super) fn remove(&mut self, entity: u32) -> Few<u32> {
         let Some(removed) = self.slots.remove(entity) else {
-            return Values::None;
+            return Few::None;
         };
         self.tree.remove_at(removed.place, entity);
         self.announced -= removed.announced.as_slice().len();
@@ -269,7 +212,7 @@ impl EntityTree {
             after: before,
             is_answer: false,
         };
-        match sources.find(new.slot) {
+        match find(sources, new.slot) {
             Ok(at) => {
                 let source = sources.as_mut_slice().get_mut(at)?;
                 source.count += 1;
@@ -291,7 +234,7 @@ impl EntityTree {
         info: QueryableInfo,
     ) -> Option<Change> {
         let sources = &mut self.slots.get_mut(entity)?.sources;
-        let at = sources.find(slot).ok()?;
+        let at = find(sources, slot).ok()?;
         let count = sources.as_slice().len();
         let source = sources.as_mut_slice().get_mut(at)?;
         set_info(source, info).then_some(Change {
@@ -306,7 +249,7 @@ impl EntityTree {
     /// Takes back one declaration of a face, or all. `None` if nothing changes for anybody else.
     pub(super) fn remove_source(&mut self, entity: u32, slot: u32, all: bool) -> Option<Change> {
         let sources = &mut self.slots.get_mut(entity)?.sources;
-        let at = sources.find(slot).ok()?;
+        let at = find(sources, slot).ok()?;
         let before = sources.as_slice().len();
         let source = sources.as_mut_slice().get_mut(at)?;
         source.count -= 1;
@@ -314,7 +257,7 @@ impl EntityTree {
             return None;
         }
         let south = source.south;
-        sources.remove(at);
+        sources.remove_at(at);
         Some(Change {
             slot,
             south,
@@ -335,7 +278,7 @@ impl EntityTree {
     /// Notes that a face has no id for it any more.
     pub(super) fn remove_announced(&mut self, entity: u32, slot: u32) {
         if let Some(entity) = self.slots.get_mut(entity)
-            && entity.announced.remove(slot)
+            && entity.announced.remove(&slot)
         {
             self.announced -= 1;
         }

@@ -20,6 +20,19 @@ use crate::table::{
     wants::SentInterests,
 };
 
+/// What is noted of a face the first time, and only counted then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Noted {
+    /// One of its keys cannot be used.
+    BadKey,
+    /// It declares too much.
+    Full,
+    /// It has too many keys with wildcards.
+    TooWild,
+    /// It sends too many queries.
+    Refused,
+}
+
 /// One neighbour, or the node's own session.
 #[derive(Debug)]
 pub(super) struct Face {
@@ -49,14 +62,8 @@ pub(super) struct Face {
     /// Routes that somebody keeps lead, or led, to it.
     pub(super) is_on_routes: bool,
     pub(super) counters: FaceCounters,
-    /// There was a note that one of its keys cannot be used.
-    noted_bad_key: bool,
-    /// There was a note that it sends too many queries.
-    noted_refused: bool,
-    /// There was a note that it declares too much.
-    noted_full: bool,
-    /// There was a note that it has too many keys with wildcards.
-    noted_wild: bool,
+    /// Of what there was a note.
+    noted: HashSet<Noted>,
 }
 
 impl Face {
@@ -77,10 +84,7 @@ impl Face {
             wild_keys: 0,
             is_on_routes: false,
             counters: FaceCounters::default(),
-            noted_bad_key: false,
-            noted_refused: false,
-            noted_full: false,
-            noted_wild: false,
+            noted: HashSet::new(),
         }
     }
 
@@ -157,43 +161,40 @@ impl Face {
         full
     }
 
-    /// The log line about the first key of this neighbour that cannot be used; the others are only
-    /// counted.
+    /// The log line about the first key of this neighbour that cannot be used.
     pub(super) fn note_of(&mut self, bad: &BadKey) -> Option<Note> {
-        let zid = self.info.zid;
-        let first = !std::mem::replace(&mut self.noted_bad_key, true);
-        first.then(|| Note {
-            cause: NoteCause::BadKey,
-            text: format!(
-                "what {zid} sends on a key is ignored: {bad}; more of this is only counted"
-            ),
+        self.note(Noted::BadKey, NoteCause::BadKey, |zid| {
+            format!("what {zid} sends on a key is ignored: {bad}; more of this is only counted")
         })
     }
 
-    /// The log line about the first declaration of this neighbour that is one too many; the
-    /// others are only counted.
+    /// The log line about the first declaration of this neighbour that is one too many.
     pub(super) fn note_of_full(&mut self) -> Option<Note> {
-        let zid = self.info.zid;
-        let first = !std::mem::replace(&mut self.noted_full, true);
-        first.then(|| Note {
-            cause: NoteCause::Declarations,
-            text: format!(
+        self.note(Noted::Full, NoteCause::Declarations, |zid| {
+            format!(
                 "{zid} has declared as much as it may (`zonda info` has the limits): more is ignored and only counted"
-            ),
+            )
         })
     }
 
-    /// The log line about the first query of this neighbour that is one too many; the others
-    /// are only counted.
+    /// The log line about the first query of this neighbour that is one too many.
     pub(super) fn note_of_refused_query(&mut self, limit: usize) -> Option<Note> {
-        let zid = self.info.zid;
-        let first = !std::mem::replace(&mut self.noted_refused, true);
-        first.then(|| Note {
-            cause: NoteCause::Queries,
-            text: format!(
+        self.note(Noted::Refused, NoteCause::Queries, |zid| {
+            format!(
                 "{zid} has {limit} open queries (questions_max): more end at once without an answer, and are only counted"
-            ),
+            )
         })
+    }
+
+    /// The log line about the first of something; the others are only counted.
+    fn note(
+        &mut self,
+        what: Noted,
+        cause: NoteCause,
+        text: impl FnOnce(ZenohId) -> String,
+    ) -> Option<Note> {
+        let text = self.noted.insert(what).then(|| text(self.info.zid))?;
+        Some(Note { cause, text })
     }
 
     /// Whether one more key with wildcards exceeds what this face may have. Counts the refusal, and gives the log
@@ -205,13 +206,10 @@ impl Face {
         }
         self.counters.over_limit += 1;
         self.counters.wild_keys_refused += 1;
-        let first = !std::mem::replace(&mut self.noted_wild, true);
-        let zid = self.info.zid;
-        let note = first.then(|| Note {
-            cause: NoteCause::Declarations,
-            text: format!(
+        let note = self.note(Noted::TooWild, NoteCause::Declarations, |zid| {
+            format!(
                 "{zid} has declared {limit} keys with wildcards (limits/wild_keys): more are ignored, and only counted"
-            ),
+            )
         });
         (true, note)
     }

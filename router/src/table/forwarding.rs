@@ -188,12 +188,8 @@ impl ForwardingTable {
             .ok()
     }
 
-    /// The same for what `face` declares or asks.
-    pub(super) fn declared_key<'e>(
-        &mut self,
-        face: FaceId,
-        expr: &WireExpr<'e>,
-    ) -> Option<KeyExpr<'e>> {
+    /// The same for what `face` declares, asks or replies.
+    pub fn declared_key<'e>(&mut self, face: FaceId, expr: &WireExpr<'e>) -> Option<KeyExpr<'e>> {
         let key = self.resolve(self.face(face)?, expr);
         key.map_err(|bad| {
             if let Some(source) = self.face_mut(face) {
@@ -218,16 +214,6 @@ impl ForwardingTable {
     /// The first limit that it exceeds.
     pub fn check_key(&self, key: &KeyExpr<'_>) -> Result<(), KeyOverLimit> {
         self.limits.check(key.as_str())
-    }
-
-    /// The key that `face` asks for, in full. `None`, and counted, if it cannot be resolved; such a query ends at once.
-    pub fn query_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
-        Some(self.declared_key(face, expr)?.into_owned())
-    }
-
-    /// The key of an answer from `face`, in full. `None`, and counted, if it cannot be resolved.
-    pub fn reply_key<'e>(&mut self, face: FaceId, expr: &WireExpr<'e>) -> Option<KeyExpr<'e>> {
-        self.declared_key(face, expr)
     }
 
     /// What all searches in its tables have cost so far, in steps: one for each place that is looked at, and one more for

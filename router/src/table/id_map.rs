@@ -3,8 +3,7 @@
 //! Entities by the ids that a neighbour gave them. Neighbours count, so most ids are found by index, in the order in which
 //! they were declared; a neighbour that gives others costs a hash table instead, not more.
 
-use std::collections::{HashMap, hash_map};
-use std::vec;
+use std::collections::HashMap;
 
 /// In place of an entity where there is none. No entity has this number.
 const NONE: u32 = u32::MAX;
@@ -85,11 +84,9 @@ impl IdMap {
     }
 
     /// The entities, those that were found by index first and in the order of their ids.
-    pub(super) fn into_entities(self) -> IntoEntities {
-        IntoEntities {
-            dense: self.dense.into_iter(),
-            sparse: self.sparse.into_values(),
-        }
+    pub(super) fn into_entities(self) -> impl Iterator<Item = u32> {
+        let dense = self.dense.into_iter().filter(|entity| *entity != NONE);
+        dense.chain(self.sparse.into_values())
     }
 
     fn place(&mut self, id: u32) -> Option<&mut u32> {
@@ -98,22 +95,6 @@ impl IdMap {
             _ if self.sparse.is_empty() => None,
             _ => self.sparse.get_mut(&id),
         }
-    }
-}
-
-/// See [`IdMap::into_entities`].
-#[derive(Debug)]
-pub(super) struct IntoEntities {
-    dense: vec::IntoIter<u32>,
-    sparse: hash_map::IntoValues<u32, u32>,
-}
-
-impl Iterator for IntoEntities {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        let dense = self.dense.find(|entity| *entity != NONE);
-        dense.or_else(|| self.sparse.next())
     }
 }
 

@@ -6,15 +6,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::table::{
-    kept::{Group, GroupKey, InterestRef, Kept, Seeking},
+    kept::{Answer, Group, GroupKey, InterestRef, Kept, Seeking},
     key_tree::{
         KeyTree,
         pattern::Pattern,
         steps::Steps,
         walk::{Reached, Walk},
     },
-    kind::Kind,
-    progress::Answer,
     slots::Slots,
 };
 use std::ops::ControlFlow;
@@ -147,33 +145,6 @@ impl Interests {
         face.is_some_and(|face| face.grants_all > 0 || face.granting.any(prefix, &mut |_| true))
     }
 
-    /// Calls `found` with the place of the face of each interest in `kind` that covers `key`; false if the steps were over
-    /// before. Interests in all keys cost at most `in_all_max` steps to look at.
-    pub(super) fn covering(
-        &self,
-        kind: Kind,
-        key: &str,
-        steps: &Steps,
-        in_all_max: usize,
-        found: &mut impl FnMut(u32, &Kept),
-    ) -> bool {
-        let mut check = |interest: InterestRef| {
-            if steps.are_over() {
-                return;
-            }
-            if let Some(kept) = self.get(interest)
-                && kept.options.contains(kind.option())
-            {
-                steps.spend(FOUND_STEPS);
-                found(interest.slot, kept);
-            }
-        };
-        let all = self.by_key.matches_within(key, steps, &mut check);
-        steps.spend(self.in_all.len().min(in_all_max));
-        self.in_all.iter().copied().for_each(&mut check);
-        all && !steps.are_over()
-    }
-
     /// Goes on with a walk through the interests on keys that intersect that of a pattern.
     pub(super) fn search(
         &self,
@@ -276,6 +247,7 @@ impl Interests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::kind::Kind;
 
     fn interest(key: Option<&str>, options: InterestOptions) -> Kept {
         Kept {
@@ -290,9 +262,13 @@ mod tests {
     }
 
     fn covering(interests: &Interests, kind: Kind, key: &str) -> Vec<u32> {
-        let mut slots = Vec::new();
-        let steps = Steps::unlimited();
-        assert!(interests.covering(kind, key, &steps, 8, &mut |slot, _| slots.push(slot)));
+        let (mut all, steps) = (Vec::new(), Steps::unlimited());
+        let found = &mut |interest| all.push(interest);
+        interests.search(&Pattern::new(key), &mut Walk::default(), &steps, found);
+        all.extend(interests.each_in_all());
+        let is_in = |kept: &Kept| kept.options.contains(kind.option());
+        all.retain(|interest| interests.get(*interest).is_some_and(is_in));
+        let mut slots: Vec<u32> = all.iter().map(|interest| interest.slot).collect();
         slots.sort_unstable();
         slots
     }

@@ -8,7 +8,7 @@ use zonda_codec::{InterestMode, InterestOptions};
 
 use crate::table::{
     kind::{Kind, kinds},
-    search::Search,
+    search::{Listing, Search},
 };
 
 /// A kept interest, from the table's side.
@@ -115,4 +115,22 @@ pub(super) struct Asking {
     pub(super) mode: InterestMode,
     pub(super) options: InterestOptions,
     pub(super) key: Option<Arc<str>>,
+}
+
+/// The answer to an interest that is under way.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) asking: Asking,
+    /// What is left of [`Kind::ALL`], the kind under way first.
+    pub(super) kinds: &'static [Kind],
+    /// What is left of that kind; `None` before it is begun.
+    pub(super) rest: Option<Rest>,
+}
+
+#[derive(Debug)]
+pub(super) enum Rest {
+    /// Each that matches.
+    Each(Listing),
+    /// One declaration for all that match this key.
+    Group(Arc<str>, Search),
 }

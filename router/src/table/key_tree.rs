@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 
 use hashbrown::HashTable;
 
-use crate::table::slots::Slots;
+use crate::table::{few::Few, slots::Slots};
 use chunk::Chunk;
 use pattern::Pattern;
 use steps::Steps;
@@ -59,23 +59,7 @@ struct Node<V> {
     children: [u32; 2],
     next: u32,
     previous: u32,
-    values: Values<V>,
-}
-
-/// A set of few values; up to one needs no allocation.
-#[derive(Debug)]
-pub(super) enum Values<V> {
-    /// Empty.
-    None,
-    /// With one.
-    One(V),
-    /// With more.
-    /// Boxed, so that the usual case stays small.
-    #[expect(
-        clippy::box_collection,
-        reason = "a vector inside would double the size of every node"
-    )]
-    Many(Box<Vec<V>>),
+    values: Few<V>,
 }
 
 impl<V: Copy + Eq> KeyTree<V> {
@@ -92,7 +76,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// Bytes of memory that its content takes, without what [`Values`] of more than one add.
+    /// Bytes of memory that its content takes, without what lists of more than one add.
     pub(super) fn memory(&self) -> usize {
         self.nodes.memory() + self.edges.len() * EDGE_BYTES + self.text_bytes
     }
@@ -106,7 +90,7 @@ impl<V: Copy + Eq> KeyTree<V> {
     pub fn insert(&mut self, key: &str, value: V) -> bool {
         let at = self.find_or_add(key);
         match self.nodes.get_mut(at) {
-            Some(node) => node.values.insert(value),
+            Some(node) => node.values.insert_new(value),
             None => false,
         }
     }
@@ -131,7 +115,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             return false;
         };
         let removed = match self.nodes.get_mut(at) {
-            Some(node) => node.values.remove(value),
+            Some(node) => node.values.remove(&value),
             None => false,
         };
         if removed {
@@ -419,52 +403,8 @@ impl<V> Node<V> {
             children: [NONE; 2],
             next: NONE,
             previous: NONE,
-            values: Values::None,
+            values: Few::None,
         }
-    }
-}
-
-impl<V: Copy + Eq> Values<V> {
-    pub(super) fn as_slice(&self) -> &[V] {
-        match self {
-            Values::None => &[],
-            Values::One(value) => std::slice::from_ref(value),
-            Values::Many(values) => values,
-        }
-    }
-
-    pub(super) fn insert(&mut self, value: V) -> bool {
-        if self.as_slice().contains(&value) {
-            return false;
-        }
-        self.push(value);
-        true
-    }
-
-    /// Adds a value that is not in it.
-    pub(super) fn push(&mut self, value: V) {
-        match self {
-            Values::None => *self = Values::One(value),
-            Values::One(first) => *self = Values::Many(Box::new(vec![*first, value])),
-            Values::Many(values) => values.push(value),
-        }
-    }
-
-    pub(super) fn remove(&mut self, value: V) -> bool {
-        let Some(place) = self.as_slice().iter().position(|other| *other == value) else {
-            return false;
-        };
-        match self {
-            Values::None => {}
-            Values::One(_) => *self = Values::None,
-            Values::Many(values) => {
-                values.swap_remove(place);
-                if let [last] = values[..] {
-                    *self = Values::One(last);
-                }
-            }
-        }
-        true
     }
 }
 

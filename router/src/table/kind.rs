@@ -49,9 +49,13 @@ impl<T> PerKind<T> {
         &mut self.0[kind as usize]
     }
 
-    /// What `change` makes of each.
-    pub(super) fn map<U>(self, change: impl FnMut(T) -> U) -> PerKind<U> {
-        PerKind(self.0.map(change))
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+
+    /// Each with its kind.
+    pub(super) fn into_each(self) -> impl Iterator<Item = (Kind, T)> {
+        Kind::ALL.into_iter().zip(self.0)
     }
 }
 

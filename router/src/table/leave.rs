@@ -30,11 +30,11 @@ impl ForwardingTable {
         };
         let (mut weighed, mut bytes) = (actions.len(), 0);
         for _ in 0..slice {
-            let Some(step) = leaving.next() else {
-                self.topology.release(leaving.slot());
+            let Some(step) = leaving.steps.next() else {
+                self.topology.release(leaving.slot);
                 return self.is_sweeping();
             };
-            self.forget(leaving.slot(), step, actions);
+            self.forget(leaving.slot, step, actions);
             for action in actions.get(weighed..).unwrap_or(&[]) {
                 bytes += action.weight();
             }

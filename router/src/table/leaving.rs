@@ -2,23 +2,15 @@
 
 //! What is left to forget of a neighbour that is gone.
 
-use std::collections::hash_map;
-use std::vec;
+use std::fmt;
 
-use crate::table::{
-    announced::{Announced, AnnouncedIds},
-    entities::{Declarations, IntoDeclared},
-    kept::Kept,
-    kind::{EntityRef, Kind, PerKind},
-};
+use crate::table::{announced::AnnouncedIds, entities::Declarations, kept::Kept, kind::EntityRef};
 
 /// What is left to forget of one neighbour.
-#[derive(Debug)]
 pub(super) struct Leaving {
-    slot: u32,
-    interests: vec::IntoIter<(u32, Kept)>,
-    announced: PerKind<hash_map::IntoKeys<u32, Announced>>,
-    declared: IntoDeclared,
+    /// Where the face stood.
+    pub(super) slot: u32,
+    pub(super) steps: Box<dyn Iterator<Item = Step> + Send + Sync>,
 }
 
 /// One thing to forget.
@@ -36,33 +28,22 @@ impl Leaving {
         announced: AnnouncedIds,
         declared: Declarations,
     ) -> Self {
+        let interests = interests.into_iter();
+        let steps = interests
+            .map(|(id, kept)| Step::Interest(id, kept))
+            .chain(announced.into_entities().map(Step::Announced))
+            .chain(declared.into_entities().map(Step::Declared));
         Leaving {
             slot,
-            interests: interests.into_iter(),
-            announced: announced.into_entities(),
-            declared: declared.into_declared(),
+            steps: Box::new(steps),
         }
-    }
-
-    /// Where the face stood.
-    pub(super) const fn slot(&self) -> u32 {
-        self.slot
     }
 }
 
-impl Iterator for Leaving {
-    type Item = Step;
-
-    fn next(&mut self) -> Option<Step> {
-        if let Some((id, kept)) = self.interests.next() {
-            return Some(Step::Interest(id, kept));
-        }
-        Kind::ALL.into_iter().find_map(|kind| {
-            if let Some(index) = self.announced.of_mut(kind).next() {
-                return Some(Step::Announced(EntityRef { kind, index }));
-            }
-            let index = self.declared.next_of(kind)?;
-            Some(Step::Declared(EntityRef { kind, index }))
-        })
+impl fmt::Debug for Leaving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Leaving")
+            .field("slot", &self.slot)
+            .finish_non_exhaustive()
     }
 }

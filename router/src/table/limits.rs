@@ -128,29 +128,29 @@ impl Limits {
                 glob_bytes += chunk.len();
             }
         }
-        let check = |(limit, unit), value, max| {
-            let over = KeyOverLimit {
+        let over = |limit, unit, value, max| {
+            (value > max).then_some(KeyOverLimit {
                 limit,
                 unit,
                 value,
                 max,
-            };
-            if value > max { Err(over) } else { Ok(()) }
+            })
         };
-        check(("key_length_max", "bytes"), key.len(), self.key_length_max)?;
-        check(("key_chunks_max", "chunks"), chunks, self.key_chunks_max)?;
-        let unit = "chunks with `$*`";
-        check(
-            ("key_glob_chunks_max", unit),
-            globs,
-            self.key_glob_chunks_max,
-        )?;
-        let unit = "bytes in chunks with `$*`";
-        check(
-            ("key_glob_bytes_max", unit),
-            glob_bytes,
-            self.key_glob_bytes_max,
-        )
+        let (length, most) = (key.len(), self);
+        let glob = "chunks with `$*`";
+        let bytes = "bytes in chunks with `$*`";
+        let over = over("key_length_max", "bytes", length, most.key_length_max)
+            .or_else(|| over("key_chunks_max", "chunks", chunks, most.key_chunks_max))
+            .or_else(|| over("key_glob_chunks_max", glob, globs, most.key_glob_chunks_max))
+            .or_else(|| {
+                over(
+                    "key_glob_bytes_max",
+                    bytes,
+                    glob_bytes,
+                    most.key_glob_bytes_max,
+                )
+            });
+        over.map_or(Ok(()), Err)
     }
 }
 

@@ -74,8 +74,7 @@ pub(super) struct SessionEntities {
 impl SessionEntities {
     /// What all searches so far have cost.
     pub(super) fn steps(&self) -> u64 {
-        let kinds = Kind::ALL.map(|kind| self.shared.of(kind).steps());
-        kinds.into_iter().sum()
+        self.shared.values().map(KeyTree::steps).sum()
     }
 
     pub(super) fn get(&self, kind: Kind, id: u32) -> Option<&OwnEntity> {

@@ -485,8 +485,8 @@ fn keys_that_make_no_sense_end_the_question_or_lose_the_answer() {
         WireExpr::full(""),
     ];
     for expr in &bad {
-        assert_eq!(bench.table.query_key(asker, expr), None);
-        assert_eq!(bench.table.reply_key(asker, expr), None);
+        assert_eq!(bench.table.declared_key(asker, expr), None);
+        assert_eq!(bench.table.declared_key(asker, expr), None);
     }
     let counters = bench.table.counters(asker).expect("it is connected");
     assert_eq!(counters.bad_keys, 6);

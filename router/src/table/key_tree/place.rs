@@ -22,13 +22,13 @@ impl<V: Copy + Eq> KeyTree<V> {
     /// Puts a value at a place. False if it was there already.
     pub(in crate::table) fn insert_at(&mut self, place: u32, value: V) -> bool {
         let node = self.nodes.get_mut(place);
-        node.is_some_and(|node| node.values.insert(value))
+        node.is_some_and(|node| node.values.insert_new(value))
     }
 
     /// Takes a value from a place. False if it was not there.
     pub(in crate::table) fn remove_at(&mut self, place: u32, value: V) -> bool {
         let node = self.nodes.get_mut(place);
-        let removed = node.is_some_and(|node| node.values.remove(value));
+        let removed = node.is_some_and(|node| node.values.remove(&value));
         if removed {
             self.prune(place);
         }

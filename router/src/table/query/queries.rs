@@ -73,7 +73,7 @@ impl Queries {
         let rid = next_id(&mut face.last_branch_id, &face.branches);
         face.branches.insert(rid, query);
         if let Some(pending) = self.open.get_mut(query) {
-            pending.branches.insert(Branch { slot, rid });
+            pending.branches.push(Branch { slot, rid });
         }
         rid
     }
@@ -200,7 +200,7 @@ impl Queries {
         let Some(pending) = self.open.get_mut(query) else {
             return;
         };
-        if !pending.branches.remove(branch) || !pending.branches.as_slice().is_empty() {
+        if !pending.branches.remove(&branch) || !pending.branches.as_slice().is_empty() {
             return;
         }
         if let Some(pending) = self.close(query) {
