@@ -108,6 +108,7 @@ impl<R: Runtime> Writing<R> {
                     Ok(meanwhile) => signals |= meanwhile,
                     Err(ended) => return ended,
                 }
+                self.note_written(Instant::now());
             }
             if signals & signal::ABORT != 0 {
                 return Ended::Local;
@@ -149,9 +150,7 @@ impl<R: Runtime> Writing<R> {
         if self.outbox.excuses_silence() {
             self.timers.on_received(now);
         }
-        if self.outbox.take_wrote() {
-            self.timers.on_sent(now);
-        }
+        self.note_written(now);
         match self.timers.handle_timeout(now) {
             Some(TimerEvent::Expired) => return Some(Ended::Expired),
             Some(TimerEvent::SendKeepAlive) if socket == Socket::Full => {}
@@ -164,6 +163,13 @@ impl<R: Runtime> Writing<R> {
             None => {}
         }
         None
+    }
+
+    /// No keep-alive is due for an interval after a write, at most for two after one that the driver had no part in.
+    fn note_written(&mut self, now: Instant) {
+        if self.outbox.take_wrote() {
+            self.timers.on_sent(now);
+        }
     }
 
     /// Waits for the socket to take what is queued, while the lease and the end are still looked after.

@@ -417,7 +417,8 @@ impl Outbox {
 
     async fn drain_owned<W: LinkWrite>(&self, writer: &mut W) -> io::Result<()> {
         loop {
-            if let Some(transmit) = self.take_for_driver() {
+            let (transmit, all) = self.take_for_driver();
+            if !transmit.is_empty() {
                 let bytes = transmit.bytes();
                 let (result, mut transmit) = writer.write_all(transmit).await;
                 result?;
@@ -427,26 +428,27 @@ impl Outbox {
                 own.transmit = transmit;
                 drop(drop_guarded(own));
             }
-            if self.election.apply(Change::HandBack) != Action::Again {
+            if self.election.apply(Change::HandBack) != Action::Again && all {
                 return Ok(());
             }
         }
     }
 
-    /// The batches that are ready, which are the driver's until it hands back. `None` if there is nothing to write.
-    fn take_for_driver(&self) -> Option<Transmit> {
+    /// The batches that are ready, which are the driver's until it hands back, and whether these are all: more than go into
+    /// one write are for the next one.
+    fn take_for_driver(&self) -> (Transmit, bool) {
         self.election.apply(Change::Take);
         let mut guard = self.writer.lock();
         let SocketWriter {
             transmit, buffers, ..
         } = &mut *guard;
         let mut drained = Drained::default();
-        self.gather(transmit, buffers, &mut drained);
+        let all = self.gather(transmit, buffers, &mut drained);
         self.tell_room(&mut drained);
         let taken = std::mem::take(transmit);
         // What was packed leaves its payload behind.
         drop(drop_guarded(guard));
-        (!taken.is_empty()).then_some(taken)
+        (taken, all)
     }
 
     /// Queues a keep-alive, ahead of all data. Nothing was sent for a while: the memory for more is given back.

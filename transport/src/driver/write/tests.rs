@@ -230,3 +230,30 @@ fn a_close_waits_for_the_system_of_the_peer() {
         drop(peer);
     }
 }
+
+/// Where only the driver writes, nobody else comes for what did not go into its first write.
+#[test]
+fn a_driver_writes_on_until_nothing_waits() {
+    let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
+    let established = established();
+    let outbox = Arc::new(Outbox::new(&established, 1 << 20, None));
+    let timers = Timers::new(Instant::now(), Duration::from_secs(60), 4, Duration::MAX);
+    let payload = vec![7; 1 << 20];
+    let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: &head,
+        payload: Tail::NONE,
+    };
+    outbox
+        .enqueue(Priority::Data, Overflow::Refuse, Write::Now, &message)
+        .expect("there is room");
+    let mut writing = Writing::new(runtime.clone(), Arc::clone(&outbox), timers);
+    let mut socket = Slow {
+        looks: LOOKS,
+        writes: 0,
+    };
+    let drained = runtime.block_on(writing.drain(&mut socket));
+    assert!(drained.is_ok() && socket.writes > 1);
+    assert!(!outbox.has_unsent(), "{} bytes", outbox.queued_bytes());
+}
