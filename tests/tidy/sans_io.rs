@@ -42,6 +42,12 @@ const PATHS: [&str; 6] = [
     "std::os",
 ];
 
+/// Folders that a simulation runs as they are: they go by the clock that it turns, `transport/src/clock.rs`.
+const SIMULATED: [&str; 2] = ["transport/src/outbox/", "transport/src/driver/"];
+
+/// What reads another clock.
+const CLOCKS: [&str; 3] = ["Instant::now", "elapsed", "SystemTime"];
+
 fn violations(source: &Source) -> Vec<String> {
     let mut places = Vec::new();
     for token in TOKENS.into_iter().chain(PATHS) {
@@ -79,6 +85,20 @@ fn sans_io_folders_do_no_io_and_read_no_clock() {
         "sans-IO code takes `now` and bytes, and returns what to do",
         &places,
     );
+}
+
+#[test]
+fn what_is_simulated_goes_by_the_clock_of_the_simulation() {
+    let inside = |source: &&Source| {
+        let mut folders = SIMULATED.iter();
+        folders.any(|folder| source.path.starts_with(folder))
+    };
+    let read = |source: &Source| {
+        let clocks = CLOCKS.iter().flat_map(|clock| find(&source.product, clock));
+        clocks.map(|at| source.place(at)).collect::<Vec<_>>()
+    };
+    let places: Vec<_> = sources().iter().filter(inside).flat_map(read).collect();
+    none("an outbox and a driver ask `clock::now`", &places);
 }
 
 #[test]

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+mod clock;
 pub mod dial;
 pub mod driver;
 mod ended;
@@ -24,3 +25,7 @@ pub mod outbox;
 pub mod protocol;
 pub mod sync;
 pub mod text;
+
+#[cfg(test)]
+#[path = "../tests/simulation/mod.rs"]
+mod simulation;

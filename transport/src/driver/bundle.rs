@@ -19,6 +19,7 @@ use event_listener::{Event, EventListener};
 use zonda_runtime::Runtime;
 
 use crate::{
+    clock,
     outbox::{DirectSocket, Outbox},
     protocol::{rx::Receiver, timers::Timers},
     sync::{Mutex, Rank},
@@ -58,7 +59,12 @@ pub(super) struct Member {
 
 impl Member {
     pub(super) fn note_received(&self) {
-        let at = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let at = u64::try_from(
+            clock::now()
+                .saturating_duration_since(self.since)
+                .as_nanos(),
+        )
+        .unwrap_or(u64::MAX);
         self.last_received_ns.store(at, Ordering::Relaxed);
     }
 
@@ -230,7 +236,7 @@ impl<H: Handler> Bundle<H> {
         let member = Arc::new(Member {
             id: state.next_id,
             direct,
-            since: Instant::now(),
+            since: clock::now(),
             last_received_ns: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             ended: OnceLock::new(),
@@ -240,7 +246,7 @@ impl<H: Handler> Bundle<H> {
         state.members.push(Arc::clone(&member));
         drop(state);
         if !had_links {
-            self.outbox.note_received(Instant::now());
+            self.outbox.note_received(clock::now());
         }
         let (id, bundle, tasks) = (member.id, Arc::clone(self), runtime.clone());
         let timers = timers.steady(false);

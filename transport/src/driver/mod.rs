@@ -9,11 +9,12 @@ mod bundle;
 mod read;
 mod write;
 
-use std::{future::Future, sync::Arc, time::Instant};
+use std::{future::Future, sync::Arc};
 
 use zonda_runtime::Runtime;
 
 use crate::{
+    clock,
     outbox::Outbox,
     protocol::{
         rx::{Deliver, Receiver},
@@ -33,6 +34,10 @@ pub trait Handler: Deliver + Send + 'static {
     ///
     /// The future completes when the source may be read again; while it waits, only this source is paused.
     fn burst_end(&mut self) -> impl Future<Output = ()> + Send;
+
+    /// What a read brought is with the receiver: what that counts and holds now.
+    #[inline(always)]
+    fn received(&mut self, _receiver: &Receiver) {}
 
     /// A message was thrown away because it is too large, for the first time on this connection.
     fn missed_too_large(&mut self) {}
@@ -67,7 +72,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             timers,
             outbox,
         } = drive;
-        outbox.note_received(Instant::now());
+        outbox.note_received(clock::now());
         let halves = tasks.adopt(stream);
         let (read, write) = match halves {
             Ok(halves) => halves,

@@ -13,6 +13,7 @@ use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{
     block::SharedBlock,
+    clock,
     outbox::Outbox,
     protocol::{
         options::Framing,
@@ -115,6 +116,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         loop {
             let delivered = self.deliver();
             self.note_discarded();
+            self.handler.received(&self.receiver);
             // also when a Close came right behind the data: what was forwarded must not stay where it is
             self.handler.burst_end().await;
             let progress = match delivered {
@@ -126,7 +128,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             }
             if let Progress::Paused = progress {
                 // The peer is not to blame for what nobody came to read meanwhile.
-                self.outbox.note_received(Instant::now());
+                self.outbox.note_received(clock::now());
                 self.runtime.yield_now().await;
                 continue;
             }
@@ -136,7 +138,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 self.discard(link).await;
                 return self.why_closed();
             }
-            if let Some(hopeless) = self.receiver.hopeless(Instant::now) {
+            if let Some(hopeless) = self.receiver.hopeless(clock::now) {
                 return hopeless.into();
             }
             if self.turn.is_over() {
@@ -146,7 +148,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
                 Ok(_) => {
-                    let now = Instant::now();
+                    let now = clock::now();
                     self.turn.note_read(now);
                     self.outbox.note_received(now);
                 }

@@ -13,6 +13,7 @@ use std::{
 use zonda_runtime::{LinkWrite, PreciseTimer, Runtime};
 
 use crate::{
+    clock,
     outbox::{CLOSE_GRACE, Outbox, TICK, signal},
     protocol::timers::{TimerEvent, Timers},
 };
@@ -77,7 +78,7 @@ impl<R: Runtime> Writing<R> {
     /// Gives the peer a moment to hang up in turn, so that nothing it sends meanwhile resets the socket. Where its system's
     /// confirmation cannot be waited for, it has all the time of the close.
     pub(super) async fn wait_for_reader(&self) {
-        let mut until = Instant::now() + CLOSE_GRACE;
+        let mut until = clock::now() + CLOSE_GRACE;
         if !self.outbox.tells_confirmed() {
             until = until.max(self.outbox.close_by());
         }
@@ -108,7 +109,7 @@ impl<R: Runtime> Writing<R> {
                     Ok(meanwhile) => signals |= meanwhile,
                     Err(ended) => return ended,
                 }
-                self.note_written(Instant::now());
+                self.note_written(clock::now());
             }
             if signals & signal::ABORT != 0 {
                 return Ended::Local;
@@ -145,7 +146,7 @@ impl<R: Runtime> Writing<R> {
     /// A full socket gets no keep-alive: what waits for it says as much once it gets through, and keep-alives would
     /// pile up behind it, a batch each.
     fn handle_timeout(&mut self, socket: Socket) -> Option<Ended> {
-        let now = Instant::now();
+        let now = clock::now();
         self.timers.on_received(self.outbox.last_received());
         if self.outbox.excuses_silence() {
             self.timers.on_received(now);
@@ -204,7 +205,7 @@ impl<R: Runtime> Writing<R> {
                     meanwhile |= signals & (signal::CLOSE | signal::HOT);
                 }
                 Step::Due if outbox.is_closing() => {
-                    if Instant::now() >= outbox.close_by() {
+                    if clock::now() >= outbox.close_by() {
                         return Err(Ended::Local);
                     }
                 }
@@ -229,7 +230,7 @@ impl<R: Runtime> Writing<R> {
                 break;
             }
             timer.wait(TICK).await;
-            if self.timers.poll_timeout() <= Instant::now()
+            if self.timers.poll_timeout() <= clock::now()
                 && let Some(ended) = self.handle_timeout(Socket::Takes)
             {
                 return Err(ended);
@@ -272,7 +273,7 @@ impl<R: Runtime> Writing<R> {
     /// Waits until the peer's system has confirmed nearly all that the socket has.
     async fn confirmation(&self) -> bool {
         while self.outbox.is_confirmed() == Some(false) {
-            self.runtime.sleep_until(Instant::now() + LOOK_EVERY).await;
+            self.runtime.sleep_until(clock::now() + LOOK_EVERY).await;
         }
         true
     }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    clock,
     protocol::patience::{Demand, Flow, Isolation, StallClock},
     sync::Mutex,
 };
@@ -100,7 +101,7 @@ pub struct HeldReader<'a>(&'a Outbox);
 impl Drop for HeldReader<'_> {
     fn drop(&mut self) {
         if self.0.isolated.reader.swap(FREE, Ordering::SeqCst) == EXCUSED {
-            self.0.note_received(Instant::now());
+            self.0.note_received(clock::now());
         }
     }
 }
@@ -120,7 +121,7 @@ impl Outbox {
         if self.isolated.policy.min_rate == 0 {
             return self;
         }
-        let owing = StallClock::owing(Instant::now(), debt);
+        let owing = StallClock::owing(clock::now(), debt);
         self.isolated.clocks.lock()[Demand::Pace as usize] = owing;
         self
     }
@@ -159,7 +160,7 @@ impl Outbox {
     pub fn begin_wait(&self, demand: Demand) -> Waiting<'_> {
         let flow = self.flow(demand);
         let mut clocks = self.isolated.clocks.lock();
-        clocks[demand as usize].begin(Instant::now(), flow);
+        clocks[demand as usize].begin(clock::now(), flow);
         drop(clocks);
         let outbox = self;
         Waiting { outbox, demand }

@@ -15,11 +15,14 @@
 
 mod closing;
 mod counts;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 #[path = "direct/linux.rs"]
 mod direct;
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(not(target_os = "linux"), not(test)))]
 #[path = "direct/none.rs"]
+mod direct;
+#[cfg(test)]
+#[path = "direct/tests.rs"]
 mod direct;
 mod discarded;
 mod election;
@@ -46,6 +49,7 @@ use event_listener::Event;
 use zonda_codec::Priority;
 
 use crate::{
+    clock,
     ended::Ended,
     protocol::{
         compression::Packer,
@@ -60,6 +64,8 @@ use closing::Closing;
 pub use closing::{CLOSE_GRACE, Unsent};
 pub use counts::{OutboxCounts, OutboxMemory, PriorityCounts};
 pub use direct::DirectSocket;
+#[cfg(test)]
+pub(crate) use direct::SimulatedSocket;
 pub use discarded::Discarded;
 use election::{Action, Event as Change, WriterElection};
 pub use enqueue::{Body, Items, OfSender, Overflow, Prepared, Queue, Sent, Write};
@@ -201,7 +207,7 @@ impl Outbox {
             election: WriterElection::new(),
             writer: Mutex::ranked(Rank::Writer, SocketWriter::new(direct, packer)),
             batch_bytes: batch_size.into(),
-            epoch: Instant::now(),
+            epoch: clock::now(),
             last_quiet_ns: AtomicU64::new(0),
             last_received_ns: AtomicU64::new(0),
             wrote: AtomicBool::new(false),
@@ -383,6 +389,7 @@ impl Outbox {
     }
 
     fn now_ns(&self) -> u64 {
-        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        let since = clock::now().saturating_duration_since(self.epoch);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 }

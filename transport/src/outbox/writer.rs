@@ -13,6 +13,7 @@ use zonda_codec::{Close, Priority, TransportMessage};
 use zonda_runtime::{LinkWrite, Runtime};
 
 use crate::{
+    clock,
     ended::Ended,
     protocol::{compression::Packer, tx::Batch},
     sync::MutexGuard,
@@ -350,7 +351,7 @@ impl Outbox {
     ) -> io::Result<()> {
         while self.is_blocked() && !self.is_closed() {
             if self.election.apply(Change::DriverWaits) == Action::LookAgain {
-                runtime.sleep_until(Instant::now() + MOMENT).await;
+                runtime.sleep_until(clock::now() + MOMENT).await;
                 self.election.apply(Change::DriverWoke);
             } else {
                 writer.writable().await?;
@@ -384,7 +385,7 @@ impl Outbox {
             if self.has_room(priority) {
                 return true;
             }
-            let now = Instant::now();
+            let now = clock::now();
             let Some(left) = deadline
                 .checked_duration_since(now)
                 .filter(|left| !left.is_zero())

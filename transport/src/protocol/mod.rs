@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The protocol between two nodes, sans-IO: plain functions of state, input and time that say what
-//! to do. No socket, no clock, no waiting in here; drivers, the simulator and the fuzzer all call
-//! the same functions.
+//! to do. No socket, no clock, no waiting in here; the drivers and the fuzzer call the same functions,
+//! and a simulation runs the drivers.
 //!
 //! A link begins with a [`handshake`], which turns [`parameters::LocalParameters`] of both sides
 //! into [`parameters::Established`], [`options`] included. From then on [`tx`] makes batches of messages, [`rx`] messages
-//! of batches, and [`timers`] keeps both sides assured that the other is alive. A [`connection`] is all
-//! three in one hand. [`patience`] says how long a peer may keep its sources waiting.
+//! of batches, and [`timers`] keeps both sides assured that the other is alive. [`patience`] says how long a peer may keep its sources waiting.
 
 pub mod auth;
 pub mod compression;
-pub mod connection;
 pub mod handshake;
 pub mod multilink;
 pub mod options;

@@ -1,9 +1,60 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a pipe carries of the batches of each kind of link, and what is in it.
+//! What the bytes of each kind of link are: where its batches end, and what is in them.
 
-use zonda_transport::protocol::compression::{Content, Unpacker};
-use zonda_transport::protocol::options::Framing;
-use zonda_transport::protocol::tx::Batch;
+use crate::protocol::compression::{Content, Unpacker};
+use crate::protocol::options::Framing;
+
+/// The batches, or bare messages, of a stream of bytes.
+#[derive(Debug)]
+pub struct Cutter {
+    /// Messages bring their own lengths.
+    pub bare: bool,
+    partial: Vec<u8>,
+}
+
+impl Cutter {
+    pub fn new() -> Self {
+        Cutter {
+            bare: false,
+            partial: Vec::new(),
+        }
+    }
+
+    /// Takes more bytes; what is complete with them: batches without their prefix, bare messages with their lengths.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.hold(bytes);
+        std::iter::from_fn(|| self.next_whole()).collect()
+    }
+
+    /// Takes more bytes.
+    pub fn hold(&mut self, bytes: &[u8]) {
+        self.partial.extend_from_slice(bytes);
+    }
+
+    /// The first of what is complete.
+    pub fn next_whole(&mut self) -> Option<Vec<u8>> {
+        let (prefix, length) = self.next(&self.partial)?;
+        let mut whole: Vec<u8> = self.partial.drain(..prefix + length).collect();
+        if !self.bare {
+            whole.drain(..prefix);
+        }
+        Some(whole)
+    }
+
+    /// The bytes of the prefix, and of what is behind it as a whole.
+    fn next(&self, bytes: &[u8]) -> Option<(usize, usize)> {
+        let (prefix, length) = match self.bare {
+            true => (4, u32::from_le_bytes(*bytes.first_chunk()?) as usize),
+            false => (2, u16::from_le_bytes(*bytes.first_chunk()?).into()),
+        };
+        (bytes.len() >= prefix + length).then_some((prefix, length))
+    }
+
+    /// What is not complete.
+    pub fn rest(&self) -> &[u8] {
+        &self.partial
+    }
+}
 
 pub struct Contents {
     framing: Framing,
@@ -16,19 +67,6 @@ impl Contents {
             framing,
             unpacker: Unpacker::default(),
         }
-    }
-
-    /// The bytes that a pipe takes: a batch without its prefix, or bare messages as they are.
-    pub fn outgoing(&self, batch: &Batch) -> Vec<u8> {
-        let tail = batch.tail().map_or(&[][..], |tail| tail.as_slice());
-        let bytes = [batch.head(), tail].concat();
-        if self.framing == Framing::Bare {
-            return bytes;
-        }
-        let prefix = u16::from_le_bytes([bytes[0], bytes[1]]);
-        let counted = usize::from(prefix);
-        assert_eq!(counted, bytes.len() - 2, "the prefix counts the batch");
-        bytes[2..].to_vec()
     }
 
     /// The messages of a batch; `None` if there is no batch.

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::protocol::handshake::{Acceptor, CookieKey, Opener};
+use crate::protocol::parameters::Established;
+use crate::protocol::rx::{Flow, Receiver};
 use zenoh_buffers::ZSlice;
 use zonda_codec::WhatAmI;
-use zonda_transport::protocol::handshake::{Acceptor, CookieKey, Opener};
-use zonda_transport::protocol::parameters::Established;
-use zonda_transport::protocol::rx::{Flow, Receiver};
 
 use super::for_seeds;
 use super::pipe::Faults;
 use super::rng::Rng;
-use super::side::{End, node};
+use super::side::node;
 use super::traffic::Recorder;
 use super::world::World;
 
@@ -42,8 +42,7 @@ fn damaged_batches_end_the_link_at_worst() {
         let limit = world.now + Duration::from_secs(120);
         world.run_until(limit.min(world.now + Duration::from_secs(20)));
         for end in world.ends().into_iter().flatten() {
-            let legal = matches!(end, End::Misbehaved(_) | End::Expired | End::Closed(_));
-            assert!(legal, "{end:?}");
+            assert!(end.is_of_damage(), "{end:?}");
         }
     });
 }
@@ -63,10 +62,7 @@ fn damaged_handshakes_end_in_time() {
         world.begin();
         world.run_until(world.start + Duration::from_secs(25));
         for side in &world.sides {
-            assert!(
-                side.end().is_some() || side.connection().is_some(),
-                "undecided"
-            );
+            assert!(side.end().is_some() || side.is_open(), "undecided");
         }
     });
 }

@@ -4,34 +4,28 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use zonda_transport::protocol::rx::Received;
+use crate::driver::Ended;
+use crate::protocol::rx::Received;
 
 use super::for_seeds;
 use super::pipe::Faults;
+use super::side::End;
 use super::traffic::Note;
 use super::world::World;
-
-/// The numbers that belong to `channel`, in order.
-fn numbers(notes: &[Note], channel: usize) -> Vec<u32> {
-    notes
-        .iter()
-        .filter(|note| note.channel == channel)
-        .map(|note| note.number)
-        .collect()
-}
 
 /// Compares what each side recorded with the second opinion, and its counters with the oracle's.
 fn check_against_oracle(world: &World) {
     for side in &world.sides {
         let oracle = side.oracle.as_ref().expect("an oracle");
         let chance = oracle.delivered - oracle.expected.len() as u64;
-        assert_eq!(side.recorder.damaged, chance, "byte-identical");
+        assert_eq!(side.recorder().damaged, chance, "byte-identical");
         assert!(chance == 0 || oracle.patch == 0, "without marks only");
         assert_eq!(
-            side.recorder.notes, oracle.expected,
+            side.recorder().notes,
+            oracle.expected,
             "exactly what the rules allow"
         );
-        let received = side.connection().expect("still open").receiver().received();
+        let received = side.received();
         assert_eq!(received.messages, oracle.delivered);
         assert_eq!(received.frames_dropped, oracle.frames_dropped);
         assert_eq!(received.fragments_dropped, oracle.fragments_dropped);
@@ -43,8 +37,8 @@ fn check_against_oracle(world: &World) {
 fn check_the_books(world: &World, receiving: usize) {
     let (to, from) = (&world.sides[receiving], &world.sides[1 - receiving]);
     let oracle = to.oracle.as_ref().expect("an oracle");
-    let received = to.connection().expect("open").receiver().received();
-    assert_eq!(from.ledger.sent(), from.sent.len() as u64);
+    let received = to.received();
+    assert_eq!(from.ledger.sent(), from.sent().len() as u64);
     if from.ledger.wrapped {
         return;
     }
@@ -56,7 +50,7 @@ fn check_the_books(world: &World, receiving: usize) {
     }
     let known = oracle.accepted.len() as u64 + received.sequence_numbers_skipped;
     assert!(known <= from.ledger.numbers(), "no number is counted twice");
-    let lost = world.pipes[1 - receiving].lost_batches;
+    let lost = world.pipe(1 - receiving).lost_batches;
     let unseen = from.ledger.numbers() - known;
     assert!(unseen == 0 || lost > 0 || received.frames_dropped + received.fragments_dropped > 0);
 }
@@ -110,23 +104,18 @@ fn a_clean_pipe_delivers_everything_once_and_in_order() {
         check_against_oracle(&world);
         for index in 0..2 {
             let (receiving, sending) = (&world.sides[index], &world.sides[1 - index]);
-            assert_eq!(sending.sent.len(), 40);
+            assert_eq!(sending.sent().len(), 40);
             for channel in 0..16 {
-                let sent = numbers(&sending.sent, channel);
-                assert_eq!(
-                    numbers(&receiving.recorder.notes, channel),
-                    sent,
-                    "channel {channel}"
-                );
+                let sent = sending.numbers_sent(channel);
+                assert_eq!(receiving.numbers(channel), sent, "channel {channel}");
             }
-            let connection = receiving.connection().expect("open");
-            let received = connection.receiver().received();
+            let received = receiving.received();
             assert_eq!(received.sequence_numbers_skipped, 0);
             assert_eq!(
                 (received.messages_discarded, received.fragments_discarded),
                 (0, 0)
             );
-            assert_eq!(connection.receiver().defragmenter().buffered_bytes(), 0);
+            assert_eq!(receiving.recorder().buffered_bytes, 0);
         }
     });
 }
@@ -144,7 +133,7 @@ fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
             ..Faults::default()
         };
         // A stream cannot reorder its bytes, but whole batches of it may be lost or repeated.
-        let stream = world.pipes[0].carriage.stream;
+        let stream = world.pipe(0).carriage.stream;
         world.set_faults(Faults {
             reordering: if stream { 0 } else { faults.reordering },
             ..faults
@@ -158,13 +147,11 @@ fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
         for index in 0..2 {
             let (receiving, sending) = (&world.sides[index], &world.sides[1 - index]);
             for channel in 0..16 {
-                let mut sent = sending.sent.iter().filter(|note| note.channel == channel);
-                for got in receiving
-                    .recorder
-                    .notes
-                    .iter()
-                    .filter(|note| note.channel == channel)
-                {
+                let sent = sending.sent();
+                let mut sent = sent.iter().filter(|note| note.channel == channel);
+                let recorder = receiving.recorder();
+                let of_channel = |note: &&Note| note.channel == channel;
+                for got in recorder.notes.iter().filter(of_channel) {
                     assert!(
                         sent.any(|note| note == got),
                         "{got:?} is repeated or out of order"
@@ -172,7 +159,7 @@ fn a_lossy_pipe_delivers_a_subsequence_and_counts_the_rest() {
                 }
             }
             check_the_books(&world, index);
-            let received = receiving.connection().expect("open").receiver().received();
+            let received = receiving.received();
             tally.add(&received);
         }
     });
@@ -192,15 +179,16 @@ fn slow_and_stalled_peers_lose_nothing() {
                 .expect("open")
                 .remote_lease;
             let stall = lease.mul_f64(world.rng.below(70) as f64 / 100.0);
-            world.pipes[index].stalled_until = Some(world.now + stall);
-            world.pipes[index].carriage.window_bytes = 500;
+            let mut pipe = world.pipe(index);
+            pipe.stalled_until = Some(world.now + stall);
+            pipe.carriage.window_bytes = 500;
         }
         world.run_to_silence();
         assert_eq!(world.ends(), [None, None]);
         check_against_oracle(&world);
         for index in 0..2 {
-            let got = world.sides[index].recorder.notes.len();
-            assert_eq!(got, world.sides[1 - index].sent.len());
+            let got = world.sides[index].recorder().notes.len();
+            assert_eq!(got, world.sides[1 - index].sent().len());
         }
     });
 }
@@ -228,9 +216,11 @@ fn a_close_ends_the_peer_after_everything_before_it() {
         world.load(20, Duration::from_millis(50));
         world.sides[1].outgoing.clear();
         world.sides[0].closes = true;
-        world.run_to_silence();
-        let closed = Some(super::side::End::Closed(0));
-        assert_eq!(world.ends(), [closed.clone(), closed]);
-        assert_eq!(world.sides[1].recorder.notes.len(), 20);
+        world.run_until(world.now + Duration::from_secs(30));
+        let ends = [Ended::Local, Ended::Remote(0)];
+        assert_eq!(world.ends(), ends.map(|ended| Some(End::Link(ended))));
+        assert_eq!(world.sides[1].recorder().notes.len(), 20);
+        let outbox = world.sides[0].outbox.as_ref().expect("it was open");
+        assert!(outbox.unsent().is_nothing(), "{:?}", outbox.unsent());
     });
 }

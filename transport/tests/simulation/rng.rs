@@ -10,6 +10,11 @@ impl Rng {
         Rng(seed ^ 0x5851_f42d_4c95_7f2d)
     }
 
+    /// Another source, which this one decides.
+    pub fn fork(&mut self) -> Rng {
+        Rng::new(self.next())
+    }
+
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

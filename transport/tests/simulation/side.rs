@@ -1,74 +1,145 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One end of a simulated link: first a handshake, then a connection that sends what it is told to
-//! and checks what it receives.
+//! One end of a simulated link: first a handshake, then the outbox and the driver that users run, senders that send what
+//! they are told to, and a handler that checks what it receives.
 
 use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use zenoh_buffers::ZSlice;
-use zonda_codec::{CongestionControl, Priority, Qos, Reliability, WhatAmI};
-use zonda_transport::protocol::connection::Connection;
-use zonda_transport::protocol::handshake::{
+use parking_lot::{Mutex, MutexGuard};
+use socket2::{Domain, Socket as Descriptor, Type};
+use zonda_codec::{NetworkMessage, Priority, Push, WhatAmI};
+use zonda_runtime::Runtime;
+
+use crate::clock;
+use crate::driver::{self, Drive, Ended, Handler};
+use crate::outbox::{DirectSocket, Outbox};
+use crate::protocol::handshake::{
     AcceptStep, Acceptor, CookieKey, HandshakeError, OpenStep, Opener, STEP_TIMEOUT,
 };
-use zonda_transport::protocol::options::Framing;
-use zonda_transport::protocol::parameters::{BATCH_SIZE_MIN, Established, LocalParameters};
-use zonda_transport::protocol::rx::{Flow, PeerMisbehaved};
-use zonda_transport::protocol::tx::{Outgoing, Tail};
+use crate::protocol::options::Framing;
+use crate::protocol::parameters::{BATCH_SIZE_MIN, Established, LocalParameters};
+use crate::protocol::rx::{Context, Deliver, Received, Receiver};
+use crate::protocol::timers::Timers;
 
-use super::contents::Contents;
+use super::contents::{Contents, Cutter};
+use super::executor::{Executor, WRITING_TASK};
 use super::ledger::Ledger;
+use super::link::{Beside, Reader, Socket, Writer};
 use super::oracle::Oracle;
-use super::pipe::Pipe;
+use super::pipe::{Pipe, SharedPipe};
 use super::rng::Rng;
-use super::traffic::{Channel, Note, PushHead, Recorder, other};
+use super::sender::Sender;
+use super::traffic::{Note, Recorder};
 
 /// Bytes a lane queues before its sender has to wait.
 pub const QUEUE_BYTES_MAX: usize = 3000;
+
+/// The time that a close may take.
+const CLOSE_MAX: Duration = Duration::from_secs(60);
 
 /// Why a side is no longer open.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     Handshake(HandshakeError),
-    Misbehaved(PeerMisbehaved),
-    Closed(u8),
-    Expired,
+    Link(Ended),
+}
+
+impl End {
+    /// Whether it is what a peer may do to the link that damages what it sends.
+    pub fn is_of_damage(&self) -> bool {
+        let End::Link(ended) = self else { return false };
+        matches!(
+            ended,
+            Ended::Misbehaved(_) | Ended::Expired | Ended::Remote(_) | Ended::HungUp
+        )
+    }
 }
 
 enum State {
     Opening(Box<Opener>),
     Accepting(Box<Acceptor>),
-    Open(Box<Connection>),
+    Open,
     Ended(End),
 }
 
+/// How a side is made, beyond what it says to its peer.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Its senders write by themselves.
+    pub direct: bool,
+    /// Its handler sometimes wants a pause.
+    pub pauses: bool,
+    /// Tasks run beside a write.
+    pub beside: bool,
+    /// Senders that wait for room block their threads.
+    pub blocks: bool,
+}
+
 pub struct Side {
+    pub index: usize,
+    pub manner: Manner,
     state: State,
     local: LocalParameters,
     step_deadline: Instant,
-    /// Bytes of a stream that do not make a batch yet.
-    partial: Vec<u8>,
     pub established: Option<Established>,
-    pub recorder: Recorder,
+    pub outbox: Option<Arc<Outbox>>,
+    recorder: Arc<Mutex<Recorder>>,
     /// The second opinion; absent where the pipe damages batches.
     pub oracle: Option<Oracle>,
     pub checks_with_oracle: bool,
     /// Messages to send, with the time from which on each may be.
     pub outgoing: VecDeque<(Instant, Note)>,
-    pub sent: Vec<Note>,
+    /// How many messages the senders still have to send.
+    pending: Arc<AtomicUsize>,
+    sent: Arc<Mutex<Vec<Note>>>,
     pub ledger: Ledger,
     /// When batches were sent.
     pub batch_times: Vec<Instant>,
-    pub last_received: Instant,
+    pub opened_at: Option<Instant>,
     pub ended_at: Option<Instant>,
     /// Close when everything is sent.
     pub closes: bool,
     contents: Contents,
+    /// What was read, during the handshake and for the oracle.
+    cutter: Cutter,
+}
+
+/// What a side has around it.
+pub struct Around<'w> {
+    pub executor: &'w Executor,
+    pub out: &'w SharedPipe,
+    pub back: &'w SharedPipe,
+    pub rng: &'w mut Rng,
+}
+
+impl fmt::Debug for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Side")
+            .field("index", &self.index)
+            .field("manner", &self.manner)
+            .field("end", &self.end())
+            .field("pending", &self.pending)
+            .field("sent", &self.sent().len())
+            .field("received", &self.recorder().received)
+            .field("outbox", &self.outbox)
+            .field(
+                "queued",
+                &self.outbox.as_ref().map(|outbox| outbox.queued_bytes()),
+            )
+            .field(
+                "unsent",
+                &self.outbox.as_ref().map(|outbox| outbox.has_unsent()),
+            )
+            .finish_non_exhaustive()
+    }
 }
 
 impl Side {
-    pub fn new(local: LocalParameters, opens: bool, now: Instant) -> Self {
+    pub fn new(local: LocalParameters, opens: bool, manner: Manner) -> Self {
         let state = match opens {
             true => State::Opening(Box::new(Opener::new(local.clone(), None))),
             false => {
@@ -77,22 +148,26 @@ impl Side {
             }
         };
         Side {
+            index: usize::from(!opens),
+            manner,
             state,
             local,
-            step_deadline: now + STEP_TIMEOUT,
-            partial: Vec::new(),
+            step_deadline: clock::now() + STEP_TIMEOUT,
             established: None,
-            recorder: Recorder::default(),
+            outbox: None,
+            recorder: Arc::default(),
             oracle: None,
             checks_with_oracle: true,
             outgoing: VecDeque::new(),
-            sent: Vec::new(),
+            pending: Arc::default(),
+            sent: Arc::default(),
             ledger: Ledger::default(),
             batch_times: Vec::new(),
-            last_received: now,
+            opened_at: None,
             ended_at: None,
             closes: false,
             contents: Contents::new(Framing::Plain),
+            cutter: Cutter::new(),
         }
     }
 
@@ -104,11 +179,17 @@ impl Side {
         }
     }
 
-    pub fn connection(&self) -> Option<&Connection> {
-        match &self.state {
-            State::Open(connection) => Some(connection),
-            _ => None,
-        }
+    /// Sets its lease, before the link opens.
+    pub fn lend_for(&mut self, lease: Duration) {
+        let local = LocalParameters {
+            lease,
+            ..self.local.clone()
+        };
+        *self = Side::new(local, self.index == 0, self.manner);
+    }
+
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
     }
 
     pub fn end(&self) -> Option<&End> {
@@ -118,291 +199,313 @@ impl Side {
         }
     }
 
+    pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        self.recorder.lock()
+    }
+
+    /// What the receiver of an open link has counted.
+    pub fn received(&self) -> Received {
+        assert!(self.is_open(), "{:?}", self.end());
+        self.recorder().received
+    }
+
+    /// What was given to the outbox, in the order of each channel.
+    pub fn sent(&self) -> Vec<Note> {
+        self.sent.lock().clone()
+    }
+
+    /// The numbers that it was given of a channel, in order.
+    pub fn numbers_sent(&self, channel: usize) -> Vec<u32> {
+        numbers(&self.sent(), channel)
+    }
+
+    /// The numbers that it has received of a channel, in order.
+    pub fn numbers(&self, channel: usize) -> Vec<u32> {
+        numbers(&self.recorder().notes, channel)
+    }
+
+    /// Whether all it had to send is with the socket.
+    pub fn has_sent_all(&self) -> bool {
+        let unsent = |outbox: &Arc<Outbox>| outbox.has_unsent();
+        self.is_unburdened() && !self.outbox.as_ref().is_some_and(unsent)
+    }
+
+    fn is_unburdened(&self) -> bool {
+        self.outgoing.is_empty() && self.pending.load(Ordering::Relaxed) == 0
+    }
+
     /// The opener's first word.
-    pub fn start(&mut self, now: Instant, pipe: &mut Pipe, rng: &mut Rng) {
+    pub fn start(&mut self, out: &mut Pipe) {
         if let State::Opening(opener) = &mut self.state {
-            let mut out = Vec::new();
-            opener.start(&mut out);
-            pipe.send(now, &out, rng);
+            let mut bytes = Vec::new();
+            opener.start(&mut bytes);
+            out.send(clock::now(), &bytes);
         }
     }
 
-    /// When this side wants to be called without anything having arrived.
-    pub fn deadline(&self, pipe: &Pipe) -> Option<Instant> {
+    /// When the world is to call this side, whatever arrives.
+    pub fn deadline(&self) -> Option<Instant> {
+        let acts = !self.outgoing.is_empty() || self.closes && self.is_unburdened();
         match &self.state {
             State::Opening(_) | State::Accepting(_) => Some(self.step_deadline),
-            State::Open(connection) => {
-                let timeout = connection.poll_timeout();
-                let next = self.outgoing.front().filter(|_| pipe.is_writable());
-                Some(next.map_or(timeout, |(at, _)| timeout.min(*at)))
-            }
-            State::Ended(_) => None,
+            State::Open if acts => Some(clock::now()),
+            State::Open | State::Ended(_) => None,
         }
     }
 
-    fn finish(&mut self, now: Instant, end: End) {
+    /// Whether the world reads for it.
+    pub fn is_polled(&self) -> bool {
+        matches!(self.state, State::Opening(_) | State::Accepting(_))
+            || matches!(self.state, State::Ended(End::Handshake(_)))
+    }
+
+    fn finish(&mut self, end: End) {
         self.state = State::Ended(end);
-        self.ended_at = Some(now);
+        self.ended_at = Some(clock::now());
     }
 
-    /// Bytes from the peer: a batch, or a chunk of a stream.
-    pub fn receive(&mut self, chunk: Vec<u8>, stream: bool, back: &mut Link<'_>) {
-        let now = back.now;
-        self.last_received = now;
-        if !stream {
-            self.receive_batch(&chunk, back);
-            return;
-        }
-        self.partial.extend_from_slice(&chunk);
-        while self.connection().is_none() && self.end().is_none() {
-            let Some((prefix, rest)) = self.partial.split_first_chunk::<2>() else {
+    /// Takes what has arrived of the handshake, and opens the link with the last of it.
+    pub fn receive(&mut self, around: &mut Around<'_>) {
+        while self.is_polled() {
+            let Some(bytes) = around.back.lock().arrive(clock::now()) else {
                 return;
             };
-            let length = usize::from(u16::from_le_bytes(*prefix));
-            let Some(batch) = rest.get(..length).map(<[u8]>::to_vec) else {
-                return;
-            };
-            self.partial.drain(..length + 2);
-            self.receive_batch(&batch, back);
-        }
-        let State::Open(connection) = &mut self.state else {
-            return;
-        };
-        let block = ZSlice::from(self.partial.clone());
-        match connection.handle_bytes(now, &block, &mut self.recorder) {
-            Ok(progress) => {
-                self.consult_oracle(progress.consumed);
-                self.partial.drain(..progress.consumed);
-                if let Flow::Closed { reason } = progress.flow {
-                    self.finish(now, End::Closed(reason));
-                }
+            self.cutter.hold(&bytes);
+            while self.is_polled()
+                && let Some(batch) = self.cutter.next_whole()
+            {
+                self.receive_batch(&batch, around);
             }
-            Err(misbehaved) => self.finish(now, End::Misbehaved(misbehaved)),
-        }
-        self.check_memory();
-    }
-
-    fn consult_oracle(&mut self, consumed: usize) {
-        let Some(oracle) = &mut self.oracle else {
-            return;
-        };
-        let mut rest = &self.partial[..consumed];
-        while let Some((prefix, behind)) = rest.split_first_chunk::<2>() {
-            let (batch, behind) = behind.split_at(u16::from_le_bytes(*prefix).into());
-            oracle.take(&self.contents.plain(batch).expect("undamaged"));
-            rest = behind;
         }
     }
 
-    fn receive_batch(&mut self, batch: &[u8], back: &mut Link<'_>) {
-        if self.connection().is_some() {
-            return self.receive_open(batch, back.now);
-        }
-        let now = back.now;
-        let mut out = Vec::new();
+    fn receive_batch(&mut self, batch: &[u8], around: &mut Around<'_>) {
+        let mut bytes = Vec::new();
         let result = match &mut self.state {
-            State::Opening(opener) => match opener.handle_batch(batch, &mut out) {
+            State::Opening(opener) => match opener.handle_batch(batch, &mut bytes) {
                 Ok(OpenStep::Continue) => Ok(None),
                 Ok(OpenStep::Done(established)) => Ok(Some(established)),
                 Err(error) => Err(error),
             },
-            State::Accepting(acceptor) => match acceptor.handle_batch(batch, &mut out) {
+            State::Accepting(acceptor) => match acceptor.handle_batch(batch, &mut bytes) {
                 Ok(AcceptStep::Continue) => Ok(None),
                 Ok(AcceptStep::Admit(established)) => {
-                    acceptor.admit(&mut out);
+                    acceptor.admit(&mut bytes);
                     Ok(Some(established))
                 }
                 Err(error) => Err(error),
             },
-            State::Open(_) | State::Ended(_) => return,
+            State::Open | State::Ended(_) => return,
         };
-        if !out.is_empty() {
-            back.pipe.send(now, &out, back.rng);
+        if !bytes.is_empty() {
+            around.out.lock().send(clock::now(), &bytes);
         }
         match result {
-            Ok(None) => self.step_deadline = now + STEP_TIMEOUT,
-            Ok(Some(established)) => self.open(now, established),
-            Err(error) => self.finish(now, End::Handshake(error)),
+            Ok(None) => self.step_deadline = clock::now() + STEP_TIMEOUT,
+            Ok(Some(established)) => self.open(established, around),
+            Err(error) => self.finish(End::Handshake(error)),
         }
     }
 
-    fn receive_open(&mut self, batch: &[u8], now: Instant) {
-        let State::Open(connection) = &mut self.state else {
-            return;
+    /// Starts what users run.
+    fn open(&mut self, established: Established, around: &mut Around<'_>) {
+        let now = clock::now();
+        let framing = established.options.framing();
+        let (out, back) = (around.out, around.back);
+        let beside = self.manner.beside.then(|| Beside {
+            executor: around.executor.clone(),
+            pipes: [out.clone(), back.clone()],
+        });
+        let direct = self.manner.direct.then(|| {
+            DirectSocket::Simulated(Arc::new(Socket {
+                out: out.clone(),
+                back: back.clone(),
+                beside,
+            }))
+        });
+        let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
+        let (lease, divisor) = (self.local.lease, self.local.keep_alive_divisor);
+        let halves = (Reader(back.clone()), Writer(out.clone()));
+        let runtime = around.executor.on(self.index, halves);
+        let drive = Drive {
+            // The driver hands it to the runtime, which has the simulated one in its place.
+            stream: Descriptor::new(Domain::IPV4, Type::STREAM, None).expect("a descriptor"),
+            unread: self.cutter.rest().to_vec(),
+            receiver: Receiver::new(&established, self.local.message_size_max),
+            timers: Timers::new(now, lease, divisor, established.remote_lease),
+            outbox: Arc::clone(&outbox),
         };
-        let block = ZSlice::from(batch.to_vec());
-        let flow = connection.handle_batch(now, block.as_slice(), &block, &mut self.recorder);
-        if let Some(oracle) = &mut self.oracle {
-            oracle.take(&self.contents.plain(batch).expect("undamaged"));
+        let pauses = self.manner.pauses.then(|| around.rng.fork());
+        let handler = Hearing {
+            recorder: Arc::clone(&self.recorder),
+            executor: around.executor.clone(),
+            message_size_max: self.local.message_size_max,
+            pauses,
+            is_pausing: false,
+        };
+        driver::spawn(&runtime, drive, handler);
+        if framing == Framing::Bare {
+            out.lock().be_bare();
         }
-        match flow {
-            Ok(Flow::Open) => {}
-            Ok(Flow::Paused(_)) => unreachable!("a connection makes no pauses"),
-            Ok(Flow::Closed { reason }) => self.finish(now, End::Closed(reason)),
-            Err(misbehaved) => self.finish(now, End::Misbehaved(misbehaved)),
-        }
-        self.check_memory();
-    }
-
-    fn open(&mut self, now: Instant, established: Established) {
-        let connection = Connection::new(&self.local, &established, QUEUE_BYTES_MAX, now);
-        self.recorder.qos_agreed = established.qos;
-        self.contents = Contents::new(established.options.framing());
-        if self.checks_with_oracle && !established.options.low_latency {
+        self.recorder().qos_agreed = established.qos;
+        self.contents = Contents::new(framing);
+        if self.checks_with_oracle && framing != Framing::Bare {
             let (sn, mask) = (established.initial_sn_rx, established.sn_mask);
-            self.oracle = Some(Oracle::new(
-                sn,
-                mask,
-                established.patch,
-                self.local.message_size_max,
-            ));
+            let max = self.local.message_size_max;
+            self.oracle = Some(Oracle::new(sn, mask, established.patch, max));
         }
+        self.outbox = Some(outbox);
         self.established = Some(established);
-        self.last_received = now;
-        self.state = State::Open(Box::new(connection));
+        self.opened_at = Some(now);
+        self.state = State::Open;
     }
 
-    fn check_memory(&self) {
-        let Some(connection) = self.connection() else {
-            return;
-        };
-        let (max, defragmenter) = (
-            self.local.message_size_max,
-            connection.receiver().defragmenter(),
-        );
-        assert!(
-            defragmenter.buffered_bytes() <= 2 * max,
-            "the total limit holds"
-        );
-        let allocated = 18 * (2 * max).max(4096);
-        assert!(
-            defragmenter.allocated_bytes() <= allocated,
-            "allocations follow what arrived"
-        );
-    }
-
-    /// Deadlines, new messages, and as much sending as the pipe takes.
-    pub fn act(&mut self, back: &mut Link<'_>) {
-        let now = back.now;
-        let late = now >= self.step_deadline;
+    /// What is due: the end of a handshake that takes too long, senders, the close.
+    pub fn act(&mut self, around: &mut Around<'_>) {
         let step = match &self.state {
             State::Opening(opener) => opener.step(),
             State::Accepting(acceptor) => acceptor.step(),
-            State::Open(_) => return self.act_open(back),
+            State::Open => return self.act_open(around),
             State::Ended(_) => return,
         };
-        if late {
-            self.finish(now, End::Handshake(HandshakeError::Timeout { step }));
+        if clock::now() >= self.step_deadline {
+            self.finish(End::Handshake(HandshakeError::Timeout { step }));
         }
     }
 
-    fn act_open(&mut self, back: &mut Link<'_>) {
-        let now = back.now;
-        let State::Open(connection) = &mut self.state else {
+    fn act_open(&mut self, around: &mut Around<'_>) {
+        let Some(outbox) = &self.outbox else { return };
+        if !self.outgoing.is_empty() {
+            self.pending.store(self.outgoing.len(), Ordering::Relaxed);
+            let senders = around.rng.between(1, 4) as usize;
+            for number in 0..senders {
+                let of_sender = |(_, note): &&(Instant, Note)| note.channel % senders == number;
+                let sender = Sender {
+                    outbox: Arc::clone(outbox),
+                    executor: around.executor.clone(),
+                    rng: around.rng.fork(),
+                    notes: self.outgoing.iter().filter(of_sender).copied().collect(),
+                    pending: Arc::clone(&self.pending),
+                    sent: Arc::clone(&self.sent),
+                    blocks: self.manner.blocks,
+                };
+                around.executor.spawn("sender", move || sender.run());
+            }
+            self.outgoing.clear();
+        }
+        if self.closes && self.is_unburdened() {
+            self.closes = false;
+            outbox.close(0, clock::now() + CLOSE_MAX);
+        }
+    }
+
+    /// Looks at what has happened.
+    pub fn look(&mut self, around: &mut Around<'_>) {
+        let Some(outbox) = self.outbox.clone() else {
             return;
         };
-        if connection.handle_timeout(now).is_err() {
-            return self.finish(now, End::Expired);
-        }
-        loop {
-            while let Some((at, note)) = self.outgoing.front() {
-                if *at > now || !connection.has_room(channel_of(note).priority) {
-                    break;
-                }
-                push(connection, note, back.rng);
-                self.sent.push(*note);
-                self.outgoing.pop_front();
-            }
-            if !back.pipe.is_writable() {
-                break;
-            }
-            let Some(batch) = connection.poll_transmit(now) else {
-                break;
-            };
-            let bytes = self.contents.outgoing(&batch);
-            self.batch_times.push(now);
-            if let Some(plain) = self.contents.plain(&bytes) {
+        for (at, batch) in std::mem::take(&mut around.out.lock().departed) {
+            self.batch_times.push(at);
+            if let Some(plain) = self.contents.plain(&batch) {
                 self.ledger.enter(&plain);
             }
-            connection.recycle(batch);
-            back.pipe.send(now, &bytes, back.rng);
         }
-        if self.closes && self.outgoing.is_empty() && back.pipe.is_writable() {
-            self.closes = false;
-            connection.close(0);
-            while let Some(batch) = connection.poll_transmit(now) {
-                let bytes = self.contents.outgoing(&batch);
-                back.pipe.send(now, &bytes, back.rng);
+        let read = std::mem::take(&mut around.back.lock().read);
+        if let Some(oracle) = &mut self.oracle {
+            for batch in self.cutter.take(&read) {
+                oracle.take(&self.contents.plain(&batch).expect("undamaged"));
             }
-            self.finish(now, End::Closed(0));
+        }
+        if self.is_open() {
+            self.check_queues(&outbox);
+            if let Some(ended) = outbox.ended() {
+                self.finish(End::Link(ended.clone()));
+            } else {
+                self.check_right_to_write(&outbox, around);
+            }
+        }
+    }
+
+    /// Each lane holds its limit, a message that was let in below it, and what the link itself says.
+    fn check_queues(&self, outbox: &Outbox) {
+        let batch = self.established.as_ref().map_or(0, |link| link.batch_size);
+        let message = usize::from(batch) + 33_000 + 4096;
+        let most = Priority::ALL.len() * (QUEUE_BYTES_MAX + message);
+        assert!(outbox.queued_bytes() <= most, "queues are bounded");
+    }
+
+    /// When nothing can happen but with time, what is not written has somebody to write it: the driver, which waits for
+    /// the full socket, or looks again within a moment.
+    fn check_right_to_write(&self, outbox: &Outbox, around: &Around<'_>) {
+        if !outbox.has_unsent() || around.out.lock().is_awaited() {
+            return;
+        }
+        let looks_at = around.executor.next_timer_of(WRITING_TASK, self.index);
+        let soon = clock::now() + Duration::from_millis(1);
+        assert!(
+            looks_at.is_some_and(|at| at <= soon),
+            "a message waits, and nobody is to write it: {self:?}"
+        );
+    }
+}
+
+fn numbers(notes: &[Note], channel: usize) -> Vec<u32> {
+    let of_channel = notes.iter().filter(|note| note.channel == channel);
+    of_channel.map(|note| note.number).collect()
+}
+
+/// Checks and keeps what arrives.
+struct Hearing {
+    recorder: Arc<Mutex<Recorder>>,
+    executor: Executor,
+    message_size_max: usize,
+    pauses: Option<Rng>,
+    is_pausing: bool,
+}
+
+impl Hearing {
+    fn maybe_pause(&mut self) {
+        if let Some(rng) = &mut self.pauses {
+            self.is_pausing |= rng.per_mille(50);
         }
     }
 }
 
-/// The way back to the peer.
-pub struct Link<'w> {
-    pub now: Instant,
-    pub pipe: &'w mut Pipe,
-    pub rng: &'w mut Rng,
-}
+impl Deliver for Hearing {
+    fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
+        self.recorder.lock().push(push, raw_body, context);
+        self.maybe_pause();
+    }
 
-fn channel_of(note: &Note) -> Channel {
-    let priority = Priority::ALL[note.channel / 2];
-    let reliable = note.channel % 2 == 1;
-    let reliability = if reliable {
-        Reliability::Reliable
-    } else {
-        Reliability::BestEffort
-    };
-    Channel {
-        priority,
-        reliability,
+    fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>) {
+        self.recorder.lock().message(message, context);
+        self.maybe_pause();
+    }
+
+    fn wants_pause(&self) -> bool {
+        self.is_pausing
     }
 }
 
-fn push(connection: &mut Connection, note: &Note, rng: &mut Rng) {
-    let Channel {
-        priority,
-        reliability,
-    } = channel_of(note);
-    if !note.is_push() {
-        let message = other(note);
-        let outgoing = Outgoing {
-            reliability,
-            head: &message,
-            payload: Tail::NONE,
-        };
-        connection
-            .push(priority, &outgoing)
-            .expect("it has a wire form");
-        return;
+impl Handler for Hearing {
+    fn burst_end(&mut self) -> impl Future<Output = ()> + Send {
+        let is_pausing = std::mem::take(&mut self.is_pausing);
+        let pause = is_pausing.then(|| self.pauses.as_mut().map_or(0, |rng| rng.below(2000)));
+        let executor = self.executor.clone();
+        async move {
+            if let Some(pause) = pause {
+                let until = clock::now() + Duration::from_micros(pause);
+                executor.sleep_until(until).await;
+            }
+        }
     }
-    let qos = Qos::new(priority, CongestionControl::Block, rng.per_mille(100));
-    let head = PushHead {
-        key: note.key(),
-        qos,
-        payload_bytes: note.size,
-    };
-    if note.size >= 16 * 1024 && rng.per_mille(800) {
-        let slice = ZSlice::from(note.payload().to_vec());
-        let outgoing = Outgoing {
-            reliability,
-            head: &head,
-            payload: Tail::Shared(&slice),
-        };
-        connection
-            .push(priority, &outgoing)
-            .expect("it has a wire form");
-    } else {
-        let outgoing = Outgoing {
-            reliability,
-            head: &head,
-            payload: Tail::Copy(note.payload()),
-        };
-        connection
-            .push(priority, &outgoing)
-            .expect("it has a wire form");
+
+    fn received(&mut self, receiver: &Receiver) {
+        let max = self.message_size_max;
+        self.recorder.lock().look(receiver, max);
     }
+
+    fn closed(&mut self, _ended: Ended) {}
 }
 
 /// A node to simulate.

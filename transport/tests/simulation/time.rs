@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use zonda_transport::protocol::handshake::{HandshakeError, STEP_TIMEOUT, Step};
-use zonda_transport::protocol::timers::{TimerEvent, Timers};
+use crate::driver::Ended;
+use crate::protocol::handshake::{HandshakeError, STEP_TIMEOUT, Step};
+use crate::protocol::timers::{TimerEvent, Timers};
 
 use super::for_seeds;
 use super::side::End;
@@ -14,10 +15,15 @@ use super::world::World;
 fn keep_alives_flow_in_silence() {
     for_seeds(100, |seed| {
         let mut world = World::new(seed);
+        for side in &mut world.sides {
+            side.manner.pauses = false;
+        }
         world.open();
         let from = world.now;
-        for pipe in &mut world.pipes {
+        for index in 0..2 {
+            let mut pipe = world.pipe(index);
             pipe.carriage.latency = Duration::from_millis(1);
+            pipe.splits = 0;
         }
         world.run_until(from + Duration::from_secs(60));
         assert_eq!(world.ends(), [None, None]);
@@ -41,23 +47,24 @@ fn keep_alives_flow_in_silence() {
 fn a_lease_expires_on_time() {
     for_seeds(300, |seed| {
         let mut world = World::new(seed);
+        for side in &mut world.sides {
+            side.manner.pauses = false;
+        }
         world.open();
         world.load(20, Duration::from_millis(100));
         let until = world.now + Duration::from_millis(world.rng.below(30_000));
         world.run_until(until);
-        for pipe in &mut world.pipes {
-            pipe.cut = true;
+        for index in 0..2 {
+            world.pipe(index).cut = true;
         }
         let limit = world.now + Duration::from_secs(60);
         world.run_until(limit);
-        for side in &world.sides {
-            assert_eq!(side.end(), Some(&End::Expired));
+        for (side, away) in world.sides.iter().zip([1, 0]) {
+            assert_eq!(side.end(), Some(&End::Link(Ended::Expired)));
             let lease = side.established.as_ref().expect("was open").remote_lease;
-            assert_eq!(
-                side.ended_at,
-                Some(side.last_received + lease),
-                "exactly then"
-            );
+            let last_read = world.pipe(away).last_read.max(side.opened_at);
+            let expiry = last_read.map(|at| at + lease);
+            assert_eq!(side.ended_at, expiry, "exactly then");
         }
     });
 }
@@ -71,8 +78,8 @@ fn a_silent_peer_times_the_handshake_out() {
         for _ in 0..silent {
             world.step();
         }
-        for pipe in &mut world.pipes {
-            pipe.cut = true;
+        for index in 0..2 {
+            world.pipe(index).cut = true;
         }
         let start = world.now;
         world.run_until(start + Duration::from_secs(60));
@@ -80,7 +87,7 @@ fn a_silent_peer_times_the_handshake_out() {
             let Some(End::Handshake(HandshakeError::Timeout { step })) = side.end() else {
                 assert_eq!(
                     side.end(),
-                    Some(&End::Expired),
+                    Some(&End::Link(Ended::Expired)),
                     "the side that was open already"
                 );
                 continue;

@@ -4,12 +4,12 @@
 
 use std::sync::LazyLock;
 
+use crate::protocol::rx::{Context, Deliver, Received, Receiver};
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
     Encode, EncodeError, NetworkMessage, Priority, Push, PushBody, Put, Qos, Reliability,
     ResponseFinal, WireExpr, Writer,
 };
-use zonda_transport::protocol::rx::{Context, Deliver};
 
 use super::rng::Rng;
 
@@ -51,6 +51,17 @@ impl Note {
             number,
             size,
         })
+    }
+
+    /// The channel that it goes on.
+    pub fn channel(&self) -> Channel {
+        Channel {
+            priority: Priority::ALL[self.channel / 2],
+            reliability: match self.channel % 2 {
+                1 => Reliability::Reliable,
+                _ => Reliability::BestEffort,
+            },
+        }
     }
 
     pub fn payload(&self) -> &'static [u8] {
@@ -98,9 +109,26 @@ pub struct Recorder {
     pub qos_agreed: bool,
     /// Keeps blocks alive for a while, as an application would.
     pub held: Vec<ZSlice>,
+    /// What the receiver had counted after the last read.
+    pub received: Received,
+    /// What it held then of unfinished messages.
+    pub buffered_bytes: usize,
 }
 
 impl Recorder {
+    /// Looks at the receiver, of which no message may be larger than `max`.
+    pub fn look(&mut self, receiver: &Receiver, max: usize) {
+        let defragmenter = receiver.defragmenter();
+        self.received = receiver.received();
+        self.buffered_bytes = defragmenter.buffered_bytes();
+        assert!(self.buffered_bytes <= 2 * max, "the total limit holds");
+        let allocated = 18 * (2 * max).max(4096);
+        assert!(
+            defragmenter.allocated_bytes() <= allocated,
+            "allocations follow what arrived"
+        );
+    }
+
     fn note(&mut self, note: Option<Note>, intact: bool, context: &Context<'_>) {
         let channel = Channel {
             priority: context.priority,

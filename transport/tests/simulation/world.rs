@@ -4,25 +4,33 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::clock;
+use crate::protocol::parameters::LocalParameters;
 use zonda_codec::{Resolution, WhatAmI};
-use zonda_transport::protocol::parameters::LocalParameters;
 
-use super::pipe::{Carriage, Faults, Pipe};
+use super::executor::Executor;
+use super::pipe::{Carriage, Faults, Pipe, SharedPipe};
 use super::rng::Rng;
-use super::side::{End, Link, Side, node};
+use super::side::{Around, End, Manner, Side, node};
 use super::traffic::Note;
+
+use parking_lot::MutexGuard;
 
 /// More events than any run may need; a run that gets here hangs.
 const EVENTS_MAX: usize = 200_000;
 
+/// More virtual time than any run may need until everything has arrived.
+const SILENCE_MAX: Duration = Duration::from_secs(300);
+
 pub struct World {
     pub now: Instant,
+    executor: Executor,
     pub start: Instant,
     pub rng: Rng,
     /// The opener and the acceptor.
     pub sides: [Side; 2],
     /// `pipes[i]` leads away from `sides[i]`.
-    pub pipes: [Pipe; 2],
+    pipes: [SharedPipe; 2],
 }
 
 impl World {
@@ -46,20 +54,33 @@ impl World {
             own
         };
         let locals = [local(seed as u128 | 1 << 70), local(seed as u128 | 1 << 90)];
-        let mut carriage = || Carriage {
-            stream,
-            latency: Duration::from_micros(rng.below(5000)),
-            time_per_byte: Duration::from_nanos(rng.below(200)),
-            window_bytes: rng.between(1, 20_000) as usize,
+        let mut pipe = || {
+            let carriage = Carriage {
+                stream,
+                latency: Duration::from_micros(rng.below(5000)),
+                time_per_byte: Duration::from_nanos(rng.below(200)),
+                window_bytes: rng.between(1, 20_000) as usize,
+            };
+            SharedPipe::new(carriage, rng.fork())
         };
-        let pipes = [Pipe::new(carriage()), Pipe::new(carriage())];
+        let pipes = [pipe(), pipe()];
+        let mut manner = || Manner {
+            direct: rng.per_mille(700),
+            pauses: rng.per_mille(300),
+            beside: false,
+            blocks: false,
+        };
+        let manners = [manner(), manner()];
+        let executor = Executor::new(rng.fork());
+        executor.turn(start);
         let [opener, acceptor] = locals;
         let sides = [
-            Side::new(opener, true, start),
-            Side::new(acceptor, false, start),
+            Side::new(opener, true, manners[0]),
+            Side::new(acceptor, false, manners[1]),
         ];
         World {
             now: start,
+            executor,
             start,
             rng,
             sides,
@@ -77,37 +98,46 @@ impl World {
             own.batch_size = world.rng.between(40_000, 65_535) as u16;
             own.qos = false;
             Arc::make_mut(&mut own.options).low_latency = true;
-            *side = Side::new(own, opens, world.start);
+            *side = Side::new(own, opens, side.manner);
         }
-        for pipe in &mut world.pipes {
-            pipe.carriage.stream = true;
+        for index in 0..2 {
+            world.pipe(index).carriage.stream = true;
         }
         world
     }
 
+    /// The pipe that leads away from a side.
+    pub fn pipe(&self, index: usize) -> MutexGuard<'_, Pipe> {
+        self.pipes[index].lock()
+    }
+
     /// Sends the opener's first word.
     pub fn begin(&mut self) {
-        self.sides[0].start(self.now, &mut self.pipes[0], &mut self.rng);
+        let [opener, _] = &mut self.sides;
+        opener.start(&mut self.pipes[0].lock());
     }
 
     /// Runs until both sides are open, which they must become.
     pub fn open(&mut self) {
         self.begin();
-        while self.sides.iter().any(|side| side.connection().is_none()) {
-            let ends = self.sides.each_ref().map(|side| side.end().cloned());
-            assert!(self.step(), "no handshake: {ends:?}");
+        while self.sides.iter().any(|side| !side.is_open()) {
+            let ends = self.ends();
+            assert!(
+                ends == [None, None] && self.step(),
+                "no handshake: {ends:?}"
+            );
         }
     }
 
     pub fn set_faults(&mut self, faults: Faults) {
-        for pipe in &mut self.pipes {
-            pipe.faults = faults;
+        for index in 0..2 {
+            self.pipe(index).faults = faults;
         }
     }
 
     /// Gives both sides `count` messages to send within `span`, on all channels there are.
     pub fn load(&mut self, count: u64, span: Duration) {
-        for (side, pipe) in self.sides.iter_mut().zip(&mut self.pipes) {
+        for (side, pipe) in self.sides.iter_mut().zip(&self.pipes) {
             let established = side.established.as_ref().expect("an open link");
             let batch = u64::from(established.batch_size);
             let mut numbers = [0; 16];
@@ -136,45 +166,52 @@ impl World {
                 numbers[channel] += 1;
                 side.outgoing.push_back((at, note));
             }
-            pipe.lost_batches = 0;
+            pipe.lock().lost_batches = 0;
         }
+    }
+
+    /// When something happens next; `None` if nothing will.
+    fn next_event(&self) -> Option<Instant> {
+        let [opener, acceptor] = &self.sides;
+        let polled = [acceptor.is_polled(), opener.is_polled()];
+        let pipes = self.pipes.iter().zip(polled);
+        let events = pipes.filter_map(|(pipe, polled)| pipe.lock().next_event(polled));
+        let deadlines = self.sides.iter().filter_map(Side::deadline);
+        events
+            .chain(deadlines)
+            .chain(self.executor.next_timer())
+            .min()
     }
 
     /// Jumps to the next event and lets it happen; false if there will be none.
     pub fn step(&mut self) -> bool {
-        let arrivals = self.pipes.iter().filter_map(Pipe::next_arrival);
-        let deadlines = self.sides.iter().zip(&self.pipes);
-        let deadlines = deadlines.filter_map(|(side, pipe)| side.deadline(pipe));
-        let Some(next) = arrivals.chain(deadlines).min() else {
+        let Some(next) = self.next_event() else {
             return false;
         };
         self.now = self.now.max(next);
-        for index in 0..2 {
-            let (side, mut link, incoming) = self.parts(index);
-            let stream = incoming.carriage.stream;
-            while let Some(chunk) = incoming.receive(link.now) {
-                side.receive(chunk, stream, &mut link);
-            }
+        self.executor.turn(self.now);
+        self.each(Side::receive);
+        for pipe in &self.pipes {
+            pipe.lock().wake(self.now);
         }
-        for index in 0..2 {
-            let (side, mut link, _) = self.parts(index);
-            side.act(&mut link);
-        }
+        self.each(Side::act);
+        self.executor.run_ready();
+        // A sender that blocks its thread lets time pass.
+        self.now = clock::now();
+        self.each(Side::look);
         true
     }
 
-    /// A side, its way out, and the pipe that brings the peer's bytes.
-    fn parts(&mut self, index: usize) -> (&mut Side, Link<'_>, &mut Pipe) {
-        let [mut out, mut incoming] = self.pipes.each_mut();
-        if index == 1 {
-            std::mem::swap(&mut out, &mut incoming);
+    fn each(&mut self, mut act: impl FnMut(&mut Side, &mut Around<'_>)) {
+        for (index, side) in self.sides.iter_mut().enumerate() {
+            let mut around = Around {
+                executor: &self.executor,
+                out: &self.pipes[index],
+                back: &self.pipes[1 - index],
+                rng: &mut self.rng,
+            };
+            act(side, &mut around);
         }
-        let link = Link {
-            now: self.now,
-            pipe: out,
-            rng: &mut self.rng,
-        };
-        (&mut self.sides[index], link, incoming)
     }
 
     /// Runs until `end` of the virtual time, or until nothing can happen any more.
@@ -189,19 +226,32 @@ impl World {
 
     /// Runs until everything that was to be sent has been sent and has arrived or is lost.
     pub fn run_to_silence(&mut self) {
+        let limit = self.now + SILENCE_MAX;
         for _ in 0..EVENTS_MAX {
-            let idle = |(side, pipe): (&Side, &Pipe)| {
-                side.outgoing.is_empty() && pipe.next_arrival().is_none()
-            };
-            let quiet = self.sides.iter().zip(&self.pipes).all(idle);
+            let sent = self.sides.iter().all(Side::has_sent_all);
+            let quiet = sent && self.pipes.iter().all(|pipe| pipe.lock().is_silent());
             if quiet || self.sides.iter().all(|side| side.end().is_some()) || !self.step() {
                 return;
             }
+            if self.now > limit {
+                break;
+            }
         }
-        panic!("the run does not end");
+        panic!("the run does not end: {:#?} {:#?}", self.sides, self.pipes);
     }
 
     pub fn ends(&self) -> [Option<End>; 2] {
         self.sides.each_ref().map(|side| side.end().cloned())
+    }
+
+    /// How often a task was polled.
+    pub fn polls(&self) -> u64 {
+        self.executor.polls()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.executor.end();
     }
 }

@@ -2,13 +2,14 @@
 //! The reading task of a link that is one of several: as the plain one, but receiver and handler are borrowed for each
 //! read, and fragments are not read to their place.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use zenoh_buffers::ZSlice;
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{
     block::SharedBlock,
+    clock,
     driver::{
         Ended, Handler,
         bundle::{Bundle, Member, Seat},
@@ -97,7 +98,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 _ if self.bundle.outbox().is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
                 Ok(_) => {
-                    self.turn.note_read(Instant::now());
+                    self.turn.note_read(clock::now());
                     self.note_received();
                 }
                 Err(error) => return Ended::Io(error.kind()),
@@ -113,7 +114,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     fn note_received(&self) {
         self.member.note_received();
         if self.bundle.is_first(&self.member) {
-            self.bundle.outbox().note_received(Instant::now());
+            self.bundle.outbox().note_received(clock::now());
         }
     }
 

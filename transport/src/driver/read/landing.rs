@@ -12,6 +12,7 @@ use std::{
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{
+    clock,
     driver::Handler,
     protocol::rx::{Lent, Receiver},
 };
@@ -96,7 +97,7 @@ fn let_go(receiver: &mut Receiver, keeps_until: &mut Option<Instant>) -> Option<
     if !receiver.defragmenter().keeps_much() {
         return None;
     }
-    let now = Instant::now();
+    let now = clock::now();
     let until = *keeps_until.get_or_insert(now + KEEP);
     if until > now {
         return Some(until);

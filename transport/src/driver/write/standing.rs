@@ -7,13 +7,13 @@ use std::{
     pin::pin,
     sync::Arc,
     task::Poll,
-    time::Instant,
 };
 
 use zonda_codec::{Close, Encode, TransportMessage};
 use zonda_runtime::{LinkWrite, Runtime, Segments};
 
 use crate::{
+    clock,
     driver::{
         Ended, Handler,
         bundle::{Bundle, Member},
@@ -73,7 +73,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
         let ended = match self.stand_by(&mut link).await {
             Turn::First => {
                 let outbox = self.outbox();
-                outbox.note_received(Instant::now());
+                outbox.note_received(clock::now());
                 outbox.flush();
                 self.writing.serve(&mut link).await
             }
@@ -136,9 +136,9 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
         let timers = &mut self.writing.timers;
         timers.on_received(self.member.last_received());
         if self.bundle.outbox().excuses_silence() {
-            timers.on_received(Instant::now());
+            timers.on_received(clock::now());
         }
-        match timers.handle_timeout(Instant::now())? {
+        match timers.handle_timeout(clock::now())? {
             TimerEvent::Expired => Some(Ended::Expired),
             TimerEvent::SendKeepAlive => match self.say(link, &TransportMessage::KeepAlive).await {
                 true => None,
@@ -158,7 +158,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
         let mut framed = Vec::new();
         crate::framing::frame(&content, &mut framed);
         let runtime = &self.writing.runtime;
-        let written = runtime.timeout_at(Instant::now() + CLOSE_GRACE, async {
+        let written = runtime.timeout_at(clock::now() + CLOSE_GRACE, async {
             link.write_all(Single(framed)).await.0
         });
         matches!(written.await, Some(Ok(())))

@@ -237,7 +237,7 @@ fn a_driver_writes_on_until_nothing_waits() {
     let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
     let established = established();
     let outbox = Arc::new(Outbox::new(&established, 1 << 20, None));
-    let timers = Timers::new(Instant::now(), Duration::from_secs(60), 4, Duration::MAX);
+    let timers = Timers::new(clock::now(), Duration::from_secs(60), 4, Duration::MAX);
     let payload = vec![7; 1 << 20];
     let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
     let message = Outgoing {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Two connections against each other on a virtual clock: the outboxes, receivers and drivers that users run, on a runtime
+//! and sockets that are simulated (`executor`, `link`), through pipes that delay, lose, repeat, reorder and damage what they
+//! carry. A seed decides everything, also which task goes first and where a write stops.
+//!
+//! A failing seed is printed with the command that runs it alone. `ZONDA_SEEDS=<factor>` runs that many times more.
+//!
+//! Not simulated are steps of two threads within one call of the outbox, which `loom/` tries out, and the wait of a second
+//! sender for room, which blocks its thread for a part of a second.
+
+mod contents;
+mod executor;
+mod ledger;
+mod link;
+mod oracle;
+mod pipe;
+mod rng;
+mod sender;
+mod side;
+mod traffic;
+mod world;
+
+mod bare;
+mod damage;
+mod delivery;
+mod interleaving;
+mod loss;
+mod time;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+/// Runs `scenario` for the seeds from 0 to `count`, or for the one that the environment names.
+fn for_seeds(count: u64, scenario: impl Fn(u64)) {
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    let seeds = match number("ZONDA_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..count * number("ZONDA_SEEDS").unwrap_or(1),
+    };
+    for seed in seeds {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| scenario(seed))) {
+            let current = thread::current();
+            // Tests that run one after the other are all in the main thread.
+            let own = current.name().filter(|name| *name != "main");
+            let test = own.unwrap_or("simulation");
+            eprintln!(
+                "seed {seed} failed; it alone: ZONDA_SEED={seed} cargo test -p zonda-transport --lib {test}"
+            );
+            resume_unwind(panic);
+        }
+    }
+}
