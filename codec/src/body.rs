@@ -9,7 +9,8 @@ mod reply;
 
 pub use del::Del;
 pub use err::ErrBody;
-pub use put::{Put, splice_timestamp};
+pub use put::Put;
+pub(crate) use put::splice_timestamp;
 pub use query::{Query, QueryBody};
 pub use reply::Reply;
 
@@ -64,6 +65,20 @@ impl<'a> PushBody<'a> {
             id::PUT => Ok(PushBody::Put(Put::read(header, reader)?)),
             id::DEL => Ok(PushBody::Del(Del::read(header, reader)?)),
             other => Err(reader.unknown_id("push body", other)),
+        }
+    }
+
+    /// Writes everything up to and including the length of a payload of `payload_len` bytes, which the caller appends. A
+    /// body that deletes is written as a whole.
+    #[inline(always)]
+    pub(crate) fn encode_head(
+        &self,
+        payload_len: usize,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
+        match self {
+            PushBody::Put(put) => put.encode_head(payload_len, writer),
+            PushBody::Del(del) => del.encode(writer),
         }
     }
 }

@@ -48,10 +48,7 @@ pub mod transport;
 pub mod wire_expr;
 pub mod writer;
 
-pub use body::{
-    Consolidation, Del, ErrBody, PushBody, Put, Query, QueryBody, Reply, ResponseBody,
-    splice_timestamp,
-};
+pub use body::{Consolidation, Del, ErrBody, PushBody, Put, Query, QueryBody, Reply, ResponseBody};
 pub use encoding::Encoding;
 pub use error::DecodeError;
 pub use extension::RawExtensions;
@@ -60,8 +57,9 @@ pub use key_expr::{KeyExpr, KeyExprError};
 pub use linkstate::{LinkState, LinkStateList, LinkStates, Numbers};
 pub use locator::{Endpoint, EndpointError, Locator};
 pub use network::{
-    Again, Declaration, Declare, Interest, InterestMode, InterestOptions, NetworkMessage, Oam,
-    OamBody, Push, PushRun, QueryableInfo, Request, Response, ResponseFinal, ResponseHead, Target,
+    Again, Copied, Declaration, Declare, HeadBlock, Interest, InterestMode, InterestOptions,
+    NetworkMessage, NewHead, Oam, OamBody, PassedHead, PreparedHead, Push, PushHead, PushRun,
+    QueryableInfo, Request, Response, ResponseFinal, ResponseHead, ShortHead, Stencil, Target,
     TsStack,
 };
 pub use payload::Payload;
@@ -74,7 +72,7 @@ pub use transport::{
     OpenSyn, QosLink, RemoteBound, Resolution, TransportMessage, TransportOam,
 };
 pub use wire_expr::{Mapping, WireExpr};
-pub use writer::{Encode, EncodeError, LongNumber, Writer};
+pub use writer::{Encode, EncodeError, Writer};
 pub use zenoh_buffers::ZSlice;
 
 /// The protocol version this crate speaks, sent in INIT, JOIN, SCOUT and HELLO.

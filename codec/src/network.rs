@@ -5,6 +5,7 @@
 //! so a frame ends where the next byte is none of them.
 
 mod declare;
+mod head;
 mod interest;
 mod oam;
 mod push;
@@ -15,6 +16,9 @@ mod run;
 mod ts_stack;
 
 pub use declare::{Declaration, Declare, QueryableInfo};
+pub use head::{
+    Copied, HeadBlock, NewHead, PassedHead, PreparedHead, PushHead, ShortHead, Stencil,
+};
 pub use interest::{Interest, InterestMode, InterestOptions};
 pub use oam::{Oam, OamBody};
 pub use push::Push;

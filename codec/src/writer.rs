@@ -138,7 +138,7 @@ impl<'b> Writer<'b> {
     /// The first `len` bytes of a short block. Where the room allows it the whole block is copied, which takes no
     /// branch and no call.
     #[inline(always)]
-    pub fn front_of<const N: usize>(
+    pub(crate) fn front_of<const N: usize>(
         &mut self,
         block: &[u8; N],
         len: usize,
@@ -161,7 +161,7 @@ impl<'b> Writer<'b> {
     /// # Errors
     /// [`EncodeError::NoRoom`], also if the rest of the block, which is written as well, has no room.
     #[inline(always)]
-    pub fn front_around<const N: usize>(
+    pub(crate) fn front_around<const N: usize>(
         &mut self,
         block: &[u8; N],
         len: usize,
@@ -199,7 +199,7 @@ impl<'b> Writer<'b> {
     /// # Errors
     /// [`EncodeError::NoRoom`].
     #[inline(always)]
-    pub fn vle_long(&mut self, value: u64) -> Result<(), EncodeError> {
+    pub(crate) fn vle_long(&mut self, value: u64) -> Result<(), EncodeError> {
         let Some(number) = LongNumber::new(value) else {
             return self.vle(value);
         };
@@ -241,7 +241,7 @@ impl<'b> Writer<'b> {
 
 /// A number whose variable-length form takes all nine bytes, and that form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LongNumber {
+pub(crate) struct LongNumber {
     value: u64,
     /// The first eight bytes.
     groups: u64,

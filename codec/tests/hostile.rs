@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use serde_json::Value;
 use zonda_codec::{
-    Encode, LinkState, LinkStateList, LinkStates, NetworkMessage, Push, PushBody, Reader,
-    ScoutingMessage, Timestamp, TransportMessage, Writer, splice_timestamp,
+    Encode, LinkState, LinkStateList, LinkStates, NetworkMessage, Push, PushBody, PushHead, Reader,
+    ScoutingMessage, Timestamp, TransportMessage, WireExpr,
 };
 
 /// The bytes of all golden vectors that hold messages.
@@ -60,35 +60,28 @@ fn survive(bytes: &[u8]) {
     cut_through(bytes);
 }
 
-/// The raw body of a push is the body, and a timestamp spliced into it changes nothing else.
+/// The raw body of a push is the body, and a new head in front of it, with or without another timestamp, changes nothing
+/// else.
 fn cut_through(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
     let Ok((push, raw)) = Push::decode_with_raw(&mut reader) else {
         return;
     };
     assert!(bytes[..reader.position()].ends_with(raw));
-    let PushBody::Put(put) = push.body else {
-        return;
-    };
     let timestamp: Timestamp = "7386690599959157260/a1b2".parse().expect("a timestamp");
-    let mut buffer = vec![0; bytes.len() + 64];
-    let mut writer = Writer::new(&mut buffer);
-    Push::encode_head(&push.wire_expr, push.qos, push.node_id, &mut writer).expect("room");
-    let rest = if put.timestamp.is_none() {
-        splice_timestamp(raw, &timestamp, &mut writer).expect("room")
-    } else {
-        assert_eq!(splice_timestamp(raw, &timestamp, &mut writer), Ok(raw));
-        raw
-    };
-    writer.bytes(rest).expect("room");
-    let forwarded = NetworkMessage::decode(&mut Reader::new(writer.written())).expect("a push");
-    let mut expected = push;
-    expected.timestamp = None;
-    expected.ts_stack = None;
-    let mut put = put;
-    put.timestamp = put.timestamp.or(Some(timestamp));
-    expected.body = PushBody::Put(put);
-    assert_eq!(forwarded, NetworkMessage::Push(expected));
+    for stamp in [None, Some(timestamp)] {
+        let head = PushHead::new(WireExpr::full("another/key"), push.qos, 3);
+        let mut forwarded = head.passing(&push, raw, stamp).to_vec().expect("a form");
+        let mut expected = push;
+        expected.wire_expr = WireExpr::full("another/key");
+        expected.node_id = 3;
+        if let PushBody::Put(put) = &mut expected.body {
+            forwarded.extend_from_slice(put.payload);
+            put.timestamp = stamp.or(put.timestamp);
+        }
+        let decoded = NetworkMessage::decode(&mut Reader::new(&forwarded)).expect("a push");
+        assert_eq!(decoded, NetworkMessage::Push(expected));
+    }
 }
 
 #[test]

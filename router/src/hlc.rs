@@ -72,11 +72,11 @@ impl Hlc {
 
     /// A timestamp later than all before: the time `now` if it is later, else the next after the latest.
     pub fn new_timestamp(&self, now: Ntp64) -> Timestamp {
-        Timestamp::new(self.new_times(now, 1), self.id)
+        self.new_timestamps(now, 1)
     }
 
-    /// The first of `count` times of timestamps, each later than all before: the others follow it directly, in steps of 1.
-    pub fn new_times(&self, now: Ntp64, count: u64) -> Ntp64 {
+    /// The first of `count` timestamps, each later than all before: the others follow it directly, in steps of 1.
+    pub fn new_timestamps(&self, now: Ntp64, count: u64) -> Timestamp {
         let clock = now.0 & !COUNTER;
         let next = |last: u64| {
             if clock > last & !COUNTER {
@@ -86,7 +86,7 @@ impl Hlc {
             }
         };
         let last = self.advance(|last| next(last).saturating_add(count.saturating_sub(1)));
-        Ntp64(next(last))
+        Timestamp::new(Ntp64(next(last)), self.id)
     }
 
     /// Learns of a timestamp made elsewhere, so that later ones made here come after it.
@@ -165,12 +165,12 @@ mod tests {
     #[test]
     fn times_in_a_row_are_taken_as_a_whole() {
         let clock = clock();
-        let first = clock.new_times(at(10), 64);
-        assert_eq!(first.0, at(10).0 & !0xf);
-        let second = clock.new_times(at(10), 64);
-        assert_eq!(second.0, first.0 + 64);
-        assert_eq!(clock.new_timestamp(at(10)).time().0, first.0 + 128);
-        assert_eq!(clock.new_times(at(11), 2).0, at(11).0 & !0xf);
+        let times = |now, count| clock.new_timestamps(now, count).time().0;
+        let first = times(at(10), 64);
+        assert_eq!(first, at(10).0 & !0xf);
+        assert_eq!(times(at(10), 64), first + 64);
+        assert_eq!(clock.new_timestamp(at(10)).time().0, first + 128);
+        assert_eq!(times(at(11), 2), at(11).0 & !0xf);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct Put<'a> {
 
 impl<'a> Put<'a> {
     /// The flag in the header byte of a PUT in wire form that says a timestamp is next.
-    pub const FLAG_TIMESTAMP: u8 = 0x20;
+    pub(crate) const FLAG_TIMESTAMP: u8 = 0x20;
 
     /// A value with nothing beside it.
     #[inline]
@@ -224,13 +224,12 @@ impl Encode for Put<'_> {
 /// Gives a PUT in wire form a timestamp without decoding it: writes its header with the timestamp behind
 /// it and returns what of `raw` is still to be appended.
 ///
-/// `raw` must be a PUT without timestamp, such as [`Push::decode_with_raw`](crate::Push::decode_with_raw)
-/// returns; other bytes are returned whole and nothing is written.
+/// `raw` is to be a PUT without timestamp; other bytes are returned whole and nothing is written.
 ///
 /// # Errors
 /// [`EncodeError`] if header and timestamp do not fit; the position is then unchanged.
 #[inline]
-pub fn splice_timestamp<'a>(
+pub(crate) fn splice_timestamp<'a>(
     raw: &'a [u8],
     timestamp: &Timestamp,
     writer: &mut Writer<'_>,

@@ -67,10 +67,7 @@ impl Reply<'_> {
     ) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
             self.write_options(writer)?;
-            match &self.payload {
-                PushBody::Put(put) => put.encode_head(payload_len, writer),
-                PushBody::Del(del) => del.encode(writer),
-            }
+            self.payload.encode_head(payload_len, writer)
         })
     }
 

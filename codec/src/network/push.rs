@@ -173,20 +173,31 @@ impl Push<'_> {
     /// Whether qos is all that may have to be written as an extension.
     #[inline(always)]
     fn has_usual_extensions(&self) -> bool {
-        self.timestamp.is_none() && self.node_id == 0 && self.ts_stack.is_none()
+        self.is_head_and_body() && self.node_id == 0
+    }
+
+    /// Whether it is what [`Push::encode_head`] writes and a body, and nothing else.
+    #[inline(always)]
+    pub fn is_head_and_body(&self) -> bool {
+        self.timestamp.is_none() && self.ts_stack.is_none()
     }
 
     #[inline(never)]
     fn encode_any(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
-            let mut chain = Chain::after(writer.position());
-            writer.u8(id::PUSH | self.wire_expr.flags())?;
-            self.wire_expr.write(writer)?;
-            self.qos.write(&mut chain, writer)?;
-            Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
-            write_node_id(self.node_id, &mut chain, writer)?;
-            TsStack::write_extension(&self.ts_stack, &mut chain, writer)?;
+            self.write_head(writer)?;
             self.body.encode(writer)
         })
+    }
+
+    /// Everything before the body. On an error part of it may have been written.
+    pub(crate) fn write_head(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let mut chain = Chain::after(writer.position());
+        writer.u8(id::PUSH | self.wire_expr.flags())?;
+        self.wire_expr.write(writer)?;
+        self.qos.write(&mut chain, writer)?;
+        Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
+        write_node_id(self.node_id, &mut chain, writer)?;
+        TsStack::write_extension(&self.ts_stack, &mut chain, writer)
     }
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The head of a publication: everything in front of its payload.
+//! What a publication is beside its payload.
 
-use zonda_codec::{
-    Del, Encode, EncodeError, Push, PushBody, Put, Qos, RawExtensions, Timestamp, WireExpr, Writer,
-};
+use zonda_codec::{Del, PushBody, Put, RawExtensions, Timestamp};
 
 use crate::model::{Publication, SampleKind};
 
@@ -13,31 +11,6 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = (1 << 30) - HEADERS_BYTES_MAX;
 
 /// Room for what surrounds payload and attachment in a message.
 pub(crate) const HEADERS_BYTES_MAX: usize = 1 << 16;
-
-/// A PUSH up to its payload.
-pub(crate) struct Head<'a> {
-    pub(crate) wire_expr: WireExpr<'a>,
-    pub(crate) qos: Qos,
-    pub(crate) body: &'a PushBody<'a>,
-    pub(crate) payload_len: usize,
-}
-
-impl Encode for Head<'_> {
-    #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        let start = writer.position();
-        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| {
-            match self.body {
-                PushBody::Put(put) => put.encode_head(self.payload_len, writer),
-                PushBody::Del(del) => del.encode(writer),
-            }
-        });
-        if written.is_err() {
-            writer.rewind(start);
-        }
-        written
-    }
-}
 
 /// The body of a publication; its payload is left out, it travels beside.
 #[inline]

@@ -11,10 +11,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use zonda_codec::{
-    Declaration, Encode, EncodeError, NetworkMessage, Priority, Push, PushBody, PushRun, Qos,
-    Timestamp, WireExpr, Writer, splice_timestamp,
-};
+use zonda_codec::{Declaration, NetworkMessage, Priority, Push, PushBody, PushRun, Timestamp};
 use zonda_transport::{
     driver::{Ended, Handler},
     outbox::Outbox,
@@ -31,10 +28,10 @@ use crate::{
         looking::{Looking, Parked, ParkedQuestion},
         publish::call,
         receiving::Delivery,
-        route::{Hop, Route, RouteCache},
+        route::{Route, RouteCache},
         run::Alike,
-        stamp::Stamp,
     },
+    hlc::TooFarAhead,
     hooks::{Hooked, seen},
     node::{
         log::{log, log_too_large},
@@ -65,43 +62,6 @@ pub(crate) struct Inbound {
     parked: Option<Box<Parked>>,
     /// Or its last question.
     parked_question: Option<Box<ParkedQuestion>>,
-}
-
-/// A PUSH to forward, up to its payload.
-struct ForwardHead<'a> {
-    wire_expr: WireExpr<'a>,
-    qos: Qos,
-    /// The body as it came, without the payload.
-    raw: &'a [u8],
-    /// The timestamp to put in, if this node gives it one.
-    stamp: Option<Timestamp>,
-}
-
-impl Encode for ForwardHead<'_> {
-    #[inline]
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        let start = writer.position();
-        let written = Push::encode_head(&self.wire_expr, self.qos, 0, writer).and_then(|()| {
-            let rest = match &self.stamp {
-                Some(stamp) => splice_timestamp(self.raw, stamp, writer)?,
-                None => self.raw,
-            };
-            writer.bytes(rest)
-        });
-        if written.is_err() {
-            writer.rewind(start);
-        }
-        written
-    }
-}
-
-/// A PUSH that carries what only a full encoding preserves, or whose timestamp is replaced.
-struct WholeHead<'a>(Push<'a>);
-
-impl Encode for WholeHead<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        self.0.encode(writer)
-    }
 }
 
 impl Inbound {
@@ -346,34 +306,38 @@ impl Incoming<'_> {
 
     /// Queues the message for every neighbour on the route.
     fn forward(&self, route: &Route, shared: &Shared, burst: &mut Burst) {
-        let stamp = match self.stamp(shared, burst) {
-            Stamp::Keep => None,
-            Stamp::Give(stamp) => Some(stamp),
-            Stamp::Refuse(_) => return,
+        let Ok(stamp) = self.stamp(shared, burst) else {
+            return;
         };
         self.forward_as(route, stamp, burst);
     }
 
     /// The same, with this node's timestamp if it gives one.
     fn forward_as(&self, route: &Route, stamp: Option<Timestamp>, burst: &mut Burst) {
-        let plain = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
-        let replaces = stamp.is_some() && body_timestamp(self.push).is_some();
+        let part = match &self.push.body {
+            PushBody::Put(put) => put.payload,
+            PushBody::Del(_) => &[],
+        };
         for hop in &route.remote {
-            if plain && !replaces {
-                self.forward_raw(hop, stamp, burst);
-            } else {
-                self.forward_whole(hop, stamp, burst);
-            }
+            let head = hop.head(self.push.qos);
+            let message = Outgoing {
+                reliability: self.context.reliability,
+                head: &head.passing(self.push, self.raw_body, stamp),
+                payload: Tail::Part {
+                    block: self.context.block,
+                    part,
+                },
+            };
+            let downstream = &mut burst.downstream;
+            downstream.pass(&hop.outbox, self.push.qos, &message);
         }
     }
 
     /// Hands the message on to neighbours and to this node's own subscribers, with one timestamp for all of them.
     #[cold]
     fn hand_on_stamped(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
-        let stamp = match self.stamp(shared, burst) {
-            Stamp::Keep => None,
-            Stamp::Give(stamp) => Some(stamp),
-            Stamp::Refuse(_) => return,
+        let Ok(stamp) = self.stamp(shared, burst) else {
+            return;
         };
         self.forward_as(route, stamp, burst);
         let mut push = *self.push;
@@ -390,65 +354,13 @@ impl Incoming<'_> {
     }
 
     /// What becomes of the timestamp: this node gives one only to a PUT, only where there is none or an impossible one.
-    fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Stamp {
+    fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Result<Option<Timestamp>, TooFarAhead> {
         match &self.push.body {
             PushBody::Put(put) if shared.stamps => {
                 shared.stamp(put.timestamp.as_ref(), || burst.now())
             }
-            _ => Stamp::Keep,
+            _ => Ok(None),
         }
-    }
-
-    #[inline]
-    fn forward_raw(&self, hop: &Hop, stamp: Option<Timestamp>, burst: &mut Burst) {
-        let payload: &[u8] = match &self.push.body {
-            PushBody::Put(put) => put.payload,
-            PushBody::Del(_) => &[],
-        };
-        let raw = self
-            .raw_body
-            .get(..self.raw_body.len() - payload.len())
-            .unwrap_or(self.raw_body);
-        let head = ForwardHead {
-            wire_expr: hop.wire_expr(),
-            qos: self.push.qos,
-            raw,
-            stamp,
-        };
-        let payload = Tail::Part {
-            block: self.context.block,
-            part: payload,
-        };
-        let message = Outgoing {
-            reliability: self.context.reliability,
-            head: &head,
-            payload,
-        };
-        burst.downstream.pass(&hop.outbox, self.push.qos, &message);
-    }
-
-    #[cold]
-    fn forward_whole(&self, hop: &Hop, stamp: Option<Timestamp>, burst: &mut Burst) {
-        let mut push = *self.push;
-        push.wire_expr = hop.wire_expr();
-        push.node_id = 0;
-        if let (PushBody::Put(put), Some(stamp)) = (&mut push.body, stamp) {
-            put.timestamp = Some(stamp);
-        }
-        let head = WholeHead(push);
-        let message = Outgoing {
-            reliability: self.context.reliability,
-            head: &head,
-            payload: Tail::NONE,
-        };
-        burst.downstream.pass(&hop.outbox, self.push.qos, &message);
-    }
-}
-
-fn body_timestamp<'a>(push: &'a Push<'_>) -> Option<&'a Timestamp> {
-    match &push.body {
-        PushBody::Put(put) => put.timestamp.as_ref(),
-        PushBody::Del(del) => del.timestamp.as_ref(),
     }
 }
 

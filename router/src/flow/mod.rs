@@ -3,8 +3,8 @@
 //! Data messages: from a publisher of this node or a connection's reading task, along a route, to subscribers and neighbours.
 //!
 //! - `publisher`, `publish`, `plain`: what a publishing thread does, with `head`, `passing` and `way`; `tally` counts it;
-//! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `copies`: how
-//!   their copies are written;
+//! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `sheet`: how
+//!   their copies are written once for several neighbours;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on their key;
 //!   `resolve`, `looking`: how they are found without keeping the node's lock; `key_cache`: those of keys without a declaration;
 //! - `stamp`: the policy of timestamps;
@@ -17,7 +17,6 @@
 pub(crate) mod backpressure;
 pub(crate) mod burst;
 pub(crate) mod congestion;
-pub(crate) mod copies;
 pub(crate) mod deliver;
 pub(crate) mod head;
 pub(crate) mod inbound;
@@ -32,6 +31,7 @@ pub(crate) mod receiving;
 pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod run;
+pub(crate) mod sheet;
 pub(crate) mod stamp;
 pub(crate) mod tally;
 pub(crate) mod way;

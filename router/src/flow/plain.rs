@@ -6,62 +6,21 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{CongestionControl, Encode, Qos, WireExpr};
-use zonda_transport::{
-    outbox::{Outbox, Prepared, Refused},
-    protocol::tx::ShortHead,
-};
+use zonda_codec::{CongestionControl, PreparedHead, Put, Qos};
+use zonda_transport::outbox::{Outbox, Prepared, Refused};
 
 use crate::{
     flow::{
         deliver,
-        head::{Head, MESSAGE_BYTES_MAX, body},
+        head::MESSAGE_BYTES_MAX,
         passing::{Passed, Passing, Plain},
         route::{Hop, Route},
         tally::Tally,
         way::Way,
     },
-    model::{Outcome, PublishError, Value, Wait},
+    model::{Outcome, PublishError, Wait},
     node::shared::Shared,
 };
-
-/// The head of one neighbour's copy.
-pub(crate) struct PreparedHead {
-    /// Up to the payload's length.
-    front: ShortHead,
-    /// With the length that the last message had.
-    whole: ShortHead,
-}
-
-impl PreparedHead {
-    /// `None` for a key that this neighbour has no id for: then the head has a text in it and is written anew each
-    /// time. Header, key id, qos, body's header, encoding and length take at most fifteen bytes.
-    fn new(wire_expr: WireExpr<'_>, plain: &Plain<'_>) -> Option<PreparedHead> {
-        let empty = Plain {
-            payload: Value::Borrowed(&[]),
-            ..*plain
-        };
-        let head = Head {
-            wire_expr,
-            qos: plain.qos,
-            body: &body(&empty.into(), None),
-            payload_len: 0,
-        };
-        let whole = ShortHead::new(|writer| head.encode(writer))?;
-        // The last byte is the length of the empty payload.
-        let front = whole.shortened()?;
-        Some(PreparedHead { front, whole })
-    }
-
-    /// Writes another length. `None` if it takes too much room.
-    fn complete(&mut self, payload_len: usize) -> Option<()> {
-        self.whole = ShortHead::new(|writer| {
-            self.front.encode(writer)?;
-            writer.vle(payload_len as u64)
-        })?;
-        Some(())
-    }
-}
 
 /// A neighbour's head, and where it goes.
 pub(crate) struct Ready {
@@ -84,8 +43,10 @@ impl Heads {
     pub(crate) fn new(shared: &Shared, route: &Route, plain: &Plain<'_>) -> Heads {
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
         let short = simple && !shared.stamps && route.local.is_empty() && route.hooked.is_none();
+        let mut put = Put::new(&[]);
+        put.encoding.id = plain.encoding;
         let prepare = |hop: &Hop| {
-            let prepared = PreparedHead::new(hop.wire_expr(), plain)?;
+            let prepared = hop.head(plain.qos).prepare(&put)?;
             let outbox = Arc::clone(&hop.outbox);
             Some(Ready { outbox, prepared })
         };
@@ -185,7 +146,7 @@ fn offer(
     passed: &mut Passed,
 ) -> Result<(), Refused> {
     let message = Prepared {
-        head: &ready.prepared.whole,
+        head: ready.prepared.whole(),
         body: plain,
         payload,
     };
@@ -228,68 +189,5 @@ fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tal
     Passing {
         passed,
         unusual: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use zonda_codec::{EncodeError, Mapping, Reliability, Writer};
-
-    use super::*;
-
-    fn plain(payload: &[u8], encoding: u16, qos: Qos) -> Plain<'_> {
-        Plain {
-            payload: Value::Borrowed(payload),
-            encoding,
-            qos,
-            reliability: Reliability::Reliable,
-        }
-    }
-
-    /// Whatever a prepared head can stand for, it has the bytes of one that was written for its message.
-    #[test]
-    fn a_completed_head_is_the_head_written_anew() {
-        let payload = vec![0; 70_000];
-        for scope in [1, 127, 128, 65_535] {
-            for mapping in [Mapping::Sender, Mapping::Receiver] {
-                for (encoding, qos) in [
-                    (0, Qos::DATA),
-                    (7, Qos::DECLARE),
-                    (65_535, Qos::from_bits(0x1d)),
-                ] {
-                    let wire_expr = WireExpr {
-                        scope,
-                        suffix: "",
-                        mapping,
-                    };
-                    let prepared = PreparedHead::new(wire_expr, &plain(&[], encoding, qos));
-                    let mut prepared = prepared.expect("room");
-                    for payload_len in [0, 1, 127, 128, 16_383, 16_384, 70_000] {
-                        let message = plain(&payload[..payload_len], encoding, qos).into();
-                        let anew = Head {
-                            wire_expr,
-                            qos,
-                            body: &body(&message, None),
-                            payload_len,
-                        };
-                        prepared.complete(payload_len).expect("room");
-                        let completed = prepared.whole;
-                        assert_eq!(completed.to_vec(), anew.to_vec());
-                        let mut tight = vec![0; anew.to_vec().expect("a form").len()];
-                        assert_eq!(completed.encode(&mut Writer::new(&mut tight)), Ok(()));
-                        assert_eq!(Ok(&tight), anew.to_vec().as_ref());
-                        tight.pop();
-                        let cut = completed.encode(&mut Writer::new(&mut tight));
-                        assert_eq!(cut, Err(EncodeError::NoRoom));
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_key_in_full_has_no_prepared_head() {
-        let long = WireExpr::full("a/key/that/has/no/id/here");
-        assert!(PreparedHead::new(long, &plain(&[], 0, Qos::DATA)).is_none());
     }
 }

@@ -20,11 +20,10 @@ use zonda_transport::{
 use crate::{
     flow::{
         deliver,
-        head::{HEADERS_BYTES_MAX, Head, MESSAGE_BYTES_MAX, body},
+        head::{HEADERS_BYTES_MAX, MESSAGE_BYTES_MAX, body},
         passing::Passed,
         receiving::{Deliveries, Delivery, Opened},
         route::{Hop, Route},
-        stamp::Stamp,
     },
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
     node::{clock::ntp64_now, shared::Shared},
@@ -45,12 +44,7 @@ impl Sending<'_> {
             (SampleKind::Delete, _) => Tail::NONE,
             (SampleKind::Put, payload) => payload.into(),
         };
-        let head = Head {
-            wire_expr: hop.wire_expr(),
-            qos,
-            body: self.body,
-            payload_len: payload.bytes().len(),
-        };
+        let head = hop.head(qos).of(self.body, payload.bytes().len());
         let message = Outgoing {
             reliability: self.publication.reliability,
             head: &head,
@@ -339,11 +333,10 @@ impl Shared {
         let timestamp = match (publication.timestamp, publication.kind) {
             // Deletions keep theirs.
             (given @ Some(_), SampleKind::Delete) => given,
-            (given, _) if self.stamps => match self.stamp(given.as_ref(), ntp64_now) {
-                Stamp::Keep => given,
-                Stamp::Give(stamp) => Some(stamp),
-                Stamp::Refuse(error) => return Err(PublishError::TooFarAhead(error)),
-            },
+            (given, _) if self.stamps => {
+                let stamp = self.stamp(given.as_ref(), ntp64_now);
+                stamp.map_err(PublishError::TooFarAhead)?.or(given)
+            }
             (given, _) => given,
         };
         Ok(body(publication, timestamp))

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use zonda_codec::{KeyExpr, Mapping, WireExpr, ZenohId};
+use zonda_codec::{KeyExpr, Mapping, PushHead, Qos, WireExpr, ZenohId};
 use zonda_transport::outbox::Outbox;
 
 use crate::{
@@ -71,10 +71,10 @@ impl Hop {
         }
     }
 
-    /// The key as this neighbour reads it.
+    /// What messages on the key begin with for this neighbour.
     #[inline]
-    pub(crate) fn wire_expr(&self) -> WireExpr<'_> {
-        self.spelling.wire_expr()
+    pub(crate) fn head(&self, qos: Qos) -> PushHead<'_> {
+        PushHead::new(self.spelling.wire_expr(), qos, 0)
     }
 }
 

@@ -5,23 +5,22 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Push, PushBody, PushRun};
+use zonda_codec::{Copied, Push, PushBody, PushHead, PushRun, Stencil, Timestamp};
 use zonda_transport::{
     outbox::Queue,
     protocol::{
         rx::Context,
-        tx::{Outgoing, Tail},
+        tx::{Outgoing, SHARE_BYTES_MIN, Tail},
     },
 };
 
 use crate::{
     flow::{
         burst::Burst,
-        copies::{Copied, Copy, Front, ID_FRONT_BYTES_MAX, SHEET_BYTES_MAX, Sheet, Stencil},
         publish::{call, call_run},
         receiving::{Deliveries, Delivery},
         route::{Hop, Route},
-        stamp::Clock,
+        sheet::{SHEET_BYTES_MAX, Sheet},
     },
     node::shared::Shared,
 };
@@ -47,19 +46,20 @@ impl<'a> Alike<'_, 'a> {
     /// Queues the messages of `run` for every neighbour on the route. If they need more than a new head they are left in
     /// it.
     pub(crate) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut Burst) {
-        let simple = self.push.timestamp.is_none() && self.push.ts_stack.is_none();
-        let stamps = simple.then(|| self.shared.stamp_run(self.push, run, || burst.now()));
-        let Some(stamps) = stamps.flatten() else {
+        if !self.push.is_head_and_body() {
+            return;
+        }
+        let Ok(first) = self.shared.stamp_run(self.push, run, || burst.now()) else {
             return;
         };
-        let clock = stamps.clock();
         let before = run.left();
         let mut paper = std::mem::take(&mut burst.paper);
-        let sheet = self.sheet(route, clock, run, &mut paper);
+        let sheet = self.sheet(route, first, run, &mut paper);
         let mut end = None;
         for hop in &route.remote {
             let copies = Copies {
-                front: self.front(hop, clock),
+                head: hop.head(self.push.qos),
+                first,
                 run,
                 sheet: sheet.as_ref(),
             };
@@ -97,34 +97,27 @@ impl<'a> Alike<'_, 'a> {
         burst.worked(done * route.local.len());
     }
 
-    /// What the copies for `hop` begin with.
-    fn front<'c>(&self, hop: &'c Hop, clock: Option<&'c Clock>) -> Front<'c> {
-        Front {
-            wire_expr: hop.wire_expr(),
-            qos: self.push.qos,
-            clock,
-        }
-    }
-
     /// The copies for the first of several neighbours, which are small as a rule those for the others as well.
     fn sheet<'s>(
         &self,
         route: &'s Route,
-        clock: Option<&'s Clock>,
+        first: Option<Timestamp>,
         run: &PushRun<'a>,
         paper: &'s mut Vec<u8>,
     ) -> Option<Sheet<'s, 'a>> {
-        let [first, _, ..] = &*route.remote else {
+        let [hop, _, ..] = &*route.remote else {
             return None;
         };
         let PushBody::Put(put) = &self.push.body else {
             return None;
         };
-        let copy_bytes = ID_FRONT_BYTES_MAX + put.payload.len();
+        let copy_bytes = Stencil::ID_BYTES_MAX + put.payload.len();
         if copy_bytes.saturating_mul(run.left()) > SHEET_BYTES_MAX {
             return None;
         }
-        Sheet::write(self.front(first, clock), run.clone(), paper)
+        let head = hop.head(self.push.qos);
+        let stencil = head.stencil(first, SHARE_BYTES_MIN, run);
+        Sheet::write(head, &stencil, run.clone(), paper)
     }
 
     /// Queues the messages for one neighbour. `end` is the end of the run if it was found on the way.
@@ -145,7 +138,7 @@ impl<'a> Alike<'_, 'a> {
 
     /// Queues the copies that are written already, if they are for this neighbour as well and fit as they are.
     fn repeat(&self, queue: &mut Queue<'_>, copies: &Copies<'_, 'a>) -> bool {
-        let sheet = copies.sheet.filter(|sheet| sheet.is_for(&copies.front));
+        let sheet = copies.sheet.filter(|sheet| sheet.is_for(&copies.head));
         sheet.is_some_and(|sheet| {
             let reliability = self.context.reliability;
             queue.extend(reliability, |writer| sheet.copy(writer)) == Some(true)
@@ -155,8 +148,8 @@ impl<'a> Alike<'_, 'a> {
     /// Queues the messages as far as they are taken; gives the end of the run if that is all of them.
     fn fill(&self, queue: &mut Queue<'_>, copies: &Copies<'_, 'a>) -> Option<PushRun<'a>> {
         let reliability = self.context.reliability;
-        let stencil = Stencil::new(&copies.front);
         let mut run = copies.run.clone();
+        let stencil = copies.head.stencil(copies.first, SHARE_BYTES_MIN, &run);
         let mut number = 0;
         loop {
             let copied = queue.extend(reliability, |writer| {
@@ -175,11 +168,7 @@ impl<'a> Alike<'_, 'a> {
             };
             let message = Outgoing {
                 reliability,
-                head: &Copy {
-                    front: &copies.front,
-                    message: &again,
-                    number: place,
-                },
+                head: &stencil.one(&again, place),
                 payload: Tail::Part {
                     block: self.context.block,
                     part: again.payload,
@@ -195,7 +184,9 @@ impl<'a> Alike<'_, 'a> {
 
 /// The messages for one neighbour.
 struct Copies<'r, 'a> {
-    front: Front<'r>,
+    head: PushHead<'r>,
+    /// The timestamp of the first message, if this node gives them.
+    first: Option<Timestamp>,
     run: &'r PushRun<'a>,
     /// Copies that are written already, for a neighbour that may spell the key otherwise.
     sheet: Option<&'r Sheet<'r, 'a>>,

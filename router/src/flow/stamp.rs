@@ -3,93 +3,64 @@
 //! The one policy of timestamps: what a node that stamps does with a message that has none, or one from too far in the
 //! future.
 
-use zonda_codec::{Ntp64, Push, PushBody, PushRun, Put, Timestamp};
+use zonda_codec::{Ntp64, Push, PushBody, PushRun, Timestamp};
 
 use crate::{hlc::TooFarAhead, node::shared::Shared};
 
-/// What becomes of a message's timestamp.
-pub(crate) enum Stamp {
-    /// It stays, or stays away.
-    Keep,
-    /// This node gives this one.
-    Give(Timestamp),
-    /// The message is dropped, as the configuration says.
-    Refuse(TooFarAhead),
-}
-
-/// Who gives the timestamps of a run.
-pub(crate) enum Stamps {
-    /// They stay as they are, or stay away.
-    Theirs,
-    /// This node.
-    Ours(Clock),
-}
-
-impl Stamps {
-    pub(crate) fn clock(&self) -> Option<&Clock> {
-        match self {
-            Stamps::Theirs => None,
-            Stamps::Ours(clock) => Some(clock),
-        }
-    }
-}
-
-/// The timestamps that this node gives to a run.
-pub(crate) struct Clock {
-    /// That of the first message. Those of the others follow in steps of 1.
-    pub(crate) first: Timestamp,
-    /// The header byte of a body with a timestamp.
-    pub(crate) header: u8,
-}
-
-impl Clock {
-    /// The time of the message at this place in the run.
-    pub(crate) fn time(&self, number: u64) -> u64 {
-        self.first.time().0.saturating_add(number)
-    }
-}
-
 impl Shared {
-    /// What becomes of the timestamp of one message, on a node that stamps. One from too far in the future is replaced, or
-    /// costs the message where the configuration says so.
+    /// The timestamp that a node that stamps gives to a message; `None` if the message keeps the one that it has. One from
+    /// too far in the future is replaced, or costs the message where the configuration says so.
+    ///
+    /// # Errors
+    /// The message is to be dropped.
     #[inline]
-    pub(crate) fn stamp(&self, given: Option<&Timestamp>, now: impl FnOnce() -> Ntp64) -> Stamp {
+    pub(crate) fn stamp(
+        &self,
+        given: Option<&Timestamp>,
+        now: impl FnOnce() -> Ntp64,
+    ) -> Result<Option<Timestamp>, TooFarAhead> {
         let now = now();
-        let Some(given) = given else {
-            return Stamp::Give(self.clock.new_timestamp(now));
-        };
-        match self.clock.update(now, given) {
-            Ok(()) => Stamp::Keep,
-            Err(error) if self.drops_future => Stamp::Refuse(error),
-            Err(_) => Stamp::Give(self.clock.new_timestamp(now)),
+        match self.follow(given, 1, now) {
+            Err(_) if !self.drops_future => Ok(Some(self.clock.new_timestamp(now))),
+            followed => followed,
         }
     }
 
-    /// The same for all messages of a run, which are like `push`; `None` if some of them has a timestamp that this node does
-    /// not accept.
+    /// The first of the timestamps that this node gives to the messages of a run, which are like `push`; those of the others
+    /// follow in steps of 1. `None` if the messages keep what they have.
+    ///
+    /// # Errors
+    /// Some message has a timestamp that this node does not accept: each is to be taken for itself.
     pub(crate) fn stamp_run(
         &self,
         push: &Push<'_>,
         run: &PushRun<'_>,
         now: impl FnOnce() -> Ntp64,
-    ) -> Option<Stamps> {
+    ) -> Result<Option<Timestamp>, TooFarAhead> {
         if !self.stamps {
-            return Some(Stamps::Theirs);
+            return Ok(None);
         }
         let is_stamped = matches!(&push.body, PushBody::Put(put) if put.timestamp.is_some());
         let latest = match is_stamped {
             true => run.clone().filter_map(|again| again.timestamp).max(),
             false => None,
         };
-        if let Some(latest) = latest {
-            // The others are not later, and that is all that matters to the clock.
-            self.clock.update(now(), &latest).ok()?;
-            return Some(Stamps::Theirs);
+        // The others are not later, and that is all that matters to the clock.
+        self.follow(latest.as_ref(), run.left() as u64, now())
+    }
+
+    /// Has the clock follow the latest timestamp of `count` messages, or take times for them if they have none: the first
+    /// of these is returned.
+    #[inline]
+    fn follow(
+        &self,
+        latest: Option<&Timestamp>,
+        count: u64,
+        now: Ntp64,
+    ) -> Result<Option<Timestamp>, TooFarAhead> {
+        match latest {
+            None => Ok(Some(self.clock.new_timestamps(now, count))),
+            Some(latest) => self.clock.update(now, latest).map(|()| None),
         }
-        let first = self.clock.new_times(now(), run.left() as u64);
-        Some(Stamps::Ours(Clock {
-            first: Timestamp::new(first, self.clock.id()),
-            header: *run.clone().next()?.raw_body.first()? | Put::FLAG_TIMESTAMP,
-        }))
     }
 }

@@ -7,11 +7,11 @@
 use std::sync::atomic::Ordering;
 
 use zonda_codec::{
-    CongestionControl, Encode, Priority, Qos, Reliability, TransportMessage, Writer,
+    CongestionControl, Encode, Priority, Qos, Reliability, ShortHead, TransportMessage, Writer,
 };
 
 use crate::{
-    protocol::tx::{Lane, Outgoing, Pushed, ShortHead, Tail},
+    protocol::tx::{Lane, Outgoing, Pushed, Tail},
     sync::SpinGuard,
 };
 

@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use zonda_codec::{Encode, EncodeError, Fragment, FrameHeader, Priority, Reliability, Writer};
+use zonda_codec::{
+    Encode, EncodeError, Fragment, FrameHeader, Priority, Reliability, ShortHead, Writer,
+};
 
 use crate::protocol::options::Framing;
 
@@ -11,7 +13,6 @@ use super::{
     SHARE_BYTES_MIN,
     batch::{Batch, Tail},
     pins::Pins,
-    short::ShortHead,
 };
 
 /// Buffers that a lane keeps for its next batches, at least and at most; more go back to the allocator. As many as its

@@ -10,13 +10,11 @@ mod bare;
 mod batch;
 mod lane;
 mod pins;
-mod short;
 #[cfg(test)]
 mod tests;
 
 pub use batch::{Batch, Tail};
 pub use lane::{Lane, LaneConfig, Outgoing, Pushed};
-pub use short::ShortHead;
 
 /// Payloads of at least this many bytes are sent as a slice beside their headers instead of being copied into the
 /// batch. Below it a copy costs less than the extra slice in the vectored write and the batch that it ends.

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What stands in front of the payload of a PUSH, as one neighbour gets it: its spelling of the key, its node id and, where
+//! the node gives one, a timestamp are written anew. Everything else of a message that passes through stays as it came.
+
+mod block;
+mod stencil;
+
+pub use block::{HeadBlock, PreparedHead, ShortHead};
+pub use stencil::{Copied, Stencil};
+
+use crate::{
+    body::{PushBody, Put, splice_timestamp},
+    network::{Push, PushRun},
+    qos::Qos,
+    timestamp::Timestamp,
+    wire_expr::WireExpr,
+    writer::{Encode, EncodeError, Writer},
+};
+
+/// What all messages of one kind begin with for one neighbour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PushHead<'a> {
+    wire_expr: WireExpr<'a>,
+    qos: Qos,
+    node_id: u16,
+}
+
+impl<'a> PushHead<'a> {
+    /// With the key as the neighbour reads it, and the routing context it is to see: 0 unless both are routers.
+    #[inline]
+    pub const fn new(wire_expr: WireExpr<'a>, qos: Qos, node_id: u16) -> Self {
+        PushHead {
+            wire_expr,
+            qos,
+            node_id,
+        }
+    }
+
+    /// Of a message that begins here; its payload, of `payload_len` bytes, travels beside.
+    #[inline]
+    pub const fn of(self, body: &'a PushBody<'a>, payload_len: usize) -> NewHead<'a> {
+        NewHead {
+            head: self,
+            body,
+            payload_len,
+        }
+    }
+
+    /// Of `push`, which passes through; `raw_body` is its body as it came. A `stamp` becomes the timestamp of a PUT; a DEL
+    /// keeps what it has.
+    #[inline]
+    pub fn passing(
+        self,
+        push: &'a Push<'a>,
+        raw_body: &'a [u8],
+        stamp: Option<Timestamp>,
+    ) -> PassedHead<'a> {
+        let (payload, given) = match &push.body {
+            PushBody::Put(put) => (put.payload, &put.timestamp),
+            PushBody::Del(del) => (&[][..], &del.timestamp),
+        };
+        let replaces = stamp.is_some() && given.is_some();
+        PassedHead {
+            head: self,
+            raw: front_of(raw_body, payload),
+            stamp,
+            push: (replaces || !push.is_head_and_body()).then_some(push),
+        }
+    }
+
+    /// Of many PUTs like `put`, which differ in their payloads only. `None` if it is too long to be copied as a block, as
+    /// one with a key in full is.
+    pub fn prepare(self, put: &Put<'_>) -> Option<PreparedHead> {
+        PreparedHead::new(&self, put)
+    }
+
+    /// Of the messages of `run`, which pass through. They get times in steps of 1 from `first` on if there is one: then
+    /// they must not have any. Payloads of `payload_max` bytes and more are left to be sent from where they lie.
+    pub fn stencil(
+        self,
+        first: Option<Timestamp>,
+        payload_max: usize,
+        run: &PushRun<'_>,
+    ) -> Stencil<'a> {
+        Stencil::new(self, first, payload_max, run)
+    }
+
+    /// Everything before the body.
+    #[inline(always)]
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        Push::encode_head(&self.wire_expr, self.qos, self.node_id, writer)
+    }
+}
+
+/// What stands in front of the payload of a message that begins here.
+#[derive(Debug, Clone, Copy)]
+pub struct NewHead<'a> {
+    head: PushHead<'a>,
+    body: &'a PushBody<'a>,
+    payload_len: usize,
+}
+
+impl Encode for NewHead<'_> {
+    #[inline]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let start = writer.position();
+        let written = self.head.write(writer);
+        let written = written.and_then(|()| self.body.encode_head(self.payload_len, writer));
+        if written.is_err() {
+            writer.rewind(start);
+        }
+        written
+    }
+}
+
+/// What stands in front of the payload of a message that passes through.
+#[derive(Debug, Clone, Copy)]
+pub struct PassedHead<'a> {
+    head: PushHead<'a>,
+    /// The body as it came, without its payload.
+    raw: &'a [u8],
+    stamp: Option<Timestamp>,
+    /// The message, if it has to be written anew: it brings what stands outside of head and body, or loses its timestamp.
+    push: Option<&'a Push<'a>>,
+}
+
+impl PassedHead<'_> {
+    #[cold]
+    fn write_anew(&self, push: &Push<'_>, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let mut push = *push;
+        push.wire_expr = self.head.wire_expr;
+        push.node_id = self.head.node_id;
+        let mut payload_len = 0;
+        if let PushBody::Put(put) = &mut push.body {
+            put.timestamp = self.stamp.or(put.timestamp);
+            payload_len = put.payload.len();
+        }
+        push.write_head(writer)?;
+        push.body.encode_head(payload_len, writer)
+    }
+}
+
+impl Encode for PassedHead<'_> {
+    #[inline]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let start = writer.position();
+        let written = match self.push {
+            Some(push) => self.write_anew(push, writer),
+            None => self.head.write(writer).and_then(|()| {
+                let rest = match &self.stamp {
+                    Some(stamp) => splice_timestamp(self.raw, stamp, writer)?,
+                    None => self.raw,
+                };
+                writer.bytes(rest)
+            }),
+        };
+        if written.is_err() {
+            writer.rewind(start);
+        }
+        written
+    }
+}
+
+/// A body as it came without the payload that it ends with.
+#[inline]
+fn front_of<'a>(raw_body: &'a [u8], payload: &[u8]) -> &'a [u8] {
+    let len = raw_body.len().saturating_sub(payload.len());
+    raw_body.get(..len).unwrap_or(raw_body)
+}
+
+#[cfg(test)]
+mod tests;
