@@ -50,6 +50,9 @@ enum Command {
     Scout(tools::Scout),
     /// Show what this program is and, with -e or -l, what its node is connected to
     Info(tools::Info),
+    /// Make certificates for trying links that are encrypted
+    #[command(subcommand, arg_required_else_help = true)]
+    Tls(tools::Tls),
     /// Measure this machine: throughput, latency, CPU time per message
     #[command(subcommand, arg_required_else_help = true)]
     Perf(Box<Perf>),
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Command::Live(live) => live.run(),
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
+        Command::Tls(tls) => tls.run(),
     };
     program::finish(result)
 }

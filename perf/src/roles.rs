@@ -254,16 +254,20 @@ impl Roles<'_> {
 
     /// Flags of a node that listens, where it has a port on that port of the loopback address.
     fn listening(&self, port: u16) -> Vec<String> {
-        let link = match &self.system.kind {
+        words(["-l", &self.link().endpoint(port), "--no-multicast-scouting"])
+    }
+
+    fn link(&self) -> Link {
+        match &self.system.kind {
             Kind::Zonda(own) => own.link,
             _ => Link::Tcp,
-        };
-        words(["-l", &link.endpoint(port), "--no-multicast-scouting"])
+        }
     }
 
     /// Settings of all nodes beside the rest.
     fn settings(&self) -> Vec<String> {
         let mut settings = self.patience();
+        settings.extend(self.link().settings());
         if let Kind::Zonda(Own {
             spin_us: Some(spin),
             ..

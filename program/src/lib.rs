@@ -27,6 +27,7 @@
 //! ```
 
 pub mod build;
+pub mod certificates;
 mod connection;
 mod interrupt;
 pub mod node;

@@ -3,15 +3,13 @@
 //! Whatever user code of a session does, wherever the session runs it: in an inline callback, in the consumer of a queue,
 //! while a closure is dropped; on each runtime. Nothing hangs, and what is not closed goes on.
 
-mod pair;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pair::{LONG, until};
+use crate::pair::{LONG, until};
 use zonda::config::RuntimeKind;
 use zonda::handlers::CallbackDrop;
 use zonda::pubsub::Subscriber;

@@ -3,12 +3,10 @@
 //! How long a session tries to listen and to connect, and whether it opens all the same: `timeout_ms`, `retry` and
 //! `exit_on_failure` of `listen` and `connect`.
 
-mod pair;
-
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
-use pair::{LONG, alone, until};
+use crate::pair::{LONG, alone, until};
 use socket2::{Domain, Socket, Type};
 use zonda::{Config, OpenError, Session, Wait};
 

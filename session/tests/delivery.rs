@@ -8,13 +8,10 @@ mod scene;
 #[path = "delivery/table.rs"]
 mod table;
 
-mod pair;
-mod proxy;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pair::{LONG, until};
+use crate::pair::{LONG, until};
 use scene::{Kind, LIMIT, Offer, Scene, call};
 use table::{CALLS, CONTROLS, Call, DOES_NOT_WAIT, State, Table, in_words};
 use zonda::qos::{CongestionControl, Priority};

@@ -2,9 +2,7 @@
 
 //! What is received and thrown away can be asked for.
 
-mod pair;
-
-use pair::{alone, connected_to, until, until_matched};
+use crate::pair::{alone, connected_to, until, until_matched};
 use zonda::bytes::ZBytes;
 use zonda::qos::CongestionControl;
 use zonda::{Config, Wait};

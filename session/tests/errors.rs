@@ -2,12 +2,10 @@
 
 //! Bad input and impossible wishes: typed errors in one line that say what and where.
 
-mod pair;
-
 use std::net::TcpListener;
 use std::time::Instant;
 
-use pair::{LONG, alone};
+use crate::pair::{LONG, alone};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::session::RefusalKind;
 use zonda::{Config, DeclareError, OpenError, PublishError, Session, Wait};

@@ -2,12 +2,10 @@
 
 //! `Duration::MAX` is a timeout as any other: it means for ever, and overflows nowhere.
 
-mod pair;
-
 use std::sync::mpsc;
 use std::time::Duration;
 
-use pair::{LONG, pair, until_matched};
+use crate::pair::{LONG, pair, until_matched};
 use zonda::bytes::ZBytes;
 use zonda::handlers::{FifoChannel, Overflow, RingChannel};
 use zonda::qos::CongestionControl;
@@ -110,7 +108,7 @@ fn questions_and_answers_may_take_for_ever() {
             .wait()
             .unwrap();
         let querier = a.declare_querier("demo").timeout(FOR_EVER).wait().unwrap();
-        pair::until("the queryable is known", || {
+        crate::pair::until("the queryable is known", || {
             let Ok(status) = querier.matching_status().wait();
             status.matching()
         });

@@ -2,14 +2,12 @@
 
 //! What links may have beyond the plain protocol, between two sessions over loopback.
 
-mod pair;
-
 use std::io::Write;
 use std::time::Duration;
 
 use zonda::{Config, Session, Wait};
 
-use pair::{connected_to, until, until_matched};
+use crate::pair::{connected_to, until, until_matched};
 
 const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
@@ -92,7 +90,9 @@ fn exchange(a: &Session, b: &Session, largest: usize) {
             }
         }
         subscriber.undeclare().wait().expect("open");
-        until("nobody listens any more", || !pair::matched(&publisher));
+        until("nobody listens any more", || {
+            !crate::pair::matched(&publisher)
+        });
     }
 }
 

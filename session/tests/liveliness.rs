@@ -2,14 +2,12 @@
 
 //! Liveliness: tokens, subscribers and questions, within one session, between peers, and through a router.
 
-mod pair;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use pair::{LONG, alone, connected_to, pair, until};
+use crate::pair::{LONG, alone, connected_to, pair, until};
 use zonda::cancellation::CancellationToken;
 use zonda::handlers::{FifoChannel, FifoChannelHandler, RecvError};
 use zonda::liveliness::LivelinessToken;
@@ -546,7 +544,7 @@ fn a_full_queue_makes_nobody_else_wait() {
         assert_eq!(next(&other), format!("+live/{n}"));
     }
     let publisher = here.declare_publisher("data").wait().unwrap();
-    pair::until_matched(&publisher);
+    crate::pair::until_matched(&publisher);
     publisher.put("x").wait().unwrap();
     assert!(data.recv_timeout(LONG).unwrap().is_some());
     for n in 0..tokens.len() {

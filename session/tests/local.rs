@@ -2,13 +2,11 @@
 
 //! Publishers and subscribers of one session, without any peer: local delivery, drops, closing.
 
-mod pair;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use pair::{LONG, alone, matched, pair, until};
+use crate::pair::{LONG, alone, matched, pair, until};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::handlers::{CallbackDrop, RecvError, RingChannel};
 use zonda::key_expr::KeyExpr;

@@ -3,13 +3,11 @@
 //! `allowed_destination` and `allowed_origin`: between whom puts, deletions, gets and their counterparts pass; and
 //! callbacks that change what they have captured.
 
-mod pair;
-
 use std::future::IntoFuture;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use pair::{LONG, alone, matched, pair, until};
+use crate::pair::{LONG, alone, matched, pair, until};
 use zonda::handlers::FifoChannelHandler;
 use zonda::sample::{Locality, Sample};
 use zonda::{Session, Wait};

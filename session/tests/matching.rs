@@ -3,13 +3,11 @@
 //! Whether anybody listens to a publisher: status and listeners, within one session, between peers, and through a router;
 //! and that nothing is sent where nobody does.
 
-mod pair;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use pair::{LONG, alone, connected_to, matched, pair, until, until_matched};
+use crate::pair::{LONG, alone, connected_to, matched, pair, until, until_matched};
 use zonda::handlers::{FifoChannelHandler, RecvError};
 use zonda::matching::{MatchingListener, MatchingStatus};
 use zonda::qos::CongestionControl;

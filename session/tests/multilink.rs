@@ -4,9 +4,6 @@
 
 #![cfg(feature = "multilink")]
 
-mod pair;
-mod relay;
-
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -14,8 +11,8 @@ use std::time::Duration;
 use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 
-use pair::{LONG, until, until_matched};
-use relay::Relay;
+use crate::pair::{LONG, until, until_matched};
+use crate::relay::Relay;
 
 fn peer(settings: &[(&str, &str)]) -> Config {
     let quick = Config::peer()

@@ -2,9 +2,7 @@
 
 //! A session with a namespace: its keys have it before them outside, and nothing from outside of it comes in.
 
-mod pair;
-
-use pair::{LONG, alone, connected_to, until, until_matched};
+use crate::pair::{LONG, alone, connected_to, until, until_matched};
 use zonda::pubsub::Subscriber;
 use zonda::{Config, PublishError, Session, Wait};
 

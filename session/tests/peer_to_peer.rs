@@ -2,12 +2,10 @@
 
 //! Two sessions over loopback: what is published arrives whole, in order, and only where it is wanted.
 
-mod pair;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pair::{LONG, alone, connected_to, matched, pair, until, until_matched};
+use crate::pair::{LONG, alone, connected_to, matched, pair, until, until_matched};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::handlers::{FifoChannel, RingChannel};
 use zonda::qos::{CongestionControl, Priority, Reliability};

@@ -2,16 +2,13 @@
 
 //! Queries within one session, between two over loopback, and through a router: every option of every builder.
 
-mod asking;
-mod pair;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use asking::{answers, asked, everywhere, text, texts, until_answered};
-use pair::{LONG, alone, until};
+use crate::asking::{answers, asked, everywhere, text, texts, until_answered};
+use crate::pair::{LONG, alone, until};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::handlers::{CallbackDrop, FifoChannel, FifoChannelHandler, Overflow, RingChannel};
 use zonda::qos::{CongestionControl, Priority};

@@ -2,14 +2,11 @@
 
 //! Every way a get can end, within one session, between two over loopback, and through a router.
 
-mod asking;
-mod pair;
-
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use asking::{asked, everywhere, texts, until_answered};
-use pair::{LONG, alone, pair, until};
+use crate::asking::{asked, everywhere, texts, until_answered};
+use crate::pair::{LONG, alone, pair, until};
 use zonda::cancellation::CancellationToken;
 use zonda::handlers::FifoChannel;
 use zonda::query::EndReason;

@@ -2,16 +2,12 @@
 
 //! How soon a get ends when a link is lost on which answers were to come: at once, not with its time or a lease.
 
-mod asking;
-mod pair;
-mod relay;
-
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use asking::{texts, until_answered};
-use pair::{LONG, alone, until};
-use relay::Relay;
+use crate::asking::{texts, until_answered};
+use crate::pair::{LONG, alone, until};
+use crate::relay::Relay;
 use zonda::query::{ConsolidationMode, EndReason};
 use zonda::{Config, Session, Wait};
 

@@ -2,8 +2,6 @@
 
 //! A get that is asked while nobody is connected waits for the connection: it never ends early and empty.
 
-mod pair;
-
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
@@ -11,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use pair::{LONG, alone, until};
+use crate::pair::{LONG, alone, until};
 use zonda::query::{EndReason, Query, Queryable};
 use zonda::{Config, RecvError, Session, Wait};
 

@@ -2,9 +2,7 @@
 
 //! A session finds its neighbour again after a restart, and tells it everything it had declared.
 
-mod pair;
-
-use pair::{LONG, alone, connected_to, until, until_matched};
+use crate::pair::{LONG, alone, connected_to, until, until_matched};
 use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 

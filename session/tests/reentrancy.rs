@@ -2,15 +2,12 @@
 
 //! Callbacks may call anything of their session, locally and on the receiving task, and a bad one harms only itself.
 
-mod callbacks;
-mod pair;
-
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use callbacks::{Slot, counter, empty, here_and_remote};
-use pair::{LONG, alone, pair, until};
+use crate::callbacks::{Slot, counter, empty, here_and_remote};
+use crate::pair::{LONG, alone, pair, until};
 use zonda::handlers::CallbackDrop;
 use zonda::pubsub::Subscriber;
 use zonda::qos::CongestionControl;

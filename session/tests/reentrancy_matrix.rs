@@ -2,9 +2,6 @@
 
 //! Everything a callback may do, from inside each kind of callback: nothing hangs, and a session that is not closed goes on.
 
-mod asking;
-mod pair;
-
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +9,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use asking::until_answered;
-use pair::{LONG, pair, until};
+use crate::asking::until_answered;
+use crate::pair::{LONG, pair, until};
 use zonda::cancellation::CancellationToken;
 use zonda::qos::CongestionControl;
 use zonda::query::{ConsolidationMode, Query};

@@ -3,18 +3,14 @@
 //! Callbacks of queryables and of gets may call anything of their session, locally and on the receiving task, and a bad
 //! one harms only itself.
 
-mod asking;
-mod callbacks;
-mod pair;
-
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use asking::{text, until_answered};
-use callbacks::{Slot, counter, empty, here_and_remote};
-use pair::{LONG, alone, pair, until};
+use crate::asking::{text, until_answered};
+use crate::callbacks::{Slot, counter, empty, here_and_remote};
+use crate::pair::{LONG, alone, pair, until};
 use zonda::cancellation::CancellationToken;
 use zonda::handlers::CallbackDrop;
 use zonda::query::{ConsolidationMode, EndReason, GetEnd, Query, Queryable, Reply};

@@ -3,11 +3,8 @@
 //! Reliability of a publication: it travels on the channel of that name, as the bytes on the link say, and the sample
 //! tells.
 
-mod pair;
-mod proxy;
-
-use pair::{LONG, alone, until, until_matched};
-use proxy::Proxy;
+use crate::pair::{LONG, alone, until, until_matched};
+use crate::proxy::Proxy;
 use zonda::qos::{CongestionControl, Reliability};
 use zonda::{Config, Session, Wait};
 

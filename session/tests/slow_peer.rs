@@ -2,14 +2,12 @@
 
 //! A peer whose callback never returns: puts tell the truth, and close keeps its deadline.
 
-mod pair;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use crate::pair::{LONG, pair, until, until_matched};
 use bytes::Bytes;
-use pair::{LONG, pair, until, until_matched};
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};

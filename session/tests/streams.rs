@@ -3,12 +3,10 @@
 //! Dense streams, which nodes hand on many messages at a time: what arrives is what was sent, directly and through
 //! routers, and the routes may change in the middle.
 
-mod pair;
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use pair::{connected_to, pair, until, until_matched};
+use crate::pair::{connected_to, pair, until, until_matched};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};

@@ -3,11 +3,9 @@
 //! Timestamps and source information: who stamps what, what becomes of a timestamp from the future, and that both
 //! arrive as they were given.
 
-mod pair;
-
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pair::{LONG, alone, connected_to, until_matched};
+use crate::pair::{LONG, alone, connected_to, until_matched};
 use zonda::pubsub::Subscriber;
 use zonda::sample::{Sample, SampleKind, SourceInfo};
 use zonda::time::{Ntp64, Timestamp};
@@ -80,7 +78,7 @@ fn a_session_that_stamps_stamps_all_it_publishes() {
 
 #[test]
 fn a_session_that_does_not_stamp_leaves_it() {
-    let (first, second) = pair::pair();
+    let (first, second) = crate::pair::pair();
     let there = first.declare_subscriber("a").wait().unwrap();
     let publisher = second.declare_publisher("a").wait().unwrap();
     until_matched(&publisher);
@@ -195,7 +193,7 @@ fn timestamps_of_a_session_are_its_own_and_increase() {
 
 #[test]
 fn a_source_is_told_with_its_number() {
-    let (first, second) = pair::pair();
+    let (first, second) = crate::pair::pair();
     let there = first.declare_subscriber("a").wait().unwrap();
     let publisher = second.declare_publisher("a").wait().unwrap();
     until_matched(&publisher);

@@ -12,6 +12,7 @@ mod queryable;
 mod scout;
 mod show;
 mod subscribe;
+mod tls;
 
 pub use get::Get;
 pub use info::Info;
@@ -21,3 +22,4 @@ pub use put::{Delete, Put};
 pub use queryable::Queryable;
 pub use scout::Scout;
 pub use subscribe::Subscribe;
+pub use tls::Tls;

@@ -34,7 +34,7 @@ use crate::scene::{Line, until};
 /// The most bytes that a future may have, by its name here. The session's own are boxed: what they hold is the node's.
 const BOUNDS: [(&str, usize); 12] = [
     ("task zonda-accept", 1280),
-    ("task zonda-handshake", 4608),
+    ("task zonda-handshake", 4864),
     ("task zonda-rx", 4096),
     ("task zonda-tx", 1536),
     ("transport open_link", 2304),
@@ -178,7 +178,7 @@ impl Admission for Door {
 
 /// Starts the two tasks of a link.
 fn drive(runtime: &Watched, link: Link) -> Arc<Outbox> {
-    let direct = DirectSocket::beside(&link.stream).expect("a descriptor");
+    let direct = DirectSocket::of(&link.stream).expect("a descriptor");
     let outbox = Arc::new(Outbox::new(&link.established, 1 << 20, direct));
     let lease = Duration::from_secs(10);
     let drive = Drive {

@@ -18,5 +18,7 @@ mod rtt;
 mod runtimes;
 mod scale;
 mod thr;
+#[cfg(feature = "tls")]
+mod tls;
 mod tools;
 mod usage;

@@ -49,6 +49,8 @@ mod scene;
 #[cfg(target_os = "linux")]
 mod scouting;
 mod stamping;
+#[cfg(feature = "tls")]
+mod tls;
 mod tokens;
 mod transport;
 mod unixsock;

@@ -8,13 +8,14 @@ mod backoff;
 use std::time::Duration;
 
 use zonda_codec::{Endpoint, ZenohId};
-use zonda_runtime::{Runtime, Socket};
+use zonda_runtime::Runtime;
 
 pub use backoff::{Backoff, RetryPolicy};
 
 use crate::framing::Exchange;
 use crate::link::{
-    self, EndpointProblem, IoFailure, Link, LinkAddress, LinkFailure, SocketBuffers, Terms,
+    self, EndpointProblem, IoFailure, Link, LinkAddress, LinkFailure, LinkSettings, LinkStream,
+    Terms,
 };
 use crate::protocol::handshake::{HandshakeError, OpenStep, Opener};
 use crate::protocol::parameters::{Established, LocalParameters};
@@ -67,6 +68,16 @@ pub enum DialError {
         /// The time that was allowed.
         after: Duration,
     },
+    /// Connected, but the two ends found no encryption, or did not trust each other.
+    #[error("cannot connect to {endpoint}: no encrypted link to {address}: {text}")]
+    Encryption {
+        /// The endpoint given.
+        endpoint: Endpoint,
+        /// The address connected to.
+        address: LinkAddress,
+        /// What went wrong, and what to try.
+        text: String,
+    },
     /// What listens there speaks another protocol.
     #[error(
         "cannot connect to {endpoint}: {address} speaks {speaks}; check the port, a Zenoh router listens on 7447 by default"
@@ -102,6 +113,11 @@ impl DialError {
                 failure,
             },
             LinkFailure::Refused(failures) => DialError::Connect { endpoint, failures },
+            LinkFailure::Encryption { address, text } => DialError::Encryption {
+                endpoint,
+                address,
+                text,
+            },
             LinkFailure::Expired => DialError::Timeout { endpoint, after },
         }
     }
@@ -125,8 +141,8 @@ pub struct DialOptions {
     pub timeout: Duration,
     /// Only the node of this id will do. Default: any.
     pub expected: Option<ZenohId>,
-    /// Sizes of the socket's buffers where the endpoint says none. Default: the system's.
-    pub buffers: SocketBuffers,
+    /// What holds where the endpoint says nothing. Default: sizes of buffers are the system's, and there are no certificates.
+    pub links: LinkSettings,
 }
 
 impl Default for DialOptions {
@@ -134,7 +150,7 @@ impl Default for DialOptions {
         DialOptions {
             timeout: Duration::from_secs(10),
             expected: None,
-            buffers: SocketBuffers::default(),
+            links: LinkSettings::default(),
         }
     }
 }
@@ -178,7 +194,7 @@ pub async fn open_link_with<R: Runtime>(
     let terms = Terms {
         endpoint,
         deadline,
-        buffers: options.buffers,
+        links: &options.links,
     };
     let connected = link::connect(runtime, &terms).await;
     let connected =
@@ -187,7 +203,8 @@ pub async fn open_link_with<R: Runtime>(
         opener: Opener::new(local.clone(), options.expected),
         speaks: None,
     };
-    let introduction = opening.introduce(runtime, connected.stream);
+    // In a box, as callers wait for much else in the same future.
+    let introduction = Box::pin(opening.introduce(runtime, connected.stream));
     let outcome = runtime.timeout_at(deadline, introduction).await;
     let step = opening.opener.step();
     let endpoint = endpoint.clone();
@@ -227,8 +244,8 @@ impl Opening {
     async fn introduce<R: Runtime>(
         &mut self,
         runtime: &R,
-        stream: Socket,
-    ) -> Result<(Socket, Established, Vec<u8>), HandshakeError> {
+        stream: LinkStream,
+    ) -> Result<(LinkStream, Established, Vec<u8>), HandshakeError> {
         let mut exchange = Exchange::new(runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
         let mut out = Vec::new();
         self.opener.start(&mut out);

@@ -7,8 +7,9 @@
 
 use std::io;
 
+use crate::link::{LinkStream, StreamRead, StreamWrite};
 use crate::protocol::handshake::{HandshakeError, Step};
-use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
+use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
 
 /// Bytes of the length in front of a batch.
 pub const PREFIX_BYTES: usize = 2;
@@ -86,8 +87,8 @@ impl Segments for Frame {
 
 /// A stream that carries the batches of a handshake.
 pub struct Exchange<R: Runtime> {
-    read: R::Read,
-    write: R::Write,
+    read: StreamRead<R::Read>,
+    write: StreamWrite<R::Write>,
     received: RxBuf,
     /// Bytes at the front of `received` that belong to batches handed out before.
     consumed: usize,
@@ -100,8 +101,8 @@ impl<R: Runtime> Exchange<R> {
     ///
     /// # Errors
     /// Those of the runtime.
-    pub fn new(runtime: &R, stream: Socket, batch_bytes_max: usize) -> io::Result<Self> {
-        let (read, write) = runtime.adopt(stream)?;
+    pub fn new(runtime: &R, stream: LinkStream, batch_bytes_max: usize) -> io::Result<Self> {
+        let (read, write) = stream.adopt(runtime)?;
         Ok(Exchange {
             read,
             write,
@@ -206,9 +207,9 @@ impl<R: Runtime> Exchange<R> {
     ///
     /// # Errors
     /// Those of the runtime.
-    pub fn finish(mut self, runtime: &R) -> io::Result<(Socket, Vec<u8>)> {
+    pub fn finish(mut self, runtime: &R) -> io::Result<(LinkStream, Vec<u8>)> {
         self.received.discard_front(self.consumed);
         let unread = self.received.filled().to_vec();
-        Ok((runtime.release(self.read, self.write)?, unread))
+        Ok((LinkStream::release(runtime, self.read, self.write)?, unread))
     }
 }

@@ -23,7 +23,7 @@ use self::counters::{Counters, Logs};
 use self::pending::Pending;
 use crate::link::{
     self, Bound, EndpointProblem, HostPort, IoFailure, Link, LinkAddress, LinkFailure,
-    SocketBuffers, Terms,
+    LinkSettings, Terms,
 };
 use crate::protocol::handshake::{CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
@@ -129,7 +129,10 @@ impl ListenError {
                 },
                 None => ListenError::timed_out(endpoint),
             },
-            LinkFailure::Expired => ListenError::timed_out(endpoint),
+            // Nobody has connected yet.
+            LinkFailure::Encryption { .. } | LinkFailure::Expired => {
+                ListenError::timed_out(endpoint)
+            }
         }
     }
 
@@ -174,14 +177,14 @@ fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
 }
 
 /// The limits of a listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenOptions {
     /// Introductions under way at once, at least 1; beyond it one of the address that has most is given up. Default 1024.
     pub pending_max: usize,
     /// How long an introduction may take in all. Default 10 s.
     pub accept_timeout: Duration,
-    /// Sizes of the sockets' buffers where the endpoint says none. Default: the system's.
-    pub buffers: SocketBuffers,
+    /// What holds where the endpoint says nothing. Default: sizes of buffers are the system's, and there are no certificates.
+    pub links: LinkSettings,
 }
 
 impl Default for ListenOptions {
@@ -189,7 +192,7 @@ impl Default for ListenOptions {
         ListenOptions {
             pending_max: 1024,
             accept_timeout: Duration::from_secs(10),
-            buffers: SocketBuffers::default(),
+            links: LinkSettings::default(),
         }
     }
 }
@@ -305,7 +308,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
     let terms = Terms {
         endpoint,
         deadline: Instant::now() + RESOLVE_TIMEOUT,
-        buffers: options.buffers,
+        links: &options.links,
     };
     let bound = link::bind(runtime, &terms);
     let sockets = bound.map_err(|failure| ListenError::of(failure, endpoint))?;
@@ -340,6 +343,7 @@ fn start<R: Runtime, A: Admission>(
         socket,
         address,
         belongings,
+        entrance,
     } in sockets
     {
         let listener = reception.runtime.listen(socket);
@@ -352,6 +356,7 @@ fn start<R: Runtime, A: Admission>(
         doors.push(Box::new(Door {
             listener,
             address,
+            entrance,
             _belongings: belongings,
         }));
     }

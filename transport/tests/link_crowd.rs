@@ -103,7 +103,7 @@ fn a_crowd_at_the_door<R: Runtime>(runtime: &R, crowd: usize) {
     };
 
     // All of them are kept waiting.
-    let house = House::at(runtime, "tcp/127.0.0.1:0", patient);
+    let house = House::at(runtime, "tcp/127.0.0.1:0", patient.clone());
     let strangers: Vec<_> = (0..crowd).map(|number| stranger(&house, number)).collect();
     honest_links(runtime, &house, 5);
     let garbage = (0..crowd).filter(|number| number % 5 == 2).count();

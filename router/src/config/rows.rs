@@ -44,7 +44,10 @@ const U32: Kind = Whole {
 };
 
 const MULTICAST: Support = Not("multicast transports are not supported yet");
-const TLS: Support = Not("TLS is not supported yet");
+const TLS: Support = match zonda_transport::link::HAS_TLS {
+    true => Full,
+    false => Not("this build has no TLS: build it with the feature `tls`"),
+};
 const SHM: Support = Not("shared memory is not supported yet");
 const COMPRESSION: Support = match zonda_transport::protocol::compression::AVAILABLE {
     true => Full,
@@ -339,35 +342,49 @@ rows! {
     "transport/link/unixpipe/file_access_mask", U32, "null", Not("pipes are not supported yet"),
         "permissions of the files of pipes";
     "transport/link/tls/root_ca_certificate", Text, "null", TLS,
-        "file of the authorities that are trusted";
+        "PEM file of the authorities that sign the certificates which are trusted; without it those of the public web, for links that this node opens"
+        => tls_root_ca: Option<String>, text;
     "transport/link/tls/root_ca_certificate_base64", Text, "null", TLS,
-        "the same, itself";
+        "the same as base64 of the PEM text"
+        => tls_root_ca_base64: Option<String>, text;
     "transport/link/tls/listen_private_key", Text, "null", TLS,
-        "file of the key for accepted links";
+        "PEM file of the private key for links that others open"
+        => tls_listen_private_key: Option<String>, text;
     "transport/link/tls/listen_private_key_base64", Text, "null", TLS,
-        "the same, itself; never shown";
+        "the same as base64 of the PEM text; never shown"
+        => tls_listen_private_key_base64: Option<String>, text;
     "transport/link/tls/listen_certificate", Text, "null", TLS,
-        "file of the certificate for accepted links";
+        "PEM file of the certificate, and those above it, that is shown to nodes which connect"
+        => tls_listen_certificate: Option<String>, text;
     "transport/link/tls/listen_certificate_base64", Text, "null", TLS,
-        "the same, itself";
+        "the same as base64 of the PEM text"
+        => tls_listen_certificate_base64: Option<String>, text;
     "transport/link/tls/connect_private_key", Text, "null", TLS,
-        "file of the key for opened links";
+        "PEM file of the private key for links that this node opens"
+        => tls_connect_private_key: Option<String>, text;
     "transport/link/tls/connect_private_key_base64", Text, "null", TLS,
-        "the same, itself; never shown";
+        "the same as base64 of the PEM text; never shown"
+        => tls_connect_private_key_base64: Option<String>, text;
     "transport/link/tls/connect_certificate", Text, "null", TLS,
-        "file of the certificate for opened links";
+        "PEM file of the certificate, and those above it, that is shown where this node connects"
+        => tls_connect_certificate: Option<String>, text;
     "transport/link/tls/connect_certificate_base64", Text, "null", TLS,
-        "the same, itself";
+        "the same as base64 of the PEM text"
+        => tls_connect_certificate_base64: Option<String>, text;
     "transport/link/tls/enable_mtls", Bool, "false", TLS,
-        "ask for certificates of those who connect";
+        "both ends of a link show a certificate, and TLS is 1.3"
+        => tls_mtls: bool, flag;
     "transport/link/tls/verify_name_on_connect", Bool, "true", TLS,
-        "check that a certificate is for the host connected to";
-    "transport/link/tls/close_link_on_expiration", Bool, "false", TLS,
-        "close a link when a certificate of it expires";
+        "the certificate of a node that this one connects to must be for the host of the endpoint"
+        => tls_verify_name: bool, flag;
+    "transport/link/tls/close_link_on_expiration", Bool, "false", Not("a link stays when the certificate that opened it expires"),
+        "a link is closed when the certificate of its peer expires";
     "transport/link/tls/so_sndbuf", U32, "null", TLS,
-        "bytes of a TLS socket's send buffer";
+        "bytes of the send buffer of a TLS link's socket; without it the system's choice"
+        => tls_send_bytes: Option<usize>, optional;
     "transport/link/tls/so_rcvbuf", U32, "null", TLS,
-        "bytes of a TLS socket's receive buffer";
+        "bytes of the receive buffer of a TLS link's socket; without it the system's choice"
+        => tls_receive_bytes: Option<usize>, optional;
     // Shared memory.
     "transport/shared_memory/enabled", Bool, "true", Only("false", "shared memory is not supported yet; messages go through the socket"),
         "pass large messages to nodes of this host by shared memory";

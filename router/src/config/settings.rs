@@ -6,7 +6,7 @@ use std::{fmt, net::SocketAddr, time::Duration};
 
 use zonda_codec::{Endpoint, Priority, Roles};
 use zonda_runtime::RuntimeOptions;
-use zonda_transport::link::SocketBuffers;
+use zonda_transport::link::{LinkSettings, Pem, SocketBuffers, TlsSettings};
 
 use crate::{
     config::{Settings, check, read::Strategies},
@@ -152,11 +152,42 @@ impl Settings {
         batches.map(|batches| batches * usize::from(self.batch_size))
     }
 
-    /// Sizes of the buffers of TCP sockets. Default: the system's.
-    pub fn tcp_buffers(&self) -> SocketBuffers {
-        SocketBuffers {
-            send_bytes: self.tcp_send_bytes,
-            receive_bytes: self.tcp_receive_bytes,
+    /// What links have where their endpoints say nothing.
+    pub fn links(&self) -> LinkSettings {
+        let pem = |file: &Option<String>, base64: &Option<String>| {
+            let file = file.clone().map(Pem::File);
+            file.or_else(|| base64.clone().map(Pem::Base64))
+        };
+        LinkSettings {
+            tcp: SocketBuffers {
+                send_bytes: self.tcp_send_bytes,
+                receive_bytes: self.tcp_receive_bytes,
+            },
+            tls: TlsSettings {
+                root_ca_certificate: pem(&self.tls_root_ca, &self.tls_root_ca_base64),
+                listen_private_key: pem(
+                    &self.tls_listen_private_key,
+                    &self.tls_listen_private_key_base64,
+                ),
+                listen_certificate: pem(
+                    &self.tls_listen_certificate,
+                    &self.tls_listen_certificate_base64,
+                ),
+                connect_private_key: pem(
+                    &self.tls_connect_private_key,
+                    &self.tls_connect_private_key_base64,
+                ),
+                connect_certificate: pem(
+                    &self.tls_connect_certificate,
+                    &self.tls_connect_certificate_base64,
+                ),
+                enable_mtls: Some(self.tls_mtls),
+                verify_name_on_connect: Some(self.tls_verify_name),
+                buffers: SocketBuffers {
+                    send_bytes: self.tls_send_bytes,
+                    receive_bytes: self.tls_receive_bytes,
+                },
+            },
         }
     }
 }

@@ -463,7 +463,7 @@ fn of_a_group_one_or_all_are_connected_to() {
 fn queues_sockets_and_patience_are_as_they_were_set() {
     let config = Config::default();
     assert_eq!(config.settings().queue_bytes(Priority::Data), None);
-    assert_eq!(config.settings().tcp_buffers(), SocketBuffers::default());
+    assert_eq!(config.settings().links().tcp, SocketBuffers::default());
     assert_eq!(config.settings().interests_timeout, Duration::from_secs(10));
     assert_eq!(config.settings().metadata, "null");
     let config = config
@@ -479,8 +479,8 @@ fn queues_sockets_and_patience_are_as_they_were_set() {
         Some(1000)
     );
     assert_eq!(config.settings().queue_bytes(Priority::DataLow), None);
-    assert_eq!(config.settings().tcp_buffers().send_bytes, Some(5000));
-    assert_eq!(config.settings().tcp_buffers().receive_bytes, None);
+    assert_eq!(config.settings().links().tcp.send_bytes, Some(5000));
+    assert_eq!(config.settings().links().tcp.receive_bytes, None);
     assert_eq!(
         config.settings().interests_timeout,
         Duration::from_millis(70)

@@ -167,6 +167,7 @@ fn of_introductions(counts: ListenCounts) -> impl Iterator<Item = Sample> {
         ("malformed", counts.malformed),
         ("bad_cookie", counts.bad_cookie),
         ("io", counts.io),
+        ("unencrypted", counts.unencrypted),
         ("accept_error", counts.accept_errors),
     ];
     each(&INTRODUCTIONS, "result", results)

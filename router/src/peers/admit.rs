@@ -159,7 +159,7 @@ impl Shared {
         };
         let status = status_of(&established, local, remote, dialed);
         // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
-        let direct = match DirectSocket::beside(&stream) {
+        let direct = match DirectSocket::of(&stream) {
             Ok(direct) => direct,
             Err(error) => {
                 log_lost_link(zid, &status.remote, &error);

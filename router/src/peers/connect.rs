@@ -88,7 +88,7 @@ impl Shared {
     async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
         let options = DialOptions {
             timeout: self.settings.open_timeout,
-            buffers: self.settings.tcp_buffers(),
+            links: self.settings.links(),
             ..DialOptions::default()
         };
         with_runtime!(&self.runtime, runtime => {

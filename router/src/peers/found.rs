@@ -40,7 +40,7 @@ impl Shared {
             let options = DialOptions {
                 timeout: limit,
                 expected: Some(zid),
-                buffers: shared.settings.tcp_buffers(),
+                links: shared.settings.links(),
             };
             let dialed = Self::dial_found(&shared, &locator.clone().into(), options).await;
             shared.note_tried(locator, &dialed);

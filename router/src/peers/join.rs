@@ -103,7 +103,7 @@ impl Shared {
             parameters.keep_alive_divisor,
             link.established.remote_lease,
         );
-        let direct = match DirectSocket::beside(&link.stream) {
+        let direct = match DirectSocket::of(&link.stream) {
             Ok(direct) => direct,
             Err(error) => {
                 log_lost_link(zid, &link.remote, &error);

@@ -92,7 +92,7 @@ impl Shared {
         let options = ListenOptions {
             pending_max: self.limits.pending_max,
             accept_timeout: self.settings.accept_timeout,
-            buffers: self.settings.tcp_buffers(),
+            links: self.settings.links(),
         };
         let door = Arc::new(door);
         with_runtime!(&self.runtime, runtime => {

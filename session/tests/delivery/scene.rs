@@ -5,9 +5,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::table::Call;
 use crate::pair::{LONG, until, until_matched};
 use crate::proxy::Proxy;
-use crate::table::Call;
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
@@ -113,7 +113,7 @@ impl Scene {
         until("both see the link", || {
             !a.info().links().is_empty() && !b.info().links().is_empty()
         });
-        let publishers = crate::table::CONTROLS
+        let publishers = super::table::CONTROLS
             .iter()
             .map(|(control, _)| {
                 let publisher = a.declare_publisher("demo/key").congestion_control(*control);

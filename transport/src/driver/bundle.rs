@@ -20,6 +20,7 @@ use zonda_runtime::Runtime;
 
 use crate::{
     clock,
+    link::LinkStream,
     outbox::{DirectSocket, Outbox},
     protocol::{rx::Receiver, timers::Timers},
     sync::{Mutex, Rank},
@@ -31,7 +32,7 @@ use super::{Ended, Handler, read::bundled, write::standing};
 #[derive(Debug)]
 pub struct Joining {
     /// The connected socket.
-    pub stream: zonda_runtime::Socket,
+    pub stream: LinkStream,
     /// Bytes that were read behind the handshake.
     pub unread: Vec<u8>,
     /// Lease and keep-alive of this link.
@@ -251,7 +252,7 @@ impl<H: Handler> Bundle<H> {
         let (id, bundle, tasks) = (member.id, Arc::clone(self), runtime.clone());
         let timers = timers.steady(false);
         runtime.spawn("zonda-rx", move || async move {
-            let (read, write) = match tasks.adopt(stream) {
+            let (read, write) = match stream.adopt(&tasks) {
                 Ok(halves) => halves,
                 Err(error) => {
                     bundle.lose(&member, Ended::Io(error.kind()));

@@ -15,6 +15,7 @@ use zonda_runtime::Runtime;
 
 use crate::{
     clock,
+    link::LinkStream,
     outbox::Outbox,
     protocol::{
         rx::{Deliver, Receiver},
@@ -50,7 +51,7 @@ pub trait Handler: Deliver + Send + 'static {
 #[derive(Debug)]
 pub struct Drive {
     /// The connected socket; adopted by the runtime on the task's own thread.
-    pub stream: zonda_runtime::Socket,
+    pub stream: LinkStream,
     /// Bytes that were read behind the handshake.
     pub unread: Vec<u8>,
     /// The receiving half of the protocol.
@@ -73,7 +74,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             outbox,
         } = drive;
         outbox.note_received(clock::now());
-        let halves = tasks.adopt(stream);
+        let halves = stream.adopt(&tasks);
         let (read, write) = match halves {
             Ok(halves) => halves,
             Err(error) => {

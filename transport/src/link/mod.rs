@@ -10,11 +10,16 @@ mod group;
 mod options;
 mod pacing;
 mod place;
+mod settings;
+mod stream;
 mod tcp;
+#[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
+mod tls;
 #[cfg(unix)]
 mod unix;
 
-use std::{any::Any, fmt, io, net::SocketAddr, time::Instant};
+use std::sync::Arc;
+use std::{any::Any, fmt, io, net::SocketAddr, pin::Pin, time::Instant};
 
 use zonda_codec::Endpoint;
 use zonda_runtime::{Runtime, Socket};
@@ -25,6 +30,10 @@ pub use group::AddressGroup;
 pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
 pub use place::LinkAddress;
+pub use settings::{LinkSettings, Pem, TlsSettings};
+pub(crate) use stream::Coding;
+pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
+pub(crate) use tls::SEALED_BYTES_MAX;
 
 use crate::protocol::parameters::Established;
 
@@ -32,7 +41,7 @@ use crate::protocol::parameters::Established;
 #[derive(Debug)]
 pub struct Link {
     /// The connected, non-blocking socket, registered with no runtime: the driver's task adopts it.
-    pub stream: Socket,
+    pub stream: LinkStream,
     /// The outcome of the handshake.
     pub established: Established,
     /// The address of this end.
@@ -47,7 +56,7 @@ pub struct Link {
 #[derive(Debug)]
 pub(crate) struct Connected {
     /// The socket, non-blocking.
-    pub stream: Socket,
+    pub stream: LinkStream,
     /// The address of this end.
     pub local: LinkAddress,
     /// The address of the peer's end.
@@ -62,6 +71,43 @@ pub(crate) struct Bound {
     pub address: LinkAddress,
     /// What is dropped when the socket is closed, such as the files of a path.
     pub belongings: Option<Box<dyn Any + Send>>,
+    /// What those who come in have to pass.
+    pub entrance: Entrance,
+}
+
+/// What is between an accepted socket and the first message of its peer.
+#[derive(Debug, Clone)]
+pub(crate) enum Entrance {
+    /// Nothing.
+    Open,
+    /// A handshake of TLS.
+    #[cfg_attr(
+        not(feature = "tls"),
+        allow(dead_code, reason = "nothing is encrypted")
+    )]
+    Tls(Arc<tls::Gate>),
+}
+
+impl Entrance {
+    /// Lets an accepted socket in: at once, or with what there is to wait for.
+    pub(crate) fn pass<'a, R: Runtime>(
+        &'a self,
+        runtime: &'a R,
+        stream: LinkStream,
+    ) -> Passage<'a> {
+        match self {
+            Entrance::Open => Passage::Done(stream),
+            Entrance::Tls(gate) => Passage::Wait(Box::pin(gate.pass(runtime, stream))),
+        }
+    }
+}
+
+/// How an accepted socket comes in.
+pub(crate) enum Passage<'a> {
+    /// It is in.
+    Done(LinkStream),
+    /// It has to be waited for; the error says why it does not come in, as a clause.
+    Wait(Pin<Box<dyn Future<Output = Result<LinkStream, String>> + Send + 'a>>),
 }
 
 /// What an endpoint is connected or listened on with.
@@ -71,8 +117,8 @@ pub(crate) struct Terms<'a> {
     pub endpoint: &'a Endpoint,
     /// Until when this may take.
     pub deadline: Instant,
-    /// Sizes of socket buffers where the endpoint says none.
-    pub buffers: SocketBuffers,
+    /// What holds where the endpoint says nothing.
+    pub links: &'a LinkSettings,
 }
 
 /// Why there is no socket.
@@ -89,6 +135,17 @@ pub(crate) enum LinkFailure {
     },
     /// No address would do: each that was tried, and why.
     Refused(Vec<(LinkAddress, IoFailure)>),
+    /// Connected, but the two ends found no encryption, or did not trust each other.
+    #[cfg_attr(
+        not(feature = "tls"),
+        allow(dead_code, reason = "nothing is encrypted")
+    )]
+    Encryption {
+        /// The address connected to.
+        address: LinkAddress,
+        /// What went wrong, as a clause.
+        text: String,
+    },
     /// The time was over.
     Expired,
 }
@@ -105,6 +162,8 @@ impl From<EndpointProblem> for LinkFailure {
 pub enum Protocol {
     /// `tcp/HOST:PORT`
     Tcp,
+    /// `tls/HOST:PORT`
+    Tls,
     /// `unixsock-stream/PATH`
     #[cfg(unix)]
     UnixsockStream,
@@ -114,6 +173,8 @@ impl Protocol {
     /// Every kind.
     pub const ALL: &[Protocol] = &[
         Protocol::Tcp,
+        #[cfg(feature = "tls")]
+        Protocol::Tls,
         #[cfg(unix)]
         Protocol::UnixsockStream,
     ];
@@ -122,6 +183,7 @@ impl Protocol {
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Tcp => "tcp",
+            Protocol::Tls => "tls",
             #[cfg(unix)]
             Protocol::UnixsockStream => "unixsock-stream",
         }
@@ -133,7 +195,7 @@ impl Protocol {
     /// [`EndpointProblem::Protocol`] when this build has no such kind.
     pub fn of(endpoint: &Endpoint) -> Result<Protocol, EndpointProblem> {
         let name = endpoint.proto();
-        let mut all = Protocol::ALL.iter().copied();
+        let mut all = Protocol::ALL.iter().chain(&[Protocol::Tls]).copied();
         all.find(|protocol| protocol.name() == name)
             .ok_or_else(|| EndpointProblem::Protocol {
                 name: name.to_owned(),
@@ -147,6 +209,7 @@ impl Protocol {
     pub fn check(self, endpoint: &Endpoint) -> Result<(), EndpointProblem> {
         match self {
             Protocol::Tcp => tcp::check(endpoint),
+            Protocol::Tls => tls::check(endpoint),
             #[cfg(unix)]
             Protocol::UnixsockStream => unix::check(endpoint),
         }
@@ -158,19 +221,20 @@ impl Protocol {
             (_, Some(from)) => LinkAddress::internet(self, from),
             #[cfg(unix)]
             (Protocol::UnixsockStream, None) => unix::nameless(),
-            (Protocol::Tcp, None) => LinkAddress::named(self, "unknown"),
+            (_, None) => LinkAddress::named(self, "unknown"),
         }
     }
 
     /// Prepares an accepted socket whose peer has introduced itself; tells this end's address.
     pub(crate) fn accept(
         self,
-        stream: &Socket,
+        stream: &LinkStream,
         endpoint: &Endpoint,
         listener: &LinkAddress,
     ) -> io::Result<LinkAddress> {
         match self {
             Protocol::Tcp => tcp::accept(stream, endpoint, listener),
+            Protocol::Tls => tls::accept(stream, endpoint, listener),
             #[cfg(unix)]
             Protocol::UnixsockStream => Ok(listener.clone()),
         }
@@ -183,7 +247,8 @@ pub(crate) async fn connect<R: Runtime>(
     terms: &Terms<'_>,
 ) -> Result<Connected, LinkFailure> {
     match Protocol::of(terms.endpoint)? {
-        Protocol::Tcp => tcp::connect(runtime, terms).await,
+        Protocol::Tcp => tcp::connect(runtime, terms, terms.links.tcp).await,
+        Protocol::Tls => Box::pin(tls::connect(runtime, terms)).await,
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::connect(runtime, terms).await,
     }
@@ -195,7 +260,8 @@ pub(crate) async fn connect<R: Runtime>(
 /// Only for the addresses of a host name, until the deadline.
 pub(crate) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     match Protocol::of(terms.endpoint)? {
-        Protocol::Tcp => tcp::bind(runtime, terms),
+        Protocol::Tcp => tcp::bind(runtime, terms, terms.links.tcp),
+        Protocol::Tls => tls::bind(runtime, terms),
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::bind(terms),
     }
@@ -217,6 +283,16 @@ pub enum EndpointProblem {
         /// The protocol's name in the endpoint.
         name: String,
     },
+    /// This build has no links of this kind, and could have.
+    #[error(
+        "links of kind {protocol} are not in this build; build it with the feature `{feature}`"
+    )]
+    Feature {
+        /// The kind of link.
+        protocol: &'static str,
+        /// The cargo feature that brings it.
+        feature: &'static str,
+    },
     /// The address is not `HOST:PORT`.
     #[error("address \"{address}\" {what}; write HOST:PORT, such as 127.0.0.1:7447 or [::1]:7447")]
     Address {
@@ -235,6 +311,16 @@ pub enum EndpointProblem {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// Keys or certificates are missing, or cannot be used.
+    #[error("{setting}{place} {problem}")]
+    Credentials {
+        /// The setting that says where they are.
+        setting: &'static str,
+        /// The file, if they are in one, with a space in front.
+        place: String,
+        /// What is wrong with them.
+        problem: String,
+    },
     /// An option behind `#` has a value that it cannot have.
     #[error("option {key}={value} is invalid; write {expected}")]
     Option {
@@ -246,6 +332,9 @@ pub enum EndpointProblem {
         expected: &'static str,
     },
 }
+
+/// Whether this build has links that are encrypted.
+pub const HAS_TLS: bool = tls::AVAILABLE;
 
 fn supported() -> String {
     let names: Vec<_> = Protocol::ALL.iter().map(|kind| kind.name()).collect();

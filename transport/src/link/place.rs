@@ -57,6 +57,15 @@ impl LinkAddress {
         }
     }
 
+    /// The same place, as the end of another kind of link.
+    #[cfg_attr(
+        not(feature = "tls"),
+        allow(dead_code, reason = "no kind of link is built on another")
+    )]
+    pub(super) fn over(self, protocol: Protocol) -> Self {
+        LinkAddress { protocol, ..self }
+    }
+
     /// The kind of link.
     #[must_use]
     pub fn protocol(&self) -> Protocol {

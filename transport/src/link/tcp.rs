@@ -15,8 +15,8 @@ use zonda_codec::Endpoint;
 use zonda_runtime::{Runtime, block_on_until};
 
 use super::{
-    Bound, Connected, EndpointProblem, HostPort, IoFailure, LinkAddress, LinkFailure, Protocol,
-    SocketOptions, Terms, pacing,
+    Bound, Connected, EndpointProblem, Entrance, HostPort, IoFailure, LinkAddress, LinkFailure,
+    LinkStream, Protocol, SocketBuffers, SocketOptions, Terms, pacing,
 };
 
 /// How many connections may wait to be accepted, as far as the system allows (Linux: `net.core.somaxconn`). Large, so
@@ -39,9 +39,10 @@ fn internet(at: SocketAddr) -> LinkAddress {
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
+    buffers: SocketBuffers,
 ) -> Result<Connected, LinkFailure> {
     let deadline = terms.deadline;
-    let options = SocketOptions::of(terms.endpoint)?.or(terms.buffers);
+    let options = SocketOptions::of(terms.endpoint)?.or(buffers);
     let HostPort { host, port } = HostPort::of(terms.endpoint)?;
     let found = runtime
         .timeout_at(deadline, runtime.resolve(host.clone(), port))
@@ -89,7 +90,7 @@ async fn connect_to<R: Runtime>(
     prepare(&stream, options)?;
     let ends = Ends::of(&stream)?;
     Ok(Connected {
-        stream,
+        stream: stream.into(),
         local: internet(ends.local),
         remote: internet(ends.peer),
     })
@@ -173,10 +174,11 @@ fn is_same_host(socket: &Socket) -> bool {
 }
 
 pub(super) fn accept(
-    stream: &Socket,
+    stream: &LinkStream,
     endpoint: &Endpoint,
     listener: &LinkAddress,
 ) -> io::Result<LinkAddress> {
+    let stream = stream.socket();
     // They were understood when the socket was bound.
     let options = SocketOptions::of(endpoint).unwrap_or_default();
     prepare(stream, &options)?;
@@ -186,8 +188,12 @@ pub(super) fn accept(
 
 /// Binds every address of the endpoint's host. Of a name's addresses those that this machine lacks are left out, if
 /// any remains.
-pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
-    let options = SocketOptions::of(terms.endpoint)?.or(terms.buffers);
+pub(super) fn bind<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+    buffers: SocketBuffers,
+) -> Result<Vec<Bound>, LinkFailure> {
+    let options = SocketOptions::of(terms.endpoint)?.or(buffers);
     let host = HostPort::of(terms.endpoint)?;
     let addresses = match host.socket_address() {
         Some(address) => vec![address],
@@ -243,6 +249,7 @@ fn bind_to(at: SocketAddr, options: &SocketOptions) -> io::Result<Bound> {
         address: internet(address.ok_or(io::ErrorKind::InvalidInput)?),
         socket,
         belongings: None,
+        entrance: Entrance::Open,
     })
 }
 

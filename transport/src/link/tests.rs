@@ -64,9 +64,13 @@ fn addresses_that_are_none() {
 fn protocols() {
     assert_eq!(Protocol::of(&endpoint("tcp/a:1")), Ok(Protocol::Tcp));
     let problem = Protocol::of(&endpoint("serial/dev")).expect_err("not there");
+    let all: Vec<_> = Protocol::ALL.iter().map(|kind| kind.name()).collect();
     assert_eq!(
         problem.to_string(),
-        "protocol \"serial\" is not supported; use one of: tcp, unixsock-stream"
+        format!(
+            "protocol \"serial\" is not supported; use one of: {}",
+            all.join(", ")
+        )
     );
 }
 

@@ -17,7 +17,8 @@ use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
 
 use super::{
-    Bound, Connected, EndpointProblem, LinkAddress, LinkFailure, Protocol, SocketBuffers, Terms,
+    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, Protocol, SocketBuffers,
+    Terms,
 };
 
 /// How many connections may wait to be accepted, as far as the system allows.
@@ -84,7 +85,7 @@ pub(super) async fn connect<R: Runtime>(
     let path = path_of(terms.endpoint)?;
     let refused = |error| refused(path, error);
     let address = SockAddr::unix(path).map_err(refused)?;
-    let stream = socket(terms.buffers).map_err(refused)?;
+    let stream = socket(terms.links.tcp).map_err(refused)?;
     loop {
         match stream.connect(&address) {
             Ok(()) => break,
@@ -99,7 +100,7 @@ pub(super) async fn connect<R: Runtime>(
         runtime.sleep_until(terms.deadline.min(now + RETRY)).await;
     }
     Ok(Connected {
-        stream,
+        stream: stream.into(),
         local: nameless(),
         remote: at(path),
     })
@@ -109,13 +110,14 @@ pub(super) async fn connect<R: Runtime>(
 pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     let path = path_of(terms.endpoint)?;
     let bound = Claim::on(path).and_then(|claim| {
-        let socket = socket(terms.buffers)?;
+        let socket = socket(terms.links.tcp)?;
         socket.bind(&SockAddr::unix(path)?)?;
         socket.listen(BACKLOG)?;
         Ok(Bound {
             socket,
             address: at(path),
             belongings: Some(Box::new(claim)),
+            entrance: Entrance::Open,
         })
     });
     Ok(vec![bound.map_err(|error| refused(path, error))?])

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::Endpoint;
 use zonda_codec::transport::reason::MAX_LINKS;
-use zonda_runtime::{Runtime, Socket, oneshot};
+use zonda_runtime::{Runtime, oneshot};
 
 use super::Admission;
 use super::counters::{Counters, Logs, count};
 use super::pending::{Entry, Pending, Ticket};
 use crate::framing::Exchange;
-use crate::link::{Link, LinkAddress};
+use crate::link::{Entrance, Link, LinkAddress, LinkStream, Passage};
 use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
 use crate::text::shown;
@@ -38,15 +38,17 @@ const EPOCH: Duration = Duration::from_secs(10);
 pub(super) struct Door<R: Runtime> {
     pub(super) listener: R::Listener,
     pub(super) address: LinkAddress,
+    pub(super) entrance: Entrance,
     pub(super) _belongings: Option<Box<dyn Any + Send>>,
 }
 
 /// A connection that was accepted, and not heard yet.
 struct Stranger {
-    stream: Socket,
+    stream: LinkStream,
     remote: LinkAddress,
     /// What it connected to.
     listener: LinkAddress,
+    entrance: Entrance,
 }
 
 /// What the tasks of one listener share.
@@ -91,9 +93,10 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             match incoming {
                 Ok((stream, from)) => {
                     self.receive(Stranger {
-                        stream,
+                        stream: stream.into(),
                         remote: door.address.protocol().remote(from),
                         listener: door.address.clone(),
+                        entrance: door.entrance.clone(),
                     });
                     in_a_row += 1;
                     if in_a_row >= TURN {
@@ -219,7 +222,12 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             stream,
             remote,
             listener,
+            entrance,
         } = stranger;
+        let stream = match entrance.pass(&self.runtime, stream) {
+            Passage::Done(stream) => stream,
+            Passage::Wait(passage) => passage.await.map_err(HandshakeError::Encryption)?,
+        };
         let mut exchange =
             Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
         let mut out = Vec::new();

@@ -31,6 +31,8 @@ pub struct ListenCounts {
     pub bad_cookie: u64,
     /// Broke below the protocol.
     pub io: u64,
+    /// Agreed on no encryption, or did not show the certificate that they have to show.
+    pub unencrypted: u64,
     /// Accept calls that failed, as when descriptors run out.
     pub accept_errors: u64,
 }
@@ -50,6 +52,7 @@ pub(super) struct Counters {
     malformed: AtomicU64,
     bad_cookie: AtomicU64,
     io: AtomicU64,
+    unencrypted: AtomicU64,
 }
 
 /// The lines of the log that strangers can cause.
@@ -80,6 +83,7 @@ impl Counters {
             HandshakeError::Refused { .. } => &self.closed_by_peer,
             HandshakeError::Cookie => &self.bad_cookie,
             HandshakeError::Io(_) => &self.io,
+            HandshakeError::Encryption(_) => &self.unencrypted,
             _ => &self.malformed,
         });
     }
@@ -98,6 +102,7 @@ impl Counters {
             malformed: read(&self.malformed),
             bad_cookie: read(&self.bad_cookie),
             io: read(&self.io),
+            unencrypted: read(&self.unencrypted),
             accept_errors: read(&self.accept_errors),
         }
     }

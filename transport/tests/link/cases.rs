@@ -56,10 +56,13 @@ fn check_link(near: Link, far: Link) {
     if near.remote.protocol() == Protocol::Tcp {
         let (local, remote) = (near.local, near.remote);
         assert_eq!((local, remote), (far.remote, far.local));
-        let mut ends = [&near.stream, &far.stream].into_iter();
+        let mut ends = [near.stream.socket(), far.stream.socket()].into_iter();
         assert!(ends.all(|end| end.tcp_nodelay().expect("a socket")));
     }
-    for (mut from, mut to) in [(&near.stream, &far.stream), (&far.stream, &near.stream)] {
+    for (mut from, mut to) in [
+        (near.stream.socket(), far.stream.socket()),
+        (far.stream.socket(), near.stream.socket()),
+    ] {
         to.set_nonblocking(false).expect("a socket");
         from.write_all(b"hello").expect("writable");
         let mut received = [0; 5];
@@ -163,10 +166,10 @@ pub fn socket_options_are_honoured<R: Runtime>(runtime: &R) {
     let from = far.remote.socket_address().expect("of the internet");
     assert_eq!(from.ip().to_string(), "127.0.0.2");
     // Linux doubles the sizes, for its own bookkeeping.
-    let near_size = SockRef::from(&near.stream)
+    let near_size = SockRef::from(near.stream.socket())
         .send_buffer_size()
         .expect("a socket");
-    let far_size = SockRef::from(&far.stream)
+    let far_size = SockRef::from(far.stream.socket())
         .recv_buffer_size()
         .expect("a socket");
     assert!((30_000..=60_000).contains(&near_size), "{near_size}");

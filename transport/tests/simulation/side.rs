@@ -329,7 +329,9 @@ impl Side {
         let runtime = around.executor.on(self.index, halves);
         let drive = Drive {
             // The driver hands it to the runtime, which has the simulated one in its place.
-            stream: Descriptor::new(Domain::IPV4, Type::STREAM, None).expect("a descriptor"),
+            stream: Descriptor::new(Domain::IPV4, Type::STREAM, None)
+                .expect("a descriptor")
+                .into(),
             unread: self.cutter.rest().to_vec(),
             receiver: Receiver::new(&established, self.local.message_size_max),
             timers: Timers::new(now, lease, divisor, established.remote_lease),

@@ -306,7 +306,7 @@ async fn introduce<R: Runtime>(
     let link = open_link(runtime, endpoint, &parameters, INTRODUCTION)
         .await
         .map_err(|error| CellError::own("connecting a client", error))?;
-    let direct = DirectSocket::beside(&link.stream);
+    let direct = DirectSocket::of(&link.stream);
     let direct = direct.map_err(|error| CellError::own("connecting a client", error))?;
     let outbox = Arc::new(Outbox::new(&link.established, QUEUE_BYTES_MAX, direct));
     let timers = Timers::new(

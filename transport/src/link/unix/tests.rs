@@ -2,6 +2,7 @@
 //! Paths: which there can be, and whose they are.
 
 use super::*;
+use crate::link::LinkSettings;
 
 fn endpoint(path: &str) -> Endpoint {
     format!("unixsock-stream/{path}")
@@ -39,7 +40,7 @@ fn bind_at(path: &str) -> Result<Vec<Bound>, LinkFailure> {
     bind(&Terms {
         endpoint: &endpoint(path),
         deadline: Instant::now(),
-        buffers: SocketBuffers::default(),
+        links: &LinkSettings::default(),
     })
 }
 

@@ -12,7 +12,10 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zonda_runtime::Socket;
 
-use crate::outbox::{spent::SLICES_MAX, transmit::Transmit};
+use crate::{
+    link::{Coding, LinkStream},
+    outbox::{spent::SLICES_MAX, transmit::Transmit},
+};
 
 /// Batches whose slices cost little to prepare: those of a message of 256 KiB.
 const FEW: usize = 4;
@@ -22,7 +25,13 @@ const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
 
 /// A second handle to a link's socket, for writing from the sender's own thread without waiting. Clones share it.
 #[derive(Debug, Clone)]
-pub struct DirectSocket(Arc<Socket>);
+pub struct DirectSocket(Arc<Direct>);
+
+#[derive(Debug)]
+struct Direct {
+    socket: Socket,
+    coding: Coding,
+}
 
 impl DirectSocket {
     /// Duplicates the descriptor of `stream`. `None` where the platform has no way to write without waiting
@@ -31,14 +40,26 @@ impl DirectSocket {
     /// # Errors
     /// The operating system's, if it has no descriptor left.
     pub fn beside(stream: &impl AsFd) -> io::Result<Option<Self>> {
-        let clone = stream.as_fd().try_clone_to_owned()?;
-        Ok(Some(Self(Arc::new(clone.into()))))
+        Self::coded(stream, Coding::Plain)
+    }
+
+    /// Duplicates the descriptor of a link; what is sent is encoded as the link has it. `None` as [`DirectSocket::beside`].
+    ///
+    /// # Errors
+    /// The operating system's, if it has no descriptor left.
+    pub fn of(link: &LinkStream) -> io::Result<Option<Self>> {
+        Self::coded(link.socket(), link.coding().clone())
+    }
+
+    fn coded(stream: &impl AsFd, coding: Coding) -> io::Result<Option<Self>> {
+        let socket = stream.as_fd().try_clone_to_owned()?.into();
+        Ok(Some(Self(Arc::new(Direct { socket, coding }))))
     }
 
     /// The largest batch up to `max` bytes that fills whole segments: one that ends with a few bytes in a segment of their
     /// own costs the peer a wake-up more.
     pub(in crate::outbox) fn batch_size(&self, max: u16) -> u16 {
-        let segment = self.0.tcp_mss().unwrap_or(1);
+        let segment = self.0.socket.tcp_mss().unwrap_or(1);
         let segments = u32::from(max) / segment.max(1);
         u16::try_from(segments * segment)
             .ok()
@@ -48,7 +69,19 @@ impl DirectSocket {
 
     /// Gives the socket what it takes now of the batches under way; tells how many bytes that is.
     pub(in crate::outbox) fn send(&self, transmit: &Transmit) -> io::Result<usize> {
-        let socket = &*self.0;
+        let socket = &self.0.socket;
+        match &self.0.coding {
+            Coding::Plain => Self::send_plain(socket, transmit),
+            Coding::Tls(session) => {
+                let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+                let count = transmit.slices(&mut slices);
+                let count = within(&slices[..count], crate::link::SEALED_BYTES_MAX);
+                session.send(&slices[..count], &mut Unwaiting(socket))
+            }
+        }
+    }
+
+    fn send_plain(socket: &Socket, transmit: &Transmit) -> io::Result<usize> {
         if let Some(single) = transmit.single() {
             return socket.send_with_flags(single, SEND_FLAGS);
         }
@@ -68,12 +101,12 @@ impl DirectSocket {
     /// Shuts both directions of the socket down.
     pub(crate) fn shutdown(&self) {
         // It may be gone already; then there is nothing left to shut down.
-        let _ = self.0.shutdown(Shutdown::Both);
+        let _ = self.0.socket.shutdown(Shutdown::Both);
     }
 
     /// Blocks until the socket takes bytes, is closed, or the time is over (false).
     pub(in crate::outbox) fn wait_writable(&self, left: Duration) -> bool {
-        let mut fds = [PollFd::new(&*self.0, PollFlags::OUT)];
+        let mut fds = [PollFd::new(&self.0.socket, PollFlags::OUT)];
         let left = Timespec {
             tv_sec: left.as_secs() as i64,
             tv_nsec: i64::from(left.subsec_nanos()),
@@ -84,11 +117,44 @@ impl DirectSocket {
     /// Whether the peer's system has confirmed nearly all that was written; `None` if the connection is gone. A socket with
     /// room for next to nothing is writable when it holds next to nothing: see that nobody writes to it any more.
     pub(in crate::outbox) fn is_confirmed(&self) -> Option<bool> {
-        self.0.set_send_buffer_size(1).ok()?;
-        let mut fds = [PollFd::new(&*self.0, PollFlags::OUT)];
+        self.0.socket.set_send_buffer_size(1).ok()?;
+        let mut fds = [PollFd::new(&self.0.socket, PollFlags::OUT)];
         poll(&mut fds, Some(&Timespec::default())).ok()?;
         let found = fds[0].revents();
         let is_gone = found.intersects(PollFlags::HUP | PollFlags::ERR);
         (!is_gone).then(|| found.contains(PollFlags::OUT))
+    }
+}
+
+/// How many of the slices make up so many bytes at most, but one at least.
+fn within(slices: &[IoSlice<'_>], most: usize) -> usize {
+    let mut total = 0;
+    let fits = slices.iter().take_while(|slice| {
+        let is_first = total == 0;
+        total += slice.len();
+        is_first || total <= most
+    });
+    fits.count()
+}
+
+/// Writes to a socket as far as it takes bytes now.
+struct Unwaiting<'a>(&'a Socket);
+
+impl io::Write for Unwaiting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        loop {
+            match self.0.send_vectored_with_flags(slices, SEND_FLAGS) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

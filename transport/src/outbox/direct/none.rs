@@ -18,6 +18,14 @@ impl DirectSocket {
         Ok(None)
     }
 
+    /// None here.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn of(_link: &crate::link::LinkStream) -> io::Result<Option<Self>> {
+        Ok(None)
+    }
+
     pub(in crate::outbox) fn batch_size(&self, _max: u16) -> u16 {
         match *self {}
     }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The tests of sessions that can share a process: one program, as each one more is linked for every runtime.
+
+mod anywhere;
+mod asking;
+#[cfg(feature = "tls")]
+mod authority;
+mod callbacks;
+mod connecting;
+mod delivery;
+mod discarded;
+mod errors;
+mod for_ever;
+mod link_options;
+mod liveliness;
+mod local;
+mod locality;
+mod matching;
+mod multilink;
+mod namespace;
+mod pair;
+mod peer_to_peer;
+mod proxy;
+mod queries;
+mod queries_ending;
+mod queries_lost;
+mod queries_reconnect;
+mod reconnect;
+mod reentrancy;
+mod reentrancy_matrix;
+mod reentrancy_queries;
+mod relay;
+mod reliability;
+mod slow_peer;
+mod streams;
+mod timestamps;
+#[cfg(feature = "tls")]
+mod tls;

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Links that are encrypted: that everything passes them, and who is let in.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::authority::{Authority, Pair};
+use crate::pair::{LONG, until, until_matched};
+use zonda::qos::CongestionControl;
+use zonda::{Config, Session, Wait};
+
+const HOSTS: &[&str] = &["localhost", "127.0.0.1", "::1"];
+
+fn tls(config: Config, settings: &[(&str, &str)]) -> Config {
+    settings.iter().fold(config, |config, (key, value)| {
+        let value = match *value {
+            "true" | "false" => (*value).to_owned(),
+            path => format!("{path:?}"),
+        };
+        config.with(&format!("transport/link/tls/{key}"), &value)
+    })
+}
+
+fn listener(at: &str, shown: &Pair, more: &[(&str, &str)]) -> Session {
+    let config = tls(
+        Config::peer().listen([at]),
+        &[
+            ("listen_certificate", &shown.certificate),
+            ("listen_private_key", &shown.key),
+        ],
+    );
+    zonda::open(tls(config, more)).wait().expect("it listens")
+}
+
+fn port(of: &Session) -> u16 {
+    let locator = of.info().locators().remove(0).to_string();
+    let (_, port) = locator.rsplit_once(':').expect("a port");
+    port.parse().expect("a number")
+}
+
+fn dial(to: &str, settings: &[(&str, &str)]) -> Result<Session, String> {
+    let config = tls(Config::client([to]), settings);
+    let opened = zonda::open(config.with("connect/timeout_ms", "0")).wait();
+    opened.map_err(|error| error.to_string())
+}
+
+/// Messages of all sizes, both ways at the same time, and a question.
+fn check_traffic(first: &Session, second: &Session) {
+    const SIZES: [usize; 6] = [0, 8, 5000, 70_000, 1 << 20, 9];
+    const ROUNDS: usize = 20;
+    std::thread::scope(|scope| {
+        for (from, to, key) in [(first, second, "test/there"), (second, first, "test/back")] {
+            let subscriber = to.declare_subscriber(key).wait().expect("a subscriber");
+            scope.spawn(move || {
+                let publisher = from
+                    .declare_publisher(key)
+                    .congestion_control(CongestionControl::Block)
+                    .wait()
+                    .expect("a publisher");
+                until_matched(&publisher);
+                for round in 0..ROUNDS {
+                    for size in SIZES {
+                        let value = vec![(round + size) as u8; size];
+                        publisher.put(value).wait().expect("it is sent");
+                    }
+                }
+            });
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    for size in SIZES {
+                        let sample = subscriber
+                            .recv_timeout(LONG)
+                            .expect("open")
+                            .expect("in time");
+                        let bytes = sample.payload().to_bytes();
+                        assert_eq!(bytes.len(), size, "round {round}");
+                        assert!(bytes.iter().all(|byte| *byte == (round + size) as u8));
+                    }
+                }
+            });
+        }
+    });
+    let _queryable = second
+        .declare_queryable("test/question")
+        .callback(|query| {
+            let reply = query.reply(query.key_expr().clone(), "answer");
+            reply.wait().expect("it is sent");
+        })
+        .wait()
+        .expect("a queryable");
+    until("the answer comes", || {
+        let replies = first.get("test/question").wait().expect("it is asked");
+        replies.into_iter().any(|reply| reply.result().is_ok())
+    });
+}
+
+#[test]
+fn everything_passes_a_link_whose_listener_shows_a_certificate() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    for (listen, host) in [
+        ("tls/localhost:0", "localhost"),
+        ("tls/127.0.0.1:0", "127.0.0.1"),
+        ("tls/[::1]:0", "[::1]"),
+    ] {
+        let far = listener(listen, &shown, &[]);
+        let to = format!("tls/{host}:{}", port(&far));
+        let near = dial(&to, &[("root_ca_certificate", &authority.ca())]).expect(&to);
+        let link = &near.info().links()[0];
+        assert!(
+            link.remote.to_string().starts_with("tls/"),
+            "{}",
+            link.remote
+        );
+        check_traffic(&near, &far);
+    }
+}
+
+#[test]
+fn both_ends_show_a_certificate_where_both_have_to() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    let own = authority.sign("client", &["client"]);
+    let ca = authority.ca();
+    let mtls = [
+        ("enable_mtls", "true"),
+        ("root_ca_certificate", ca.as_str()),
+    ];
+    let far = listener("tls/127.0.0.1:0", &shown, &mtls);
+    let to = format!("tls/127.0.0.1:{}", port(&far));
+    let named = |pair: &Pair| {
+        let mut settings = mtls.to_vec();
+        let text = |text: &str| -> &'static str { text.to_owned().leak() };
+        settings.push(("connect_certificate", text(&pair.certificate)));
+        settings.push(("connect_private_key", text(&pair.key)));
+        settings
+    };
+    let near = dial(&to, &named(&own)).expect("trusted");
+    check_traffic(&near, &far);
+    let refused = dial(&to, &[("root_ca_certificate", &ca)]).expect_err("it shows none");
+    assert!(refused.contains(&to), "{refused}");
+    let mine = Authority::new();
+    let foreign = mine.sign("foreign", &["client"]);
+    let refused = dial(&to, &named(&foreign)).expect_err("not trusted");
+    assert!(refused.contains(&to), "{refused}");
+}
+
+#[test]
+fn what_is_wrong_with_a_certificate_is_said() {
+    let authority = Authority::new();
+    let (ca, other) = (authority.ca(), Authority::new());
+    let cases = [
+        (
+            authority.sign("name", &["router.example"]),
+            ca.as_str(),
+            "is for DnsName(\"router.example\"), and not for localhost",
+        ),
+        (authority.sign_expired("old", HOSTS), &ca, "expired"),
+        (other.sign("other", HOSTS), &ca, "set root_ca_certificate"),
+    ];
+    for (shown, ca, expected) in cases {
+        let far = listener("tls/127.0.0.1:0", &shown, &[]);
+        let to = format!("tls/localhost:{}", port(&far));
+        let trusted = [("root_ca_certificate", ca)];
+        let text = dial(&to, &trusted).expect_err(expected);
+        assert!(text.contains(expected) && text.contains(&to), "{text}");
+        let any = [trusted[0], ("verify_name_on_connect", "false")];
+        assert_eq!(
+            dial(&to, &any).is_ok(),
+            expected.contains("router"),
+            "{expected}"
+        );
+    }
+}
+
+#[test]
+fn a_listener_needs_keys_that_fit_and_says_which_do_not() {
+    let authority = Authority::new();
+    let (one, two) = (authority.sign("one", HOSTS), authority.sign("two", HOSTS));
+    let open = |settings: &[(&str, &str)]| {
+        let config = tls(Config::peer().listen(["tls/127.0.0.1:0"]), settings);
+        let opened = zonda::open(config.with("listen/exit_on_failure", "true")).wait();
+        opened.expect_err("it cannot listen").to_string()
+    };
+    for (settings, expected) in [
+        (
+            vec![],
+            "listen_certificate is needed for TLS and not there; set it",
+        ),
+        (
+            vec![("listen_certificate", "/nowhere.pem")],
+            "listen_certificate /nowhere.pem cannot be read: no such file",
+        ),
+        (
+            vec![
+                ("listen_certificate", one.key.as_str()),
+                ("listen_private_key", &one.key),
+            ],
+            "has no certificate in it",
+        ),
+        (
+            vec![
+                ("listen_certificate", &one.certificate),
+                ("listen_private_key", &one.certificate),
+            ],
+            "has no private key in it",
+        ),
+        (
+            vec![
+                ("listen_certificate", &one.certificate),
+                ("listen_private_key", &two.key),
+            ],
+            "does not belong to listen_certificate",
+        ),
+    ] {
+        let text = open(&settings);
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn who_does_not_speak_tls_delays_nobody() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    let far = listener("tls/127.0.0.1:0", &shown, &[]);
+    let at: SocketAddr = ([127, 0, 0, 1], port(&far)).into();
+    let connect = || TcpStream::connect(at).expect("it listens");
+    let silent: Vec<_> = (0..50).map(|_| connect()).collect();
+    let mut noisy: Vec<_> = (0..50).map(|_| connect()).collect();
+    for (index, stream) in noisy.iter_mut().enumerate() {
+        // Half of them begin as TLS does.
+        let start: &[u8] = if index % 2 == 0 {
+            b"GET / HTTP/1.1\r\n\r\n"
+        } else {
+            &[22, 3, 1, 2, 0]
+        };
+        stream.write_all(start).expect("it takes it");
+    }
+    let begin = Instant::now();
+    let to = format!("tls/{at}");
+    let near = dial(&to, &[("root_ca_certificate", &authority.ca())]).expect("in time");
+    assert!(
+        begin.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begin.elapsed()
+    );
+    let mut answer = Vec::new();
+    let ended = noisy[0].read_to_end(&mut answer);
+    assert!(ended.is_err() || answer.len() < 20, "{answer:?}");
+    drop((near, silent));
+    let refused = dial(&format!("tcp/{at}"), &[]).expect_err("it is encrypted");
+    assert!(refused.contains(&format!("tcp/{at}")), "{refused}");
+    let plain = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = plain.local_addr().expect("bound");
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = plain.accept().expect("a connection");
+        let _ = stream.write_all(b"220 mail.example ready\r\n");
+        std::thread::sleep(Duration::from_millis(200));
+    });
+    let text = dial(&format!("tls/{at}"), &[]).expect_err("it speaks something else");
+    assert!(text.contains("does not speak TLS"), "{text}");
+    server.join().expect("it ends");
+}
+
+#[test]
+fn a_certificate_is_renewed_without_a_restart() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", &["first.example"]);
+    let far = listener("tls/127.0.0.1:0", &shown, &[]);
+    let to = format!("tls/localhost:{}", port(&far));
+    let ca = authority.ca();
+    let trusted = [("root_ca_certificate", ca.as_str())];
+    dial(&to, &trusted).expect_err("it is for another host");
+    std::thread::sleep(Duration::from_millis(20));
+    std::fs::write(&shown.certificate, "nonsense").expect("room");
+    std::thread::sleep(Duration::from_millis(1100));
+    let text = dial(&to, &trusted).expect_err("the old one is shown still");
+    assert!(text.contains("first.example"), "{text}");
+    authority.sign("server", HOSTS);
+    until("the new one is shown", || {
+        std::thread::sleep(Duration::from_millis(200));
+        dial(&to, &trusted).is_ok()
+    });
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a node's configuration says to its links. What an endpoint says behind `#` goes before it.
+
+use std::fmt;
+
+use zonda_codec::Endpoint;
+
+use super::{EndpointProblem, SocketBuffers, option};
+
+/// What a node's configuration says to its links, for all endpoints that do not say it themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LinkSettings {
+    /// Sizes of the buffers of TCP sockets. Default: the system's.
+    pub tcp: SocketBuffers,
+    /// Keys and certificates. Default: none.
+    pub tls: TlsSettings,
+}
+
+/// The keys and certificates of links that are encrypted, and how the peer's are judged.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TlsSettings {
+    /// The authorities that a peer's certificate is trusted for, and no others. Default: for those who are connected to, the
+    /// authorities of the public web; for those who connect, none, and they show no certificate.
+    pub root_ca_certificate: Option<Pem>,
+    /// The private key of nodes that are listened for.
+    pub listen_private_key: Option<Pem>,
+    /// The certificate, and those above it, that is shown to nodes that connect.
+    pub listen_certificate: Option<Pem>,
+    /// The private key of this node when it connects. Only with `enable_mtls`.
+    pub connect_private_key: Option<Pem>,
+    /// The certificate, and those above it, that this node shows when it connects. Only with `enable_mtls`.
+    pub connect_certificate: Option<Pem>,
+    /// Both ends show a certificate, and TLS is 1.3. Default: only the end that listens does.
+    pub enable_mtls: Option<bool>,
+    /// Whether the certificate of a node that is connected to must be for the host of the endpoint. Default: yes.
+    pub verify_name_on_connect: Option<bool>,
+    /// Sizes of the sockets' buffers. Default: the system's.
+    pub buffers: SocketBuffers,
+}
+
+/// Where keys or certificates in PEM form are. Its `Debug` shows no content.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Pem {
+    /// In a file of this path.
+    File(String),
+    /// Here.
+    Text(String),
+    /// Here, in base64 of the PEM text.
+    Base64(String),
+}
+
+impl fmt::Debug for Pem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pem::File(path) => f.debug_tuple("File").field(path).finish(),
+            Pem::Text(_) => f.write_str("Text(..)"),
+            Pem::Base64(_) => f.write_str("Base64(..)"),
+        }
+    }
+}
+
+/// The names under which an endpoint says where a piece is, as the reference has them: of several the first one counts.
+struct PemKeys {
+    raw: &'static str,
+    base64: &'static str,
+    file: &'static str,
+}
+
+macro_rules! pem_keys {
+    ($name:literal) => {
+        PemKeys {
+            raw: concat!($name, "_raw"),
+            base64: concat!($name, "_base64"),
+            file: concat!($name, "_file"),
+        }
+    };
+}
+
+impl TlsSettings {
+    /// What holds for an endpoint: its own options, and these where it has none.
+    ///
+    /// # Errors
+    /// [`EndpointProblem::Option`] for a value that cannot be.
+    pub fn of(&self, endpoint: &Endpoint) -> Result<TlsSettings, EndpointProblem> {
+        let pem = |keys: PemKeys, otherwise: &Option<Pem>| {
+            let find = |key: &str| endpoint.config(key).map(str::to_owned);
+            let found = find(keys.raw).map(Pem::Text);
+            let found = found.or_else(|| find(keys.base64).map(Pem::Base64));
+            let found = found.or_else(|| find(keys.file).map(Pem::File));
+            found.or_else(|| otherwise.clone())
+        };
+        let flag = |key: &'static str, otherwise: Option<bool>| {
+            let found = option(endpoint, key, "true or false", |value| value.parse().ok());
+            found.map(|found| found.or(otherwise))
+        };
+        Ok(TlsSettings {
+            root_ca_certificate: pem(pem_keys!("root_ca_certificate"), &self.root_ca_certificate),
+            listen_private_key: pem(pem_keys!("listen_private_key"), &self.listen_private_key),
+            listen_certificate: pem(pem_keys!("listen_certificate"), &self.listen_certificate),
+            connect_private_key: pem(pem_keys!("connect_private_key"), &self.connect_private_key),
+            connect_certificate: pem(pem_keys!("connect_certificate"), &self.connect_certificate),
+            enable_mtls: flag("enable_mtls", self.enable_mtls)?,
+            verify_name_on_connect: flag("verify_name_on_connect", self.verify_name_on_connect)?,
+            buffers: self.buffers,
+        })
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A connected link: its socket, and the code in which the link's bytes pass it.
+
+use std::io;
+
+use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
+
+use super::tls;
+
+/// A connected link, driven by no runtime yet: the socket, and what the bytes of the link are encoded with on it.
+#[derive(Debug)]
+pub struct LinkStream {
+    socket: Socket,
+    coding: Coding,
+}
+
+/// How the bytes of a link stand in its socket. Clones mean the same link.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Coding {
+    /// As they are.
+    #[default]
+    Plain,
+    /// Encrypted.
+    Tls(std::sync::Arc<tls::Session>),
+}
+
+impl From<Socket> for LinkStream {
+    /// A link whose bytes stand in the socket as they are.
+    fn from(socket: Socket) -> Self {
+        LinkStream {
+            socket,
+            coding: Coding::Plain,
+        }
+    }
+}
+
+impl LinkStream {
+    pub(super) fn coded(socket: Socket, coding: Coding) -> Self {
+        LinkStream { socket, coding }
+    }
+
+    /// The socket.
+    #[must_use]
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    #[cfg_attr(
+        not(feature = "tls"),
+        allow(dead_code, reason = "nothing is encrypted")
+    )]
+    pub(super) fn into_socket(self) -> Socket {
+        self.socket
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn coding(&self) -> &Coding {
+        &self.coding
+    }
+
+    /// Makes the link usable by tasks of this runtime; call it inside the task.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::adopt`].
+    pub fn adopt<R: Runtime>(self, runtime: &R) -> io::Result<Halves<R>> {
+        let (read, write) = runtime.adopt(self.socket)?;
+        Ok(match self.coding {
+            Coding::Plain => (StreamRead::Plain(read), StreamWrite::Plain(write)),
+            Coding::Tls(session) => (
+                StreamRead::Tls(Box::new(tls::Reading::new(read, session.clone()))),
+                StreamWrite::Tls(Box::new(tls::Writing::new(write, session))),
+            ),
+        })
+    }
+
+    /// Takes the link back from the runtime, from the two halves of one [`LinkStream::adopt`].
+    ///
+    /// # Errors
+    /// Those of [`Runtime::release`]; [`io::ErrorKind::InvalidInput`] when the halves do not belong together.
+    pub fn release<R: Runtime>(
+        runtime: &R,
+        read: StreamRead<R::Read>,
+        write: StreamWrite<R::Write>,
+    ) -> io::Result<LinkStream> {
+        match (read, write) {
+            (StreamRead::Plain(read), StreamWrite::Plain(write)) => {
+                runtime.release(read, write).map(LinkStream::from)
+            }
+            (StreamRead::Tls(read), StreamWrite::Tls(write)) => {
+                let (read, session) = read.into_parts();
+                let socket = runtime.release(read, write.into_inner())?;
+                Ok(LinkStream::coded(socket, Coding::Tls(session)))
+            }
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+}
+
+/// The two halves of a link that a runtime drives.
+pub type Halves<R> = (
+    StreamRead<<R as Runtime>::Read>,
+    StreamWrite<<R as Runtime>::Write>,
+);
+
+/// The receiving half of a link.
+#[derive(Debug)]
+pub enum StreamRead<L> {
+    /// The bytes are as the socket has them.
+    Plain(L),
+    /// They are decrypted.
+    Tls(Box<tls::Reading<L>>),
+}
+
+impl<L: LinkRead> LinkRead for StreamRead<L> {
+    #[inline]
+    async fn read(&mut self, buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        match self {
+            StreamRead::Plain(link) => link.read(buf).await,
+            // In a box, as below: plain links have no room for it.
+            StreamRead::Tls(link) => Box::pin(link.read(buf)).await,
+        }
+    }
+}
+
+/// The sending half of a link.
+#[derive(Debug)]
+pub enum StreamWrite<L> {
+    /// The socket gets the bytes as they are.
+    Plain(L),
+    /// They are encrypted.
+    Tls(Box<tls::Writing<L>>),
+}
+
+impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
+    #[inline]
+    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        match self {
+            StreamWrite::Plain(link) => link.write_all(segments).await,
+            StreamWrite::Tls(link) => Box::pin(link.write_all(segments)).await,
+        }
+    }
+
+    async fn writable(&mut self) -> io::Result<()> {
+        match self {
+            StreamWrite::Plain(link) => link.writable().await,
+            StreamWrite::Tls(link) => link.writable().await,
+        }
+    }
+
+    async fn shutdown(&mut self) -> io::Result<()> {
+        match self {
+            StreamWrite::Plain(link) => link.shutdown().await,
+            StreamWrite::Tls(link) => link.shutdown().await,
+        }
+    }
+}

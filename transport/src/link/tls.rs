@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! TLS over TCP: `tls/HOST:PORT`. Within TLS the bytes are those of a TCP link.
+//!
+//! Other than the reference, a configured authority is the only one that is trusted, an IPv6 address may be dialled, and new
+//! connections get the certificates that the files hold at that time.
+
+mod credentials;
+mod session;
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::pki_types::{IpAddr as CertifiedAddress, ServerName};
+use rustls::{ClientConnection, Connection, ServerConnection};
+use zonda_codec::Endpoint;
+use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
+
+pub(crate) use self::session::{Reading, SEALED_BYTES_MAX, Session, Writing};
+
+use self::credentials::{Credentials, explain};
+use self::session::Records;
+use super::stream::Coding;
+use super::{
+    Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
+    Protocol, Terms, TlsSettings, option, tcp,
+};
+
+pub(super) const AVAILABLE: bool = true;
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    tcp::check(endpoint)?;
+    handshake_timeout(endpoint)?;
+    TlsSettings::default().of(endpoint).map(drop)
+}
+
+/// How long the introduction by certificates may take, beside the limits that all kinds of link have.
+fn handshake_timeout(endpoint: &Endpoint) -> Result<Duration, EndpointProblem> {
+    let key = "tls_handshake_timeout_ms";
+    let found = option(endpoint, key, "a number of milliseconds", |value| {
+        value.parse().ok()
+    });
+    Ok(Duration::from_millis(found?.unwrap_or(10_000)))
+}
+
+/// Connects, and lets the two ends show their certificates.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    let settings = terms.links.tls.of(terms.endpoint)?;
+    let HostPort { host, .. } = HostPort::of(terms.endpoint)?;
+    let name = server_name(&host)?;
+    let config = credentials::client(&settings)?;
+    let Connected {
+        stream,
+        local,
+        remote,
+    } = tcp::connect(runtime, terms, settings.buffers).await?;
+    let (local, remote) = (local.over(Protocol::Tls), remote.over(Protocol::Tls));
+    let failed = |text: String| LinkFailure::Encryption {
+        address: remote.clone(),
+        text,
+    };
+    let tls = ClientConnection::new(Arc::new(config), name);
+    let tls = tls.map_err(|error| failed(error.to_string()))?;
+    let session = Session::new(Connection::Client(tls));
+    let handshake = handshake(runtime, stream, &session);
+    let done = runtime.timeout_at(terms.deadline, handshake).await;
+    let done = done.ok_or(LinkFailure::Expired)?;
+    let socket = done.map_err(|error| failed(explain(&error)))?;
+    Ok(Connected {
+        stream: LinkStream::coded(socket, Coding::Tls(session)),
+        local,
+        remote,
+    })
+}
+
+/// The name that a certificate must be for.
+fn server_name(host: &str) -> Result<ServerName<'static>, EndpointProblem> {
+    // The scope of an IPv6 address is this machine's own affair.
+    let host = host.split_once('%').map_or(host, |(address, _)| address);
+    if let Ok(address) = host.parse::<std::net::IpAddr>() {
+        return Ok(ServerName::IpAddress(CertifiedAddress::from(address)));
+    }
+    let name = ServerName::try_from(host.to_owned());
+    name.map_err(|_| EndpointProblem::Address {
+        address: host.to_owned(),
+        what: "has a host that no certificate can be for",
+    })
+}
+
+/// Exchanges records until both ends are ready.
+async fn handshake<R: Runtime>(
+    runtime: &R,
+    stream: LinkStream,
+    session: &Arc<Session>,
+) -> io::Result<Socket> {
+    let (mut read, mut write) = runtime.adopt(stream.into_socket())?;
+    let result = exchange(&mut read, &mut write, session).await;
+    if let Err(error) = result {
+        // An alert says to the peer what was wrong with what it sent.
+        let alert = session.take_records()?;
+        let _ = write.write_all(vec![alert]).await;
+        let _ = write.shutdown().await;
+        return Err(error);
+    }
+    runtime.release(read, write)
+}
+
+async fn exchange(
+    read: &mut impl LinkRead,
+    write: &mut impl LinkWrite,
+    session: &Arc<Session>,
+) -> io::Result<()> {
+    let mut records = Records::default();
+    loop {
+        let out = session.take_records()?;
+        if !out.is_empty() {
+            write.write_all(vec![out]).await.0?;
+        }
+        if !session.with(|tls| tls.is_handshaking()) {
+            return Ok(());
+        }
+        if records.is_empty() && records.fill(read).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        session.take_in(&mut records)?;
+    }
+}
+
+/// Binds as TCP does, once keys and certificates are there.
+pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let settings = terms.links.tls.of(terms.endpoint)?;
+    let buffers = settings.buffers;
+    let timeout = handshake_timeout(terms.endpoint)?;
+    let gate = Arc::new(Gate {
+        credentials: Credentials::load(settings)?,
+        timeout,
+    });
+    let bound = tcp::bind(runtime, terms, buffers)?.into_iter();
+    let bound = bound.map(|bound| Bound {
+        address: bound.address.over(Protocol::Tls),
+        entrance: Entrance::Tls(Arc::clone(&gate)),
+        ..bound
+    });
+    Ok(bound.collect())
+}
+
+/// What those who come in by an encrypted listener pass.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    credentials: Credentials,
+    timeout: Duration,
+}
+
+impl Gate {
+    /// Shows this node's certificate to a stranger, and asks for the stranger's where both ends have to show one.
+    ///
+    /// # Errors
+    /// Why there is no encrypted link, as a clause.
+    pub(crate) async fn pass<R: Runtime>(
+        &self,
+        runtime: &R,
+        stream: LinkStream,
+    ) -> Result<LinkStream, String> {
+        let tls = ServerConnection::new(self.credentials.current());
+        let tls = tls.map_err(|error| error.to_string())?;
+        let session = Session::new(Connection::Server(tls));
+        let deadline = Instant::now() + self.timeout;
+        let handshake = handshake(runtime, stream, &session);
+        let done = runtime.timeout_at(deadline, handshake).await;
+        let done = done.ok_or_else(|| "no handshake of TLS in time".to_owned())?;
+        let socket = done.map_err(|error| explain(&error))?;
+        Ok(LinkStream::coded(socket, Coding::Tls(session)))
+    }
+}
+
+pub(super) fn accept(
+    stream: &LinkStream,
+    endpoint: &Endpoint,
+    listener: &LinkAddress,
+) -> io::Result<LinkAddress> {
+    let own = tcp::accept(stream, endpoint, listener)?;
+    Ok(own.over(Protocol::Tls))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Keys and certificates: read from where the settings say, made into what TLS is spoken with, read again when files change.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor};
+#[cfg(feature = "tls-aws-lc")]
+use rustls::crypto::aws_lc_rs as ciphers;
+#[cfg(not(feature = "tls-aws-lc"))]
+use rustls::crypto::ring as ciphers;
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig,
+    SignatureScheme, SupportedProtocolVersion, version,
+};
+
+use super::super::{EndpointProblem, IoFailure, Pem, TlsSettings};
+
+/// How often files are looked at, at most, to see whether they have changed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The ciphers, chosen by this crate's features and by nothing else in the program.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ciphers::default_provider())
+}
+
+/// 1.2 and 1.3; where both ends show certificates 1.3 alone, as the reference has it.
+fn versions(settings: &TlsSettings) -> &'static [&'static SupportedProtocolVersion] {
+    const NEW: &[&SupportedProtocolVersion] = &[&version::TLS13];
+    const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+    match settings.enable_mtls {
+        Some(true) => NEW,
+        _ => BOTH,
+    }
+}
+
+/// A setting that names a piece, for what is said of it.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    setting: &'static str,
+    pem: &'a Option<Pem>,
+}
+
+impl<'a> Piece<'a> {
+    fn new(setting: &'static str, pem: &'a Option<Pem>) -> Self {
+        Piece { setting, pem }
+    }
+
+    fn problem(&self, problem: impl Into<String>) -> EndpointProblem {
+        let place = match self.pem {
+            Some(Pem::File(path)) => format!(" {path}"),
+            _ => String::new(),
+        };
+        EndpointProblem::Credentials {
+            setting: self.setting,
+            place,
+            problem: problem.into(),
+        }
+    }
+
+    fn text(&self) -> Result<Vec<u8>, EndpointProblem> {
+        match self.pem {
+            None => Err(self.problem("is needed for TLS and not there; set it")),
+            Some(Pem::Text(text)) => Ok(text.clone().into_bytes()),
+            Some(Pem::Base64(text)) => {
+                // Padding at the end of an endpoint was taken for the end of a list.
+                let padded = text.trim_end_matches('=');
+                let padding = "=".repeat((4 - padded.len() % 4) % 4);
+                let decoded = STANDARD.decode(format!("{padded}{padding}"));
+                decoded.map_err(|error| self.problem(format!("is no base64: {error}")))
+            }
+            Some(Pem::File(path)) => std::fs::read(path).map_err(|error| {
+                self.problem(format!("cannot be read: {}", IoFailure::from(error)))
+            }),
+        }
+    }
+
+    fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, EndpointProblem> {
+        let text = self.text()?;
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+        match found {
+            Ok(found) if !found.is_empty() => Ok(found),
+            Ok(_) => Err(self.problem(
+                "has no certificate in it; a PEM file has one in -----BEGIN CERTIFICATE-----",
+            )),
+            Err(error) => Err(self.problem(format!("is no PEM: {error}"))),
+        }
+    }
+
+    fn key(&self) -> Result<PrivateKeyDer<'static>, EndpointProblem> {
+        let text = self.text()?;
+        PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
+            let is_encrypted = text.windows(9).any(|part| part == b"ENCRYPTED");
+            self.problem(match is_encrypted {
+                true => "is an encrypted key, which is not supported; decrypt it first".to_owned(),
+                false => format!("has no private key in it: {error}"),
+            })
+        })
+    }
+
+    fn authorities(&self) -> Result<RootCertStore, EndpointProblem> {
+        let mut roots = RootCertStore::empty();
+        for certificate in self.certificates()? {
+            let added = roots.add(certificate);
+            added.map_err(|error| {
+                self.problem(format!("has a certificate that is no authority: {error}"))
+            })?;
+        }
+        Ok(roots)
+    }
+}
+
+/// What this node connects with.
+pub(super) fn client(settings: &TlsSettings) -> Result<ClientConfig, EndpointProblem> {
+    let authorities = Piece::new("root_ca_certificate", &settings.root_ca_certificate);
+    let roots = match authorities.pem {
+        Some(_) => authorities.authorities()?,
+        None => RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+    };
+    let roots = Arc::new(roots);
+    let provider = provider();
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
+    let builder = builder.with_protocol_versions(versions(settings));
+    let builder = builder.map_err(|error| authorities.problem(error.to_string()))?;
+    let builder = match settings.verify_name_on_connect {
+        Some(false) => {
+            let any_name = AnyName {
+                roots,
+                algorithms: provider.signature_verification_algorithms,
+            };
+            let builder = builder.dangerous();
+            builder.with_custom_certificate_verifier(Arc::new(any_name))
+        }
+        _ => {
+            let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+            let verifier = verifier.map_err(|error| authorities.problem(error.to_string()))?;
+            builder.with_webpki_verifier(verifier)
+        }
+    };
+    let mut config = match settings.enable_mtls {
+        Some(true) => {
+            let certificate = Piece::new("connect_certificate", &settings.connect_certificate);
+            let key = Piece::new("connect_private_key", &settings.connect_private_key);
+            let config = builder.with_client_auth_cert(certificate.certificates()?, key.key()?);
+            config.map_err(|error| key.problem(does_not_fit(&error, "connect_certificate")))?
+        }
+        _ => builder.with_no_client_auth(),
+    };
+    config.resumption = Resumption::disabled();
+    Ok(config)
+}
+
+/// What this node listens with.
+fn server(settings: &TlsSettings) -> Result<ServerConfig, EndpointProblem> {
+    let certificate = Piece::new("listen_certificate", &settings.listen_certificate);
+    let key = Piece::new("listen_private_key", &settings.listen_private_key);
+    let provider = provider();
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
+    let builder = builder.with_protocol_versions(versions(settings));
+    let builder = builder.map_err(|error| certificate.problem(error.to_string()))?;
+    let builder = match settings.enable_mtls {
+        Some(true) => {
+            let authorities = Piece::new("root_ca_certificate", &settings.root_ca_certificate);
+            let roots = Arc::new(authorities.authorities()?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
+            let verifier = verifier.map_err(|error| authorities.problem(error.to_string()))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+        _ => builder.with_no_client_auth(),
+    };
+    let config = builder.with_single_cert(certificate.certificates()?, key.key()?);
+    let mut config =
+        config.map_err(|error| key.problem(does_not_fit(&error, "listen_certificate")))?;
+    // A node that connects again shows what it has again: nothing is kept of those who are gone.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+fn does_not_fit(error: &rustls::Error, certificate: &str) -> String {
+    match error {
+        rustls::Error::InconsistentKeys(_) => format!("does not belong to {certificate}"),
+        other => other.to_string(),
+    }
+}
+
+/// What a listener shows and asks for. A file that changes is read again, for the connections from then on.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    settings: TlsSettings,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    config: Arc<ServerConfig>,
+    looked: Instant,
+    /// When each file was changed.
+    changed: Vec<Option<SystemTime>>,
+}
+
+impl Credentials {
+    pub(super) fn load(settings: TlsSettings) -> Result<Self, EndpointProblem> {
+        let state = State {
+            changed: changed(&settings),
+            config: Arc::new(server(&settings)?),
+            looked: Instant::now(),
+        };
+        Ok(Credentials {
+            settings,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// What the files hold now. If that cannot be used, what they held before, and one line of the log says so.
+    pub(super) fn current(&self) -> Arc<ServerConfig> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if now.duration_since(state.looked) >= LOOK_EVERY {
+            state.looked = now;
+            let changed = changed(&self.settings);
+            if changed != state.changed {
+                state.changed = changed;
+                match server(&self.settings) {
+                    Ok(config) => {
+                        tracing::info!(
+                            "new connections are shown the certificate that was renewed"
+                        );
+                        state.config = Arc::new(config);
+                    }
+                    Err(problem) => tracing::warn!(
+                        "{problem}; new connections are shown the certificate from before"
+                    ),
+                }
+            }
+        }
+        Arc::clone(&state.config)
+    }
+}
+
+fn changed(settings: &TlsSettings) -> Vec<Option<SystemTime>> {
+    let pieces = [
+        &settings.root_ca_certificate,
+        &settings.listen_certificate,
+        &settings.listen_private_key,
+    ];
+    let changed = |pem: &&Option<Pem>| match pem {
+        Some(Pem::File(path)) => Path::new(path)
+            .metadata()
+            .and_then(|found| found.modified())
+            .ok(),
+        _ => None,
+    };
+    pieces.iter().map(changed).collect()
+}
+
+/// Trusts what the authorities have signed, for whichever host.
+#[derive(Debug)]
+struct AnyName {
+    roots: Arc<RootCertStore>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let certificate = ParsedCertificate::try_from(end_entity)?;
+        verify_server_cert_signed_by_trust_anchor(
+            &certificate,
+            &self.roots,
+            intermediates,
+            now,
+            self.algorithms.all,
+        )?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls12_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls13_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// Says what was wrong in a handshake, as a clause for people.
+pub(super) fn explain(error: &io::Error) -> String {
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref());
+    match tls {
+        Some(rustls::Error::InvalidCertificate(problem)) => explain_certificate(problem),
+        Some(rustls::Error::AlertReceived(alert)) => {
+            format!("the peer refused ({alert:?}); see what it says of this node's certificate")
+        }
+        Some(rustls::Error::InvalidMessage(_)) => "the peer does not speak TLS".to_owned(),
+        Some(rustls::Error::NoCertificatesPresented) => {
+            "the peer showed no certificate; enable_mtls is true here".to_owned()
+        }
+        Some(other) => other.to_string(),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "the peer hung up during the handshake; does it speak TLS?".to_owned()
+        }
+        None => IoFailure::from(io::Error::from(error.kind())).to_string(),
+    }
+}
+
+fn explain_certificate(problem: &CertificateError) -> String {
+    match problem {
+        CertificateError::NotValidForNameContext {
+            expected,
+            presented,
+        } => {
+            let names = presented.join(", ");
+            let expected = expected.to_str();
+            format!("the peer's certificate is for {names}, and not for {expected}; connect by a name that it has, or set verify_name_on_connect to false")
+        }
+        CertificateError::ExpiredContext { time, not_after } => {
+            let since = time.as_secs().saturating_sub(not_after.as_secs());
+            format!("the peer's certificate expired {} ago", span(since))
+        }
+        CertificateError::NotValidYetContext { time, not_before } => {
+            let until = not_before.as_secs().saturating_sub(time.as_secs());
+            format!("the peer's certificate is valid only in {}; are both clocks right?", span(until))
+        }
+        CertificateError::UnknownIssuer => {
+            "no authority that is trusted here has signed the peer's certificate; set root_ca_certificate".to_owned()
+        }
+        CertificateError::BadSignature => {
+            "the peer's certificate was signed with another key than that of the authority of this name which is trusted here; set \
+             root_ca_certificate to the authority that signed it"
+                .to_owned()
+        }
+        other => format!("the peer's certificate does not do: {other:?}"),
+    }
+}
+
+/// A length of time in its largest unit.
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} minutes", seconds / 60),
+        7200..=172_799 => format!("{} hours", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The TLS state of one link, between its socket and the bytes of the connection.
+//!
+//! Reading and writing share one [`rustls::Connection`], as TLS demands (a key update that is received changes what is sent);
+//! a lock is held for the cipher's work on at most [`SEALED_BYTES_MAX`], and never while a socket is waited for.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::sync::Arc;
+
+use rustls::Connection;
+use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
+
+use crate::sync::Mutex;
+
+/// How many bytes of the connection are encrypted at once: what a link encrypts while a more urgent message waits.
+pub(crate) const SEALED_BYTES_MAX: usize = 64 * 1024 + 2;
+
+/// Bytes that one read of the socket brings at most, and while a link brings little.
+const READ_BYTES_MAX: usize = 64 * 1024;
+const READ_BYTES_MIN: usize = 4 * 1024;
+
+/// The TLS state of a link.
+pub struct Session {
+    state: Mutex<State>,
+}
+
+struct State {
+    tls: Connection,
+    /// The records of a [`Session::send`] that the socket did not take at once are still there, and one of the bytes in
+    /// them is not reported as sent.
+    owes: bool,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(super) fn new(mut tls: Connection) -> Arc<Self> {
+        // What is encrypted at once is bounded here.
+        tls.set_buffer_limit(None);
+        let state = State { tls, owes: false };
+        Arc::new(Session {
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Runs `look` on the connection.
+    pub(super) fn with<T>(&self, look: impl FnOnce(&mut Connection) -> T) -> T {
+        look(&mut self.state.lock().tls)
+    }
+
+    /// Encrypts the front of `slices` and gives it to `sink`, as far as that takes it without waiting. Tells how many bytes
+    /// count as sent.
+    ///
+    /// What is encrypted has to be sent as it is, whatever the owner of the bytes decides meanwhile. So while records wait for
+    /// the socket one byte counts as unsent, which keeps the batch that it is of under way; the next call sends the records,
+    /// and then counts it.
+    ///
+    /// # Errors
+    /// Those of the sink; [`io::ErrorKind::WouldBlock`] while records wait.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn send(&self, slices: &[IoSlice<'_>], sink: &mut impl Write) -> io::Result<usize> {
+        let mut state = self.state.lock();
+        state.write_out(sink)?;
+        if std::mem::take(&mut state.owes) {
+            return Ok(1);
+        }
+        let count = state.tls.writer().write_vectored(slices)?;
+        match state.write_out(sink) {
+            Ok(()) => Ok(count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 1 => {
+                state.owes = true;
+                Ok(count - 1)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Encrypts bytes; they go out with [`Session::take_records`].
+    fn seal(&self, bytes: &[u8]) -> io::Result<()> {
+        self.state.lock().tls.writer().write_all(bytes)
+    }
+
+    /// The records that wait to be sent.
+    pub(super) fn take_records(&self) -> io::Result<Vec<u8>> {
+        let mut records = Vec::new();
+        self.state.lock().write_out(&mut records)?;
+        Ok(records)
+    }
+
+    /// Takes a part of the records in.
+    pub(super) fn take_in(&self, records: &mut Records) -> io::Result<()> {
+        self.state.lock().take_in(records)
+    }
+
+    /// Takes records in, and gives what is in them to `plain`, as far as there is room. Tells how many bytes that is: `None` if
+    /// more is needed from the socket, 0 at the end of the stream.
+    fn open(&self, records: &mut Records, plain: &mut [u8]) -> io::Result<Option<usize>> {
+        let mut state = self.state.lock();
+        let mut total = 0;
+        loop {
+            match state.tls.reader().read(&mut plain[total..]) {
+                Ok(0) if total < plain.len() => return Ok(Some(total)),
+                Ok(count) => total += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The stream ended between two records, as the reference ends it.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Ok(Some(total));
+                }
+                Err(error) => return Err(error),
+            }
+            if total == plain.len() || records.is_empty() {
+                return Ok((total > 0).then_some(total));
+            }
+            state.take_in(records)?;
+        }
+    }
+}
+
+impl State {
+    fn write_out(&mut self, sink: &mut impl Write) -> io::Result<()> {
+        while self.tls.wants_write() {
+            self.tls.write_tls(sink)?;
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, records: &mut Records) -> io::Result<()> {
+        self.tls.read_tls(records)?;
+        let processed = self.tls.process_new_packets();
+        processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(())
+    }
+}
+
+/// Bytes from the socket that are not taken in yet.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    bytes: RxBuf,
+    taken: usize,
+}
+
+impl Records {
+    pub(super) fn is_empty(&self) -> bool {
+        self.taken == self.bytes.filled().len()
+    }
+
+    /// Reads once from the socket; all bytes before were taken in. `Ok(0)` is the end.
+    pub(super) async fn fill(&mut self, link: &mut impl LinkRead) -> io::Result<usize> {
+        let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
+        // Large while each read fills it, small again once little comes.
+        let wanted = match had {
+            _ if bytes == 0 => READ_BYTES_MIN,
+            _ if had == bytes => (bytes * 4).min(READ_BYTES_MAX),
+            _ if had < READ_BYTES_MIN / 8 => READ_BYTES_MIN,
+            _ => bytes,
+        };
+        let mut buffer = match wanted == bytes {
+            true => self.bytes.take(),
+            false => RxBuf::new(wanted),
+        };
+        buffer.clear();
+        let (result, buffer) = link.read(buffer).await;
+        self.bytes = buffer;
+        self.taken = 0;
+        result
+    }
+}
+
+impl Read for Records {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let rest = self.bytes.filled().get(self.taken..).unwrap_or(&[]);
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        self.taken += count;
+        Ok(count)
+    }
+}
+
+/// The receiving half of a link that is encrypted.
+#[derive(Debug)]
+pub struct Reading<L> {
+    link: L,
+    session: Arc<Session>,
+    records: Records,
+}
+
+impl<L> Reading<L> {
+    pub(in crate::link) fn new(link: L, session: Arc<Session>) -> Self {
+        let records = Records::default();
+        Reading {
+            link,
+            session,
+            records,
+        }
+    }
+
+    pub(in crate::link) fn into_parts(self) -> (L, Arc<Session>) {
+        (self.link, self.session)
+    }
+}
+
+impl<L: LinkRead> LinkRead for Reading<L> {
+    async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        if buf.spare_mut().is_empty() {
+            return (Err(io::ErrorKind::InvalidInput.into()), buf);
+        }
+        loop {
+            match self.session.open(&mut self.records, buf.spare_mut()) {
+                Ok(Some(count)) => {
+                    buf.advance(count);
+                    return (Ok(count), buf);
+                }
+                Ok(None) => {}
+                Err(error) => return (Err(error), buf),
+            }
+            match self.records.fill(&mut self.link).await {
+                Ok(1..) => {}
+                end => return (end, buf),
+            }
+        }
+    }
+}
+
+/// The sending half of a link that is encrypted.
+#[derive(Debug)]
+pub struct Writing<L> {
+    link: L,
+    session: Arc<Session>,
+}
+
+impl<L> Writing<L> {
+    pub(in crate::link) fn new(link: L, session: Arc<Session>) -> Self {
+        Writing { link, session }
+    }
+
+    pub(in crate::link) fn into_inner(self) -> L {
+        self.link
+    }
+}
+
+impl<L> Writing<L> {
+    /// Encrypts what comes next of the segments; `None` when there is nothing left.
+    fn seal(&self, segments: &impl Segments, at: &mut Cursor) -> io::Result<Option<Vec<u8>>> {
+        let mut slices = [IoSlice::new(&[]); 16];
+        let used = at.gather(segments, &mut slices);
+        let mut room = SEALED_BYTES_MAX;
+        for slice in &slices[..used] {
+            let part = &slice[..slice.len().min(room)];
+            self.session.seal(part)?;
+            room -= part.len();
+        }
+        at.advance(segments, SEALED_BYTES_MAX - room);
+        let records = self.session.take_records()?;
+        Ok((!records.is_empty()).then_some(records))
+    }
+}
+
+impl<L: LinkWrite> LinkWrite for Writing<L> {
+    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        let mut at = Cursor::default();
+        loop {
+            let result = match self.seal(&segments, &mut at) {
+                Ok(Some(records)) => self.link.write_all(vec![records]).await.0,
+                Ok(None) => return (Ok(()), segments),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = result {
+                return (Err(error), segments);
+            }
+        }
+    }
+
+    async fn writable(&mut self) -> io::Result<()> {
+        self.link.writable().await
+    }
+
+    /// Ends the stream without a last record of TLS, as the reference does: what ends a connection is its Close message, which
+    /// is encrypted and authenticated as all others.
+    async fn shutdown(&mut self) -> io::Result<()> {
+        self.link.shutdown().await
+    }
+}

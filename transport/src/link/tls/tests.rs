@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Names, settings, and records that wait for a socket.
+
+use std::io::{self, IoSlice, Write};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+
+use super::*;
+use crate::link::Pem;
+
+fn endpoint(text: &str) -> Endpoint {
+    text.parse().expect("an endpoint")
+}
+
+/// What two ends need that trust each other.
+fn settings() -> TlsSettings {
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = params.self_signed(&key).expect("a certificate");
+    let issuer = Issuer::new(params, key);
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("parameters");
+    let shown = params.signed_by(&key, &issuer).expect("a certificate");
+    TlsSettings {
+        root_ca_certificate: Some(Pem::Text(authority.pem())),
+        listen_certificate: Some(Pem::Text(shown.pem())),
+        listen_private_key: Some(Pem::Text(key.serialize_pem())),
+        ..TlsSettings::default()
+    }
+}
+
+/// Two ends that have introduced themselves.
+fn sessions() -> [Arc<Session>; 2] {
+    let settings = settings();
+    let near = credentials::client(&settings).expect("usable");
+    let name = server_name("localhost").expect("a name");
+    let near = ClientConnection::new(Arc::new(near), name).expect("a client");
+    let far = Credentials::load(settings).expect("usable").current();
+    let far = ServerConnection::new(far).expect("a server");
+    let ends = [Connection::Client(near), Connection::Server(far)].map(Session::new);
+    while ends.iter().any(|end| end.with(|tls| tls.is_handshaking())) {
+        for (from, to) in [(&ends[0], &ends[1]), (&ends[1], &ends[0])] {
+            pass(&from.take_records().expect("records"), to);
+        }
+    }
+    ends
+}
+
+fn pass(mut records: &[u8], to: &Session) {
+    to.with(|tls| {
+        while !records.is_empty() {
+            tls.read_tls(&mut records).expect("in memory");
+            tls.process_new_packets().expect("they are good");
+        }
+    });
+}
+
+fn received(by: &Session) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    by.with(|tls| {
+        // More may come.
+        let _ = io::Read::read_to_end(&mut tls.reader(), &mut bytes);
+    });
+    bytes
+}
+
+/// A socket that takes so many bytes.
+#[derive(Default)]
+struct Narrow {
+    taken: Vec<u8>,
+    room: usize,
+}
+
+impl Write for Narrow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len().min(self.room);
+        if count == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.room -= count;
+        self.taken.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn records_that_wait_for_the_socket_keep_their_last_byte_under_way() {
+    let [near, far] = sessions();
+    let mut socket = Narrow::default();
+    let (head, tail) = ([1; 100], [2; 30_000]);
+    // Room for the first of two records and a part of the second.
+    socket.room = 20_000;
+    let slices = [IoSlice::new(&head), IoSlice::new(&tail)];
+    let sent = near.send(&slices, &mut socket).expect("a part of it");
+    assert_eq!(sent, 30_099, "all but one byte");
+    // The owner shows the byte that is left, and perhaps more behind it.
+    let slices = [IoSlice::new(&tail[..1]), IoSlice::new(&[3; 10])];
+    let waits = near.send(&slices, &mut socket).expect_err("it is full");
+    assert_eq!(waits.kind(), io::ErrorKind::WouldBlock);
+    socket.room = 100_000;
+    assert_eq!(near.send(&slices, &mut socket).expect("room"), 1);
+    let slices = [IoSlice::new(&[3; 10])];
+    assert_eq!(near.send(&slices, &mut socket).expect("room"), 10);
+    let mut all = Vec::new();
+    for part in socket.taken.chunks(4096) {
+        pass(part, &far);
+        all.extend(received(&far));
+    }
+    assert_eq!(all.len(), 30_110);
+    assert_eq!((all[0], all[100], all[30_099], all[30_100]), (1, 2, 2, 3));
+}
+
+#[test]
+fn a_certificate_is_for_the_host_of_the_endpoint() {
+    for (host, name) in [
+        ("router.lan", "DnsName(\"router.lan\")"),
+        ("127.0.0.1", "IpAddress(V4(Ipv4Addr([127, 0, 0, 1])))"),
+    ] {
+        let found = format!("{:?}", server_name(host).expect(host));
+        assert_eq!(found, name);
+    }
+    for host in ["::1", "fe80::1%eth0"] {
+        let name = server_name(host).expect(host);
+        assert!(matches!(name, ServerName::IpAddress(_)), "{name:?}");
+    }
+    let problem = server_name("no host").expect_err("a space").to_string();
+    assert!(problem.contains("no certificate can be for"), "{problem}");
+}
+
+#[test]
+fn an_endpoint_goes_before_the_configuration() {
+    let configured = TlsSettings {
+        root_ca_certificate: Some(Pem::File("configured".to_owned())),
+        listen_certificate: Some(Pem::File("kept".to_owned())),
+        verify_name_on_connect: Some(true),
+        ..TlsSettings::default()
+    };
+    let text = "tls/localhost:1#root_ca_certificate_file=own;verify_name_on_connect=false";
+    let found = configured.of(&endpoint(text)).expect("well formed");
+    assert_eq!(found.root_ca_certificate, Some(Pem::File("own".to_owned())));
+    assert_eq!(found.listen_certificate, configured.listen_certificate);
+    assert_eq!(found.verify_name_on_connect, Some(false));
+    let raw = "tls/localhost:1#root_ca_certificate_raw=text;root_ca_certificate_file=own";
+    let found = configured.of(&endpoint(raw)).expect("well formed");
+    assert_eq!(
+        found.root_ca_certificate,
+        Some(Pem::Text("text".to_owned()))
+    );
+    for wrong in ["enable_mtls=yes", "tls_handshake_timeout_ms=soon"] {
+        let text = format!("tls/localhost:1#{wrong}");
+        let problem = check(&endpoint(&text)).expect_err(wrong).to_string();
+        assert!(problem.contains("is invalid; write"), "{problem}");
+    }
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let settings = TlsSettings {
+        connect_private_key: Some(Pem::Text("secret".to_owned())),
+        listen_private_key: Some(Pem::Base64("secret".to_owned())),
+        ..TlsSettings::default()
+    };
+    assert!(!format!("{settings:?}").contains("secret"));
+}
