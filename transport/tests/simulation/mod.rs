@@ -30,7 +30,8 @@ mod time;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
-/// Runs `scenario` for the seeds from 0 to `count`, or for the one that the environment names.
+/// Runs `scenario` for the seeds from 0 on, or for the one that the environment names: in long runs for `count` of them,
+/// otherwise for a third.
 fn for_seeds(count: u64, scenario: impl Fn(u64)) {
     let number = |name| {
         std::env::var(name)
@@ -39,7 +40,14 @@ fn for_seeds(count: u64, scenario: impl Fn(u64)) {
     };
     let seeds = match number("ZONDA_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..count * number("ZONDA_SEEDS").unwrap_or(1),
+        None => {
+            let part = if std::env::var_os("ZONDA_LONG").is_some() {
+                1
+            } else {
+                3
+            };
+            0..count.div_ceil(part) * number("ZONDA_SEEDS").unwrap_or(1)
+        }
     };
     for seed in seeds {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| scenario(seed))) {
