@@ -104,6 +104,13 @@ impl Runtime for Absent {
     async fn accept(&self, _listener: &mut Absent) -> io::Result<(Socket, Option<SocketAddr>)> {
         pending().await
     }
+    async fn take_from<T: Send, F: FnMut() -> io::Result<T> + Send>(
+        &self,
+        _listener: &mut Absent,
+        _take: F,
+    ) -> io::Result<T> {
+        pending().await
+    }
     async fn resolve(&self, _host: String, _port: u16) -> io::Result<Vec<SocketAddr>> {
         pending().await
     }

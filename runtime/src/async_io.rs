@@ -88,6 +88,14 @@ macro_rules! sockets_and_timers {
             $crate::async_io::accept(listener).await
         }
 
+        async fn take_from<T: Send, F: FnMut() -> std::io::Result<T> + Send>(
+            &self,
+            listener: &mut $crate::async_io::ReactorListener,
+            take: F,
+        ) -> std::io::Result<T> {
+            $crate::async_io::take(listener, take).await
+        }
+
         async fn resolve(
             &self,
             host: String,
@@ -185,4 +193,12 @@ pub async fn accept(listener: &mut ReactorListener) -> io::Result<(Socket, Optio
     let (stream, from) = listener.0.read_with(Socket::accept).await?;
     stream.set_nonblocking(true)?;
     Ok((stream, from.as_socket()))
+}
+
+/// Calls `take` until there was something to take.
+pub async fn take<T>(
+    listener: &mut ReactorListener,
+    mut take: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
+    listener.0.read_with(|_| take()).await
 }

@@ -165,6 +165,18 @@ impl Runtime for ThreadsRuntime {
         Ok((stream, from.as_socket()))
     }
 
+    async fn take_from<T: Send, F: FnMut() -> io::Result<T> + Send>(
+        &self,
+        listener: &mut ThreadsListener,
+        mut take: F,
+    ) -> io::Result<T> {
+        let source = Source {
+            socket: &listener.socket,
+            flags: PollFlags::IN,
+        };
+        wait::call(&self.core, source, true, |_| take()).await
+    }
+
     async fn resolve(&self, host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
         resolve::resolve(host, port).await
     }

@@ -245,6 +245,14 @@ impl Runtime for TokioRuntime {
         within(&self.handle, listener.accept()).await
     }
 
+    async fn take_from<T: Send, F: FnMut() -> io::Result<T> + Send>(
+        &self,
+        listener: &mut TokioListener,
+        take: F,
+    ) -> io::Result<T> {
+        within(&self.handle, listener.take(take)).await
+    }
+
     async fn resolve(&self, host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
         resolve::resolve(host, port).await
     }

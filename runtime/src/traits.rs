@@ -113,7 +113,7 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// of that thread advances meanwhile, and a future that needs it never ends: meant for plain threads.
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
-    /// Makes a connected stream socket usable by tasks of this runtime, whatever its family; call it inside the task (in
+    /// Makes a connected socket usable by tasks of this runtime, whatever its family; call it inside the task (in
     /// `make` of [`Runtime::spawn`]). Whether the socket blocks is the backend's until it is released: a caller that writes
     /// past the runtime says each time that the call must not wait.
     fn adopt(&self, stream: Socket) -> io::Result<(Self::Read, Self::Write)>;
@@ -132,7 +132,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         to: SocketAddr,
     ) -> impl Future<Output = io::Result<Socket>> + Send;
 
-    /// Registers a listening stream socket, whatever its family. It becomes non-blocking.
+    /// Registers a listening stream socket, whatever its family, or one that datagrams come to from anywhere. It becomes
+    /// non-blocking.
     fn listen(&self, listener: Socket) -> io::Result<Self::Listener>;
 
     /// Waits for one incoming connection, which comes with its address where the family has one.
@@ -143,6 +144,21 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         &self,
         listener: &mut Self::Listener,
     ) -> impl Future<Output = io::Result<(Socket, Option<SocketAddr>)>> + Send;
+
+    /// Waits until a socket that was registered with [`Runtime::listen`] has something, and takes that by `take`, which is
+    /// called again whenever it says [`io::ErrorKind::WouldBlock`]. For sockets of datagrams: they have no connections to
+    /// accept.
+    ///
+    /// # Cancel safety
+    /// Full, if `take` leaves nothing behind when it has nothing.
+    fn take_from<T, F>(
+        &self,
+        listener: &mut Self::Listener,
+        take: F,
+    ) -> impl Future<Output = io::Result<T>> + Send
+    where
+        T: Send,
+        F: FnMut() -> io::Result<T> + Send;
 
     /// Finds the addresses of a host name or an address in text form (IPv6 without brackets); at least one on success.
     /// Names are looked up on a thread of their own, named `zonda-resolve`, that ends with the look-up.

@@ -169,6 +169,14 @@ impl Runtime for UringRuntime {
         listener.accept().await
     }
 
+    async fn take_from<T: Send, F: FnMut() -> io::Result<T> + Send>(
+        &self,
+        listener: &mut UringListener,
+        take: F,
+    ) -> io::Result<T> {
+        listener.take(take).await
+    }
+
     async fn resolve(&self, host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
         resolve::resolve(host, port).await
     }

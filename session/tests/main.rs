@@ -37,3 +37,4 @@ mod streams;
 mod timestamps;
 #[cfg(feature = "tls")]
 mod tls;
+mod udp;

@@ -127,6 +127,18 @@ impl Runtime for Watched {
         self.inner.accept(listener)
     }
 
+    fn take_from<T, F>(
+        &self,
+        listener: &mut Self::Listener,
+        take: F,
+    ) -> impl Future<Output = io::Result<T>> + Send
+    where
+        T: Send,
+        F: FnMut() -> io::Result<T> + Send,
+    {
+        self.inner.take_from(listener, take)
+    }
+
     fn resolve(
         &self,
         host: String,

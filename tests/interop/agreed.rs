@@ -100,30 +100,37 @@ impl Agreed {
 
 /// Payloads that get shorter, that do not, and that need fragments.
 pub fn exchange(a: &Party, b: &Party, largest: usize) {
-    static EXCHANGES: AtomicUsize = AtomicUsize::new(0);
     for (from, to) in [(a, b), (b, a)] {
-        // keys of their own: nobody is matched by what is about to end
-        let key = format!("options/{}", EXCHANGES.fetch_add(1, Ordering::Relaxed));
-        let subscription = to.subscribe(&format!("{key}/*"));
-        let publisher = from.matched_publisher(&format!("{key}/x"));
-        let sizes = [0, 5, 100, 5000, 30_000, 70_000, 300_000, 3_000_000];
-        for (seed, len) in sizes.into_iter().enumerate() {
-            if len > largest {
-                break;
-            }
-            let pattern = Pattern {
-                len,
-                seed: seed as u64,
-            };
-            publisher.publish(&Message::put(pattern));
-            let seen = subscription.next();
-            assert!(seen.carries(pattern), "{seen:?}");
-        }
+        let key = pass_each_size(from, to, largest);
         let counting = to.count(&format!("numbered/{key}"));
         let publisher = from.matched_publisher(&format!("numbered/{key}"));
         publisher.publish_numbered(3000, 300).done();
         counting.reaches(3000);
     }
+}
+
+/// One message of each size up to the largest, the next when the one before has come. Returns the key that they have in
+/// common, which nobody else has.
+pub fn pass_each_size(from: &Party, to: &Party, largest: usize) -> String {
+    static EXCHANGES: AtomicUsize = AtomicUsize::new(0);
+    // keys of their own: nobody is matched by what is about to end
+    let key = format!("options/{}", EXCHANGES.fetch_add(1, Ordering::Relaxed));
+    let subscription = to.subscribe(&format!("{key}/*"));
+    let publisher = from.matched_publisher(&format!("{key}/x"));
+    let sizes = [0, 5, 100, 5000, 30_000, 70_000, 300_000, 3_000_000];
+    for (seed, len) in sizes.into_iter().enumerate() {
+        if len > largest {
+            break;
+        }
+        let pattern = Pattern {
+            len,
+            seed: seed as u64,
+        };
+        publisher.publish(&Message::put(pattern));
+        let seen = subscription.next();
+        assert!(seen.carries(pattern), "{seen:?}");
+    }
+    key
 }
 
 /// Whether each link of ours has exactly these options.

@@ -53,6 +53,7 @@ mod stamping;
 mod tls;
 mod tokens;
 mod transport;
+mod udp;
 mod unixsock;
 mod wait;
 

@@ -17,7 +17,7 @@ use crate::link::{
     self, EndpointProblem, IoFailure, Link, LinkAddress, LinkFailure, LinkSettings, LinkStream,
     Terms,
 };
-use crate::protocol::handshake::{HandshakeError, OpenStep, Opener};
+use crate::protocol::handshake::{HandshakeError, OpenStep, Opener, Step};
 use crate::protocol::parameters::{Established, LocalParameters};
 
 /// The longest batch an acceptor may answer with: its cookie is opaque and may be as long as a batch holds.
@@ -200,7 +200,7 @@ pub async fn open_link_with<R: Runtime>(
     let connected =
         connected.map_err(|failure| DialError::of(failure, endpoint, options.timeout))?;
     let mut opening = Opening {
-        opener: Opener::new(local.clone(), options.expected),
+        opener: Opener::new(connected.remote.protocol().offer(local), options.expected),
         speaks: None,
     };
     // In a box, as callers wait for much else in the same future.
@@ -247,6 +247,7 @@ impl Opening {
         stream: LinkStream,
     ) -> Result<(LinkStream, Established, Vec<u8>), HandshakeError> {
         let mut exchange = Exchange::new(runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
+        let exchange_repeats = exchange.repeats();
         let mut out = Vec::new();
         self.opener.start(&mut out);
         loop {
@@ -256,6 +257,11 @@ impl Opening {
                 .receive()
                 .await
                 .map_err(|error| error.during(step))?;
+            // Who has to repeat a message may get two answers.
+            if step == Step::OpenAck && exchange_repeats && is_init_ack(batch) {
+                out.clear();
+                continue;
+            }
             match self.opener.handle_batch(batch, &mut out) {
                 Ok(OpenStep::Continue) => {}
                 Ok(OpenStep::Done(established)) => {
@@ -270,6 +276,10 @@ impl Opening {
             }
         }
     }
+}
+
+fn is_init_ack(batch: &[u8]) -> bool {
+    batch.first().is_some_and(|first| first & 0x1f == 0x01)
 }
 
 fn io_error(error: std::io::Error) -> HandshakeError {

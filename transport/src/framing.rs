@@ -5,9 +5,13 @@
 //! behind the last batch. Its buffer starts tiny and grows only for a batch whose first byte can start a message, so
 //! that strangers cost a listener next to nothing.
 
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
-use crate::link::{LinkStream, StreamRead, StreamWrite};
+use crate::link::{Coding, LinkStream, StreamRead, StreamWrite};
 use crate::protocol::handshake::{HandshakeError, Step};
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
 
@@ -94,7 +98,21 @@ pub struct Exchange<R: Runtime> {
     consumed: usize,
     /// The longest batch to receive, in bytes without the prefix.
     batch_bytes_max: usize,
+    /// Where batches may get lost: the last one that was sent. In a box, as it is rarely there.
+    again: Option<Box<Again<R>>>,
 }
+
+/// What is sent again while nothing comes.
+struct Again<R> {
+    runtime: R,
+    framed: Vec<u8>,
+    wait: Duration,
+    at: Instant,
+}
+
+/// How long an answer is waited for where messages may get lost, before the message is sent again; the next time twice as
+/// long.
+const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
 impl<R: Runtime> Exchange<R> {
     /// Adopts a connected stream. Batches longer than `batch_bytes_max` will be refused.
@@ -102,8 +120,17 @@ impl<R: Runtime> Exchange<R> {
     /// # Errors
     /// Those of the runtime.
     pub fn new(runtime: &R, stream: LinkStream, batch_bytes_max: usize) -> io::Result<Self> {
+        let again = matches!(stream.coding(), Coding::Datagrams(_)).then(|| {
+            Box::new(Again {
+                runtime: runtime.clone(),
+                framed: Vec::new(),
+                wait: REPEAT_AFTER,
+                at: Instant::now(),
+            })
+        });
         let (read, write) = stream.adopt(runtime)?;
         Ok(Exchange {
+            again,
             read,
             write,
             received: RxBuf::new(FIRST_BYTES),
@@ -122,7 +149,17 @@ impl<R: Runtime> Exchange<R> {
         }
         let mut framed = Vec::with_capacity(PREFIX_BYTES + batch.len());
         frame(batch, &mut framed);
+        if let Some(again) = &mut self.again {
+            again.framed.clone_from(&framed);
+            again.wait = REPEAT_AFTER;
+            again.at = Instant::now() + REPEAT_AFTER;
+        }
         self.write.write_all(Frame(framed)).await.0
+    }
+
+    /// Whether batches may get lost, so that both sides repeat theirs.
+    pub fn repeats(&self) -> bool {
+        self.again.is_some()
     }
 
     /// Receives the next batch that is not empty.
@@ -186,7 +223,14 @@ impl<R: Runtime> Exchange<R> {
             larger.advance(filled);
             self.received = larger;
         }
-        let (result, received) = self.read.read(self.received.take()).await;
+        let buffer = self.received.take();
+        let (result, received) = match &mut self.again {
+            None => self.read.read(buffer).await,
+            Some(again) => {
+                let repeating = again.until_read(&mut self.read, &mut self.write, buffer);
+                Box::pin(repeating).await
+            }
+        };
         self.received = received;
         match result {
             Ok(0) => Err(ReceiveError::Io(io::ErrorKind::UnexpectedEof.into())),
@@ -211,5 +255,35 @@ impl<R: Runtime> Exchange<R> {
         self.received.discard_front(self.consumed);
         let unread = self.received.filled().to_vec();
         Ok((LinkStream::release(runtime, self.read, self.write)?, unread))
+    }
+}
+
+impl<R: Runtime> Again<R> {
+    /// Reads once, and sends the last batch again whenever it has waited long enough for that.
+    async fn until_read(
+        &mut self,
+        read: &mut impl LinkRead,
+        write: &mut impl LinkWrite,
+        buffer: RxBuf,
+    ) -> (io::Result<usize>, RxBuf) {
+        let mut reading = pin!(read.read(buffer));
+        loop {
+            let mut due = pin!(self.runtime.sleep_until(self.at));
+            let done = poll_fn(|context| {
+                if let Poll::Ready(done) = reading.as_mut().poll(context) {
+                    return Poll::Ready(Some(done));
+                }
+                due.as_mut().poll(context).map(|()| None)
+            });
+            if let Some(done) = done.await {
+                return done;
+            }
+            self.wait *= 2;
+            self.at = Instant::now() + self.wait;
+            if !self.framed.is_empty() {
+                // What is wrong with the socket shows when it is read from.
+                let _ = write.write_all(Frame(self.framed.clone())).await;
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod accept;
 mod counters;
+mod datagrams;
 mod pending;
 
 use std::io;
@@ -20,10 +21,11 @@ pub use counters::ListenCounts;
 
 use self::accept::{Door, Reception};
 use self::counters::{Counters, Logs};
+use self::datagrams::Counter;
 use self::pending::Pending;
 use crate::link::{
     self, Bound, EndpointProblem, HostPort, IoFailure, Link, LinkAddress, LinkFailure,
-    LinkSettings, Terms,
+    LinkSettings, Protocol, Terms,
 };
 use crate::protocol::handshake::{CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
@@ -312,6 +314,10 @@ pub fn listen_with<R: Runtime, A: Admission>(
     };
     let bound = link::bind(runtime, &terms);
     let sockets = bound.map_err(|failure| ListenError::of(failure, endpoint))?;
+    let protocol = Protocol::of(endpoint).map_err(|problem| ListenError::Endpoint {
+        endpoint: endpoint.clone(),
+        problem,
+    })?;
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(|_| ListenError::Random {
         endpoint: endpoint.clone(),
@@ -319,7 +325,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
     let reception = Arc::new(Reception {
         runtime: runtime.clone(),
         endpoint: endpoint.clone(),
-        local,
+        local: protocol.offer(&local),
         admission,
         accept_timeout: options.accept_timeout,
         key: Arc::new(CookieKey::new(secret)),
@@ -346,22 +352,27 @@ fn start<R: Runtime, A: Admission>(
         entrance,
     } in sockets
     {
-        let listener = reception.runtime.listen(socket);
-        let listener = listener.map_err(|error| ListenError::Bind {
+        let failed = |error: io::Error| ListenError::Bind {
             endpoint: endpoint.clone(),
             address: address.clone(),
             failure: error.into(),
-        })?;
+        };
+        let counter = match address.protocol().has_datagrams() {
+            true => Some(Counter::new(&socket, &address, endpoint).map_err(failed)?),
+            false => None,
+        };
+        let listener = reception.runtime.listen(socket).map_err(failed)?;
         addresses.push(address.clone());
-        doors.push(Box::new(Door {
+        let door = Door {
             listener,
             address,
             entrance,
             _belongings: belongings,
-        }));
+        };
+        doors.push((Box::new(door), counter));
     }
     let (mut stops, mut ended) = (Vec::new(), Vec::new());
-    for door in doors {
+    for (door, counter) in doors {
         let (stop, stopped) = oneshot::channel();
         let (end, has_ended) = oneshot::channel();
         stops.push(stop);
@@ -369,7 +380,10 @@ fn start<R: Runtime, A: Admission>(
         let reception = Arc::clone(&reception);
         let runtime = reception.runtime.clone();
         runtime.spawn("zonda-accept", move || async move {
-            reception.accept_all(door, stopped).await;
+            match counter {
+                Some(counter) => Box::pin(reception.receive_all(door, counter, stopped)).await,
+                None => reception.accept_all(door, stopped).await,
+            }
             end.send(());
         });
     }

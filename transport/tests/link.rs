@@ -4,9 +4,21 @@
 
 #[path = "link/cases.rs"]
 mod cases;
+#[path = "link/datagrams.rs"]
+mod datagrams;
 #[macro_use]
 #[path = "link/peers.rs"]
 mod peers;
+
+#[test]
+fn links_of_datagrams() {
+    each_runtime!(runtime => {
+        datagrams::links_open(runtime);
+        datagrams::a_peer_begins_anew_from_its_port(runtime);
+        datagrams::what_is_no_message_changes_nothing(runtime);
+        datagrams::a_message_that_is_lost_is_repeated(runtime);
+    });
+}
 
 /// Makes a test of each case.
 macro_rules! on_each_runtime {

@@ -4,10 +4,11 @@
 use std::io;
 use std::net::SocketAddr;
 
-use ::tokio::net::TcpListener;
+use ::tokio::io::Interest;
 #[cfg(unix)]
 use ::tokio::net::UnixListener;
-use socket2::Socket;
+use ::tokio::net::{TcpListener, UdpSocket};
+use socket2::{Socket, Type};
 
 /// A listening socket on tokio.
 #[derive(Debug)]
@@ -17,11 +18,16 @@ pub enum TokioListener {
     /// Of the Unix family.
     #[cfg(unix)]
     Unix(UnixListener),
+    /// Of datagrams.
+    Datagrams(UdpSocket),
 }
 
 impl TokioListener {
     /// Registers a non-blocking socket with the current runtime.
     pub(super) fn register(socket: Socket) -> io::Result<Self> {
+        if socket.r#type()? == Type::DGRAM {
+            return UdpSocket::from_std(socket.into()).map(TokioListener::Datagrams);
+        }
         #[cfg(unix)]
         if socket.local_addr()?.is_unix() {
             return UnixListener::from_std(socket.into()).map(TokioListener::Unix);
@@ -40,6 +46,14 @@ impl TokioListener {
                 let (stream, _) = listener.accept().await?;
                 Ok((stream.into_std()?.into(), None))
             }
+            TokioListener::Datagrams(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    pub(super) async fn take<T>(&mut self, take: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        match self {
+            TokioListener::Datagrams(socket) => socket.async_io(Interest::READABLE, take).await,
+            _ => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 }

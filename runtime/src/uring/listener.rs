@@ -28,14 +28,24 @@ impl UringListener {
     }
 
     pub(super) async fn accept(&mut self) -> io::Result<(Socket, Option<SocketAddr>)> {
+        let socket = Arc::clone(&self.socket);
+        let (stream, from) = self.take(|| socket.accept()).await?;
+        Ok((stream, from.as_socket()))
+    }
+
+    /// Calls `take` until there was something to take.
+    pub(super) async fn take<T>(
+        &mut self,
+        mut take: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<T> {
         loop {
-            match self.socket.accept() {
+            match take() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let wait = PollOnce::new(Arc::clone(&self.socket), Interest::Readable);
                     Operation::new(&self.home, wait).await.0?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result.map(|(stream, from)| (stream, from.as_socket())),
+                result => return result,
             }
         }
     }

@@ -15,11 +15,11 @@ mod stream;
 mod tcp;
 #[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
 mod tls;
+mod udp;
 #[cfg(unix)]
 mod unix;
 
-use std::sync::Arc;
-use std::{any::Any, fmt, io, net::SocketAddr, pin::Pin, time::Instant};
+use std::{any::Any, fmt, io, net::SocketAddr, pin::Pin, sync::Arc, time::Instant};
 
 use zonda_codec::Endpoint;
 use zonda_runtime::{Runtime, Socket};
@@ -34,8 +34,11 @@ pub use settings::{LinkSettings, Pem, TlsSettings};
 pub(crate) use stream::Coding;
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
 pub(crate) use tls::SEALED_BYTES_MAX;
+#[cfg(target_os = "linux")]
+pub(crate) use udp::is_lost;
+pub(crate) use udp::{Desk, Flow, accepted};
 
-use crate::protocol::parameters::Established;
+use crate::protocol::parameters::{Established, LocalParameters};
 
 /// An established link: the socket, and what its two ends agreed on.
 #[derive(Debug)]
@@ -164,6 +167,8 @@ pub enum Protocol {
     Tcp,
     /// `tls/HOST:PORT`
     Tls,
+    /// `udp/HOST:PORT`
+    Udp,
     /// `unixsock-stream/PATH`
     #[cfg(unix)]
     UnixsockStream,
@@ -175,6 +180,7 @@ impl Protocol {
         Protocol::Tcp,
         #[cfg(feature = "tls")]
         Protocol::Tls,
+        Protocol::Udp,
         #[cfg(unix)]
         Protocol::UnixsockStream,
     ];
@@ -184,6 +190,7 @@ impl Protocol {
         match self {
             Protocol::Tcp => "tcp",
             Protocol::Tls => "tls",
+            Protocol::Udp => "udp",
             #[cfg(unix)]
             Protocol::UnixsockStream => "unixsock-stream",
         }
@@ -210,9 +217,27 @@ impl Protocol {
         match self {
             Protocol::Tcp => tcp::check(endpoint),
             Protocol::Tls => tls::check(endpoint),
+            Protocol::Udp => udp::check(endpoint),
             #[cfg(unix)]
             Protocol::UnixsockStream => unix::check(endpoint),
         }
+    }
+
+    /// Whether each batch is a datagram of its own, which may get lost.
+    pub(crate) fn has_datagrams(self) -> bool {
+        self == Protocol::Udp
+    }
+
+    /// What a node offers on links of this kind: batches that fit, and none that a datagram cannot be.
+    pub(crate) fn offer(self, local: &LocalParameters) -> LocalParameters {
+        let mut offered = local.clone();
+        if self.has_datagrams() {
+            offered.batch_size = offered.batch_size.min(udp::DATAGRAM_BYTES_MAX);
+            if offered.options.low_latency {
+                Arc::make_mut(&mut offered.options).low_latency = false;
+            }
+        }
+        offered
     }
 
     /// The peer's address of an accepted socket that came from `from`.
@@ -235,6 +260,8 @@ impl Protocol {
         match self {
             Protocol::Tcp => tcp::accept(stream, endpoint, listener),
             Protocol::Tls => tls::accept(stream, endpoint, listener),
+            // They are not accepted one by one.
+            Protocol::Udp => Ok(listener.clone()),
             #[cfg(unix)]
             Protocol::UnixsockStream => Ok(listener.clone()),
         }
@@ -249,6 +276,7 @@ pub(crate) async fn connect<R: Runtime>(
     match Protocol::of(terms.endpoint)? {
         Protocol::Tcp => tcp::connect(runtime, terms, terms.links.tcp).await,
         Protocol::Tls => Box::pin(tls::connect(runtime, terms)).await,
+        Protocol::Udp => Box::pin(udp::connect(runtime, terms)).await,
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::connect(runtime, terms).await,
     }
@@ -262,6 +290,7 @@ pub(crate) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     match Protocol::of(terms.endpoint)? {
         Protocol::Tcp => tcp::bind(runtime, terms, terms.links.tcp),
         Protocol::Tls => tls::bind(runtime, terms),
+        Protocol::Udp => udp::bind(runtime, terms),
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::bind(terms),
     }

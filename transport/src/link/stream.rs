@@ -6,6 +6,7 @@ use std::io;
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
 use super::tls;
+use super::udp;
 
 /// A connected link, driven by no runtime yet: the socket, and what the bytes of the link are encoded with on it.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) enum Coding {
     Plain,
     /// Encrypted.
     Tls(std::sync::Arc<tls::Session>),
+    /// A batch in each datagram, without its length.
+    Datagrams(std::sync::Arc<udp::Flow>),
 }
 
 impl From<Socket> for LinkStream {
@@ -53,7 +56,6 @@ impl LinkStream {
         self.socket
     }
 
-    #[cfg(target_os = "linux")]
     pub(crate) fn coding(&self) -> &Coding {
         &self.coding
     }
@@ -69,6 +71,10 @@ impl LinkStream {
             Coding::Tls(session) => (
                 StreamRead::Tls(Box::new(tls::Reading::new(read, session.clone()))),
                 StreamWrite::Tls(Box::new(tls::Writing::new(write, session))),
+            ),
+            Coding::Datagrams(flow) => (
+                StreamRead::Datagrams(Box::new(udp::Reading::new(read, flow.clone()))),
+                StreamWrite::Datagrams(Box::new(udp::Writing::new(write, flow))),
             ),
         })
     }
@@ -91,6 +97,12 @@ impl LinkStream {
                 let socket = runtime.release(read, write.into_inner())?;
                 Ok(LinkStream::coded(socket, Coding::Tls(session)))
             }
+            (StreamRead::Datagrams(read), StreamWrite::Datagrams(write)) => {
+                let (read, flow) = read.into_parts();
+                let socket = runtime.release(read, write.into_inner())?;
+                flow.note_open();
+                Ok(LinkStream::coded(socket, Coding::Datagrams(flow)))
+            }
             _ => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
@@ -109,6 +121,8 @@ pub enum StreamRead<L> {
     Plain(L),
     /// They are decrypted.
     Tls(Box<tls::Reading<L>>),
+    /// They come in datagrams.
+    Datagrams(Box<udp::Reading<L>>),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {
@@ -118,6 +132,7 @@ impl<L: LinkRead> LinkRead for StreamRead<L> {
             StreamRead::Plain(link) => link.read(buf).await,
             // In a box, as below: plain links have no room for it.
             StreamRead::Tls(link) => Box::pin(link.read(buf)).await,
+            StreamRead::Datagrams(link) => Box::pin(link.read(buf)).await,
         }
     }
 }
@@ -129,6 +144,8 @@ pub enum StreamWrite<L> {
     Plain(L),
     /// They are encrypted.
     Tls(Box<tls::Writing<L>>),
+    /// It gets datagrams.
+    Datagrams(Box<udp::Writing<L>>),
 }
 
 impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
@@ -137,6 +154,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
         match self {
             StreamWrite::Plain(link) => link.write_all(segments).await,
             StreamWrite::Tls(link) => Box::pin(link.write_all(segments)).await,
+            StreamWrite::Datagrams(link) => Box::pin(link.write_all(segments)).await,
         }
     }
 
@@ -144,6 +162,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
         match self {
             StreamWrite::Plain(link) => link.writable().await,
             StreamWrite::Tls(link) => link.writable().await,
+            StreamWrite::Datagrams(link) => link.writable().await,
         }
     }
 
@@ -151,6 +170,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
         match self {
             StreamWrite::Plain(link) => link.shutdown().await,
             StreamWrite::Tls(link) => link.shutdown().await,
+            StreamWrite::Datagrams(link) => link.shutdown().await,
         }
     }
 }

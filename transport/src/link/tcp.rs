@@ -194,6 +194,15 @@ pub(super) fn bind<R: Runtime>(
     buffers: SocketBuffers,
 ) -> Result<Vec<Bound>, LinkFailure> {
     let options = SocketOptions::of(terms.endpoint)?.or(buffers);
+    bind_each(runtime, terms, &|at| bind_to(at, &options))
+}
+
+/// Has each address of the endpoint's host bound by `bind_to`, as [`bind`] does.
+pub(super) fn bind_each<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+    bind_to: &dyn Fn(SocketAddr) -> io::Result<Bound>,
+) -> Result<Vec<Bound>, LinkFailure> {
     let host = HostPort::of(terms.endpoint)?;
     let addresses = match host.socket_address() {
         Some(address) => vec![address],
@@ -201,7 +210,7 @@ pub(super) fn bind<R: Runtime>(
     };
     let (mut bound, mut absent) = (Vec::new(), None);
     for address in addresses {
-        match bind_to(address, &options) {
+        match bind_to(address) {
             Ok(found) => bound.push(found),
             Err(error) => {
                 let is_absent = lacks_address(&error);
@@ -236,14 +245,7 @@ fn look_up<R: Runtime>(
 
 /// Binds and listens. `[::]` accepts IPv4 as well, and becomes `0.0.0.0` on a system without IPv6.
 fn bind_to(at: SocketAddr, options: &SocketOptions) -> io::Result<Bound> {
-    let everywhere = at.is_ipv6() && at.ip().is_unspecified();
-    let socket = match bind_socket(at, everywhere, options) {
-        Err(error) if everywhere && lacks_address(&error) => {
-            tracing::debug!("no IPv6 here ({error}): listening on 0.0.0.0 instead of [::]");
-            bind_socket((Ipv4Addr::UNSPECIFIED, at.port()).into(), false, options)
-        }
-        result => result,
-    }?;
+    let socket = everywhere(at, |at, dual_stack| bind_socket(at, dual_stack, options))?;
     let address = socket.local_addr()?.as_socket();
     Ok(Bound {
         address: internet(address.ok_or(io::ErrorKind::InvalidInput)?),
@@ -251,6 +253,22 @@ fn bind_to(at: SocketAddr, options: &SocketOptions) -> io::Result<Bound> {
         belongings: None,
         entrance: Entrance::Open,
     })
+}
+
+/// Has `bind` make a socket for an address, for `[::]` one of both families (true), and for `0.0.0.0` on a system without
+/// IPv6.
+pub(super) fn everywhere(
+    at: SocketAddr,
+    bind: impl Fn(SocketAddr, bool) -> io::Result<Socket>,
+) -> io::Result<Socket> {
+    let everywhere = at.is_ipv6() && at.ip().is_unspecified();
+    match bind(at, everywhere) {
+        Err(error) if everywhere && lacks_address(&error) => {
+            tracing::debug!("no IPv6 here ({error}): listening on 0.0.0.0 instead of [::]");
+            bind((Ipv4Addr::UNSPECIFIED, at.port()).into(), false)
+        }
+        result => result,
+    }
 }
 
 fn bind_socket(at: SocketAddr, dual_stack: bool, options: &SocketOptions) -> io::Result<Socket> {

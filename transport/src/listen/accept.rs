@@ -15,21 +15,21 @@ use zonda_runtime::{Runtime, oneshot};
 
 use super::Admission;
 use super::counters::{Counters, Logs, count};
-use super::pending::{Entry, Pending, Ticket};
+use super::pending::{Entry, GiveWay, Pending, Ticket};
 use crate::framing::Exchange;
 use crate::link::{Entrance, Link, LinkAddress, LinkStream, Passage};
-use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError};
+use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError, Step};
 use crate::protocol::parameters::{Established, LocalParameters};
 use crate::text::shown;
 
 /// The longest batch of an introduction: own cookies are short, and other messages fit well.
-const BATCH_BYTES_MAX: usize = 4096 - 2;
+pub(super) const BATCH_BYTES_MAX: usize = 4096 - 2;
 
 /// The wait after an accept call that failed for want of descriptors or memory.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Connections that are accepted before other tasks have their turn.
-const TURN: u32 = 16;
+pub(super) const TURN: u32 = 16;
 
 /// Cookies are sealed with the number of the period in which they were given out.
 const EPOCH: Duration = Duration::from_secs(10);
@@ -66,7 +66,7 @@ pub(super) struct Reception<R, A> {
 }
 
 /// Waits for `future`, or for the channel's end if that comes first: `Err` with what it brought.
-async fn unless<T, F: Future>(
+pub(super) async fn unless<T, F: Future>(
     end: &mut oneshot::Receiver<T>,
     future: F,
 ) -> Result<F::Output, Option<T>> {
@@ -116,7 +116,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     }
 
     /// Notes a failed accept call; returns how long to leave the socket alone.
-    fn after_failure(&self, error: &io::Error) -> Duration {
+    pub(super) fn after_failure(&self, error: &io::Error) -> Duration {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
         count(&self.counters.accept_errors);
         tracing::debug!("{}: accepting failed: {error}", self.endpoint);
@@ -167,27 +167,31 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 .timeout_at(zonda_runtime::after(reception.accept_timeout), hearing);
             let outcome = unless(&mut ended, bounded).await;
             drop(ticket);
-            match outcome {
-                Ok(Some(Ok(admitted))) => reception.accepted(admitted),
-                Ok(Some(Err(error))) => reception.failed(&remote, error),
-                Ok(None) => reception.failed(
-                    &remote,
-                    HandshakeError::Timeout {
-                        step: acceptor.step(),
-                    },
-                ),
-                Err(Some(_give_way)) => {
-                    tracing::debug!(
-                        "{}: {remote} gave way to newer connections",
-                        reception.endpoint
-                    );
-                }
-                Err(None) => {}
-            }
+            reception.conclude(&remote, acceptor.step(), outcome);
         });
     }
 
-    fn note_evicted(&self, newcomer: &LinkAddress) {
+    /// What follows from how an introduction ended: the listener has stopped, it had to give way, its time was over in that
+    /// step, or it came to its end.
+    pub(super) fn conclude(
+        &self,
+        remote: &LinkAddress,
+        step: Step,
+        outcome: Result<Option<Result<Admitted<A>, HandshakeError>>, Option<GiveWay>>,
+    ) {
+        match outcome {
+            Ok(Some(Ok(admitted))) => self.accepted(admitted),
+            Ok(Some(Err(error))) => self.failed(remote, error),
+            Ok(None) => self.failed(remote, HandshakeError::Timeout { step }),
+            Err(Some(GiveWay)) => {
+                let endpoint = &self.endpoint;
+                tracing::debug!("{endpoint}: {remote} gave way to newer connections");
+            }
+            Err(None) => {}
+        }
+    }
+
+    pub(super) fn note_evicted(&self, newcomer: &LinkAddress) {
         count(&self.counters.evicted);
         if let Some(left_out) = self.logs.evicted.admit(Instant::now()) {
             let (endpoint, max) = (&self.endpoint, self.pending.max());
@@ -198,13 +202,13 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         }
     }
 
-    fn epoch(&self) -> u32 {
+    pub(super) fn epoch(&self) -> u32 {
         u32::try_from(self.started.elapsed().as_secs() / EPOCH.as_secs()).unwrap_or(u32::MAX)
     }
 
     /// What a stranger has to prove its user with: a random number. Nobody needs one where no users are asked for and
     /// one link is all.
-    fn nonce(&self) -> Option<u64> {
+    pub(super) fn nonce(&self) -> Option<u64> {
         let options = &self.local.options;
         if options.users.is_none() && options.multilink.is_none() {
             return Some(0);
@@ -285,7 +289,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         self.admission.accepted(link, &self.endpoint);
     }
 
-    fn failed(&self, remote: &LinkAddress, error: HandshakeError) {
+    pub(super) fn failed(&self, remote: &LinkAddress, error: HandshakeError) {
         self.counters.failure(&error);
         let limit = match error {
             HandshakeError::Unauthenticated { .. } => Some(&self.logs.unauthenticated),
@@ -306,15 +310,15 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 }
 
 /// A link that is open, and what its owner reserved for it.
-struct Admitted<A: Admission> {
-    link: Link,
-    reserved: Reserved<A>,
+pub(super) struct Admitted<A: Admission> {
+    pub(super) link: Link,
+    pub(super) reserved: Reserved<A>,
 }
 
 /// What [`Admission::admit`] reserved; given back if the link does not come about, for whatever reason.
-struct Reserved<A: Admission> {
-    admission: Arc<A>,
-    established: Option<Established>,
+pub(super) struct Reserved<A: Admission> {
+    pub(super) admission: Arc<A>,
+    pub(super) established: Option<Established>,
 }
 
 impl<A: Admission> Drop for Reserved<A> {
@@ -325,7 +329,7 @@ impl<A: Admission> Drop for Reserved<A> {
     }
 }
 
-fn turned_away(established: &Established, reason: u8) -> HandshakeError {
+pub(super) fn turned_away(established: &Established, reason: u8) -> HandshakeError {
     match reason {
         MAX_LINKS => HandshakeError::SameId {
             zid: established.zid,
@@ -337,6 +341,6 @@ fn turned_away(established: &Established, reason: u8) -> HandshakeError {
     }
 }
 
-fn io_error(error: io::Error) -> HandshakeError {
+pub(super) fn io_error(error: io::Error) -> HandshakeError {
     HandshakeError::Io(error.kind())
 }

@@ -7,6 +7,8 @@ use std::io::IoSlice;
 
 use zonda_runtime::Segments;
 
+#[cfg(target_os = "linux")]
+use crate::framing::PREFIX_BYTES;
 use crate::protocol::tx::Batch;
 
 use super::{
@@ -140,6 +142,16 @@ impl Transmit {
             skip = 0;
         }
         count
+    }
+
+    /// A batch without its length, in two pieces. None is ever partly written where batches are datagrams.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn datagram(&self, index: usize) -> [&[u8]; 2] {
+        let Some(batch) = self.batches.get(index) else {
+            return [&[], &[]];
+        };
+        let head = batch.head().get(PREFIX_BYTES..).unwrap_or(&[]);
+        [head, batch.tail().map_or(&[][..], |tail| tail.as_slice())]
     }
 
     /// The unwritten bytes if they are one piece.

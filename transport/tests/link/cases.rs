@@ -518,8 +518,8 @@ pub fn what_cannot_be_reached_is_said_in_one_line<R: Runtime>(runtime: &R) {
     assert!(text.starts_with(start) && !text.contains('\n'), "{text}");
 
     let error = dial(runtime, "carrier-pigeon/roof:1").expect_err("no such protocol");
-    let text = "cannot connect to carrier-pigeon/roof:1: protocol \"carrier-pigeon\" is not supported; use one of: tcp, unixsock-stream";
-    assert_eq!(error.to_string(), text);
+    let text = "cannot connect to carrier-pigeon/roof:1: protocol \"carrier-pigeon\" is not supported; use one of: tcp, ";
+    assert!(error.to_string().starts_with(text), "{error}");
 }
 
 pub fn what_cannot_be_listened_on_is_said_in_one_line<R: Runtime>(runtime: &R) {
@@ -540,12 +540,14 @@ pub fn what_cannot_be_listened_on_is_said_in_one_line<R: Runtime>(runtime: &R) {
         absent.ends_with("; no interface of this machine has this address"),
         "{absent}"
     );
-    let unknown = refuse("udp/127.0.0.1:0");
-    let problem = EndpointProblem::Protocol { name: "udp".into() };
+    let unknown = refuse("serial/127.0.0.1:0");
+    let problem = EndpointProblem::Protocol {
+        name: "serial".into(),
+    };
     assert_eq!(
         unknown,
         ListenError::Endpoint {
-            endpoint: endpoint("udp/127.0.0.1:0"),
+            endpoint: endpoint("serial/127.0.0.1:0"),
             problem
         }
     );

@@ -309,6 +309,18 @@ impl Runtime for Executor {
         pending()
     }
 
+    fn take_from<T, F>(
+        &self,
+        _listener: &mut (),
+        _take: F,
+    ) -> impl Future<Output = io::Result<T>> + Send
+    where
+        T: Send,
+        F: FnMut() -> io::Result<T> + Send,
+    {
+        pending()
+    }
+
     fn resolve(
         &self,
         _host: String,

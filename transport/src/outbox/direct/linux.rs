@@ -13,7 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zonda_runtime::Socket;
 
 use crate::{
-    link::{Coding, LinkStream},
+    framing::PREFIX_BYTES,
+    link::{Coding, LinkStream, is_lost},
     outbox::{spent::SLICES_MAX, transmit::Transmit},
 };
 
@@ -78,6 +79,7 @@ impl DirectSocket {
                 let count = within(&slices[..count], crate::link::SEALED_BYTES_MAX);
                 session.send(&slices[..count], &mut Unwaiting(socket))
             }
+            Coding::Datagrams(_) => Self::send_datagrams(socket, transmit),
         }
     }
 
@@ -98,8 +100,28 @@ impl DirectSocket {
         socket.send_vectored_with_flags(&slices[..count], SEND_FLAGS)
     }
 
+    /// Sends each batch without its length. One that gets lost on the way out counts as sent.
+    #[cold]
+    fn send_datagrams(socket: &Socket, transmit: &Transmit) -> io::Result<usize> {
+        let mut sent = 0;
+        for index in 0..transmit.len() {
+            let batch = transmit.datagram(index).map(IoSlice::new);
+            let bytes = batch[0].len() + batch[1].len();
+            match socket.send_vectored_with_flags(&batch, SEND_FLAGS) {
+                Err(error) if !is_lost(&error) && sent == 0 => return Err(error),
+                // It comes again with the next call.
+                Err(error) if !is_lost(&error) => return Ok(sent),
+                _ => sent += PREFIX_BYTES + bytes,
+            }
+        }
+        Ok(sent)
+    }
+
     /// Shuts both directions of the socket down.
     pub(crate) fn shutdown(&self) {
+        if let Coding::Datagrams(flow) = &self.0.coding {
+            return flow.end();
+        }
         // It may be gone already; then there is nothing left to shut down.
         let _ = self.0.socket.shutdown(Shutdown::Both);
     }
@@ -117,6 +139,10 @@ impl DirectSocket {
     /// Whether the peer's system has confirmed nearly all that was written; `None` if the connection is gone. A socket with
     /// room for next to nothing is writable when it holds next to nothing: see that nobody writes to it any more.
     pub(in crate::outbox) fn is_confirmed(&self) -> Option<bool> {
+        if let Coding::Datagrams(_) = &self.0.coding {
+            // Nobody confirms anything, and what the socket has is on its way.
+            return Some(true);
+        }
         self.0.socket.set_send_buffer_size(1).ok()?;
         let mut fds = [PollFd::new(&self.0.socket, PollFlags::OUT)];
         poll(&mut fds, Some(&Timespec::default())).ok()?;

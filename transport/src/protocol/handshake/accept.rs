@@ -42,6 +42,8 @@ pub struct Acceptor {
     step: Step,
     /// What the peer has to prove its user with, where users are asked for.
     nonce: u64,
+    /// The peer that cookies are given to, where nothing else is known of who comes back with one.
+    bearer: Option<Vec<u8>>,
     /// This side's first sequence number, set once the peer waits to be admitted.
     waiting: Option<Waiting>,
 }
@@ -55,7 +57,17 @@ impl Acceptor {
             epoch: 0,
             step: Step::InitSyn,
             nonce: 0,
+            bearer: None,
             waiting: None,
+        }
+    }
+
+    /// An acceptor of one message, of a peer of which nothing is kept between its two: either message may be the first. A
+    /// cookie is good only for the `bearer` that it was given to, such as a peer's address.
+    pub fn forgetful(local: LocalParameters, key: Arc<CookieKey>, bearer: Vec<u8>) -> Self {
+        Acceptor {
+            bearer: Some(bearer),
+            ..Acceptor::new(local, key)
         }
     }
 
@@ -138,7 +150,9 @@ impl Acceptor {
                 self.step = Step::OpenSyn;
                 Ok(AcceptStep::Continue)
             }
-            (Step::OpenSyn, TransportMessage::OpenSyn(syn)) => {
+            (step, TransportMessage::OpenSyn(syn))
+                if step == Step::OpenSyn || self.may_come_back() =>
+            {
                 let established = self.recognise(&syn)?;
                 self.waiting = Some(Waiting {
                     initial_sn: established.initial_sn_tx,
@@ -152,6 +166,15 @@ impl Acceptor {
                 found: name(&other),
             }),
         }
+    }
+
+    /// Whether a peer may come back to which this acceptor has said nothing.
+    fn may_come_back(&self) -> bool {
+        self.bearer.is_some() && self.step == Step::InitSyn
+    }
+
+    fn bearer(&self) -> &[u8] {
+        self.bearer.as_deref().unwrap_or(&[])
     }
 
     /// Writes the InitAck: the narrower of both sides' parameters, and of the features offered
@@ -195,7 +218,7 @@ impl Acceptor {
             zid: self.local.zid,
             resolution: agreement.resolution,
             batch_size,
-            cookie: &seal(&self.key, self.epoch, &agreement),
+            cookie: &seal(&self.key, self.epoch, self.bearer(), &agreement),
             ext: InitExt {
                 qos: agreement.qos && range.is_none(),
                 qos_link: range,
@@ -265,18 +288,22 @@ impl Acceptor {
         let (Some(own), Some(peer)) = (&self.local.options.multilink, &agreed.multilink) else {
             return Ok(None);
         };
-        if agreed.nonce != Some(self.nonce) {
-            return Err(HandshakeError::Cookie);
-        }
+        let nonce = self.own_nonce(agreed)?;
         let shown = syn.ext.multilink.and_then(multilink::read_open_syn);
         let shown = shown.and_then(|encrypted| own.decrypt(encrypted));
-        match shown == Some(self.key.challenge(self.nonce)) {
+        match shown == Some(self.key.challenge(nonce)) {
             true => Ok(Some(peer.clone())),
             false => Err(HandshakeError::Feature {
                 step: Step::OpenSyn,
                 what: "the proof of several links",
             }),
         }
+    }
+
+    /// The number that the opener was given on this connection, or that its cookie says, where nothing else is known of it.
+    fn own_nonce(&self, agreed: &Agreement) -> Result<u64, HandshakeError> {
+        let is_own = |nonce: &u64| self.bearer.is_some() || *nonce == self.nonce;
+        agreed.nonce.filter(is_own).ok_or(HandshakeError::Cookie)
     }
 
     /// The user that the opener has proved to be. A cookie of another connection, and the proof that went with it, are
@@ -289,8 +316,7 @@ impl Acceptor {
         let Some(users) = &self.local.options.users else {
             return Ok(None);
         };
-        let nonce = agreed.nonce.filter(|nonce| *nonce == self.nonce);
-        let nonce = nonce.ok_or(HandshakeError::Cookie)?;
+        let nonce = self.own_nonce(agreed)?;
         let user = password::verify(users, nonce, syn.ext.auth);
         user.map(Some)
             .map_err(|problem| HandshakeError::Unauthenticated {
@@ -300,7 +326,8 @@ impl Acceptor {
     }
 
     fn recognise(&self, syn: &OpenSyn<'_>) -> Result<Established, HandshakeError> {
-        let agreed = unseal(&self.key, self.epoch, syn.cookie).ok_or(HandshakeError::Cookie)?;
+        let agreed = unseal(&self.key, self.epoch, self.bearer(), syn.cookie);
+        let agreed = agreed.ok_or(HandshakeError::Cookie)?;
         if agreed.zid == self.local.zid {
             return Err(HandshakeError::OwnId);
         }

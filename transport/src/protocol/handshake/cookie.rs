@@ -6,6 +6,9 @@
 //! epoch u32le | zid length u8, zid | whatami u8 | resolution u8 | batch u16le | features u8 | patch u8
 //!   | nonce u64le, if the features say so | key of the peer, if they say so | mac 16 bytes
 //! ```
+//! The code also covers the bearer, if there is one: the peer that comes back has to be the one that the cookie was given to. Of a
+//! node's listeners only those of datagrams have one, and each listener has a key of its own.
+//!
 //! The opener returns it verbatim. A changed byte, a foreign key or an old epoch makes it worthless.
 
 use std::fmt;
@@ -80,8 +83,8 @@ pub(super) struct Agreement {
     pub(super) multilink: Option<PeerKey>,
 }
 
-/// Writes `agreement` as a cookie of `epoch`.
-pub(super) fn seal(key: &CookieKey, epoch: u32, agreement: &Agreement) -> Vec<u8> {
+/// Writes `agreement` as a cookie of `epoch`, for `bearer` only.
+pub(super) fn seal(key: &CookieKey, epoch: u32, bearer: &[u8], agreement: &Agreement) -> Vec<u8> {
     let zid = agreement.zid.as_le_bytes();
     let mut cookie = Vec::with_capacity(19 + zid.len() + MAC_BYTES);
     cookie.extend_from_slice(&epoch.to_le_bytes());
@@ -106,16 +109,22 @@ pub(super) fn seal(key: &CookieKey, epoch: u32, agreement: &Agreement) -> Vec<u8
     if let Some(peer) = &agreement.multilink {
         peer.write(&mut cookie);
     }
-    let mac = key.mac(&cookie);
+    let mac = key.mac(&[bearer, &cookie].concat());
     cookie.extend_from_slice(&mac[..MAC_BYTES]);
     cookie
 }
 
-/// Reads a cookie back; `None` unless `key` sealed it in `epoch` or the one before.
-pub(super) fn unseal(key: &CookieKey, epoch: u32, cookie: &[u8]) -> Option<Agreement> {
+/// Reads a cookie back; `None` unless `key` sealed it in `epoch` or the one before, for this `bearer`.
+pub(super) fn unseal(
+    key: &CookieKey,
+    epoch: u32,
+    bearer: &[u8],
+    cookie: &[u8],
+) -> Option<Agreement> {
     let split = cookie.len().checked_sub(MAC_BYTES)?;
     let (content, mac) = cookie.split_at(split);
-    if !equal_in_constant_time(&key.mac(content)[..MAC_BYTES], mac) {
+    let expected = key.mac(&[bearer, content].concat());
+    if !equal_in_constant_time(&expected[..MAC_BYTES], mac) {
         return None;
     }
     let mut r = Reader::new(content);

@@ -25,28 +25,32 @@ fn agreement(zid_bytes: usize) -> Agreement {
 fn a_cookie_returns_what_was_agreed() {
     let key = CookieKey::new([7; 32]);
     for zid_bytes in 1..=16 {
-        let cookie = seal(&key, 9, &agreement(zid_bytes));
+        let cookie = seal(&key, 9, &[], &agreement(zid_bytes));
         assert!(cookie.len() <= 51 + 69, "{} bytes", cookie.len());
-        assert_eq!(unseal(&key, 9, &cookie), Some(agreement(zid_bytes)));
+        assert_eq!(unseal(&key, 9, &[], &cookie), Some(agreement(zid_bytes)));
     }
 }
 
 #[test]
 fn any_change_makes_it_worthless() {
     let key = CookieKey::new([7; 32]);
-    let cookie = seal(&key, 9, &agreement(16));
+    let cookie = seal(&key, 9, &[], &agreement(16));
     for bit in 0..cookie.len() * 8 {
         let mut changed = cookie.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
-        assert_eq!(unseal(&key, 9, &changed), None, "bit {bit}");
+        assert_eq!(unseal(&key, 9, &[], &changed), None, "bit {bit}");
     }
     for length in 0..cookie.len() {
-        assert_eq!(unseal(&key, 9, &cookie[..length]), None, "cut to {length}");
+        assert_eq!(
+            unseal(&key, 9, &[], &cookie[..length]),
+            None,
+            "cut to {length}"
+        );
     }
     let longer = [cookie.clone(), vec![0]].concat();
-    assert_eq!(unseal(&key, 9, &longer), None);
+    assert_eq!(unseal(&key, 9, &[], &longer), None);
     assert_eq!(
-        unseal(&CookieKey::new([8; 32]), 9, &cookie),
+        unseal(&CookieKey::new([8; 32]), 9, &[], &cookie),
         None,
         "a foreign key"
     );
@@ -56,12 +60,12 @@ fn any_change_makes_it_worthless() {
 fn it_ages_after_one_epoch() {
     let key = CookieKey::new([7; 32]);
     for sealed in [0, 9, u32::MAX] {
-        let cookie = seal(&key, sealed, &agreement(4));
-        assert!(unseal(&key, sealed, &cookie).is_some());
-        assert!(unseal(&key, sealed.wrapping_add(1), &cookie).is_some());
-        assert!(unseal(&key, sealed.wrapping_add(2), &cookie).is_none());
+        let cookie = seal(&key, sealed, &[], &agreement(4));
+        assert!(unseal(&key, sealed, &[], &cookie).is_some());
+        assert!(unseal(&key, sealed.wrapping_add(1), &[], &cookie).is_some());
+        assert!(unseal(&key, sealed.wrapping_add(2), &[], &cookie).is_none());
         assert!(
-            unseal(&key, sealed.wrapping_sub(1), &cookie).is_none(),
+            unseal(&key, sealed.wrapping_sub(1), &[], &cookie).is_none(),
             "from the future"
         );
     }

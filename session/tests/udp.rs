@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Links of datagrams: that everything passes them as long as the system loses nothing, and that they last.
+
+use std::net::UdpSocket;
+
+use crate::pair::{LONG, until, until_matched};
+use zonda::qos::CongestionControl;
+use zonda::{Config, Session, Wait};
+
+fn listener(at: &str) -> Session {
+    zonda::open(Config::peer().listen([at]))
+        .wait()
+        .expect("it listens")
+}
+
+fn place(of: &Session) -> String {
+    of.info().locators().remove(0).to_string()
+}
+
+fn dial(to: &str) -> Session {
+    zonda::open(Config::client([to])).wait().expect(to)
+}
+
+/// Messages of all sizes, both ways. One that is lost, as where a socket has no room for all datagrams of a large message,
+/// is sent again.
+fn check_traffic(first: &Session, second: &Session) {
+    for (from, to, key) in [(first, second, "test/there"), (second, first, "test/back")] {
+        let subscriber = to.declare_subscriber(key).wait().expect("a subscriber");
+        let publisher = from
+            .declare_publisher(key)
+            .congestion_control(CongestionControl::Block)
+            .wait()
+            .expect("a publisher");
+        until_matched(&publisher);
+        for size in [0, 1, 8, 5000, 60_000, 65_487, 70_000, 300_000, 1 << 20, 9] {
+            let value = vec![size as u8; size];
+            let mut tries = 0;
+            loop {
+                publisher.put(value.clone()).wait().expect("it is sent");
+                let received = subscriber.recv_timeout(LONG / 20).expect("open");
+                if let Some(sample) = received {
+                    assert_eq!(sample.payload().to_bytes(), value);
+                    break;
+                }
+                tries += 1;
+                assert!(tries < 10, "{size} bytes on {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_passes_a_link_of_datagrams() {
+    for at in ["udp/127.0.0.1:0", "udp/[::1]:0"] {
+        let far = listener(at);
+        let near = dial(&place(&far));
+        let link = &near.info().links()[0];
+        assert!(link.remote.to_string().starts_with("udp/"), "{link:?}");
+        check_traffic(&near, &far);
+    }
+}
+
+#[test]
+fn a_close_is_heard_and_the_port_is_free_again() {
+    let far = listener("udp/127.0.0.1:0");
+    let at = place(&far);
+    for _ in 0..3 {
+        let near = dial(&at);
+        until("it is there", || far.info().links().len() == 1);
+        near.close().wait().expect("it closes");
+        until("it is gone", || far.info().links().is_empty());
+    }
+    far.close().wait().expect("it closes");
+    until("the port is free", || {
+        zonda::open(Config::peer().listen([&at])).wait().is_ok()
+    });
+}
+
+#[test]
+fn a_node_that_begins_anew_from_its_port_is_let_in_at_once() {
+    let far = listener("udp/127.0.0.1:0");
+    let own = {
+        let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        free.local_addr().expect("bound")
+    };
+    let to = format!("{}#bind={own}", place(&far));
+    for _ in 0..3 {
+        let near = dial(&to);
+        let zid = near.zid();
+        until("it is there", || {
+            far.info().links().iter().any(|link| link.zid == zid)
+        });
+        near.close().wait().expect("it closes");
+    }
+}
+
+#[test]
+fn garbage_ends_no_link() {
+    let far = listener("udp/127.0.0.1:0");
+    let near = dial(&place(&far));
+    let at = place(&far);
+    let at = at.strip_prefix("udp/").expect("a locator");
+    let stranger = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    for length in [0, 1, 2, 7, 100, 4096, 60_000] {
+        for byte in 0..=255 {
+            stranger.send_to(&vec![byte; length], at).expect("sent");
+        }
+    }
+    check_traffic(&near, &far);
+    let second = dial(&place(&far));
+    check_traffic(&second, &far);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Datagrams: `udp/HOST:PORT`. A datagram is a batch, without a length in front. Nothing is repeated but the handshake.
+//!
+//! Both ends have a socket of their own for each link, connected to the other end: the system tells links apart. What
+//! those who are not connected yet send arrives at the listener, which keeps nothing of them until they come back with its
+//! cookie. Such a socket has the listener's address, so answers leave from where they were asked.
+
+mod datagrams;
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use socket2::{Domain, Socket, Type};
+use zonda_codec::Endpoint;
+use zonda_runtime::Runtime;
+
+pub(crate) use self::datagrams::{DATAGRAM_BYTES_MAX, Flow, HandBack, is_lost};
+pub use self::datagrams::{Reading, Writing};
+
+use super::stream::Coding;
+use super::{
+    Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
+    Protocol, SocketOptions, Terms, tcp,
+};
+
+/// What a socket may hold that nobody has read yet, as far as the system permits: a message of a megabyte comes in
+/// seventeen datagrams at once, and what does not fit is lost.
+const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    let host = HostPort::of(endpoint)?;
+    let address = host.socket_address();
+    if address.is_some_and(|address| address.ip().is_multicast()) {
+        return Err(EndpointProblem::Address {
+            address: endpoint.address().to_owned(),
+            what: "is a multicast group, which is not supported yet",
+        });
+    }
+    if let Some(value) = endpoint.metadata("rel").filter(|value| *value != "0") {
+        return Err(EndpointProblem::Option {
+            key: "rel",
+            value: value.to_owned(),
+            expected: "rel=0: datagrams that are repeated until they arrive are not supported yet",
+        });
+    }
+    SocketOptions::of(endpoint).map(drop)
+}
+
+fn internet(at: SocketAddr) -> LinkAddress {
+    LinkAddress::internet(Protocol::Udp, at)
+}
+
+fn socket_for(at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, None)?;
+    if options.receive_buffer_bytes.is_none() {
+        socket.set_recv_buffer_size(RECEIVE_BYTES)?;
+    }
+    options.apply(&socket)?;
+    Ok(socket)
+}
+
+fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
+    let address = socket.local_addr()?.as_socket();
+    address.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+/// Makes a socket for the first address of the endpoint's host. Whether somebody is there shows later.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    check(terms.endpoint)?;
+    let options = SocketOptions::of(terms.endpoint)?;
+    let HostPort { host, port } = HostPort::of(terms.endpoint)?;
+    let search = runtime.resolve(host.clone(), port);
+    let found = runtime.timeout_at(terms.deadline, search).await;
+    let addresses = found.ok_or(LinkFailure::Expired)?;
+    let addresses = addresses.map_err(|error| LinkFailure::Resolve {
+        host,
+        failure: error.into(),
+    })?;
+    let mut failures = Vec::new();
+    for to in addresses {
+        match connect_to(to, &options) {
+            Ok(connected) => return Ok(connected),
+            Err(error) => failures.push((internet(to), error.into())),
+        }
+    }
+    Err(LinkFailure::Refused(failures))
+}
+
+fn connect_to(to: SocketAddr, options: &SocketOptions) -> io::Result<Connected> {
+    let socket = socket_for(to, options)?;
+    if let Some(from) = options.bind {
+        socket.bind(&from.into())?;
+    }
+    socket.connect(&to.into())?;
+    socket.set_nonblocking(true)?;
+    Ok(Connected {
+        local: internet(local_address(&socket)?),
+        remote: internet(to),
+        stream: LinkStream::coded(socket, Coding::Datagrams(Flow::dialled())),
+    })
+}
+
+/// Binds every address of the endpoint's host.
+pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    check(terms.endpoint)?;
+    let options = SocketOptions::of(terms.endpoint)?;
+    tcp::bind_each(runtime, terms, &|at| {
+        // A second listener is refused, as this one shares its address only while it makes a socket for a link.
+        let socket = tcp::everywhere(at, |at, dual_stack| {
+            let socket = socket_for(at, &options)?;
+            if dual_stack {
+                socket.set_only_v6(false)?;
+            }
+            socket.bind(&at.into())?;
+            Ok(socket)
+        })?;
+        Ok(Bound {
+            address: internet(local_address(&socket)?),
+            socket,
+            belongings: None,
+            entrance: Entrance::Open,
+        })
+    })
+}
+
+/// A listening socket, beside the one that the runtime has: for answers to those who are not connected, and to make the
+/// sockets of those who are.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    socket: UdpSocket,
+    options: SocketOptions,
+}
+
+impl Desk {
+    /// Duplicates a listening socket.
+    ///
+    /// # Errors
+    /// The operating system's, if it has no descriptor left.
+    pub(crate) fn beside(listener: &Socket, endpoint: &Endpoint) -> io::Result<Desk> {
+        Ok(Desk {
+            socket: listener.try_clone()?.into(),
+            // They were understood when the socket was bound.
+            options: SocketOptions::of(endpoint).unwrap_or_default(),
+        })
+    }
+
+    /// Takes a datagram of somebody who is not connected.
+    ///
+    /// # Errors
+    /// Those of the system; [`io::ErrorKind::WouldBlock`] when there is none.
+    pub(crate) fn receive(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.socket.recv_from(into)
+    }
+
+    /// Says something to somebody who is not connected. It may get lost.
+    pub(crate) fn say(&self, datagram: &[u8], to: SocketAddr) {
+        if !datagram.is_empty()
+            && let Err(error) = self.socket.send_to(datagram, to)
+        {
+            tracing::debug!("nothing could be said to {to}: {error}");
+        }
+    }
+
+    /// A socket with this one's address that is connected to `to`. Until it is, it may get what others send: that is handed
+    /// to `astray`. To be called by one thread at a time.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn connect(
+        &self,
+        to: SocketAddr,
+        mut astray: impl FnMut(&[u8], SocketAddr),
+    ) -> io::Result<Socket> {
+        let at = self.socket.local_addr()?;
+        let socket = socket_for(at, &self.options)?;
+        let listener = socket2::SockRef::from(&self.socket);
+        if at.is_ipv6() {
+            socket.set_only_v6(listener.only_v6()?)?;
+        }
+        share(&socket, true)?;
+        share(&listener, true)?;
+        let bound = socket.bind(&at.into());
+        share(&listener, false)?;
+        bound?;
+        socket.connect(&to.into())?;
+        socket.set_nonblocking(true)?;
+        let socket: UdpSocket = socket.into();
+        let mut datagram = [0; 2048];
+        while let Ok((count, from)) = socket.recv_from(&mut datagram) {
+            if from == to {
+                break;
+            }
+            astray(&datagram[..count], from);
+        }
+        Ok(socket.into())
+    }
+}
+
+/// Lets other sockets have the same address, or not.
+#[cfg(unix)]
+fn share(socket: &Socket, shared: bool) -> io::Result<()> {
+    socket.set_reuse_port(shared)
+}
+
+/// The same where both is one.
+#[cfg(not(unix))]
+fn share(socket: &Socket, shared: bool) -> io::Result<()> {
+    socket.set_reuse_address(shared)
+}
+
+/// A link over a socket that is connected to the one who has come by a listener.
+pub(crate) fn accepted(
+    socket: Socket,
+    hand_back: HandBack,
+) -> io::Result<(LinkStream, LinkAddress, Arc<Flow>)> {
+    let local = internet(local_address(&socket)?);
+    let flow = Flow::accepted(socket.try_clone()?, hand_back);
+    let coding = Coding::Datagrams(Arc::clone(&flow));
+    Ok((LinkStream::coded(socket, coding), local, flow))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Datagrams as the stream that is known above: reading puts the length in front of each that comes, and writing sends each
+//! batch without it.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use zonda_codec::{PROTOCOL_VERSION, Reader, TransportMessage};
+use zonda_runtime::{LinkRead, LinkWrite, RxBuf, Segments, Socket, oneshot};
+
+/// The longest batch that the other implementation sends in a datagram.
+pub(crate) const DATAGRAM_BYTES_MAX: u16 = 65_487;
+
+/// Bytes of the length in front of a batch.
+const PREFIX_BYTES: usize = 2;
+
+/// Room for any datagram and its length.
+const ROOM: usize = PREFIX_BYTES + 65_535;
+
+/// The low bits of a batch's first byte say what message it begins with.
+const ID_BITS: u8 = 0x1f;
+const INIT: u8 = 1;
+const OPEN: u8 = 2;
+
+/// Gets the messages of a handshake that arrive at an open link.
+pub(crate) type HandBack = Box<dyn Fn(&[u8]) + Send + Sync>;
+
+/// What the halves of a link and those who send on it share. Its sockets are never shut down: the link that replaces one
+/// goes on with the same, and a datagram without content would look like the end.
+pub struct Flow {
+    is_over: AtomicBool,
+    /// The handshake is over.
+    is_open: AtomicBool,
+    /// Dropped when the link is over, which ends the reading.
+    reading: Mutex<Option<oneshot::Sender<()>>>,
+    /// Of a link that came in by a listener: for the one that replaces it.
+    socket: Option<Socket>,
+    hand_back: Option<HandBack>,
+}
+
+impl fmt::Debug for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Flow")
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Flow {
+    fn new(is_open: bool, socket: Option<Socket>, hand_back: Option<HandBack>) -> Arc<Flow> {
+        Arc::new(Flow {
+            is_over: AtomicBool::new(false),
+            is_open: AtomicBool::new(is_open),
+            reading: Mutex::new(None),
+            socket,
+            hand_back,
+        })
+    }
+
+    /// Of a link whose handshake begins.
+    pub(super) fn dialled() -> Arc<Flow> {
+        Flow::new(false, None, None)
+    }
+
+    /// Of a link that is open.
+    pub(super) fn accepted(socket: Socket, hand_back: HandBack) -> Arc<Flow> {
+        Flow::new(true, Some(socket), Some(hand_back))
+    }
+
+    /// The handshake is over: what belongs to one is not for this link any more.
+    pub(crate) fn note_open(&self) {
+        self.is_open.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the link here: nothing is read any more. The peer hears nothing of it.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        let reading = self.reading.lock();
+        let sender = reading.unwrap_or_else(PoisonError::into_inner).take();
+        // Not with the lock: it wakes the reader.
+        drop(sender);
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// Ready when the link is over.
+    fn watch(&self) -> oneshot::Receiver<()> {
+        let (sender, over) = oneshot::channel();
+        let reading = self.reading.lock();
+        *reading.unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        over
+    }
+
+    /// Another handle of an accepted link's socket.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn socket(&self) -> io::Result<Socket> {
+        let socket = self.socket.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        socket.try_clone()
+    }
+
+    /// Says something to the peer of an accepted link. It may get lost.
+    pub(crate) fn say(&self, datagram: &[u8]) {
+        if let Some(socket) = &self.socket
+            && let Err(error) = socket.send(datagram)
+        {
+            tracing::debug!("nothing could be said to a new link: {error}");
+        }
+    }
+
+    /// Keeps the messages of a handshake from an open link: a peer that has lost its link begins anew from the same
+    /// address, and the network may repeat what it has delivered.
+    fn turns_away(&self, datagram: &[u8]) -> bool {
+        if !self.is_open.load(Ordering::Relaxed) || !is_of_handshake(datagram) {
+            return false;
+        }
+        if let Some(hand_back) = &self.hand_back {
+            hand_back(datagram);
+        }
+        true
+    }
+}
+
+/// Whether a datagram begins with InitSyn, InitAck, OpenSyn or OpenAck. A compressed batch begins with the same byte as an
+/// InitSyn without any flag.
+fn is_of_handshake(datagram: &[u8]) -> bool {
+    match datagram {
+        [INIT, PROTOCOL_VERSION, ..] => {
+            let mut r = Reader::new(datagram);
+            let decoded = TransportMessage::decode(&mut r);
+            r.is_empty() && matches!(decoded, Ok(TransportMessage::InitSyn(_)))
+        }
+        [INIT, ..] => false,
+        [first, ..] => matches!(first & ID_BITS, INIT | OPEN),
+        [] => false,
+    }
+}
+
+/// Whether a datagram that could not be sent is just lost, as the network may lose it: the way to the peer is missing for a
+/// moment, or it is too long for it. Else the socket is full, or the peer is not there any more.
+pub(crate) fn is_lost(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock
+            | io::ErrorKind::Interrupted
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::BrokenPipe
+    )
+}
+
+/// The receiving half of a link of datagrams.
+#[derive(Debug)]
+pub struct Reading<L> {
+    link: L,
+    flow: Arc<Flow>,
+    over: oneshot::Receiver<()>,
+    /// A datagram for which the reader's buffer had too little room.
+    spill: RxBuf,
+    /// Bytes of it that the reader has.
+    served: usize,
+}
+
+impl<L> Reading<L> {
+    pub(in crate::link) fn new(link: L, flow: Arc<Flow>) -> Self {
+        Reading {
+            link,
+            over: flow.watch(),
+            flow,
+            spill: RxBuf::default(),
+            served: 0,
+        }
+    }
+
+    pub(in crate::link) fn into_parts(self) -> (L, Arc<Flow>) {
+        (self.link, self.flow)
+    }
+
+    /// Gives the reader what is left of a datagram; tells how many bytes that is.
+    fn serve(&mut self, buf: &mut RxBuf) -> usize {
+        let rest = &self.spill.filled()[self.served..];
+        let into = buf.spare_mut();
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        buf.advance(count);
+        self.served += count;
+        count
+    }
+}
+
+impl<L: LinkRead> Reading<L> {
+    /// Puts the next datagram, with its length in front, behind what `buf` has, which has room for any. Tells how many bytes
+    /// that is, 0 when the link is over.
+    async fn receive(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        let before = buf.filled().len();
+        loop {
+            if self.flow.is_over() {
+                return (Ok(0), buf);
+            }
+            buf.advance(PREFIX_BYTES);
+            let (link, over) = (&mut self.link, &mut self.over);
+            let mut reading = pin!(link.read(buf));
+            let done = poll_fn(|context| {
+                if let Poll::Ready(done) = reading.as_mut().poll(context) {
+                    return Poll::Ready(Some(done));
+                }
+                Pin::new(&mut *over).poll(context).map(|_| None)
+            });
+            let Some((result, back)) = done.await else {
+                // The buffer went with the read.
+                return (Ok(0), RxBuf::default());
+            };
+            buf = back;
+            let start = before + PREFIX_BYTES;
+            let datagram = buf.filled().get(start..).unwrap_or(&[]);
+            let length = u16::try_from(datagram.len()).unwrap_or(0);
+            if result.is_err() || length == 0 || self.flow.turns_away(datagram) {
+                // A runtime that has ended may have kept the buffer.
+                buf.set_filled(before.min(buf.capacity()));
+                match result {
+                    Ok(_) => continue,
+                    error => return (error, buf),
+                }
+            }
+            buf.filled_mut()[before..start].copy_from_slice(&length.to_le_bytes());
+            return (Ok(PREFIX_BYTES + usize::from(length)), buf);
+        }
+    }
+}
+
+impl<L: LinkRead> LinkRead for Reading<L> {
+    async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        if buf.spare_mut().is_empty() && !self.flow.is_over() {
+            return (Err(io::ErrorKind::InvalidInput.into()), buf);
+        }
+        let served = self.serve(&mut buf);
+        if served > 0 {
+            return (Ok(served), buf);
+        }
+        if buf.spare_mut().len() >= ROOM {
+            return self.receive(buf).await;
+        }
+        let mut spill = self.spill.take();
+        if spill.capacity() == 0 {
+            spill = RxBuf::new(ROOM);
+        }
+        spill.clear();
+        let (result, spill) = self.receive(spill).await;
+        (self.spill, self.served) = (spill, 0);
+        let result = result.map(|_| self.serve(&mut buf));
+        (result, buf)
+    }
+}
+
+/// The sending half of a link of datagrams.
+#[derive(Debug)]
+pub struct Writing<L> {
+    link: L,
+    flow: Arc<Flow>,
+}
+
+impl<L> Writing<L> {
+    pub(in crate::link) fn new(link: L, flow: Arc<Flow>) -> Self {
+        Writing { link, flow }
+    }
+
+    pub(in crate::link) fn into_inner(self) -> L {
+        self.link
+    }
+}
+
+/// The batches of a stream, without their lengths.
+fn batches(segments: &impl Segments) -> Vec<Vec<u8>> {
+    let mut stream = Vec::new();
+    for index in 0..segments.count() {
+        stream.extend_from_slice(segments.segment(index));
+    }
+    let (mut batches, mut rest) = (Vec::new(), &stream[..]);
+    while let Some((prefix, behind)) = rest.split_first_chunk::<PREFIX_BYTES>() {
+        let length = usize::from(u16::from_le_bytes(*prefix));
+        let (batch, left) = behind.split_at(length.min(behind.len()));
+        if !batch.is_empty() {
+            batches.push(batch.to_vec());
+        }
+        rest = left;
+    }
+    batches
+}
+
+impl<L: LinkWrite> LinkWrite for Writing<L> {
+    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        for batch in batches(&segments) {
+            match self.link.write_all(vec![batch]).await.0 {
+                Err(error) if !is_lost(&error) => return (Err(error), segments),
+                _ => {}
+            }
+        }
+        (Ok(()), segments)
+    }
+
+    async fn writable(&mut self) -> io::Result<()> {
+        self.link.writable().await
+    }
+
+    /// Ends the link. There is no end to tell the peer: its Close did that.
+    async fn shutdown(&mut self) -> io::Result<()> {
+        self.flow.end();
+        Ok(())
+    }
+}

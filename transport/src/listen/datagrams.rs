@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Listening where there are no connections: one task takes the datagrams of all who are not connected. An InitSyn is
+//! answered and forgotten; who comes back with the cookie gets a socket of its own, if it is let in.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use zonda_runtime::{Runtime, Socket, oneshot};
+
+use super::Admission;
+use super::accept::{
+    Admitted, BATCH_BYTES_MAX, Door, Reception, Reserved, TURN, io_error, turned_away, unless,
+};
+use super::pending::Entry;
+use crate::link::{self, Desk, Flow, Link, LinkAddress};
+use crate::protocol::handshake::{AcceptStep, Acceptor, HandshakeError, Step};
+use crate::protocol::parameters::Established;
+
+/// So many links that came by this listener are remembered before those that have ended are looked for.
+const LOOK_FROM: usize = 64;
+
+/// A listening socket, and the links that came by it.
+pub(super) struct Counter {
+    desk: Desk,
+    address: LinkAddress,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// The newest link of each address.
+    links: HashMap<SocketAddr, Known>,
+    /// The addresses whose owners are being let in.
+    entering: HashSet<SocketAddr>,
+    /// How many links there may be before the ended ones are taken out.
+    look_at: usize,
+}
+
+/// A link, and how it was opened.
+struct Known {
+    open_syn: Vec<u8>,
+    open_ack: Vec<u8>,
+    flow: Weak<Flow>,
+}
+
+/// Somebody that has come back with its cookie.
+struct Newcomer {
+    from: SocketAddr,
+    open_syn: Vec<u8>,
+    established: Established,
+    acceptor: Acceptor,
+}
+
+impl Counter {
+    /// # Errors
+    /// Those of the system.
+    pub(super) fn new(
+        listener: &Socket,
+        address: &LinkAddress,
+        endpoint: &zonda_codec::Endpoint,
+    ) -> io::Result<Counter> {
+        Ok(Counter {
+            desk: Desk::beside(listener, endpoint)?,
+            address: address.clone(),
+            table: Mutex::default(),
+        })
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a peer that repeats how it has opened its link. False if it has none that was opened so.
+    fn repeats(&self, datagram: &[u8], from: SocketAddr) -> bool {
+        let table = self.table();
+        let known = table.links.get(&from);
+        let known = known.filter(|known| known.open_syn == datagram);
+        let Some(flow) = known.and_then(|known| known.flow.upgrade()) else {
+            return false;
+        };
+        let answer = known.map_or(Vec::new(), |known| known.open_ack.clone());
+        drop(table);
+        flow.say(&answer);
+        true
+    }
+
+    /// Ends the link that an address has, if any, and gives its socket to the next one.
+    fn replace(&self, from: SocketAddr) -> Option<Socket> {
+        let known = self.table().links.remove(&from);
+        let flow = known.and_then(|known| known.flow.upgrade())?;
+        flow.end();
+        flow.socket().ok()
+    }
+
+    fn remember(&self, from: SocketAddr, known: Known) {
+        let mut table = self.table();
+        table.links.insert(from, known);
+        if table.links.len() > table.look_at.max(LOOK_FROM) {
+            table.links.retain(|_, known| known.flow.strong_count() > 0);
+            table.look_at = 2 * table.links.len();
+        }
+    }
+}
+
+/// The place of one that is being let in; given back when that is over.
+struct Entering {
+    counter: Arc<Counter>,
+    from: SocketAddr,
+}
+
+impl Entering {
+    /// `None` if its owner is being let in already.
+    fn of(counter: &Arc<Counter>, from: SocketAddr) -> Option<Entering> {
+        counter.table().entering.insert(from).then(|| Entering {
+            counter: Arc::clone(counter),
+            from,
+        })
+    }
+}
+
+impl Drop for Entering {
+    fn drop(&mut self) {
+        self.counter.table().entering.remove(&self.from);
+    }
+}
+
+impl<R: Runtime, A: Admission> Reception<R, A> {
+    /// Hears all who are not connected until the listener is stopped, then closes the socket.
+    pub(super) async fn receive_all(
+        self: Arc<Self>,
+        mut door: Box<Door<R>>,
+        counter: Counter,
+        mut stopped: oneshot::Receiver<()>,
+    ) {
+        let counter = Arc::new(counter);
+        let mut datagram = vec![0; BATCH_BYTES_MAX];
+        let mut in_a_row = 0;
+        loop {
+            let take = || counter.desk.receive(&mut datagram);
+            let taken = self.runtime.take_from(&mut door.listener, take);
+            let Ok(taken) = unless(&mut stopped, taken).await else {
+                return;
+            };
+            match taken {
+                Ok((count, from)) => self.hear_datagram(&counter, &datagram[..count], from),
+                Err(error) => {
+                    let pause = self.after_failure(&error);
+                    let wait = self.runtime.sleep_until(Instant::now() + pause);
+                    if !pause.is_zero() && unless(&mut stopped, wait).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            in_a_row += 1;
+            if in_a_row >= TURN {
+                in_a_row = 0;
+                self.runtime.yield_now().await;
+            }
+        }
+    }
+
+    /// Deals with the datagram of somebody who is not connected, or wants to be anew.
+    fn hear_datagram(self: &Arc<Self>, counter: &Arc<Counter>, datagram: &[u8], from: SocketAddr) {
+        if datagram.is_empty() || counter.repeats(datagram, from) {
+            return;
+        }
+        let bearer = from.to_string().into_bytes();
+        let local = self.local.clone();
+        let mut acceptor = Acceptor::forgetful(local, Arc::clone(&self.key), bearer);
+        acceptor.set_epoch(self.epoch());
+        let Some(nonce) = self.nonce() else {
+            return;
+        };
+        acceptor.set_nonce(nonce);
+        let mut out = Vec::new();
+        match acceptor.handle_batch(datagram, &mut out) {
+            Ok(AcceptStep::Continue) => counter.desk.say(&out, from),
+            Ok(AcceptStep::Admit(established)) => {
+                let newcomer = Newcomer {
+                    from,
+                    open_syn: datagram.to_vec(),
+                    established,
+                    acceptor,
+                };
+                self.enter(counter, newcomer);
+            }
+            Err(error) => {
+                // What is no message at all gets no answer, which might be meant for somebody else.
+                if !matches!(error, HandshakeError::Undecodable { .. }) {
+                    counter.desk.say(&out, from);
+                }
+                self.failed(&counter.address.protocol().remote(Some(from)), error);
+            }
+        }
+    }
+
+    /// Starts the task that lets a peer in.
+    fn enter(self: &Arc<Self>, counter: &Arc<Counter>, newcomer: Newcomer) {
+        let remote = counter.address.protocol().remote(Some(newcomer.from));
+        let Some(entering) = Entering::of(counter, newcomer.from) else {
+            return;
+        };
+        let Some(Entry {
+            ticket,
+            mut ended,
+            evicted,
+        }) = self.pending.enter(remote.group())
+        else {
+            return;
+        };
+        ticket.note_heard();
+        if evicted {
+            self.note_evicted(&remote);
+        }
+        let reception = Arc::clone(self);
+        let counter = Arc::clone(counter);
+        let task = "zonda-handshake";
+        self.runtime.spawn_brief(task, move || async move {
+            let opening = reception.open(&counter, newcomer, &remote);
+            let bounded = reception
+                .runtime
+                .timeout_at(zonda_runtime::after(reception.accept_timeout), opening);
+            let outcome = unless(&mut ended, bounded).await;
+            drop((ticket, entering));
+            reception.conclude(&remote, Step::Finished, outcome);
+        });
+    }
+
+    /// Asks whether a peer is let in, and makes its socket and its link.
+    async fn open(
+        self: &Arc<Self>,
+        counter: &Arc<Counter>,
+        newcomer: Newcomer,
+        remote: &LinkAddress,
+    ) -> Result<Admitted<A>, HandshakeError> {
+        let Newcomer {
+            from,
+            open_syn,
+            established,
+            mut acceptor,
+        } = newcomer;
+        // It has begun anew, so it does not know its old link any more.
+        let old = counter.replace(from);
+        self.admission.before_admit(&established, remote).await;
+        let mut out = Vec::new();
+        if let Err(reason) = self.admission.admit(&established, remote) {
+            acceptor.refuse(reason, &mut out);
+            counter.desk.say(&out, from);
+            return Err(turned_away(&established, reason));
+        }
+        let reserved = Reserved {
+            admission: Arc::clone(&self.admission),
+            established: Some(established.clone()),
+        };
+        acceptor.admit(&mut out);
+        let socket = match old {
+            Some(socket) => socket,
+            None => self.connect(counter, from).map_err(io_error)?,
+        };
+        let (reception, own) = (Arc::downgrade(self), Arc::downgrade(counter));
+        let hand_back = Box::new(move |datagram: &[u8]| {
+            if let (Some(reception), Some(counter)) = (reception.upgrade(), own.upgrade()) {
+                reception.hear_datagram(&counter, datagram, from);
+            }
+        });
+        let (stream, local, flow) = link::accepted(socket, hand_back).map_err(io_error)?;
+        flow.say(&out);
+        let known = Known {
+            open_syn,
+            open_ack: out,
+            flow: Arc::downgrade(&flow),
+        };
+        counter.remember(from, known);
+        Ok(Admitted {
+            link: Link {
+                stream,
+                established,
+                local,
+                remote: remote.clone(),
+                unread: Vec::new(),
+            },
+            reserved,
+        })
+    }
+
+    fn connect(self: &Arc<Self>, counter: &Arc<Counter>, to: SocketAddr) -> io::Result<Socket> {
+        let mut astray = Vec::new();
+        let socket = {
+            // One at a time.
+            let _table = counter.table();
+            let note = |datagram: &[u8], from| astray.push((datagram.to_vec(), from));
+            counter.desk.connect(to, note)?
+        };
+        for (datagram, from) in astray {
+            self.hear_datagram(counter, &datagram, from);
+        }
+        Ok(socket)
+    }
+}
