@@ -38,3 +38,5 @@ mod timestamps;
 #[cfg(feature = "tls")]
 mod tls;
 mod udp;
+#[cfg(feature = "ws")]
+mod ws;

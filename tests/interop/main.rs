@@ -56,6 +56,8 @@ mod transport;
 mod udp;
 mod unixsock;
 mod wait;
+#[cfg(feature = "ws")]
+mod ws;
 
 /// Every case in every scene against every release, as a test of its own: `release::scene::case`.
 macro_rules! against_releases {

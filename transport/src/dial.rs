@@ -78,6 +78,18 @@ pub enum DialError {
         /// What went wrong, and what to try.
         text: String,
     },
+    /// Connected, but what listens there made no WebSocket of it.
+    #[error(
+        "cannot connect to {endpoint}: no WebSocket at {address}: {text}; check that a listener on ws/ is there"
+    )]
+    Upgrade {
+        /// The endpoint given.
+        endpoint: Endpoint,
+        /// The address connected to.
+        address: LinkAddress,
+        /// What went wrong.
+        text: String,
+    },
     /// What listens there speaks another protocol.
     #[error(
         "cannot connect to {endpoint}: {address} speaks {speaks}; check the port, a Zenoh router listens on 7447 by default"
@@ -114,6 +126,11 @@ impl DialError {
             },
             LinkFailure::Refused(failures) => DialError::Connect { endpoint, failures },
             LinkFailure::Encryption { address, text } => DialError::Encryption {
+                endpoint,
+                address,
+                text,
+            },
+            LinkFailure::Upgrade { address, text } => DialError::Upgrade {
                 endpoint,
                 address,
                 text,
@@ -266,6 +283,7 @@ impl Opening {
                 Ok(OpenStep::Continue) => {}
                 Ok(OpenStep::Done(established)) => {
                     let (stream, unread) = exchange.finish(runtime).map_err(io_error)?;
+                    stream.agree(established.options.framing());
                     return Ok((stream, established, unread));
                 }
                 Err(error) => {

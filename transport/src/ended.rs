@@ -37,6 +37,16 @@ pub enum Ended {
     Io(std::io::ErrorKind),
 }
 
+impl From<std::io::Error> for Ended {
+    /// How a link's reading failed. Bytes that no code of a link has are the peer's fault.
+    fn from(error: std::io::Error) -> Ended {
+        match error.kind() {
+            std::io::ErrorKind::InvalidData => Ended::Misbehaved(error.to_string()),
+            kind => Ended::Io(kind),
+        }
+    }
+}
+
 impl From<Hopeless> for Ended {
     fn from(hopeless: Hopeless) -> Ended {
         match hopeless {

@@ -132,7 +132,7 @@ impl ListenError {
                 None => ListenError::timed_out(endpoint),
             },
             // Nobody has connected yet.
-            LinkFailure::Encryption { .. } | LinkFailure::Expired => {
+            LinkFailure::Encryption { .. } | LinkFailure::Upgrade { .. } | LinkFailure::Expired => {
                 ListenError::timed_out(endpoint)
             }
         }

@@ -37,6 +37,8 @@ on_each_runtime! {
     links_open_over_addresses_and_names,
     #[cfg(unix)]
     links_open_over_a_path,
+    #[cfg(feature = "ws")]
+    links_open_over_websockets,
     locators_name_the_bound_port_and_keep_metadata,
     socket_options_are_honoured,
     bytes_behind_the_handshake_are_kept,

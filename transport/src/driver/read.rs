@@ -153,7 +153,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                     self.outbox.note_received(now);
                 }
                 Err(_) if self.outbox.is_closed() => return self.why_closed(),
-                Err(error) => return Ended::Io(error.kind()),
+                Err(error) => return error.into(),
             }
         }
     }

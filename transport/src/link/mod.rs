@@ -18,6 +18,10 @@ mod tls;
 mod udp;
 #[cfg(unix)]
 mod unix;
+#[cfg(target_os = "linux")]
+pub(crate) mod unwaiting;
+#[cfg_attr(not(feature = "ws"), path = "ws/absent.rs")]
+mod ws;
 
 use std::{any::Any, fmt, io, net::SocketAddr, pin::Pin, sync::Arc, time::Instant};
 
@@ -37,8 +41,13 @@ pub(crate) use tls::SEALED_BYTES_MAX;
 #[cfg(target_os = "linux")]
 pub(crate) use udp::is_lost;
 pub(crate) use udp::{Desk, Flow, accepted};
+#[cfg(target_os = "linux")]
+pub(crate) use ws::FRAMED_BYTES_MAX;
 
-use crate::protocol::parameters::{Established, LocalParameters};
+use crate::protocol::{
+    handshake::HandshakeError,
+    parameters::{Established, LocalParameters},
+};
 
 /// An established link: the socket, and what its two ends agreed on.
 #[derive(Debug)]
@@ -89,6 +98,9 @@ pub(crate) enum Entrance {
         allow(dead_code, reason = "nothing is encrypted")
     )]
     Tls(Arc<tls::Gate>),
+    /// A request for a WebSocket.
+    #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "nobody asks"))]
+    Ws,
 }
 
 impl Entrance {
@@ -100,7 +112,14 @@ impl Entrance {
     ) -> Passage<'a> {
         match self {
             Entrance::Open => Passage::Done(stream),
-            Entrance::Tls(gate) => Passage::Wait(Box::pin(gate.pass(runtime, stream))),
+            Entrance::Tls(gate) => Passage::Wait(Box::pin(async move {
+                let passed = gate.pass(runtime, stream).await;
+                passed.map_err(HandshakeError::Encryption)
+            })),
+            Entrance::Ws => Passage::Wait(Box::pin(async move {
+                let passed = ws::pass(runtime, stream).await;
+                passed.map_err(HandshakeError::Upgrade)
+            })),
         }
     }
 }
@@ -109,8 +128,8 @@ impl Entrance {
 pub(crate) enum Passage<'a> {
     /// It is in.
     Done(LinkStream),
-    /// It has to be waited for; the error says why it does not come in, as a clause.
-    Wait(Pin<Box<dyn Future<Output = Result<LinkStream, String>> + Send + 'a>>),
+    /// It has to be waited for; the error says why it does not come in.
+    Wait(Pin<Box<dyn Future<Output = Result<LinkStream, HandshakeError>> + Send + 'a>>),
 }
 
 /// What an endpoint is connected or listened on with.
@@ -149,6 +168,14 @@ pub(crate) enum LinkFailure {
         /// What went wrong, as a clause.
         text: String,
     },
+    /// Connected, but what listens there made no WebSocket of it.
+    #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "nothing is asked"))]
+    Upgrade {
+        /// The address connected to.
+        address: LinkAddress,
+        /// What went wrong, as a clause.
+        text: String,
+    },
     /// The time was over.
     Expired,
 }
@@ -172,6 +199,8 @@ pub enum Protocol {
     /// `unixsock-stream/PATH`
     #[cfg(unix)]
     UnixsockStream,
+    /// `ws/HOST:PORT`
+    Ws,
 }
 
 impl Protocol {
@@ -183,6 +212,8 @@ impl Protocol {
         Protocol::Udp,
         #[cfg(unix)]
         Protocol::UnixsockStream,
+        #[cfg(feature = "ws")]
+        Protocol::Ws,
     ];
 
     /// The name in front of an endpoint's address.
@@ -193,6 +224,7 @@ impl Protocol {
             Protocol::Udp => "udp",
             #[cfg(unix)]
             Protocol::UnixsockStream => "unixsock-stream",
+            Protocol::Ws => "ws",
         }
     }
 
@@ -202,7 +234,10 @@ impl Protocol {
     /// [`EndpointProblem::Protocol`] when this build has no such kind.
     pub fn of(endpoint: &Endpoint) -> Result<Protocol, EndpointProblem> {
         let name = endpoint.proto();
-        let mut all = Protocol::ALL.iter().chain(&[Protocol::Tls]).copied();
+        let mut all = Protocol::ALL
+            .iter()
+            .chain(&[Protocol::Tls, Protocol::Ws])
+            .copied();
         all.find(|protocol| protocol.name() == name)
             .ok_or_else(|| EndpointProblem::Protocol {
                 name: name.to_owned(),
@@ -220,6 +255,7 @@ impl Protocol {
             Protocol::Udp => udp::check(endpoint),
             #[cfg(unix)]
             Protocol::UnixsockStream => unix::check(endpoint),
+            Protocol::Ws => ws::check(endpoint),
         }
     }
 
@@ -264,6 +300,7 @@ impl Protocol {
             Protocol::Udp => Ok(listener.clone()),
             #[cfg(unix)]
             Protocol::UnixsockStream => Ok(listener.clone()),
+            Protocol::Ws => ws::accept(stream, endpoint, listener),
         }
     }
 }
@@ -279,6 +316,7 @@ pub(crate) async fn connect<R: Runtime>(
         Protocol::Udp => Box::pin(udp::connect(runtime, terms)).await,
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::connect(runtime, terms).await,
+        Protocol::Ws => Box::pin(ws::connect(runtime, terms)).await,
     }
 }
 
@@ -293,6 +331,7 @@ pub(crate) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
         Protocol::Udp => udp::bind(runtime, terms),
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::bind(terms),
+        Protocol::Ws => ws::bind(runtime, terms),
     }
 }
 

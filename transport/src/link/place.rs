@@ -59,7 +59,7 @@ impl LinkAddress {
 
     /// The same place, as the end of another kind of link.
     #[cfg_attr(
-        not(feature = "tls"),
+        not(any(feature = "tls", feature = "ws")),
         allow(dead_code, reason = "no kind of link is built on another")
     )]
     pub(super) fn over(self, protocol: Protocol) -> Self {

@@ -7,6 +7,8 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
 use super::tls;
 use super::udp;
+use super::ws;
+use crate::protocol::options::Framing;
 
 /// A connected link, driven by no runtime yet: the socket, and what the bytes of the link are encoded with on it.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub(crate) enum Coding {
     Tls(std::sync::Arc<tls::Session>),
     /// A batch in each datagram, without its length.
     Datagrams(std::sync::Arc<udp::Flow>),
+    /// In frames of WebSocket.
+    Ws(std::sync::Arc<ws::Session>),
 }
 
 impl From<Socket> for LinkStream {
@@ -49,8 +53,8 @@ impl LinkStream {
     }
 
     #[cfg_attr(
-        not(feature = "tls"),
-        allow(dead_code, reason = "nothing is encrypted")
+        not(any(feature = "tls", feature = "ws")),
+        allow(dead_code, reason = "all bytes are as they are")
     )]
     pub(super) fn into_socket(self) -> Socket {
         self.socket
@@ -58,6 +62,14 @@ impl LinkStream {
 
     pub(crate) fn coding(&self) -> &Coding {
         &self.coding
+    }
+
+    /// The two ends have introduced themselves, and frame what follows like this. No runtime has the link.
+    pub(crate) fn agree(&self, framing: Framing) {
+        match &self.coding {
+            Coding::Ws(session) => session.agree(framing.is_bare()),
+            Coding::Plain | Coding::Tls(_) | Coding::Datagrams(_) => {}
+        }
     }
 
     /// Makes the link usable by tasks of this runtime; call it inside the task.
@@ -75,6 +87,10 @@ impl LinkStream {
             Coding::Datagrams(flow) => (
                 StreamRead::Datagrams(Box::new(udp::Reading::new(read, flow.clone()))),
                 StreamWrite::Datagrams(Box::new(udp::Writing::new(write, flow))),
+            ),
+            Coding::Ws(session) => (
+                StreamRead::Ws(Box::new(ws::Reading::new(read, session.clone()))),
+                StreamWrite::Ws(Box::new(ws::Writing::new(write, session))),
             ),
         })
     }
@@ -103,6 +119,11 @@ impl LinkStream {
                 flow.note_open();
                 Ok(LinkStream::coded(socket, Coding::Datagrams(flow)))
             }
+            (StreamRead::Ws(read), StreamWrite::Ws(write)) => {
+                let (read, session) = read.into_parts();
+                let socket = runtime.release(read, write.into_inner())?;
+                Ok(LinkStream::coded(socket, Coding::Ws(session)))
+            }
             _ => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
@@ -123,6 +144,8 @@ pub enum StreamRead<L> {
     Tls(Box<tls::Reading<L>>),
     /// They come in datagrams.
     Datagrams(Box<udp::Reading<L>>),
+    /// They are taken out of frames.
+    Ws(Box<ws::Reading<L>>),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {
@@ -133,6 +156,7 @@ impl<L: LinkRead> LinkRead for StreamRead<L> {
             // In a box, as below: plain links have no room for it.
             StreamRead::Tls(link) => Box::pin(link.read(buf)).await,
             StreamRead::Datagrams(link) => Box::pin(link.read(buf)).await,
+            StreamRead::Ws(link) => Box::pin(link.read(buf)).await,
         }
     }
 }
@@ -146,6 +170,8 @@ pub enum StreamWrite<L> {
     Tls(Box<tls::Writing<L>>),
     /// It gets datagrams.
     Datagrams(Box<udp::Writing<L>>),
+    /// They are put into frames.
+    Ws(Box<ws::Writing<L>>),
 }
 
 impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
@@ -155,6 +181,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
             StreamWrite::Plain(link) => link.write_all(segments).await,
             StreamWrite::Tls(link) => Box::pin(link.write_all(segments)).await,
             StreamWrite::Datagrams(link) => Box::pin(link.write_all(segments)).await,
+            StreamWrite::Ws(link) => Box::pin(link.write_all(segments)).await,
         }
     }
 
@@ -163,6 +190,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
             StreamWrite::Plain(link) => link.writable().await,
             StreamWrite::Tls(link) => link.writable().await,
             StreamWrite::Datagrams(link) => link.writable().await,
+            StreamWrite::Ws(link) => link.writable().await,
         }
     }
 
@@ -171,6 +199,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
             StreamWrite::Plain(link) => link.shutdown().await,
             StreamWrite::Tls(link) => link.shutdown().await,
             StreamWrite::Datagrams(link) => link.shutdown().await,
+            StreamWrite::Ws(link) => link.shutdown().await,
         }
     }
 }

@@ -230,7 +230,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         } = stranger;
         let stream = match entrance.pass(&self.runtime, stream) {
             Passage::Done(stream) => stream,
-            Passage::Wait(passage) => passage.await.map_err(HandshakeError::Encryption)?,
+            Passage::Wait(passage) => passage.await?,
         };
         let mut exchange =
             Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
@@ -266,6 +266,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         acceptor.admit(&mut out);
         exchange.send(&out).await.map_err(io_error)?;
         let (stream, unread) = exchange.finish(&self.runtime).map_err(io_error)?;
+        stream.agree(established.options.framing());
         // Not before: strangers that say nothing cost no more than they must.
         let protocol = listener.protocol();
         let local = protocol.accept(&stream, &self.endpoint, &listener);

@@ -113,6 +113,29 @@ pub fn links_open_over_a_path<R: Runtime>(runtime: &R) {
     assert!(error.contains(&at) && error.ends_with(expected), "{error}");
 }
 
+#[cfg(feature = "ws")]
+pub fn links_open_over_websockets<R: Runtime>(runtime: &R) {
+    for listen_at in ["ws/127.0.0.1:0", "ws/[::1]:0"] {
+        if listen_at.contains("::") && TcpListener::bind("[::1]:0").is_err() {
+            eprintln!("SKIPPED: {listen_at}: this machine has no IPv6");
+            continue;
+        }
+        let house = House::at(runtime, listen_at, ListenOptions::default());
+        let to = house.listening.locators()[0].to_string();
+        assert!(to.starts_with("ws/"), "{to}");
+        for _ in 0..3 {
+            let near = dial(runtime, &to).expect("a link");
+            let Event::Accepted(far) = house.next() else {
+                panic!("a link was expected");
+            };
+            let local = near.local.locator().map(|at| at.to_string());
+            assert_eq!(local, far.remote.locator().map(|at| at.to_string()));
+            assert_eq!(near.remote, far.local);
+            check_link(near, *far);
+        }
+    }
+}
+
 pub fn links_open_over_addresses_and_names<R: Runtime>(runtime: &R) {
     for (listen_at, dial_host) in [
         ("tcp/127.0.0.1:0", "127.0.0.1"),

@@ -101,7 +101,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                     self.turn.note_read(clock::now());
                     self.note_received();
                 }
-                Err(error) => return Ended::Io(error.kind()),
+                Err(error) => return error.into(),
             }
         }
     }

@@ -14,15 +14,15 @@ use zonda_runtime::Socket;
 
 use crate::{
     framing::PREFIX_BYTES,
-    link::{Coding, LinkStream, is_lost},
+    link::{
+        Coding, LinkStream, is_lost,
+        unwaiting::{SEND_FLAGS, Unwaiting},
+    },
     outbox::{spent::SLICES_MAX, transmit::Transmit},
 };
 
 /// Batches whose slices cost little to prepare: those of a message of 256 KiB.
 const FEW: usize = 4;
-
-/// `MSG_DONTWAIT`: this call does not wait, whatever the descriptor's own mode.
-const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
 
 /// A second handle to a link's socket, for writing from the sender's own thread without waiting. Clones share it.
 #[derive(Debug, Clone)]
@@ -75,9 +75,13 @@ impl DirectSocket {
             Coding::Plain => Self::send_plain(socket, transmit),
             Coding::Tls(session) => {
                 let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                let count = transmit.slices(&mut slices);
-                let count = within(&slices[..count], crate::link::SEALED_BYTES_MAX);
-                session.send(&slices[..count], &mut Unwaiting(socket))
+                let slices = within(transmit, &mut slices, crate::link::SEALED_BYTES_MAX);
+                session.send(slices, &mut Unwaiting(socket))
+            }
+            Coding::Ws(session) => {
+                let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+                let slices = within(transmit, &mut slices, crate::link::FRAMED_BYTES_MAX);
+                session.send(slices, &mut Unwaiting(socket))
             }
             Coding::Datagrams(_) => Self::send_datagrams(socket, transmit),
         }
@@ -152,35 +156,19 @@ impl DirectSocket {
     }
 }
 
-/// How many of the slices make up so many bytes at most, but one at least.
-fn within(slices: &[IoSlice<'_>], most: usize) -> usize {
+/// The first slices of what is under way, so many bytes at most, but one slice at least.
+fn within<'a, 'b>(
+    transmit: &'a Transmit,
+    into: &'b mut [IoSlice<'a>],
+    most: usize,
+) -> &'b [IoSlice<'a>] {
+    let count = transmit.slices(into);
+    let slices = &into[..count];
     let mut total = 0;
     let fits = slices.iter().take_while(|slice| {
         let is_first = total == 0;
         total += slice.len();
         is_first || total <= most
     });
-    fits.count()
-}
-
-/// Writes to a socket as far as it takes bytes now.
-struct Unwaiting<'a>(&'a Socket);
-
-impl io::Write for Unwaiting<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_vectored(&[IoSlice::new(bytes)])
-    }
-
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        loop {
-            match self.0.send_vectored_with_flags(slices, SEND_FLAGS) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result,
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    &slices[..fits.count()]
 }

@@ -43,6 +43,9 @@ pub enum HandshakeError {
     /// The two ends found no encryption, or did not trust each other.
     #[error("no encrypted link: {0}")]
     Encryption(String),
+    /// The peer did not ask for a WebSocket.
+    #[error("no WebSocket: {0}")]
+    Upgrade(String),
     /// The peer speaks another version of the protocol.
     #[error(
         "the peer speaks protocol version {theirs}, this node {PROTOCOL_VERSION}; use a Zenoh 1.x node on the other side"

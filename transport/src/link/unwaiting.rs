@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Writing to a socket without waiting for it.
+
+use std::io::{self, IoSlice};
+
+use zonda_runtime::Socket;
+
+/// `MSG_DONTWAIT`: the call does not wait, whatever the descriptor's own mode.
+pub(crate) const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
+
+/// Writes to a socket as far as it takes bytes now.
+pub(crate) struct Unwaiting<'a>(pub(crate) &'a Socket);
+
+impl io::Write for Unwaiting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        loop {
+            match self.0.send_vectored_with_flags(slices, SEND_FLAGS) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

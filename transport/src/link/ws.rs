@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! WebSocket over TCP: `ws/HOST:PORT`. Each batch is a binary message, without its length.
+//!
+//! Other than the reference, Pings are answered, and a stranger that is silent during the upgrade delays nobody.
+
+mod frames;
+mod session;
+mod upgrade;
+
+use std::io;
+
+use zonda_codec::Endpoint;
+use zonda_runtime::Runtime;
+
+pub(crate) use self::session::{FRAMED_BYTES_MAX, Reading, Session, Writing};
+
+use self::frames::Side;
+use super::stream::Coding;
+use super::{
+    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, LinkStream, Protocol,
+    Terms, tcp,
+};
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    tcp::check(endpoint)
+}
+
+/// Connects, and asks for a WebSocket.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    let Connected {
+        stream,
+        local,
+        remote,
+    } = tcp::connect(runtime, terms, terms.links.tcp).await?;
+    let (local, remote) = (local.over(Protocol::Ws), remote.over(Protocol::Ws));
+    let host = host(terms.endpoint.address());
+    let asking = upgrade(runtime, stream, Side::Client, &host);
+    let done = runtime.timeout_at(terms.deadline, asking).await;
+    let done = done.ok_or(LinkFailure::Expired)?;
+    let stream = done.map_err(|text| LinkFailure::Upgrade {
+        address: remote.clone(),
+        text,
+    })?;
+    Ok(Connected {
+        stream,
+        local,
+        remote,
+    })
+}
+
+/// The server's name in the request: the endpoint's, without the scope of an IPv6 address, which is this machine's own affair.
+fn host(address: &str) -> String {
+    match (address.find('%'), address.find(']')) {
+        (Some(scope), Some(end)) if scope < end => [&address[..scope], &address[end..]].concat(),
+        _ => address.to_owned(),
+    }
+}
+
+/// Makes a WebSocket of a connection.
+async fn upgrade<R: Runtime>(
+    runtime: &R,
+    stream: LinkStream,
+    side: Side,
+    host: &str,
+) -> Result<LinkStream, String> {
+    let as_text = |error: io::Error| error.to_string();
+    let halves = runtime.adopt(stream.into_socket());
+    let (mut read, mut write) = halves.map_err(as_text)?;
+    let behind = match side {
+        Side::Client => upgrade::ask(&mut read, &mut write, host).await?,
+        Side::Server => upgrade::answer(&mut read, &mut write).await?,
+    };
+    let socket = runtime.release(read, write).map_err(as_text)?;
+    let session = Session::new(side, &socket, &behind);
+    Ok(LinkStream::coded(socket, Coding::Ws(session)))
+}
+
+/// Binds as TCP does.
+pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let bound = tcp::bind(runtime, terms, terms.links.tcp)?.into_iter();
+    let bound = bound.map(|bound| Bound {
+        address: bound.address.over(Protocol::Ws),
+        entrance: Entrance::Ws,
+        ..bound
+    });
+    Ok(bound.collect())
+}
+
+/// Waits for a stranger's request for a WebSocket, and answers it.
+///
+/// # Errors
+/// Why there is none, as a clause.
+pub(super) async fn pass<R: Runtime>(
+    runtime: &R,
+    stream: LinkStream,
+) -> Result<LinkStream, String> {
+    upgrade(runtime, stream, Side::Server, "").await
+}
+
+pub(super) fn accept(
+    stream: &LinkStream,
+    endpoint: &Endpoint,
+    listener: &LinkAddress,
+) -> io::Result<LinkAddress> {
+    let own = tcp::accept(stream, endpoint, listener)?;
+    Ok(own.over(Protocol::Ws))
+}
+
+#[cfg(test)]
+mod tests;

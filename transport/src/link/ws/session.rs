@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The state of one WebSocket, between its socket and the bytes of the link.
+
+#[cfg(target_os = "linux")]
+use std::io::Write;
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use std::task::Poll;
+
+#[cfg(target_os = "linux")]
+use crate::link::unwaiting::Unwaiting;
+use crate::sync::Mutex;
+use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments, Socket};
+
+use super::frames::{Framing, Lengths, Side, Unframing};
+
+/// How many bytes of the link are framed at once.
+pub(crate) const FRAMED_BYTES_MAX: usize = 64 * 1024 + 2;
+
+/// Bytes that one read of the socket brings at most, and while a link brings little.
+const READ_BYTES_MAX: usize = 64 * 1024;
+const READ_BYTES_MIN: usize = 4 * 1024;
+
+/// An orderly end.
+const NORMAL: u16 = 1000;
+
+/// The state of a WebSocket.
+#[derive(Debug)]
+pub struct Session {
+    sending: Mutex<Sending>,
+    /// What is received goes through this; away while a runtime has the link.
+    receiving: Mutex<Option<Receiving>>,
+    /// A second handle, for what is sent between the link's own bytes: answers to Pings, the end. Without it they go with those.
+    #[cfg(target_os = "linux")]
+    beside: Option<Socket>,
+}
+
+#[derive(Debug)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only the runtime writes there")
+)]
+struct Sending {
+    framing: Framing,
+    /// Frames that the socket has not taken, those up to `sent` left out.
+    waiting: Vec<u8>,
+    sent: usize,
+    /// Frames that a [`Session::send`] has left waiting have one byte in them that is not reported as sent.
+    owes: bool,
+    /// The runtime writes frames at the moment: nobody else does.
+    is_lent: bool,
+    has_said_close: bool,
+}
+
+#[derive(Debug)]
+struct Receiving {
+    unframing: Unframing,
+    raw: Raw,
+}
+
+impl Session {
+    /// A connection that has just become a WebSocket; `behind` was read already.
+    pub(super) fn new(side: Side, socket: &Socket, behind: &[u8]) -> Arc<Self> {
+        #[cfg(not(target_os = "linux"))]
+        let _ = socket;
+        let framing = Framing::new(side);
+        let unframing = Unframing::new(side);
+        let raw = Raw::beginning_with(behind);
+        Arc::new(Session {
+            sending: Mutex::new(Sending {
+                framing,
+                waiting: Vec::new(),
+                sent: 0,
+                owes: false,
+                is_lent: false,
+                has_said_close: false,
+            }),
+            receiving: Mutex::new(Some(Receiving { unframing, raw })),
+            #[cfg(target_os = "linux")]
+            beside: socket.try_clone().ok(),
+        })
+    }
+
+    /// The introduction is over, and no runtime has the link.
+    pub(in crate::link) fn agree(&self, is_bare: bool) {
+        let lengths = match is_bare {
+            true => Lengths::Bare,
+            false => Lengths::Batches,
+        };
+        self.sending.lock().framing.lengths = lengths;
+        if let Some(receiving) = &mut *self.receiving.lock() {
+            receiving.unframing.lengths = lengths;
+        }
+    }
+
+    /// Frames the front of `slices` and gives it to `sink`, as far as that takes it without waiting. Tells how many bytes count
+    /// as sent.
+    ///
+    /// A frame that was begun has to be gone on with, and what is masked is sent as it is. So while frames wait for the socket
+    /// one byte counts as unsent, which keeps the batch that it is of under way; the next call sends the frames, and then
+    /// counts it.
+    ///
+    /// # Errors
+    /// Those of the sink; [`io::ErrorKind::WouldBlock`] while frames wait.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn send(&self, slices: &[IoSlice<'_>], sink: &mut impl Write) -> io::Result<usize> {
+        let mut sending = self.sending.lock();
+        sending.write_out(sink)?;
+        if std::mem::take(&mut sending.owes) {
+            return Ok(1);
+        }
+        let mut count = 0;
+        for slice in slices {
+            sending.frame(slice);
+            count += slice.len();
+        }
+        match sending.write_out(sink) {
+            Ok(()) => Ok(count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 0 => {
+                sending.owes = true;
+                match count - 1 {
+                    0 => Err(error),
+                    sent => Ok(sent),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Answers a Ping: at once where nothing is under way, or in front of what is sent next.
+    pub(super) fn answer(&self, ping: Vec<u8>) {
+        let mut sending = self.sending.lock();
+        sending.framing.answer(ping);
+        self.send_beside(&mut sending, |sending| {
+            sending.framing.say_pong(&mut sending.waiting);
+        });
+    }
+
+    /// Says that nothing follows, if the socket takes that now and no message is begun.
+    pub(super) fn say_close(&self, code: u16) {
+        let mut sending = self.sending.lock();
+        if !std::mem::replace(&mut sending.has_said_close, true) {
+            self.send_beside(&mut sending, |sending| {
+                sending.framing.say_close(code, &mut sending.waiting);
+            });
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn send_beside(&self, sending: &mut Sending, say: impl FnOnce(&mut Sending)) {
+        let Some(socket) = &self.beside else {
+            return;
+        };
+        let mut sink = Unwaiting(socket);
+        // An error is met again by what the link sends.
+        if !sending.is_lent && sending.framing.is_between() && sending.write_out(&mut sink).is_ok()
+        {
+            say(sending);
+            let _ = sending.write_out(&mut sink);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn send_beside(&self, _sending: &mut Sending, _say: impl FnOnce(&mut Sending)) {}
+
+    /// The frames of what comes next of the segments, for the runtime to write; `None` when there is nothing left.
+    fn lend(&self, segments: &impl Segments, at: &mut Cursor) -> Option<Vec<u8>> {
+        let mut sending = self.sending.lock();
+        loop {
+            let mut slices = [IoSlice::new(&[]); 16];
+            let used = at.gather(segments, &mut slices);
+            let mut room = FRAMED_BYTES_MAX;
+            for slice in &slices[..used] {
+                let part = &slice[..slice.len().min(room)];
+                sending.frame(part);
+                room -= part.len();
+            }
+            at.advance(segments, FRAMED_BYTES_MAX - room);
+            if used == 0 {
+                let Sending {
+                    framing, waiting, ..
+                } = &mut *sending;
+                framing.say_pong(waiting);
+                break;
+            }
+            // A length alone is no frame yet.
+            if !sending.waiting.is_empty() {
+                break;
+            }
+        }
+        let sent = std::mem::take(&mut sending.sent);
+        let mut frames = std::mem::take(&mut sending.waiting);
+        frames.drain(..sent);
+        sending.is_lent = !frames.is_empty();
+        sending.is_lent.then_some(frames)
+    }
+}
+
+impl Sending {
+    fn frame(&mut self, bytes: &[u8]) {
+        self.framing.frame(bytes, &mut self.waiting);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn write_out(&mut self, sink: &mut impl Write) -> io::Result<()> {
+        while self.sent < self.waiting.len() {
+            match sink.write(&self.waiting[self.sent..])? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => self.sent += count,
+            }
+        }
+        // Large while much is sent, nothing once little is.
+        if self.waiting.len() < self.waiting.capacity() / 16 {
+            self.waiting = Vec::new();
+        }
+        self.waiting.clear();
+        self.sent = 0;
+        Ok(())
+    }
+}
+
+/// Bytes from the socket that are not dealt with yet.
+#[derive(Debug)]
+struct Raw {
+    bytes: RxBuf,
+    taken: usize,
+}
+
+impl Raw {
+    fn beginning_with(behind: &[u8]) -> Raw {
+        let mut bytes = RxBuf::new(READ_BYTES_MIN.max(behind.len()));
+        bytes.spare_mut()[..behind.len()].copy_from_slice(behind);
+        bytes.advance(behind.len());
+        Raw { bytes, taken: 0 }
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.bytes.filled().get(self.taken..).unwrap_or(&[])
+    }
+
+    /// Reads once from the socket; of the bytes before at most the beginning of a frame is left. `Ok(0)` is the end.
+    async fn fill(&mut self, link: &mut impl LinkRead) -> io::Result<usize> {
+        let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
+        let wanted = match had {
+            _ if had == bytes => (bytes * 4).min(READ_BYTES_MAX),
+            _ if had < READ_BYTES_MIN / 8 => READ_BYTES_MIN,
+            _ => bytes,
+        };
+        let mut buffer = match wanted == bytes {
+            true => {
+                let mut buffer = self.bytes.take();
+                buffer.discard_front(self.taken);
+                buffer
+            }
+            false => {
+                let mut buffer = RxBuf::new(wanted);
+                let rest = self.rest();
+                buffer.spare_mut()[..rest.len()].copy_from_slice(rest);
+                buffer.advance(rest.len());
+                buffer
+            }
+        };
+        self.taken = 0;
+        if buffer.spare_mut().is_empty() {
+            self.bytes = buffer;
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let (result, buffer) = link.read(buffer).await;
+        self.bytes = buffer;
+        result
+    }
+}
+
+/// The receiving half of a WebSocket.
+#[derive(Debug)]
+pub struct Reading<L> {
+    link: L,
+    session: Arc<Session>,
+    /// Always there.
+    receiving: Option<Receiving>,
+}
+
+impl<L> Reading<L> {
+    pub(in crate::link) fn new(link: L, session: Arc<Session>) -> Self {
+        let receiving = session.receiving.lock().take();
+        Reading {
+            link,
+            session,
+            receiving,
+        }
+    }
+
+    pub(in crate::link) fn into_parts(self) -> (L, Arc<Session>) {
+        *self.session.receiving.lock() = self.receiving;
+        (self.link, self.session)
+    }
+}
+
+impl Receiving {
+    /// Gives out what there is for the link.
+    fn pass(&mut self, session: &Session, output: &mut [u8]) -> io::Result<usize> {
+        let passed = self.unframing.pass(self.raw.rest(), output);
+        let passed = passed.map_err(|broken| {
+            session.say_close(broken.code);
+            io::Error::new(io::ErrorKind::InvalidData, broken)
+        })?;
+        self.raw.taken += passed.taken;
+        if let Some(ping) = self.unframing.take_ping() {
+            session.answer(ping);
+        }
+        Ok(passed.given)
+    }
+}
+
+impl<L: LinkRead> LinkRead for Reading<L> {
+    async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        let Some(receiving) = self
+            .receiving
+            .as_mut()
+            .filter(|_| !buf.spare_mut().is_empty())
+        else {
+            return (Err(io::ErrorKind::InvalidInput.into()), buf);
+        };
+        let mut is_again = false;
+        loop {
+            match receiving.pass(&self.session, buf.spare_mut()) {
+                Ok(0) if receiving.unframing.is_over() => {
+                    self.session.say_close(NORMAL);
+                    return (Ok(0), buf);
+                }
+                Ok(0) => {}
+                Ok(count) => {
+                    buf.advance(count);
+                    return (Ok(count), buf);
+                }
+                Err(error) => return (Err(error), buf),
+            }
+            // What is nothing for the link takes no more turns than others have.
+            if std::mem::replace(&mut is_again, true) {
+                pause().await;
+            }
+            match receiving.raw.fill(&mut self.link).await {
+                Ok(1..) => {}
+                end => return (end, buf),
+            }
+        }
+    }
+}
+
+/// Lets other tasks of the runtime run.
+async fn pause() {
+    let mut is_over = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut is_over, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// The sending half of a WebSocket.
+#[derive(Debug)]
+pub struct Writing<L> {
+    link: L,
+    session: Arc<Session>,
+}
+
+impl<L> Writing<L> {
+    pub(in crate::link) fn new(link: L, session: Arc<Session>) -> Self {
+        Writing { link, session }
+    }
+
+    pub(in crate::link) fn into_inner(self) -> L {
+        self.link
+    }
+}
+
+impl<L: LinkWrite> LinkWrite for Writing<L> {
+    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        let mut at = Cursor::default();
+        while let Some(frames) = self.session.lend(&segments, &mut at) {
+            if let (Err(error), _) = self.link.write_all(vec![frames]).await {
+                return (Err(error), segments);
+            }
+        }
+        (Ok(()), segments)
+    }
+
+    async fn writable(&mut self) -> io::Result<()> {
+        self.link.writable().await
+    }
+
+    async fn shutdown(&mut self) -> io::Result<()> {
+        self.session.say_close(NORMAL);
+        self.link.shutdown().await
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What waits for a full socket, and what is said between batches.
+
+#[cfg(target_os = "linux")]
+use std::io::{self, IoSlice, Write};
+
+use super::*;
+
+#[test]
+fn a_host_is_named_as_in_the_endpoint() {
+    for (address, expected) in [
+        ("router.lan:7447", "router.lan:7447"),
+        ("[::1]:7447", "[::1]:7447"),
+        ("[fe80::1%eth0]:7447", "[fe80::1]:7447"),
+    ] {
+        assert_eq!(host(address), expected);
+    }
+}
+
+/// A socket that takes so many bytes.
+#[cfg(target_os = "linux")]
+#[derive(Default)]
+struct Narrow {
+    taken: Vec<u8>,
+    room: usize,
+}
+
+#[cfg(target_os = "linux")]
+impl Write for Narrow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len().min(self.room);
+        if count == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.room -= count;
+        self.taken.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn frames_that_wait_for_the_socket_keep_their_last_byte_under_way() {
+    use std::os::unix::net::UnixStream;
+
+    let (near, far) = UnixStream::pair().expect("two sockets");
+    let session = Session::new(Side::Server, &near.into(), b"");
+    session.agree(false);
+    let mut socket = Narrow {
+        room: 1000,
+        ..Narrow::default()
+    };
+    let mut batch = 5000_u16.to_le_bytes().to_vec();
+    batch.extend([7; 5000]);
+    let slices = [IoSlice::new(&batch[..100]), IoSlice::new(&batch[100..])];
+    let sent = session.send(&slices, &mut socket).expect("a part of it");
+    assert_eq!(sent, 5001, "all but one byte");
+    // The owner shows the byte that is left, and perhaps more behind it.
+    let slices = [IoSlice::new(&batch[5001..]), IoSlice::new(b"\x01\0x")];
+    let waits = session.send(&slices, &mut socket).expect_err("it is full");
+    assert_eq!(waits.kind(), io::ErrorKind::WouldBlock);
+    socket.room = 100_000;
+    assert_eq!(session.send(&slices, &mut socket).expect("room"), 1);
+    let slices = [IoSlice::new(b"\x01\0x")];
+    assert_eq!(session.send(&slices, &mut socket).expect("room"), 3);
+    let expected = [&b"\x82\x7e\x13\x88"[..], &[7; 5000], b"\x82\x01x"].concat();
+    assert!(socket.taken == expected, "{} bytes", socket.taken.len());
+    // A single byte that does not fit counts when it is out.
+    socket.room = 0;
+    let single = |socket: &mut Narrow| session.send(&[IoSlice::new(b"\x01")], socket);
+    assert_eq!(single(&mut socket).expect("a length, so far"), 1);
+    let rest = |socket: &mut Narrow| session.send(&[IoSlice::new(b"\0")], socket);
+    rest(&mut socket).expect_err("the header does not fit");
+    socket.room = 100;
+    assert_eq!(rest(&mut socket).expect("room"), 1);
+    assert_eq!(socket.taken[expected.len()..], b"\x82\x01"[..]);
+    drop(far);
+}
+
+/// Pings are answered and the end is said on the socket itself, where a link has nothing under way.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_said_between_batches_waits_for_nobody() {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    let (near, mut far) = UnixStream::pair().expect("two sockets");
+    let session = Session::new(Side::Server, &near.into(), b"");
+    session.answer(b"ping".to_vec());
+    let mut found = [0; 6];
+    far.read_exact(&mut found).expect("the answer");
+    assert_eq!(&found, b"\x8a\x04ping");
+    // In a batch nothing else can be said.
+    let mut socket = Narrow {
+        room: 100,
+        ..Narrow::default()
+    };
+    let begun = session.send(&[IoSlice::new(b"\x02\0a")], &mut socket);
+    assert_eq!(begun.expect("room"), 3);
+    session.answer(b"later".to_vec());
+    let slices = [IoSlice::new(b"b"), IoSlice::new(b"\x01\0c")];
+    assert_eq!(session.send(&slices, &mut socket).expect("room"), 4);
+    assert_eq!(socket.taken, b"\x82\x02ab\x8a\x05later\x82\x01c");
+    session.say_close(1000);
+    session.say_close(1000);
+    drop(session);
+    let mut rest = Vec::new();
+    far.read_to_end(&mut rest).expect("the end");
+    assert_eq!(rest, b"\x88\x02\x03\xe8");
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The request of HTTP that a WebSocket begins with, and its answer.
+
+use tungstenite::handshake::client::{self, Response, generate_key, generate_request};
+use tungstenite::handshake::derive_accept_key;
+use tungstenite::handshake::machine::TryParse;
+use tungstenite::handshake::server::{Request, create_response, write_response};
+use tungstenite::http::StatusCode;
+use zonda_runtime::{LinkRead, LinkWrite, RxBuf};
+
+/// The longest request or answer.
+const HEAD_BYTES_MAX: usize = 8 * 1024;
+
+/// What is read at first.
+const FIRST_BYTES: usize = 512;
+
+const REFUSAL: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// Asks the server at `host` for a WebSocket. Tells what came behind its answer.
+///
+/// # Errors
+/// Why there is none, as a clause.
+pub(super) async fn ask(
+    read: &mut impl LinkRead,
+    write: &mut impl LinkWrite,
+    host: &str,
+) -> Result<Vec<u8>, String> {
+    let request = client::Request::builder()
+        .uri("/")
+        .header("Host", host)
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .header("Sec-WebSocket-Version", "13")
+        .header("Sec-WebSocket-Key", generate_key())
+        .body(());
+    let request = request.map_err(|error| error.to_string())?;
+    let (bytes, key) = generate_request(request).map_err(|error| error.to_string())?;
+    send(write, bytes).await?;
+    let (response, behind) = head::<Response>(read).await?;
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Err(format!("the answer is {}", response.status()));
+    }
+    let accepted = response.headers().get("Sec-WebSocket-Accept");
+    if accepted.is_none_or(|accepted| *accepted != derive_accept_key(key.as_bytes())) {
+        return Err("the answer is for another request".to_owned());
+    }
+    Ok(behind)
+}
+
+/// Answers a client's request, whatever path, host and origin are in it. Tells what came behind it.
+///
+/// # Errors
+/// Why it is not a request for a WebSocket, as a clause.
+pub(super) async fn answer(
+    read: &mut impl LinkRead,
+    write: &mut impl LinkWrite,
+) -> Result<Vec<u8>, String> {
+    let asked = head::<Request>(read).await.and_then(|(request, behind)| {
+        let response = create_response(&request).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        write_response(&mut bytes, &response).map_err(|error| error.to_string())?;
+        Ok((bytes, behind))
+    });
+    match asked {
+        Ok((bytes, behind)) => {
+            send(write, bytes).await?;
+            Ok(behind)
+        }
+        Err(text) => {
+            // It may be gone already.
+            let _ = send(write, REFUSAL.to_vec()).await;
+            let _ = write.shutdown().await;
+            Err(text)
+        }
+    }
+}
+
+async fn send(write: &mut impl LinkWrite, bytes: Vec<u8>) -> Result<(), String> {
+    let (result, _) = write.write_all(vec![bytes]).await;
+    result.map_err(|error| error.to_string())
+}
+
+/// Reads a request or an answer; tells what came behind it.
+async fn head<T: TryParse>(read: &mut impl LinkRead) -> Result<(T, Vec<u8>), String> {
+    let mut bytes = RxBuf::new(FIRST_BYTES);
+    loop {
+        let (result, back) = read.read(bytes).await;
+        bytes = back;
+        match result {
+            Ok(0) => return Err("the peer hung up".to_owned()),
+            Ok(_) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        match T::try_parse(bytes.filled()) {
+            Ok(Some((end, head))) => return Ok((head, bytes.filled()[end..].to_vec())),
+            Ok(None) if bytes.filled().len() >= HEAD_BYTES_MAX => {
+                return Err(format!("a head of more than {HEAD_BYTES_MAX} bytes"));
+            }
+            Ok(None) => {}
+            Err(error) => return Err(format!("the peer does not speak WebSocket: {error}")),
+        }
+        if bytes.spare_mut().is_empty() {
+            let mut larger = RxBuf::new(bytes.capacity() * 4);
+            larger.spare_mut()[..bytes.filled().len()].copy_from_slice(bytes.filled());
+            larger.advance(bytes.filled().len());
+            bytes = larger;
+        }
+    }
+}
