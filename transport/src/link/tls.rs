@@ -120,6 +120,8 @@ async fn exchange(
             write.write_all(vec![out]).await.0?;
         }
         if !session.with(|tls| tls.is_handshaking()) {
+            // The peer may have sent its first message right behind.
+            session.keep_unread(records);
             return Ok(());
         }
         if records.is_empty() && records.fill(read).await? == 0 {

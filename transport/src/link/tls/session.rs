@@ -29,6 +29,8 @@ struct State {
     /// The records of a [`Session::send`] that the socket did not take at once are still there, and one of the bytes in
     /// them is not reported as sent.
     owes: bool,
+    /// What was read and not taken in; away while a runtime has the link.
+    records: Records,
 }
 
 impl std::fmt::Debug for Session {
@@ -41,7 +43,11 @@ impl Session {
     pub(super) fn new(mut tls: Connection) -> Arc<Self> {
         // What is encrypted at once is bounded here.
         tls.set_buffer_limit(None);
-        let state = State { tls, owes: false };
+        let state = State {
+            tls,
+            owes: false,
+            records: Records::default(),
+        };
         Arc::new(Session {
             state: Mutex::new(state),
         })
@@ -71,12 +77,25 @@ impl Session {
         let count = state.tls.writer().write_vectored(slices)?;
         match state.write_out(sink) {
             Ok(()) => Ok(count),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 1 => {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 0 => {
                 state.owes = true;
-                Ok(count - 1)
+                match count - 1 {
+                    0 => Err(error),
+                    sent => Ok(sent),
+                }
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Takes what was read and not taken in, for the one that reads from now on.
+    pub(super) fn take_unread(&self) -> Records {
+        std::mem::take(&mut self.state.lock().records)
+    }
+
+    /// Keeps what was read and not taken in, for the one that reads next.
+    pub(super) fn keep_unread(&self, records: Records) {
+        self.state.lock().records = records;
     }
 
     /// Encrypts bytes; they go out with [`Session::take_records`].
@@ -190,15 +209,15 @@ pub struct Reading<L> {
 
 impl<L> Reading<L> {
     pub(in crate::link) fn new(link: L, session: Arc<Session>) -> Self {
-        let records = Records::default();
         Reading {
             link,
+            records: session.take_unread(),
             session,
-            records,
         }
     }
 
     pub(in crate::link) fn into_parts(self) -> (L, Arc<Session>) {
+        self.session.keep_unread(self.records);
         (self.link, self.session)
     }
 }

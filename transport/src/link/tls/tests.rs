@@ -7,6 +7,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
 use super::*;
 use crate::link::Pem;
+use zonda_runtime::RxBuf;
 
 fn endpoint(text: &str) -> Endpoint {
     text.parse().expect("an endpoint")
@@ -114,6 +115,47 @@ fn records_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     }
     assert_eq!(all.len(), 30_110);
     assert_eq!((all[0], all[100], all[30_099], all[30_100]), (1, 2, 2, 3));
+}
+
+/// A socket that brings all that is left at each read.
+struct Wide(Vec<u8>);
+
+impl LinkRead for Wide {
+    async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        let count = self.0.len().min(buf.spare_mut().len());
+        buf.spare_mut()[..count].copy_from_slice(&self.0[..count]);
+        buf.advance(count);
+        self.0.drain(..count);
+        (Ok(count), buf)
+    }
+}
+
+/// The introduction reads a little at a time, and the socket may have brought much more by then.
+#[test]
+fn what_was_read_behind_the_introduction_is_not_lost() {
+    let [near, far] = sessions();
+    let sent: Vec<u8> = (0..100_000u32).map(|at| at as u8).collect();
+    near.with(|tls| io::Write::write_all(&mut tls.writer(), &sent))
+        .expect("it is encrypted");
+    let mut socket = Wide(near.take_records().expect("records"));
+    let mut received = Vec::new();
+    for room in [7, 300, 5000, 20_000, 1 << 20] {
+        let mut reading = Reading::new(socket, Arc::clone(&far));
+        while received.len() < sent.len() {
+            let (result, buf) = zonda_runtime::block_on(reading.read(RxBuf::new(room)));
+            assert!(
+                result.expect("it comes") > 0,
+                "after {} bytes",
+                received.len()
+            );
+            received.extend_from_slice(buf.filled());
+            if room < 1 << 20 {
+                break;
+            }
+        }
+        (socket, _) = reading.into_parts();
+    }
+    assert!(received == sent);
 }
 
 #[test]
