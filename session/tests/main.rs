@@ -37,6 +37,7 @@ mod streams;
 mod timestamps;
 #[cfg(feature = "tls")]
 mod tls;
+mod traffic;
 mod udp;
 #[cfg(feature = "ws")]
 mod ws;

@@ -6,9 +6,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::pair::{LONG, until, until_matched};
+use crate::traffic::{check_traffic, port};
 use zonda::config::RuntimeKind;
-use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 
 fn listener(at: &str, settings: &[(&str, &str)]) -> Session {
@@ -22,65 +21,10 @@ fn with(config: Config, settings: &[(&str, &str)]) -> Config {
         .fold(config, |config, (key, value)| config.with(key, value))
 }
 
-fn port(of: &Session) -> u16 {
-    let locator = of.info().locators().remove(0).to_string();
-    let (_, port) = locator.rsplit_once(':').expect("a port");
-    port.parse().expect("a number")
-}
-
 fn dial(to: &str, settings: &[(&str, &str)]) -> Result<Session, String> {
     let config = with(Config::client([to]), settings).with("connect/timeout_ms", "0");
     let opened = zonda::open(config).wait();
     opened.map_err(|error| error.to_string())
-}
-
-/// Messages of all sizes, both ways at the same time, and a question.
-fn check_traffic(first: &Session, second: &Session, sizes: &[usize]) {
-    const ROUNDS: usize = 20;
-    std::thread::scope(|scope| {
-        for (from, to, key) in [(first, second, "test/there"), (second, first, "test/back")] {
-            let subscriber = to.declare_subscriber(key).wait().expect("a subscriber");
-            scope.spawn(move || {
-                let publisher = from
-                    .declare_publisher(key)
-                    .congestion_control(CongestionControl::Block)
-                    .wait()
-                    .expect("a publisher");
-                until_matched(&publisher);
-                for round in 0..ROUNDS {
-                    for size in sizes {
-                        let value = vec![(round + size) as u8; *size];
-                        publisher.put(value).wait().expect("it is sent");
-                    }
-                }
-            });
-            scope.spawn(move || {
-                for round in 0..ROUNDS {
-                    for size in sizes {
-                        let sample = subscriber
-                            .recv_timeout(LONG)
-                            .expect("open")
-                            .expect("in time");
-                        let bytes = sample.payload().to_bytes();
-                        assert_eq!(bytes.len(), *size, "round {round}");
-                        assert!(bytes.iter().all(|byte| *byte == (round + size) as u8));
-                    }
-                }
-            });
-        }
-    });
-    let _queryable = second
-        .declare_queryable("test/question")
-        .callback(|query| {
-            let reply = query.reply(query.key_expr().clone(), "answer");
-            reply.wait().expect("it is sent");
-        })
-        .wait()
-        .expect("a queryable");
-    until("the answer comes", || {
-        let replies = first.get("test/question").wait().expect("it is asked");
-        replies.into_iter().any(|reply| reply.result().is_ok())
-    });
 }
 
 const ALL_SIZES: &[usize] = &[0, 8, 125, 5000, 65_000, 70_000, 1 << 20, 9];

@@ -33,6 +33,7 @@ mod multilink;
 mod namespace;
 mod others;
 mod party;
+mod positions;
 #[path = "../command/program.rs"]
 #[allow(dead_code, reason = "not every program that includes this needs each")]
 mod program;

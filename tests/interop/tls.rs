@@ -4,17 +4,9 @@
 #[path = "../../session/tests/authority/mod.rs"]
 mod authority;
 
-use zonda::config::WhatAmI;
-
 use self::authority::Authority;
-use crate::agreed::exchange;
-use crate::environment;
-use crate::party::{Party, Setup};
+use crate::positions::{clients_exchange, has_reference, peers_exchange};
 use crate::router::{Router, free_endpoint};
-use crate::wait::until;
-
-/// Larger than any payload here.
-const LARGEST: usize = 10_000_000;
 
 /// Certificates of both ends, as endpoints name them.
 struct Trust {
@@ -55,51 +47,30 @@ impl Trust {
 
 #[test]
 fn encrypted_links_to_our_router() {
-    if environment::python().is_some() {
+    if has_reference() {
         for both in [false, true] {
             let trust = Trust::new(both);
-            let router = Router::process_at(&trust.listen);
-            let setup = Setup::client(&trust.connect);
-            let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
-            exchange(&ours, &theirs, LARGEST);
-            assert_eq!(router.complaints(), [""; 0]);
+            clients_exchange(&Router::process_at(&trust.listen), &trust.connect);
         }
     }
 }
 
 #[test]
 fn encrypted_links_to_their_router() {
-    if environment::python().is_some() {
+    if has_reference() {
         for both in [false, true] {
             let trust = Trust::new(both);
-            let router = Router::theirs_at(&trust.listen);
-            let setup = Setup::client(&trust.connect);
-            let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
-            exchange(&ours, &theirs, LARGEST);
-            assert_eq!(router.complaints(), [""; 0]);
+            clients_exchange(&Router::theirs_at(&trust.listen), &trust.connect);
         }
     }
 }
 
 #[test]
 fn encrypted_links_between_peers() {
-    if environment::python().is_some() {
+    if has_reference() {
         for ours_listens in [true, false] {
             let trust = Trust::new(false);
-            let listening = Setup::listening(WhatAmI::Peer, &trust.listen);
-            let dialling = Setup::peer_at(&trust.connect);
-            let (ours, theirs) = if ours_listens {
-                let ours = listening.ours();
-                (ours, dialling.theirs())
-            } else {
-                let theirs = listening.theirs();
-                (dialling.ours(), theirs)
-            };
-            let (ours, theirs) = (Party::Ours(ours), Party::Theirs(theirs));
-            until("both see the link", || {
-                ours.linked().contains(&theirs.zid()) && theirs.linked().contains(&ours.zid())
-            });
-            exchange(&ours, &theirs, LARGEST);
+            peers_exchange(ours_listens, &trust.listen, &trust.connect);
         }
     }
 }

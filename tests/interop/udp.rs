@@ -7,8 +7,8 @@ use zonda::config::WhatAmI;
 use crate::agreed::pass_each_size;
 use crate::environment;
 use crate::party::{Party, Setup};
+use crate::positions::linked;
 use crate::router::Router;
-use crate::wait::until;
 
 /// The reference leaves its sockets the system's room, which is a few of the largest datagrams.
 const LARGEST: usize = 70_000;
@@ -46,9 +46,7 @@ fn datagrams_between_peers() {
                 (Setup::peer_at(&at).ours(), theirs)
             };
             let (ours, theirs) = (Party::Ours(ours), Party::Theirs(theirs));
-            until("both see the link", || {
-                ours.linked().contains(&theirs.zid()) && theirs.linked().contains(&ours.zid())
-            });
+            linked(&ours, &theirs);
             both_ways(&ours, &theirs);
         }
     }

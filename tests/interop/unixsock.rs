@@ -7,14 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zonda::config::WhatAmI;
 
-use crate::agreed::exchange;
-use crate::environment;
 use crate::party::{Party, Setup};
+use crate::positions::{clients_exchange, has_reference, peers_exchange};
 use crate::router::Router;
-use crate::wait::until;
-
-/// Larger than any payload here.
-const LARGEST: usize = 10_000_000;
 
 /// A path that nobody else has; what is left there goes with it.
 struct Place(PathBuf);
@@ -40,54 +35,31 @@ impl Drop for Place {
     }
 }
 
-fn linked(ours: &Party, theirs: &Party) {
-    until("both see the link", || {
-        ours.linked().contains(&theirs.zid()) && theirs.linked().contains(&ours.zid())
-    });
-}
-
 #[test]
 fn paths_to_our_router() {
-    if environment::python().is_some() {
+    if has_reference() {
         let place = Place::new();
         let router = Router::process_at(&place.endpoint());
         assert_eq!(router.endpoint, place.endpoint());
-        let setup = Setup::client(&router.endpoint);
-        let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
-        exchange(&ours, &theirs, LARGEST);
-        assert_eq!(router.complaints(), [""; 0]);
+        clients_exchange(&router, &router.endpoint);
     }
 }
 
 #[test]
 fn paths_to_their_router() {
-    if environment::python().is_some() {
+    if has_reference() {
         let place = Place::new();
         let router = Router::theirs_at(&place.endpoint());
-        let setup = Setup::client(&router.endpoint);
-        let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
-        exchange(&ours, &theirs, LARGEST);
-        assert_eq!(router.complaints(), [""; 0]);
+        clients_exchange(&router, &router.endpoint);
     }
 }
 
 #[test]
 fn paths_between_peers() {
-    if environment::python().is_some() {
+    if has_reference() {
         for ours_listens in [true, false] {
             let place = Place::new();
-            let listening = Setup::listening(WhatAmI::Peer, &place.endpoint());
-            let dialling = Setup::peer_at(&place.endpoint());
-            let (ours, theirs) = if ours_listens {
-                let ours = listening.ours();
-                (ours, dialling.theirs())
-            } else {
-                let theirs = listening.theirs();
-                (dialling.ours(), theirs)
-            };
-            let (ours, theirs) = (Party::Ours(ours), Party::Theirs(theirs));
-            linked(&ours, &theirs);
-            exchange(&ours, &theirs, LARGEST);
+            peers_exchange(ours_listens, &place.endpoint(), &place.endpoint());
         }
     }
 }
@@ -95,7 +67,7 @@ fn paths_between_peers() {
 /// The lock on the path is one for both: of two that want it the first has it, and the next when that has ended.
 #[test]
 fn a_path_has_one_listener() {
-    if environment::python().is_some() {
+    if has_reference() {
         let place = Place::new();
         let setup = Setup::listening(WhatAmI::Peer, &place.endpoint());
         let theirs = setup.theirs();

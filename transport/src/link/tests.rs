@@ -138,3 +138,28 @@ fn what_an_endpoint_says_of_its_buffers_wins() {
     assert_eq!(options.send_buffer_bytes, Some(3));
     assert_eq!(options.receive_buffer_bytes, Some(2));
 }
+
+/// A socket that takes so many bytes.
+#[cfg(target_os = "linux")]
+#[derive(Default)]
+pub(in crate::link) struct Narrow {
+    pub(in crate::link) taken: Vec<u8>,
+    pub(in crate::link) room: usize,
+}
+
+#[cfg(target_os = "linux")]
+impl std::io::Write for Narrow {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let count = bytes.len().min(self.room);
+        if count == 0 {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        self.room -= count;
+        self.taken.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

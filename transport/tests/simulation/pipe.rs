@@ -250,7 +250,7 @@ impl Pipe {
         self.full_until.filter(|_| has_room)
     }
 
-    /// Wakes those for whom something has happened by `now`.
+    /// Wakes the tasks that wait for something which has happened by `now`.
     pub fn wake(&mut self, now: Instant) {
         if self.abandoned {
             while self.arrive(now).is_some() {}

@@ -339,7 +339,8 @@ fn explain_certificate(problem: &CertificateError) -> String {
             expected,
             presented,
         } => {
-            let names = presented.join(", ");
+            let names: Vec<_> = presented.iter().map(|name| bare_name(name)).collect();
+            let names = names.join(", ");
             let expected = expected.to_str();
             format!("the peer's certificate is for {names}, and not for {expected}; connect by a name that it has, or set verify_name_on_connect to false")
         }
@@ -361,6 +362,14 @@ fn explain_certificate(problem: &CertificateError) -> String {
         }
         other => format!("the peer's certificate does not do: {other:?}"),
     }
+}
+
+/// A name as it is written, of what the library shows: `DnsName("router.lan")`.
+fn bare_name(shown: &str) -> &str {
+    let inner = shown
+        .strip_prefix("DnsName(\"")
+        .and_then(|rest| rest.strip_suffix("\")"));
+    inner.unwrap_or(shown)
 }
 
 /// A length of time in its largest unit.

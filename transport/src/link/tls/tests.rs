@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names, settings, and records that wait for a socket.
 
-use std::io::{self, IoSlice, Write};
+use std::io::{self, IoSlice};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
 use super::*;
 use crate::link::Pem;
+#[cfg(target_os = "linux")]
+use crate::link::tests::Narrow;
 use zonda_runtime::RxBuf;
 
 fn endpoint(text: &str) -> Endpoint {
@@ -64,29 +66,6 @@ fn received(by: &Session) -> Vec<u8> {
         let _ = io::Read::read_to_end(&mut tls.reader(), &mut bytes);
     });
     bytes
-}
-
-/// A socket that takes so many bytes.
-#[derive(Default)]
-struct Narrow {
-    taken: Vec<u8>,
-    room: usize,
-}
-
-impl Write for Narrow {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = bytes.len().min(self.room);
-        if count == 0 {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        self.room -= count;
-        self.taken.extend_from_slice(&bytes[..count]);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(target_os = "linux")]

@@ -2,9 +2,11 @@
 //! What waits for a full socket, and what is said between batches.
 
 #[cfg(target_os = "linux")]
-use std::io::{self, IoSlice, Write};
+use std::io::{self, IoSlice};
 
 use super::*;
+#[cfg(target_os = "linux")]
+use crate::link::tests::Narrow;
 
 #[test]
 fn a_host_is_named_as_in_the_endpoint() {
@@ -14,31 +16,6 @@ fn a_host_is_named_as_in_the_endpoint() {
         ("[fe80::1%eth0]:7447", "[fe80::1]:7447"),
     ] {
         assert_eq!(host(address), expected);
-    }
-}
-
-/// A socket that takes so many bytes.
-#[cfg(target_os = "linux")]
-#[derive(Default)]
-struct Narrow {
-    taken: Vec<u8>,
-    room: usize,
-}
-
-#[cfg(target_os = "linux")]
-impl Write for Narrow {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = bytes.len().min(self.room);
-        if count == 0 {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        self.room -= count;
-        self.taken.extend_from_slice(&bytes[..count]);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What passes between two sessions over any kind of link.
+
+#![cfg(any(feature = "tls", feature = "ws"))]
+
+use zonda::qos::CongestionControl;
+use zonda::{Session, Wait};
+
+use crate::pair::{LONG, until, until_matched};
+
+/// The port that a session listens on.
+pub fn port(of: &Session) -> u16 {
+    let locator = of.info().locators().remove(0).to_string();
+    let (_, port) = locator.rsplit_once(':').expect("a port");
+    port.parse().expect("a number")
+}
+
+/// Messages of all sizes, both ways at the same time, and a question.
+pub fn check_traffic(first: &Session, second: &Session, sizes: &[usize]) {
+    const ROUNDS: usize = 20;
+    std::thread::scope(|scope| {
+        for (from, to, key) in [(first, second, "test/there"), (second, first, "test/back")] {
+            let subscriber = to.declare_subscriber(key).wait().expect("a subscriber");
+            scope.spawn(move || {
+                let publisher = from
+                    .declare_publisher(key)
+                    .congestion_control(CongestionControl::Block)
+                    .wait()
+                    .expect("a publisher");
+                until_matched(&publisher);
+                for round in 0..ROUNDS {
+                    for size in sizes {
+                        let value = vec![(round + size) as u8; *size];
+                        publisher.put(value).wait().expect("it is sent");
+                    }
+                }
+            });
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    for size in sizes {
+                        let sample = subscriber
+                            .recv_timeout(LONG)
+                            .expect("open")
+                            .expect("in time");
+                        let bytes = sample.payload().to_bytes();
+                        assert_eq!(bytes.len(), *size, "round {round}");
+                        assert!(bytes.iter().all(|byte| *byte == (round + size) as u8));
+                    }
+                }
+            });
+        }
+    });
+    let _queryable = second
+        .declare_queryable("test/question")
+        .callback(|query| {
+            let reply = query.reply(query.key_expr().clone(), "answer");
+            reply.wait().expect("it is sent");
+        })
+        .wait()
+        .expect("a queryable");
+    until("the answer comes", || {
+        let replies = first.get("test/question").wait().expect("it is asked");
+        replies.into_iter().any(|reply| reply.result().is_ok())
+    });
+}

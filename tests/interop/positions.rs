@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One of ours and one of theirs over a kind of link, in every position: as clients of a router, and as peers of which either
+//! listens. What is called here does nothing where there is no reference.
+
+use zonda::config::WhatAmI;
+
+use crate::agreed::exchange;
+use crate::environment;
+use crate::party::{Party, Setup};
+use crate::router::Router;
+use crate::wait::until;
+
+/// Larger than any payload here.
+const LARGEST: usize = 10_000_000;
+
+/// Messages of all sizes pass between two clients of this router, which has nothing to complain about.
+pub fn clients_exchange(router: &Router, connect: &str) {
+    let setup = Setup::client(connect);
+    let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
+    exchange(&ours, &theirs, LARGEST);
+    assert_eq!(router.complaints(), [""; 0]);
+}
+
+/// The same between two peers, the one that listens and the one that connects to it.
+pub fn peers_exchange(ours_listens: bool, listen: &str, connect: &str) {
+    let listening = Setup::listening(WhatAmI::Peer, listen);
+    let dialling = Setup::peer_at(connect);
+    let (ours, theirs) = if ours_listens {
+        let ours = listening.ours();
+        (ours, dialling.theirs())
+    } else {
+        let theirs = listening.theirs();
+        (dialling.ours(), theirs)
+    };
+    let (ours, theirs) = (Party::Ours(ours), Party::Theirs(theirs));
+    linked(&ours, &theirs);
+    exchange(&ours, &theirs, LARGEST);
+}
+
+/// Waits until both see the link.
+pub fn linked(ours: &Party, theirs: &Party) {
+    until("both see the link", || {
+        ours.linked().contains(&theirs.zid()) && theirs.linked().contains(&ours.zid())
+    });
+}
+
+/// Whether the reference is there.
+pub fn has_reference() -> bool {
+    environment::python().is_some()
+}
