@@ -10,17 +10,22 @@ mod group;
 mod options;
 mod pacing;
 mod place;
+#[cfg_attr(
+    not(all(feature = "tls", feature = "ws")),
+    allow(dead_code, reason = "no kind needs all of it")
+)]
+mod raw;
 mod settings;
 mod stream;
 mod tcp;
-#[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
+#[cfg_attr(not(feature = "tls"), path = "absent.rs", allow(clippy::duplicate_mod))]
 mod tls;
 mod udp;
 #[cfg(unix)]
 mod unix;
 #[cfg(target_os = "linux")]
 pub(crate) mod unwaiting;
-#[cfg_attr(not(feature = "ws"), path = "ws/absent.rs")]
+#[cfg_attr(not(feature = "ws"), path = "absent.rs", allow(clippy::duplicate_mod))]
 mod ws;
 
 use std::{any::Any, fmt, io, net::SocketAddr, pin::Pin, sync::Arc, time::Instant};
@@ -37,12 +42,12 @@ pub use place::LinkAddress;
 pub use settings::{LinkSettings, Pem, TlsSettings};
 pub(crate) use stream::Coding;
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
-pub(crate) use tls::SEALED_BYTES_MAX;
+pub(crate) use tls::ENCODED_BYTES_MAX as SEALED_BYTES_MAX;
 #[cfg(target_os = "linux")]
 pub(crate) use udp::is_lost;
 pub(crate) use udp::{Desk, Flow, accepted};
 #[cfg(target_os = "linux")]
-pub(crate) use ws::FRAMED_BYTES_MAX;
+pub(crate) use ws::ENCODED_BYTES_MAX as FRAMED_BYTES_MAX;
 
 use crate::protocol::{
     handshake::HandshakeError,
@@ -100,7 +105,7 @@ pub(crate) enum Entrance {
     Tls(Arc<tls::Gate>),
     /// A request for a WebSocket.
     #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "nobody asks"))]
-    Ws,
+    Ws(ws::Gate),
 }
 
 impl Entrance {
@@ -116,8 +121,8 @@ impl Entrance {
                 let passed = gate.pass(runtime, stream).await;
                 passed.map_err(HandshakeError::Encryption)
             })),
-            Entrance::Ws => Passage::Wait(Box::pin(async move {
-                let passed = ws::pass(runtime, stream).await;
+            Entrance::Ws(gate) => Passage::Wait(Box::pin(async move {
+                let passed = gate.pass(runtime, stream).await;
                 passed.map_err(HandshakeError::Upgrade)
             })),
         }

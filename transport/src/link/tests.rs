@@ -140,14 +140,14 @@ fn what_an_endpoint_says_of_its_buffers_wins() {
 }
 
 /// A socket that takes so many bytes.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(feature = "tls", feature = "ws")))]
 #[derive(Default)]
 pub(in crate::link) struct Narrow {
     pub(in crate::link) taken: Vec<u8>,
     pub(in crate::link) room: usize,
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(feature = "tls", feature = "ws")))]
 impl std::io::Write for Narrow {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let count = bytes.len().min(self.room);

@@ -16,10 +16,10 @@ use rustls::{ClientConnection, Connection, ServerConnection};
 use zonda_codec::Endpoint;
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
 
-pub(crate) use self::session::{Reading, SEALED_BYTES_MAX, Session, Writing};
+pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
 
 use self::credentials::{Credentials, explain};
-use self::session::Records;
+use super::raw::Raw;
 use super::stream::Coding;
 use super::{
     Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
@@ -113,7 +113,7 @@ async fn exchange(
     write: &mut impl LinkWrite,
     session: &Arc<Session>,
 ) -> io::Result<()> {
-    let mut records = Records::default();
+    let mut records = Raw::default();
     loop {
         let out = session.take_records()?;
         if !out.is_empty() {

@@ -12,7 +12,7 @@ use std::io;
 use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
 
-pub(crate) use self::session::{FRAMED_BYTES_MAX, Reading, Session, Writing};
+pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
 
 use self::frames::Side;
 use super::stream::Coding;
@@ -83,21 +83,28 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     let bound = tcp::bind(runtime, terms, terms.links.tcp)?.into_iter();
     let bound = bound.map(|bound| Bound {
         address: bound.address.over(Protocol::Ws),
-        entrance: Entrance::Ws,
+        entrance: Entrance::Ws(Gate),
         ..bound
     });
     Ok(bound.collect())
 }
 
-/// Waits for a stranger's request for a WebSocket, and answers it.
-///
-/// # Errors
-/// Why there is none, as a clause.
-pub(super) async fn pass<R: Runtime>(
-    runtime: &R,
-    stream: LinkStream,
-) -> Result<LinkStream, String> {
-    upgrade(runtime, stream, Side::Server, "").await
+/// What those who come in by such a listener pass.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gate;
+
+impl Gate {
+    /// Waits for a stranger's request for a WebSocket, and answers it.
+    ///
+    /// # Errors
+    /// Why there is none, as a clause.
+    pub(crate) async fn pass<R: Runtime>(
+        self,
+        runtime: &R,
+        stream: LinkStream,
+    ) -> Result<LinkStream, String> {
+        upgrade(runtime, stream, Side::Server, "").await
+    }
 }
 
 pub(super) fn accept(

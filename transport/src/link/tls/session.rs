@@ -2,7 +2,7 @@
 //! The TLS state of one link, between its socket and the bytes of the connection.
 //!
 //! Reading and writing share one [`rustls::Connection`], as TLS demands (a key update that is received changes what is sent);
-//! a lock is held for the cipher's work on at most [`SEALED_BYTES_MAX`], and never while a socket is waited for.
+//! a lock is held for the cipher's work on at most [`ENCODED_BYTES_MAX`], and never while a socket is waited for.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -10,14 +10,11 @@ use std::sync::Arc;
 use rustls::Connection;
 use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
+use crate::link::raw::Raw;
 use crate::sync::Mutex;
 
 /// How many bytes of the connection are encrypted at once: what a link encrypts while a more urgent message waits.
-pub(crate) const SEALED_BYTES_MAX: usize = 64 * 1024 + 2;
-
-/// Bytes that one read of the socket brings at most, and while a link brings little.
-const READ_BYTES_MAX: usize = 64 * 1024;
-const READ_BYTES_MIN: usize = 4 * 1024;
+pub(crate) const ENCODED_BYTES_MAX: usize = 64 * 1024 + 2;
 
 /// The TLS state of a link.
 pub struct Session {
@@ -30,7 +27,7 @@ struct State {
     /// them is not reported as sent.
     owes: bool,
     /// What was read and not taken in; away while a runtime has the link.
-    records: Records,
+    records: Raw,
 }
 
 impl std::fmt::Debug for Session {
@@ -46,7 +43,7 @@ impl Session {
         let state = State {
             tls,
             owes: false,
-            records: Records::default(),
+            records: Raw::default(),
         };
         Arc::new(Session {
             state: Mutex::new(state),
@@ -89,12 +86,12 @@ impl Session {
     }
 
     /// Takes what was read and not taken in, for the one that reads from now on.
-    pub(super) fn take_unread(&self) -> Records {
+    pub(super) fn take_unread(&self) -> Raw {
         std::mem::take(&mut self.state.lock().records)
     }
 
     /// Keeps what was read and not taken in, for the one that reads next.
-    pub(super) fn keep_unread(&self, records: Records) {
+    pub(super) fn keep_unread(&self, records: Raw) {
         self.state.lock().records = records;
     }
 
@@ -111,13 +108,13 @@ impl Session {
     }
 
     /// Takes a part of the records in.
-    pub(super) fn take_in(&self, records: &mut Records) -> io::Result<()> {
+    pub(super) fn take_in(&self, records: &mut Raw) -> io::Result<()> {
         self.state.lock().take_in(records)
     }
 
     /// Takes records in, and gives what is in them to `plain`, as far as there is room. Tells how many bytes that is: `None` if
     /// more is needed from the socket, 0 at the end of the stream.
-    fn open(&self, records: &mut Records, plain: &mut [u8]) -> io::Result<Option<usize>> {
+    fn open(&self, records: &mut Raw, plain: &mut [u8]) -> io::Result<Option<usize>> {
         let mut state = self.state.lock();
         let mut total = 0;
         loop {
@@ -147,55 +144,11 @@ impl State {
         Ok(())
     }
 
-    fn take_in(&mut self, records: &mut Records) -> io::Result<()> {
+    fn take_in(&mut self, records: &mut Raw) -> io::Result<()> {
         self.tls.read_tls(records)?;
         let processed = self.tls.process_new_packets();
         processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         Ok(())
-    }
-}
-
-/// Bytes from the socket that are not taken in yet.
-#[derive(Debug, Default)]
-pub(super) struct Records {
-    bytes: RxBuf,
-    taken: usize,
-}
-
-impl Records {
-    pub(super) fn is_empty(&self) -> bool {
-        self.taken == self.bytes.filled().len()
-    }
-
-    /// Reads once from the socket; all bytes before were taken in. `Ok(0)` is the end.
-    pub(super) async fn fill(&mut self, link: &mut impl LinkRead) -> io::Result<usize> {
-        let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
-        // Large while each read fills it, small again once little comes.
-        let wanted = match had {
-            _ if bytes == 0 => READ_BYTES_MIN,
-            _ if had == bytes => (bytes * 4).min(READ_BYTES_MAX),
-            _ if had < READ_BYTES_MIN / 8 => READ_BYTES_MIN,
-            _ => bytes,
-        };
-        let mut buffer = match wanted == bytes {
-            true => self.bytes.take(),
-            false => RxBuf::new(wanted),
-        };
-        buffer.clear();
-        let (result, buffer) = link.read(buffer).await;
-        self.bytes = buffer;
-        self.taken = 0;
-        result
-    }
-}
-
-impl Read for Records {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let rest = self.bytes.filled().get(self.taken..).unwrap_or(&[]);
-        let count = rest.len().min(into.len());
-        into[..count].copy_from_slice(&rest[..count]);
-        self.taken += count;
-        Ok(count)
     }
 }
 
@@ -204,7 +157,7 @@ impl Read for Records {
 pub struct Reading<L> {
     link: L,
     session: Arc<Session>,
-    records: Records,
+    records: Raw,
 }
 
 impl<L> Reading<L> {
@@ -266,13 +219,13 @@ impl<L> Writing<L> {
     fn seal(&self, segments: &impl Segments, at: &mut Cursor) -> io::Result<Option<Vec<u8>>> {
         let mut slices = [IoSlice::new(&[]); 16];
         let used = at.gather(segments, &mut slices);
-        let mut room = SEALED_BYTES_MAX;
+        let mut room = ENCODED_BYTES_MAX;
         for slice in &slices[..used] {
             let part = &slice[..slice.len().min(room)];
             self.session.seal(part)?;
             room -= part.len();
         }
-        at.advance(segments, SEALED_BYTES_MAX - room);
+        at.advance(segments, ENCODED_BYTES_MAX - room);
         let records = self.session.take_records()?;
         Ok((!records.is_empty()).then_some(records))
     }

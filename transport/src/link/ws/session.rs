@@ -7,6 +7,7 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::task::Poll;
 
+use crate::link::raw::Raw;
 #[cfg(target_os = "linux")]
 use crate::link::unwaiting::Unwaiting;
 use crate::sync::Mutex;
@@ -15,11 +16,7 @@ use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments, Socket};
 use super::frames::{Framing, Lengths, Side, Unframing};
 
 /// How many bytes of the link are framed at once.
-pub(crate) const FRAMED_BYTES_MAX: usize = 64 * 1024 + 2;
-
-/// Bytes that one read of the socket brings at most, and while a link brings little.
-const READ_BYTES_MAX: usize = 64 * 1024;
-const READ_BYTES_MIN: usize = 4 * 1024;
+pub(crate) const ENCODED_BYTES_MAX: usize = 64 * 1024 + 2;
 
 /// An orderly end.
 const NORMAL: u16 = 1000;
@@ -169,13 +166,13 @@ impl Session {
         loop {
             let mut slices = [IoSlice::new(&[]); 16];
             let used = at.gather(segments, &mut slices);
-            let mut room = FRAMED_BYTES_MAX;
+            let mut room = ENCODED_BYTES_MAX;
             for slice in &slices[..used] {
                 let part = &slice[..slice.len().min(room)];
                 sending.frame(part);
                 room -= part.len();
             }
-            at.advance(segments, FRAMED_BYTES_MAX - room);
+            at.advance(segments, ENCODED_BYTES_MAX - room);
             if used == 0 {
                 let Sending {
                     framing, waiting, ..
@@ -219,58 +216,6 @@ impl Sending {
     }
 }
 
-/// Bytes from the socket that are not dealt with yet.
-#[derive(Debug)]
-struct Raw {
-    bytes: RxBuf,
-    taken: usize,
-}
-
-impl Raw {
-    fn beginning_with(behind: &[u8]) -> Raw {
-        let mut bytes = RxBuf::new(READ_BYTES_MIN.max(behind.len()));
-        bytes.spare_mut()[..behind.len()].copy_from_slice(behind);
-        bytes.advance(behind.len());
-        Raw { bytes, taken: 0 }
-    }
-
-    fn rest(&self) -> &[u8] {
-        self.bytes.filled().get(self.taken..).unwrap_or(&[])
-    }
-
-    /// Reads once from the socket; of the bytes before at most the beginning of a frame is left. `Ok(0)` is the end.
-    async fn fill(&mut self, link: &mut impl LinkRead) -> io::Result<usize> {
-        let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
-        let wanted = match had {
-            _ if had == bytes => (bytes * 4).min(READ_BYTES_MAX),
-            _ if had < READ_BYTES_MIN / 8 => READ_BYTES_MIN,
-            _ => bytes,
-        };
-        let mut buffer = match wanted == bytes {
-            true => {
-                let mut buffer = self.bytes.take();
-                buffer.discard_front(self.taken);
-                buffer
-            }
-            false => {
-                let mut buffer = RxBuf::new(wanted);
-                let rest = self.rest();
-                buffer.spare_mut()[..rest.len()].copy_from_slice(rest);
-                buffer.advance(rest.len());
-                buffer
-            }
-        };
-        self.taken = 0;
-        if buffer.spare_mut().is_empty() {
-            self.bytes = buffer;
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        let (result, buffer) = link.read(buffer).await;
-        self.bytes = buffer;
-        result
-    }
-}
-
 /// The receiving half of a WebSocket.
 #[derive(Debug)]
 pub struct Reading<L> {
@@ -304,7 +249,7 @@ impl Receiving {
             session.say_close(broken.code);
             io::Error::new(io::ErrorKind::InvalidData, broken)
         })?;
-        self.raw.taken += passed.taken;
+        self.raw.take(passed.taken);
         if let Some(ping) = self.unframing.take_ping() {
             session.answer(ping);
         }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stands in for TLS in a build without the feature `tls`: endpoints of this kind are refused, so nothing else can be.
+//! What stands in for a kind of link that is not built in: its endpoints are refused, so nothing else can be. Each such kind is this
+//! file under its own name, which is also that of the cargo feature.
+
+#![allow(dead_code, unused_imports, reason = "no kind has all of it")]
 
 use std::convert::Infallible;
 use std::io::{self, IoSlice, Write};
@@ -13,29 +16,33 @@ use super::{Bound, Connected, EndpointProblem, LinkAddress, LinkFailure, LinkStr
 
 pub(super) const AVAILABLE: bool = false;
 
-pub(crate) const SEALED_BYTES_MAX: usize = 0;
+/// How many bytes are encoded at once.
+pub(crate) const ENCODED_BYTES_MAX: usize = 0;
 
-const ABSENT: EndpointProblem = EndpointProblem::Feature {
-    protocol: "tls",
-    feature: "tls",
-};
+fn absent() -> EndpointProblem {
+    let name = module_path!().rsplit("::").next().unwrap_or_default();
+    EndpointProblem::Feature {
+        protocol: name,
+        feature: name,
+    }
+}
 
 pub(super) fn check(_endpoint: &Endpoint) -> Result<(), EndpointProblem> {
-    Err(ABSENT)
+    Err(absent())
 }
 
 pub(super) async fn connect<R: Runtime>(
     _runtime: &R,
     _terms: &Terms<'_>,
 ) -> Result<Connected, LinkFailure> {
-    Err(ABSENT.into())
+    Err(absent().into())
 }
 
 pub(super) fn bind<R: Runtime>(
     _runtime: &R,
     _terms: &Terms<'_>,
 ) -> Result<Vec<Bound>, LinkFailure> {
-    Err(ABSENT.into())
+    Err(absent().into())
 }
 
 pub(super) fn accept(
@@ -47,7 +54,7 @@ pub(super) fn accept(
 }
 
 /// There is none.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Gate {}
 
 impl Gate {
@@ -65,6 +72,10 @@ impl Gate {
 pub enum Session {}
 
 impl Session {
+    pub(in crate::link) fn agree(&self, _is_bare: bool) {
+        match *self {}
+    }
+
     pub(crate) fn send(
         &self,
         _slices: &[IoSlice<'_>],

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a link whose bytes are encoded has read from its socket and not decoded yet.
+
+use std::io::{self, Read};
+
+use zonda_runtime::{LinkRead, RxBuf};
+
+/// Bytes that one read of the socket brings at most, and while a link brings little.
+const READ_BYTES_MAX: usize = 64 * 1024;
+const READ_BYTES_MIN: usize = 4 * 1024;
+
+/// Bytes from the socket that are not dealt with yet.
+#[derive(Debug, Default)]
+pub(super) struct Raw {
+    bytes: RxBuf,
+    taken: usize,
+}
+
+impl Raw {
+    /// With bytes that were read already.
+    pub(super) fn beginning_with(behind: &[u8]) -> Raw {
+        let mut bytes = RxBuf::new(READ_BYTES_MIN.max(behind.len()));
+        bytes.spare_mut()[..behind.len()].copy_from_slice(behind);
+        bytes.advance(behind.len());
+        Raw { bytes, taken: 0 }
+    }
+
+    /// The bytes.
+    pub(super) fn rest(&self) -> &[u8] {
+        self.bytes.filled().get(self.taken..).unwrap_or(&[])
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest().is_empty()
+    }
+
+    /// The first `count` of them are dealt with.
+    pub(super) fn take(&mut self, count: usize) {
+        self.taken += count;
+    }
+
+    /// Reads once from the socket, behind what is left. `Ok(0)` is the end.
+    ///
+    /// # Errors
+    /// Those of the socket; [`io::ErrorKind::InvalidData`] when what is left leaves no room.
+    pub(super) async fn fill(&mut self, link: &mut impl LinkRead) -> io::Result<usize> {
+        let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
+        // Large while each read fills it, small again once little comes.
+        let wanted = match had {
+            _ if bytes == 0 => READ_BYTES_MIN,
+            _ if had == bytes => (bytes * 4).min(READ_BYTES_MAX),
+            _ if had < READ_BYTES_MIN / 8 => READ_BYTES_MIN,
+            _ => bytes,
+        };
+        let mut buffer = match wanted == bytes {
+            true => {
+                let mut buffer = self.bytes.take();
+                buffer.discard_front(self.taken);
+                buffer
+            }
+            false => {
+                let mut buffer = RxBuf::new(wanted);
+                let rest = self.rest();
+                buffer.spare_mut()[..rest.len()].copy_from_slice(rest);
+                buffer.advance(rest.len());
+                buffer
+            }
+        };
+        self.taken = 0;
+        if buffer.spare_mut().is_empty() {
+            self.bytes = buffer;
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let (result, buffer) = link.read(buffer).await;
+        self.bytes = buffer;
+        result
+    }
+}
+
+impl Read for Raw {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let rest = self.rest();
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        self.take(count);
+        Ok(count)
+    }
+}
