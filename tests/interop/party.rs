@@ -392,7 +392,8 @@ impl Subscription {
         self.next_within(Duration::ZERO)
     }
 
-    fn next_within(&self, limit: Duration) -> Option<Seen> {
+    /// The next sample, if it comes in this time.
+    pub fn next_within(&self, limit: Duration) -> Option<Seen> {
         match self {
             Subscription::Ours { samples, .. } => samples
                 .recv_timeout(limit)
