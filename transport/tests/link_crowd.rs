@@ -114,7 +114,12 @@ fn a_crowd_at_the_door<R: Runtime>(runtime: &R, crowd: usize) {
         house.listening.pending() == crowd - garbage
     });
     assert!(threads() < THREADS_MAX, "{} threads", threads());
-    assert_eq!(accepted(&house), 5);
+    // The listener's side may hear of a link a moment after the dialler's.
+    let mut links = 0;
+    eventually("five links", || {
+        links += accepted(&house);
+        links == 5
+    });
     assert_eq!(house.listening.counts().evicted, 0);
     drop(strangers);
     eventually("they are gone", || house.listening.pending() == 0);
