@@ -2,9 +2,10 @@
 //! A task whose panic stays its own, for executors that would let it unwind into their threads.
 
 use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
+
+use crate::guard::caught;
 
 /// Makes a future and runs it. A panic of either ends this task and is logged under its name.
 pub async fn contained<M, F>(task: &'static str, make: M)
@@ -15,7 +16,7 @@ where
     let mut work = pin!(async move { make().await });
     let finished = poll_fn(|context| {
         // Nothing of the future is used after a panic, so it may be left in any state.
-        match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+        match caught(|| work.as_mut().poll(context)) {
             Ok(progress) => progress.map(|()| true),
             Err(_panic) => Poll::Ready(false),
         }

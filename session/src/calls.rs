@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use zonda_router::node::{Node, QueryableId, SubscriberId};
+use zonda_runtime::guard::{caught, drop_guarded};
 
 /// What the user's side and the node share: the callback, until the end.
 ///
@@ -66,7 +66,7 @@ impl Tally {
         if self.ended.load(Ordering::Acquire) {
             return;
         }
-        if catch_unwind(AssertUnwindSafe(callback)).is_err() {
+        if caught(callback).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             report();
         }
@@ -83,7 +83,7 @@ impl Tally {
                 }
             }
         };
-        while catch_unwind(AssertUnwindSafe(&mut all)).is_err() {
+        while caught(&mut all).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             report();
         }
@@ -92,7 +92,7 @@ impl Tally {
 
 /// Drops what may belong to a user. A panic in it must not keep others from being ended, or a session from being closed.
 pub(crate) fn let_go<T>(value: T) {
-    if catch_unwind(AssertUnwindSafe(|| drop(value))).is_err() {
+    if !drop_guarded(value) {
         tracing::error!("what belonged to a callback panicked while it was dropped");
     }
 }

@@ -7,10 +7,10 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use zonda_codec::{Locator, Roles, WhatAmI, ZenohId};
 use zonda_router::scouting::{Greeting, Search, search};
+use zonda_runtime::guard::caught;
 
 use crate::config::Config;
 use crate::handlers::{
@@ -69,8 +69,7 @@ impl<H: IntoHandler<Hello>> Wait for ScoutBuilder<H> {
     fn wait(self) -> Self::To {
         let (callback, handler) = self.handler.into_handler();
         let sink = move |greeting: Greeting| {
-            let call = AssertUnwindSafe(|| callback.call(Hello(greeting)));
-            if catch_unwind(call).is_err() {
+            if caught(|| callback.call(Hello(greeting))).is_err() {
                 tracing::error!("the callback of a scout panicked; this answer is lost to it");
             }
         };

@@ -54,6 +54,18 @@ fn the_router_queues_messages_in_one_file() {
     assert_eq!(paths, [QUEUES]);
 }
 
+/// The one file that catches panics of code that is the application's.
+const CATCHES: &str = "runtime/src/guard.rs";
+
+#[test]
+fn panics_are_caught_in_one_file() {
+    let catching = sources()
+        .iter()
+        .filter(|source| !source.is_test() && source.product.contains("catch_unwind("));
+    let paths: Vec<_> = catching.map(|source| source.path.as_str()).collect();
+    assert_eq!(paths, [CATCHES]);
+}
+
 #[test]
 fn files_are_short() {
     none(

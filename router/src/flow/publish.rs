@@ -5,13 +5,13 @@
 
 use std::{
     future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use zonda_codec::{CongestionControl, Payload, Push, PushBody, WireExpr, ZenohId};
+use zonda_runtime::guard::caught;
 use zonda_transport::{
     outbox::Refused,
     protocol::tx::{Outgoing, Tail},
@@ -392,19 +392,19 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
 #[inline]
 pub(crate) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
     for subscriber in subscribers {
-        caught(delivery, || subscriber.take(delivery));
+        guarded(delivery, || subscriber.take(delivery));
     }
 }
 
 /// Calls a subscriber with messages like `like`. If it panics, what is left of them is left there.
 #[inline]
 pub(crate) fn call_run(subscriber: &Opened, like: &Delivery<'_>, run: &mut Deliveries<'_, '_>) {
-    caught(like, || subscriber.take_run(like, run));
+    guarded(like, || subscriber.take_run(like, run));
 }
 
 #[inline]
-fn caught(delivery: &Delivery<'_>, call: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(call)).is_err() {
+fn guarded(delivery: &Delivery<'_>, call: impl FnOnce()) {
+    if caught(call).is_err() {
         tracing::error!(
             "a subscriber's callback on {} panicked; the message is lost for it",
             delivery.key
@@ -414,7 +414,7 @@ fn caught(delivery: &Delivery<'_>, call: impl FnOnce()) {
 
 /// Lets go of subscribers. What belongs to a user may be dropped with them; if that panics, it harms nobody else.
 pub(crate) fn let_go(subscribers: &mut Vec<Opened>) {
-    if catch_unwind(AssertUnwindSafe(|| subscribers.clear())).is_err() {
+    if caught(|| subscribers.clear()).is_err() {
         tracing::error!("what belonged to a subscriber's callback panicked while it was dropped");
     }
 }

@@ -6,7 +6,6 @@
 
 use std::future::Future;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +17,7 @@ use rustix::event::PollFd;
 use super::bell::Bell;
 use super::core::{Core, PanicReport};
 use super::turn::{Held, Wants};
+use crate::guard::caught;
 
 /// How long the thread stays without a task, since the next one may come soon.
 const LINGER: Duration = Duration::from_secs(1);
@@ -197,9 +197,9 @@ impl Guest {
 /// `None` when the call panicked.
 fn guarded<T>(name: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     // What a panic leaves half done belongs to a task that is dropped.
-    let call = AssertUnwindSafe(|| {
+    caught(|| {
         let _report = PanicReport(name);
         call()
-    });
-    catch_unwind(call).ok()
+    })
+    .ok()
 }

@@ -2,13 +2,13 @@
 //! One task of a shard: a future that only its shard's thread polls and drops, and a waker that any thread may use.
 
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use super::shard::Shard;
+use crate::guard::{caught, drop_guarded};
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -57,7 +57,7 @@ impl Task {
         };
         let waker = Waker::from(Arc::clone(self));
         let mut context = Context::from_waker(&waker);
-        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(&mut context)));
+        let polled = caught(|| work.as_mut().poll(&mut context));
         if let Ok(Poll::Pending) = polled {
             return Progress::Waits;
         }
@@ -88,7 +88,7 @@ impl Task {
 
 /// A panic of a destructor must not end the thread that other tasks run on.
 fn drop_quietly(work: Option<Work>) {
-    if catch_unwind(AssertUnwindSafe(|| drop(work))).is_err() {
+    if !drop_guarded(work) {
         tracing::error!("a task panicked while it was dropped; the others go on");
     }
 }

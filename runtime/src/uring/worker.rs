@@ -6,7 +6,6 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::mem;
 use std::num::NonZeroU64;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::task::Waker;
@@ -18,6 +17,7 @@ use super::ring::{Reply, Ring};
 use super::self_test;
 use super::shard::Shard;
 use super::task::{Progress, Task};
+use crate::guard::caught;
 use crate::placement::Placement;
 
 /// Tasks that run before the ring is looked at again.
@@ -155,7 +155,7 @@ pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
     if started.send(Ok(shard)).is_ok() {
         drop(started);
         // A foreign waker may panic; the tasks must end then as if the thread was stopped.
-        if catch_unwind(AssertUnwindSafe(|| local.serve())).is_err() {
+        if caught(|| local.serve()).is_err() {
             tracing::error!("an io_uring thread panicked and its tasks end");
         }
     }

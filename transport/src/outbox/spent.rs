@@ -4,12 +4,10 @@
 //! A payload may belong to a user, whose code runs when the last reference to it goes, and may publish. So a function that
 //! takes batches apart under a lock keeps their payloads here, and drops this after the lock is gone.
 
-use std::{
-    cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::cell::Cell;
 
 use zenoh_buffers::ZSlice;
+use zonda_runtime::guard::caught;
 
 use crate::protocol::tx::Batch;
 
@@ -58,7 +56,7 @@ impl Spent {
     #[cold]
     fn let_all_go(&mut self) {
         let mut room = std::mem::take(&mut self.0);
-        if catch_unwind(AssertUnwindSafe(|| room.clear())).is_err() {
+        if caught(|| room.clear()).is_err() {
             tracing::error!("the owner of a payload panicked while it was dropped");
         }
         if room.capacity() <= KEPT_MAX {
