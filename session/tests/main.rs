@@ -13,6 +13,7 @@ mod discarded;
 mod errors;
 mod for_ever;
 mod link_options;
+mod links;
 mod liveliness;
 mod local;
 mod locality;

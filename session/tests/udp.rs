@@ -4,8 +4,8 @@
 
 use std::net::UdpSocket;
 
-use crate::pair::{LONG, until, until_matched};
-use zonda::qos::CongestionControl;
+use crate::pair::until;
+use crate::traffic::check_each;
 use zonda::{Config, Session, Wait};
 
 fn listener(at: &str) -> Session {
@@ -22,33 +22,7 @@ fn dial(to: &str) -> Session {
     zonda::open(Config::client([to])).wait().expect(to)
 }
 
-/// Messages of all sizes, both ways. One that is lost, as where a socket has no room for all datagrams of a large message,
-/// is sent again.
-fn check_traffic(first: &Session, second: &Session) {
-    for (from, to, key) in [(first, second, "test/there"), (second, first, "test/back")] {
-        let subscriber = to.declare_subscriber(key).wait().expect("a subscriber");
-        let publisher = from
-            .declare_publisher(key)
-            .congestion_control(CongestionControl::Block)
-            .wait()
-            .expect("a publisher");
-        until_matched(&publisher);
-        for size in [0, 1, 8, 5000, 60_000, 65_487, 70_000, 300_000, 1 << 20, 9] {
-            let value = vec![size as u8; size];
-            let mut tries = 0;
-            loop {
-                publisher.put(value.clone()).wait().expect("it is sent");
-                let received = subscriber.recv_timeout(LONG / 20).expect("open");
-                if let Some(sample) = received {
-                    assert_eq!(sample.payload().to_bytes(), value);
-                    break;
-                }
-                tries += 1;
-                assert!(tries < 10, "{size} bytes on {key}");
-            }
-        }
-    }
-}
+const SIZES: &[usize] = &[0, 1, 8, 5000, 60_000, 65_487, 70_000, 300_000, 1 << 20, 9];
 
 #[test]
 fn everything_passes_a_link_of_datagrams() {
@@ -57,7 +31,7 @@ fn everything_passes_a_link_of_datagrams() {
         let near = dial(&place(&far));
         let link = &near.info().links()[0];
         assert!(link.remote.to_string().starts_with("udp/"), "{link:?}");
-        check_traffic(&near, &far);
+        check_each(&near, &far, SIZES);
     }
 }
 
@@ -109,7 +83,7 @@ fn garbage_ends_no_link() {
             stranger.send_to(&vec![byte; length], at).expect("sent");
         }
     }
-    check_traffic(&near, &far);
+    check_each(&near, &far, SIZES);
     let second = dial(&place(&far));
-    check_traffic(&second, &far);
+    check_each(&second, &far, SIZES);
 }

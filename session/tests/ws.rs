@@ -7,7 +7,6 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::traffic::{check_traffic, port};
-use zonda::config::RuntimeKind;
 use zonda::{Config, Session, Wait};
 
 fn listener(at: &str, settings: &[(&str, &str)]) -> Session {
@@ -39,41 +38,6 @@ fn everything_passes_a_link() {
         let remote = near.info().links()[0].remote.to_string();
         assert_eq!(remote, to);
         check_traffic(&near, &far, ALL_SIZES);
-    }
-}
-
-#[test]
-fn everything_passes_a_link_on_every_runtime() {
-    for kind in RuntimeKind::available() {
-        let config = Config::peer().listen(["ws/127.0.0.1:0"]);
-        let far = zonda::open(config.with_runtime(kind)).wait();
-        let far = far.expect("it listens");
-        let to = far.info().locators().remove(0).to_string();
-        let near = zonda::open(Config::client([&to]).with_runtime(kind)).wait();
-        check_traffic(&near.expect(&to), &far, &[8, 70_000, 9]);
-    }
-}
-
-#[test]
-fn everything_passes_where_more_is_agreed_on() {
-    let compressed = [("transport/unicast/compression/enabled", "true")];
-    let bare = [
-        ("transport/unicast/lowlatency", "true"),
-        ("transport/unicast/qos/enabled", "false"),
-    ];
-    for (name, settings, sizes) in [
-        ("compression", &compressed[..], ALL_SIZES),
-        ("lowlatency", &bare, &[0, 8, 125, 5000, 40_000][..]),
-    ] {
-        let far = listener("ws/127.0.0.1:0", settings);
-        let near = dial(&format!("ws/127.0.0.1:{}", port(&far)), settings).expect(name);
-        // A build without compression agrees on none.
-        let agreed = near.info().links()[0].options.names();
-        assert!(
-            agreed == [name] || agreed.is_empty() && name == "compression",
-            "{agreed:?}"
-        );
-        check_traffic(&near, &far, sizes);
     }
 }
 

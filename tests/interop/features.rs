@@ -276,6 +276,34 @@ const DISCOVERY: &[Feature] = &[
     },
 ];
 
+/// A kind of link: with our router, with theirs, between peers.
+const KINDS: &[Feature] = &[
+    one_each(
+        "`udp`",
+        "udp::datagrams_to_our_router",
+        "udp::datagrams_to_their_router",
+        Ok("udp::datagrams_between_peers"),
+    ),
+    one_each(
+        "`tls`; both ends show a certificate, or the listening one",
+        "tls::encrypted_links_to_our_router",
+        "tls::encrypted_links_to_their_router",
+        Ok("tls::encrypted_links_between_peers"),
+    ),
+    one_each(
+        "`ws`",
+        "ws::websockets_to_our_router",
+        "ws::websockets_to_their_router",
+        Ok("ws::websockets_between_peers"),
+    ),
+    one_each(
+        "`unixsock-stream`",
+        "unixsock::paths_to_our_router",
+        "unixsock::paths_to_their_router",
+        Ok("unixsock::paths_between_peers"),
+    ),
+];
+
 /// A command at their router; elsewhere it is a session like any other.
 const fn command(name: &'static str, test: &'static str) -> Feature {
     let elsewhere = Err("a command is a session of ours");
@@ -317,6 +345,7 @@ pub const SECTIONS: &[(&str, &[Feature])] = &[
     ("matching", MATCHING),
     ("configuration", CONFIGURED),
     ("links", LINKS),
+    ("links by kind; `tcp` in all other rows", KINDS),
     ("discovery", DISCOVERY),
     ("commands, with `--json`", COMMANDS),
 ];

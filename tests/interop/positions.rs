@@ -13,16 +13,30 @@ use crate::wait::until;
 /// Larger than any payload here.
 const LARGEST: usize = 10_000_000;
 
-/// Messages of all sizes pass between two clients of this router, which has nothing to complain about.
+/// Messages of all sizes, and many, pass between two clients of this router.
 pub fn clients_exchange(router: &Router, connect: &str) {
+    clients_pass(router, connect, |ours, theirs| {
+        exchange(ours, theirs, LARGEST)
+    });
+}
+
+/// Something passes between two clients of this router, which has nothing to complain about.
+pub fn clients_pass(router: &Router, connect: &str, pass: fn(&Party, &Party)) {
     let setup = Setup::client(connect);
     let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
-    exchange(&ours, &theirs, LARGEST);
+    pass(&ours, &theirs);
     assert_eq!(router.complaints(), [""; 0]);
 }
 
-/// The same between two peers, the one that listens and the one that connects to it.
+/// Messages of all sizes, and many, pass between two peers, the one that listens and the one that connects to it.
 pub fn peers_exchange(ours_listens: bool, listen: &str, connect: &str) {
+    peers_pass(ours_listens, listen, connect, |ours, theirs| {
+        exchange(ours, theirs, LARGEST);
+    });
+}
+
+/// Something passes between two such peers.
+pub fn peers_pass(ours_listens: bool, listen: &str, connect: &str, pass: fn(&Party, &Party)) {
     let listening = Setup::listening(WhatAmI::Peer, listen);
     let dialling = Setup::peer_at(connect);
     let (ours, theirs) = if ours_listens {
@@ -34,7 +48,7 @@ pub fn peers_exchange(ours_listens: bool, listen: &str, connect: &str) {
     };
     let (ours, theirs) = (Party::Ours(ours), Party::Theirs(theirs));
     linked(&ours, &theirs);
-    exchange(&ours, &theirs, LARGEST);
+    pass(&ours, &theirs);
 }
 
 /// Waits until both see the link.

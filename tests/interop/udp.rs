@@ -5,49 +5,67 @@
 use zonda::config::WhatAmI;
 
 use crate::agreed::pass_each_size;
-use crate::environment;
 use crate::party::{Party, Setup};
-use crate::positions::linked;
-use crate::router::Router;
+use crate::positions::{clients_pass, has_reference, linked, peers_pass};
+use crate::router::{Router, free_endpoint};
+
+fn endpoint() -> String {
+    free_endpoint().replace("tcp/", "udp/")
+}
 
 /// The reference leaves its sockets the system's room, which is a few of the largest datagrams.
-const LARGEST: usize = 70_000;
-
 fn both_ways(ours: &Party, theirs: &Party) {
     for (from, to) in [(ours, theirs), (theirs, ours)] {
-        pass_each_size(from, to, LARGEST);
+        pass_each_size(from, to, 70_000);
     }
 }
 
 #[test]
 fn datagrams_to_our_router() {
-    if environment::python().is_some() {
+    if has_reference() {
         let router = Router::process_at("udp/127.0.0.1:0");
-        let setup = Setup::client(&router.endpoint);
-        let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
-        both_ways(&ours, &theirs);
-        assert_eq!(router.complaints(), [""; 0]);
+        clients_pass(&router, &router.endpoint, both_ways);
+    }
+}
+
+#[test]
+fn datagrams_to_their_router() {
+    if has_reference() {
+        let router = Router::theirs_at(&endpoint());
+        clients_pass(&router, &router.endpoint, both_ways);
     }
 }
 
 #[test]
 fn datagrams_between_peers() {
-    if environment::python().is_some() {
+    if has_reference() {
         for ours_listens in [true, false] {
-            let (ours, theirs) = if ours_listens {
-                let ours = Setup::listening(WhatAmI::Peer, "udp/127.0.0.1:0").ours();
-                let at = ours.info().locators().remove(0).to_string();
-                (ours, Setup::peer_at(&at).theirs())
-            } else {
-                let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-                let at = format!("udp/{}", free.local_addr().expect("bound"));
-                drop(free);
-                let theirs = Setup::listening(WhatAmI::Peer, &at).theirs();
-                (Setup::peer_at(&at).ours(), theirs)
-            };
-            let (ours, theirs) = (Party::Ours(ours), Party::Theirs(theirs));
-            linked(&ours, &theirs);
-            both_ways(&ours, &theirs);
+            let endpoint = endpoint();
+            peers_pass(ours_listens, &endpoint, &endpoint, both_ways);
         }
     }
+}
+
+/// A peer of theirs that was killed begins anew from the same port while its old link is still there: it is let in at once, and
+/// not when its lease is over.
+#[test]
+fn their_peer_begins_anew_from_its_port() {
+    if has_reference() {
+        let ours = Setup::listening(WhatAmI::Peer, "udp/127.0.0.1:0").ours();
+        let at = ours.info().locators().remove(0);
+        let own = endpoint().replace("udp/", "");
+        let setup = Setup::peer_at(&format!("{at}#bind={own}"));
+        let ours = Party::Ours(ours);
+        let first = setup.theirs();
+        first.process.kill();
+        let second = Party::Theirs(setup.theirs());
+        linked(&ours, &second);
+        both_ways(&ours, &second);
+    }
+}
+
+crate::environment::against_older! {
+    datagrams_to_our_router
+    datagrams_to_their_router
+    datagrams_between_peers
 }

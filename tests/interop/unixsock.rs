@@ -80,3 +80,9 @@ fn a_path_has_one_listener() {
         assert_eq!(listening[0].to_string(), place.endpoint());
     }
 }
+
+crate::environment::against_older! {
+    paths_to_our_router
+    paths_to_their_router
+    paths_between_peers
+}

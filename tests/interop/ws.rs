@@ -34,3 +34,9 @@ fn websockets_between_peers() {
         }
     }
 }
+
+crate::environment::against_older! {
+    websockets_to_our_router
+    websockets_to_their_router
+    websockets_between_peers
+}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What passes between two sessions over any kind of link.
-
-#![cfg(any(feature = "tls", feature = "ws"))]
+//! What passes between two sessions, whatever the link between them is.
 
 use zonda::qos::CongestionControl;
 use zonda::{Session, Wait};
@@ -10,13 +8,14 @@ use zonda::{Session, Wait};
 use crate::pair::{LONG, until, until_matched};
 
 /// The port that a session listens on.
+#[cfg(any(feature = "tls", feature = "ws"))]
 pub fn port(of: &Session) -> u16 {
     let locator = of.info().locators().remove(0).to_string();
     let (_, port) = locator.rsplit_once(':').expect("a port");
     port.parse().expect("a number")
 }
 
-/// Messages of all sizes, both ways at the same time, and a question.
+/// Messages of all sizes, both ways at the same time: nothing is lost, and their order stays.
 pub fn check_traffic(first: &Session, second: &Session, sizes: &[usize]) {
     const ROUNDS: usize = 20;
     std::thread::scope(|scope| {
@@ -51,6 +50,38 @@ pub fn check_traffic(first: &Session, second: &Session, sizes: &[usize]) {
             });
         }
     });
+}
+
+/// Messages of these sizes, both ways, one at a time. One that is lost, as where a socket has no room for all datagrams of a
+/// large message, is sent again.
+pub fn check_each(first: &Session, second: &Session, sizes: &[usize]) {
+    for (from, to, key) in [(first, second, "test/there"), (second, first, "test/back")] {
+        let subscriber = to.declare_subscriber(key).wait().expect("a subscriber");
+        let publisher = from
+            .declare_publisher(key)
+            .congestion_control(CongestionControl::Block)
+            .wait()
+            .expect("a publisher");
+        until_matched(&publisher);
+        for size in sizes {
+            let value = vec![*size as u8; *size];
+            let mut tries = 0;
+            loop {
+                publisher.put(value.clone()).wait().expect("it is sent");
+                let received = subscriber.recv_timeout(LONG / 20).expect("open");
+                if let Some(sample) = received {
+                    assert_eq!(sample.payload().to_bytes(), value);
+                    break;
+                }
+                tries += 1;
+                assert!(tries < 10, "{size} bytes on {key}");
+            }
+        }
+    }
+}
+
+/// A question of the first, which the second answers.
+pub fn check_question(first: &Session, second: &Session) {
     let _queryable = second
         .declare_queryable("test/question")
         .callback(|query| {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Where a session listens in a test of links, by kind.
+
+use std::any::Any;
+#[cfg(unix)]
+use std::path::PathBuf;
+
+use zonda::Config;
+use zonda::config::RuntimeKind;
+
+#[cfg(feature = "tls")]
+use crate::authority::Authority;
+
+/// A place to listen at, of one kind of link, and what both ends have to be configured with.
+pub struct Place {
+    /// The kind's name, as endpoints have it.
+    pub kind: &'static str,
+    /// The endpoint to listen on.
+    pub listen: String,
+    /// What is sent may get lost.
+    pub is_lossy: bool,
+    settings: Vec<(&'static str, String)>,
+    /// What goes with it, such as files.
+    _belongings: Option<Box<dyn Any>>,
+}
+
+impl Place {
+    /// Any free port, without any settings.
+    fn port(kind: &'static str) -> Place {
+        Place {
+            kind,
+            listen: format!("{kind}/127.0.0.1:0"),
+            is_lossy: false,
+            settings: Vec::new(),
+            _belongings: None,
+        }
+    }
+
+    pub fn tcp() -> Place {
+        Place::port("tcp")
+    }
+
+    pub fn udp() -> Place {
+        let is_lossy = true;
+        Place {
+            is_lossy,
+            ..Place::port("udp")
+        }
+    }
+
+    #[cfg(feature = "ws")]
+    pub fn ws() -> Place {
+        Place::port("ws")
+    }
+
+    #[cfg(unix)]
+    pub fn unixsock() -> Place {
+        use std::sync::atomic::{AtomicU32, Ordering};
+
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("zonda-links-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        Place {
+            listen: format!("unixsock-stream/{}", path.display()),
+            _belongings: Some(Box::new(Files(path))),
+            ..Place::port("unixsock-stream")
+        }
+    }
+
+    /// The listening end shows a certificate.
+    #[cfg(feature = "tls")]
+    pub fn tls() -> Place {
+        let authority = Authority::new();
+        let shown = authority.sign("server", &["127.0.0.1"]);
+        Place {
+            settings: vec![
+                (
+                    "transport/link/tls/listen_certificate",
+                    text(&shown.certificate),
+                ),
+                ("transport/link/tls/listen_private_key", text(&shown.key)),
+                (
+                    "transport/link/tls/root_ca_certificate",
+                    text(&authority.ca()),
+                ),
+            ],
+            _belongings: Some(Box::new(authority)),
+            ..Place::port("tls")
+        }
+    }
+
+    /// Both ends show one.
+    #[cfg(feature = "tls")]
+    pub fn mtls() -> Place {
+        let mut place = Place::tls();
+        let of_listener = |key: &str| {
+            let found = place.settings.iter().find(|(found, _)| *found == key);
+            found.expect("it is there").1.clone()
+        };
+        // One certificate does for both, as in a fleet of machines that each listen and connect.
+        let more = [
+            ("transport/link/tls/enable_mtls", "true".to_owned()),
+            (
+                "transport/link/tls/connect_certificate",
+                of_listener("transport/link/tls/listen_certificate"),
+            ),
+            (
+                "transport/link/tls/connect_private_key",
+                of_listener("transport/link/tls/listen_private_key"),
+            ),
+        ];
+        place.settings.extend(more);
+        place
+    }
+
+    /// Gives a configuration what both ends need.
+    pub fn settled(&self, config: Config, runtime: RuntimeKind) -> Config {
+        let settings = self.settings.iter();
+        settings.fold(config.with_runtime(runtime), |config, (key, json)| {
+            config.with(key, json)
+        })
+    }
+}
+
+#[cfg(feature = "tls")]
+fn text(value: &str) -> String {
+    format!("{value:?}")
+}
+
+/// The files of a path that a listener may have left.
+#[cfg(unix)]
+struct Files(PathBuf);
+
+#[cfg(unix)]
+impl Drop for Files {
+    fn drop(&mut self) {
+        // mostly they are gone already
+        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(self.0.with_extension("lock"));
+    }
+}
