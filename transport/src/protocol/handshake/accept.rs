@@ -325,9 +325,24 @@ impl Acceptor {
             })
     }
 
+    /// Whether this acceptor could have agreed to this. A cookie may come from another listener of the node, which has the
+    /// same key and offers more.
+    fn offers(&self, agreed: &Agreement) -> bool {
+        let (local, options) = (&self.local, &self.local.options);
+        agreed.batch_size <= local.batch_size
+            && agreed.batch_size >= local.batch_size_floor()
+            && agreed.resolution.min(local.resolution) == agreed.resolution
+            && agreed.patch <= local.patch
+            && agreed.qos <= local.qos
+            && agreed.low_latency <= options.low_latency
+            && agreed.compression <= options.compression
+    }
+
     fn recognise(&self, syn: &OpenSyn<'_>) -> Result<Established, HandshakeError> {
         let agreed = unseal(&self.key, self.epoch, self.bearer(), syn.cookie);
-        let agreed = agreed.ok_or(HandshakeError::Cookie)?;
+        let agreed = agreed
+            .filter(|agreed| self.offers(agreed))
+            .ok_or(HandshakeError::Cookie)?;
         if agreed.zid == self.local.zid {
             return Err(HandshakeError::OwnId);
         }

@@ -644,6 +644,33 @@ fn a_cookie_is_good_for_two_epochs() {
     }
 }
 
+/// The cookies of all listeners of a node have the same key.
+#[test]
+fn a_cookie_of_a_listener_that_offers_more_is_refused() {
+    let narrow = LocalParameters {
+        batch_size: 8192,
+        ..router()
+    };
+    let bare = LocalParameters {
+        qos: false,
+        ..router()
+    };
+    for local in [narrow, bare] {
+        let mut opener = Opener::new(client(), None);
+        let (mut forth, mut back) = (Vec::new(), Vec::new());
+        opener.start(&mut forth);
+        let mut other = acceptor(local);
+        for listener in [&mut other, &mut acceptor(router())] {
+            let step = listener.handle_batch(&forth, &mut back);
+            assert_eq!(step, Ok(AcceptStep::Continue));
+        }
+        let step = opener.handle_batch(&back, &mut forth);
+        assert_eq!(step, Ok(OpenStep::Continue));
+        let step = other.handle_batch(&forth, &mut back);
+        assert_eq!(step, Err(HandshakeError::Cookie));
+    }
+}
+
 #[test]
 fn no_change_of_any_bit_or_length_does_harm() {
     for target in [Step::InitSyn, Step::InitAck, Step::OpenSyn, Step::OpenAck] {
