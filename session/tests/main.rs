@@ -42,3 +42,5 @@ mod traffic;
 mod udp;
 #[cfg(feature = "ws")]
 mod ws;
+#[cfg(feature = "wss")]
+mod wss;

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::authority::{Authority, Pair};
-use crate::pair::until;
+use crate::pair::{LONG, until};
 use crate::traffic::{check_traffic, port};
 use zonda::{Config, Session, Wait};
 
@@ -229,4 +229,30 @@ fn a_certificate_is_renewed_without_a_restart() {
         std::thread::sleep(Duration::from_millis(200));
         dial(&to, &trusted).is_ok()
     });
+}
+
+#[test]
+fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
+    let authority = Authority::new();
+    let shown = authority.sign_for("server", HOSTS, 3);
+    let far = listener("tls/127.0.0.1:0", &shown, &[]);
+    let (ca, to) = (authority.ca(), format!("tls/localhost:{}", port(&far)));
+    let open = |ends: &str| {
+        let settings = [
+            ("root_ca_certificate", ca.as_str()),
+            ("close_link_on_expiration", ends),
+        ];
+        // Short, as the clock is looked at with each keep-alive.
+        let config = tls(Config::client([&to]), &settings).with("transport/link/tx/lease", "1000");
+        zonda::open(config).wait().expect("valid still")
+    };
+    let (ending, staying) = (open("true"), open("false"));
+    let events = ending.info().link_events_listener().wait();
+    let events = events.expect("a listener");
+    let event = events.recv_timeout(LONG).expect("open").expect("in time");
+    let reason = event.reason().expect("it is lost").to_string();
+    let expected =
+        "the peer's certificate has expired (transport/link/tls/close_link_on_expiration)";
+    assert_eq!(reason, expected);
+    assert_eq!(staying.info().links().len(), 1);
 }

@@ -23,6 +23,9 @@ pub enum Ended {
     /// The peer sent nothing for the lease it had announced.
     #[error("the peer was silent for its whole lease")]
     Expired,
+    /// The certificate that the peer had shown has expired.
+    #[error("the peer's certificate has expired (transport/link/tls/close_link_on_expiration)")]
+    Outdated,
     /// The peer sent what the protocol does not allow.
     #[error("the peer broke the protocol: {0}")]
     Misbehaved(String),

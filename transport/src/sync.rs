@@ -24,6 +24,8 @@ pub enum Rank {
     Lane,
     /// The listeners to events of connections.
     Events,
+    /// What a WebSocket sends.
+    Frames,
     /// All others: nothing else is taken while one of them is held.
     Leaf,
 }

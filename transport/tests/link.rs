@@ -9,6 +9,9 @@ mod datagrams;
 #[macro_use]
 #[path = "link/peers.rs"]
 mod peers;
+#[cfg(feature = "wss")]
+#[path = "link/wss.rs"]
+mod wss;
 
 #[test]
 fn links_of_datagrams() {
@@ -18,6 +21,12 @@ fn links_of_datagrams() {
         datagrams::what_is_no_message_changes_nothing(runtime);
         datagrams::a_message_that_is_lost_is_repeated(runtime);
     });
+}
+
+#[cfg(feature = "wss")]
+#[test]
+fn a_foreign_client_of_websocket_and_tls() {
+    each_runtime!(runtime => wss::a_foreign_client_opens_a_link(runtime));
 }
 
 /// Makes a test of each case.

@@ -377,8 +377,9 @@ rows! {
     "transport/link/tls/verify_name_on_connect", Bool, "true", TLS,
         "the certificate of a node that this one connects to must be for the host of the endpoint"
         => tls_verify_name: bool, flag;
-    "transport/link/tls/close_link_on_expiration", Bool, "false", Not("a link stays when the certificate that opened it expires"),
-        "a link is closed when the certificate of its peer expires";
+    "transport/link/tls/close_link_on_expiration", Bool, "false", TLS,
+        "a link is closed when the certificate of its peer expires, or one of those above it that the peer has shown"
+        => tls_close_on_expiration: bool, flag;
     "transport/link/tls/so_sndbuf", U32, "null", TLS,
         "bytes of the send buffer of a TLS link's socket; without it the system's choice"
         => tls_send_bytes: Option<usize>, optional;

@@ -183,6 +183,7 @@ impl Settings {
                 ),
                 enable_mtls: Some(self.tls_mtls),
                 verify_name_on_connect: Some(self.tls_verify_name),
+                close_link_on_expiration: Some(self.tls_close_on_expiration),
                 buffers: SocketBuffers {
                     send_bytes: self.tls_send_bytes,
                     receive_bytes: self.tls_receive_bytes,

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 
@@ -55,6 +56,14 @@ impl Authority {
     pub fn sign_expired(&self, name: &str, hosts: &[&str]) -> Pair {
         self.sign_with(name, hosts, |params| {
             params.not_after = date_time_ymd(2020, 1, 1);
+        })
+    }
+
+    /// A certificate that expires so many seconds from now.
+    pub fn sign_for(&self, name: &str, hosts: &[&str], seconds: u64) -> Pair {
+        self.sign_with(name, hosts, |params| {
+            let end = SystemTime::now() + Duration::from_secs(seconds);
+            params.not_after = end.into();
         })
     }
 

@@ -49,4 +49,6 @@ of_each_kind! {
     tls
     #[cfg(feature = "tls")]
     mtls
+    #[cfg(feature = "wss")]
+    wss
 }

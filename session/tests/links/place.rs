@@ -115,6 +115,17 @@ impl Place {
         place
     }
 
+    /// The listening end shows a certificate, and frames what it sends.
+    #[cfg(feature = "wss")]
+    pub fn wss() -> Place {
+        let tls = Place::tls();
+        Place {
+            kind: "wss",
+            listen: tls.listen.replace("tls/", "wss/"),
+            ..tls
+        }
+    }
+
     /// Gives a configuration what both ends need.
     pub fn settled(&self, config: Config, runtime: RuntimeKind) -> Config {
         let settings = self.settings.iter();

@@ -252,6 +252,7 @@ impl<H: Handler> Bundle<H> {
         let (id, bundle, tasks) = (member.id, Arc::clone(self), runtime.clone());
         let timers = timers.steady(false);
         runtime.spawn("zonda-rx", move || async move {
+            let valid_until = stream.valid_until();
             let (read, write) = match stream.adopt(&tasks) {
                 Ok(halves) => halves,
                 Err(error) => {
@@ -262,6 +263,7 @@ impl<H: Handler> Bundle<H> {
             };
             let (shared, own) = (Arc::clone(&bundle), Arc::clone(&member));
             let standing = standing::Standing::new(tasks.clone(), shared, own, timers);
+            let standing = standing.valid_until(valid_until);
             tasks.spawn("zonda-tx", move || standing.run(write));
             bundled::Reading::new(tasks, bundle, member)
                 .run(read, unread)

@@ -74,6 +74,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             outbox,
         } = drive;
         outbox.note_received(clock::now());
+        let valid_until = stream.valid_until();
         let halves = stream.adopt(&tasks);
         let (read, write) = match halves {
             Ok(halves) => halves,
@@ -86,6 +87,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
         };
         let timers = timers.steady(receiver.framing().is_bare());
         let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);
+        let writer = writer.valid_until(valid_until);
         tasks.spawn("zonda-tx", move || writer.run(write));
         read::Reading::new(tasks, receiver, outbox, handler)
             .run(read, unread)

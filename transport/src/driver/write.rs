@@ -14,6 +14,7 @@ use zonda_runtime::{LinkWrite, PreciseTimer, Runtime};
 
 use crate::{
     clock,
+    link::Expiry,
     outbox::{CLOSE_GRACE, Outbox, TICK, signal},
     protocol::timers::{TimerEvent, Timers},
 };
@@ -30,6 +31,8 @@ pub(super) struct Writing<R> {
     pub(super) runtime: R,
     outbox: Arc<Outbox>,
     pub(super) timers: Timers,
+    /// When what the peer has shown of itself expires.
+    valid_until: Option<Expiry>,
 }
 
 /// What a wait of the writing task ended with.
@@ -58,7 +61,21 @@ impl<R: Runtime> Writing<R> {
             runtime,
             outbox,
             timers,
+            valid_until: None,
         }
+    }
+
+    /// With a time of day at which the link ends. It is looked at with every keep-alive, and once in a lease at least.
+    pub(super) fn valid_until(self, valid_until: Option<Expiry>) -> Self {
+        Self {
+            valid_until,
+            ..self
+        }
+    }
+
+    /// Whether the time of the link is over by the clock of the day, which may be set.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.valid_until.is_some_and(Expiry::is_over)
     }
 
     /// Runs until the connection ends.
@@ -146,6 +163,9 @@ impl<R: Runtime> Writing<R> {
     /// A full socket gets no keep-alive: what waits for it says as much once it gets through, and keep-alives would
     /// pile up behind it, a batch each.
     fn handle_timeout(&mut self, socket: Socket) -> Option<Ended> {
+        if self.is_outdated() {
+            return Some(Ended::Outdated);
+        }
         let now = clock::now();
         self.timers.on_received(self.outbox.last_received());
         if self.outbox.excuses_silence() {

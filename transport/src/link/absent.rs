@@ -76,6 +76,10 @@ impl Session {
         match *self {}
     }
 
+    pub(in crate::link) fn valid_until(&self) -> Option<std::time::SystemTime> {
+        match *self {}
+    }
+
     pub(crate) fn send(
         &self,
         _slices: &[IoSlice<'_>],

@@ -27,6 +27,8 @@ mod unix;
 pub(crate) mod unwaiting;
 #[cfg_attr(not(feature = "ws"), path = "absent.rs", allow(clippy::duplicate_mod))]
 mod ws;
+#[cfg_attr(not(feature = "wss"), path = "absent.rs", allow(clippy::duplicate_mod))]
+mod wss;
 
 use std::{any::Any, fmt, io, net::SocketAddr, pin::Pin, sync::Arc, time::Instant};
 
@@ -40,7 +42,7 @@ pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
 pub use place::LinkAddress;
 pub use settings::{LinkSettings, Pem, TlsSettings};
-pub(crate) use stream::Coding;
+pub(crate) use stream::{Coding, Expiry};
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
 pub(crate) use tls::ENCODED_BYTES_MAX as SEALED_BYTES_MAX;
 #[cfg(target_os = "linux")]
@@ -106,6 +108,9 @@ pub(crate) enum Entrance {
     /// A request for a WebSocket.
     #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "nobody asks"))]
     Ws(ws::Gate),
+    /// A handshake of TLS, and a request for a WebSocket in it.
+    #[cfg_attr(not(feature = "wss"), allow(dead_code, reason = "nobody asks"))]
+    Wss(Arc<tls::Gate>, ws::Gate),
 }
 
 impl Entrance {
@@ -123,6 +128,12 @@ impl Entrance {
             })),
             Entrance::Ws(gate) => Passage::Wait(Box::pin(async move {
                 let passed = gate.pass(runtime, stream).await;
+                passed.map_err(HandshakeError::Upgrade)
+            })),
+            Entrance::Wss(tls, ws) => Passage::Wait(Box::pin(async move {
+                let passed = tls.pass(runtime, stream).await;
+                let passed = passed.map_err(HandshakeError::Encryption)?;
+                let passed = ws.pass(runtime, passed).await;
                 passed.map_err(HandshakeError::Upgrade)
             })),
         }
@@ -206,6 +217,8 @@ pub enum Protocol {
     UnixsockStream,
     /// `ws/HOST:PORT`
     Ws,
+    /// `wss/HOST:PORT`
+    Wss,
 }
 
 impl Protocol {
@@ -219,6 +232,8 @@ impl Protocol {
         Protocol::UnixsockStream,
         #[cfg(feature = "ws")]
         Protocol::Ws,
+        #[cfg(feature = "wss")]
+        Protocol::Wss,
     ];
 
     /// The name in front of an endpoint's address.
@@ -230,6 +245,7 @@ impl Protocol {
             #[cfg(unix)]
             Protocol::UnixsockStream => "unixsock-stream",
             Protocol::Ws => "ws",
+            Protocol::Wss => "wss",
         }
     }
 
@@ -241,7 +257,7 @@ impl Protocol {
         let name = endpoint.proto();
         let mut all = Protocol::ALL
             .iter()
-            .chain(&[Protocol::Tls, Protocol::Ws])
+            .chain(&[Protocol::Tls, Protocol::Ws, Protocol::Wss])
             .copied();
         all.find(|protocol| protocol.name() == name)
             .ok_or_else(|| EndpointProblem::Protocol {
@@ -261,6 +277,7 @@ impl Protocol {
             #[cfg(unix)]
             Protocol::UnixsockStream => unix::check(endpoint),
             Protocol::Ws => ws::check(endpoint),
+            Protocol::Wss => wss::check(endpoint),
         }
     }
 
@@ -306,6 +323,7 @@ impl Protocol {
             #[cfg(unix)]
             Protocol::UnixsockStream => Ok(listener.clone()),
             Protocol::Ws => ws::accept(stream, endpoint, listener),
+            Protocol::Wss => wss::accept(stream, endpoint, listener),
         }
     }
 }
@@ -322,6 +340,7 @@ pub(crate) async fn connect<R: Runtime>(
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::connect(runtime, terms).await,
         Protocol::Ws => Box::pin(ws::connect(runtime, terms)).await,
+        Protocol::Wss => Box::pin(wss::connect(runtime, terms)).await,
     }
 }
 
@@ -337,6 +356,7 @@ pub(crate) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::bind(terms),
         Protocol::Ws => ws::bind(runtime, terms),
+        Protocol::Wss => wss::bind(runtime, terms),
     }
 }
 

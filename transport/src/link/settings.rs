@@ -34,6 +34,8 @@ pub struct TlsSettings {
     pub enable_mtls: Option<bool>,
     /// Whether the certificate of a node that is connected to must be for the host of the endpoint. Default: yes.
     pub verify_name_on_connect: Option<bool>,
+    /// Whether a link ends when the first of the certificates expires that the peer has shown. Default: no.
+    pub close_link_on_expiration: Option<bool>,
     /// Sizes of the sockets' buffers. Default: the system's.
     pub buffers: SocketBuffers,
 }
@@ -101,6 +103,10 @@ impl TlsSettings {
             connect_certificate: pem(pem_keys!("connect_certificate"), &self.connect_certificate),
             enable_mtls: flag("enable_mtls", self.enable_mtls)?,
             verify_name_on_connect: flag("verify_name_on_connect", self.verify_name_on_connect)?,
+            close_link_on_expiration: flag(
+                "close_link_on_expiration",
+                self.close_link_on_expiration,
+            )?,
             buffers: self.buffers,
         })
     }

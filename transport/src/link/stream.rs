@@ -2,6 +2,7 @@
 //! A connected link: its socket, and the code in which the link's bytes pass it.
 
 use std::io;
+use std::time::SystemTime;
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
@@ -29,6 +30,19 @@ pub(crate) enum Coding {
     Datagrams(std::sync::Arc<udp::Flow>),
     /// In frames of WebSocket.
     Ws(std::sync::Arc<ws::Session>),
+    /// In frames of WebSocket, which are encrypted.
+    Wss(std::sync::Arc<ws::Session>, std::sync::Arc<tls::Session>),
+}
+
+/// A time of day.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expiry(SystemTime);
+
+impl Expiry {
+    /// Whether it is over by the system's clock, which may be set.
+    pub(crate) fn is_over(self) -> bool {
+        SystemTime::now() >= self.0
+    }
 }
 
 impl From<Socket> for LinkStream {
@@ -52,9 +66,19 @@ impl LinkStream {
         &self.socket
     }
 
+    /// The same link, whose bytes stand in frames of WebSocket from now on.
+    #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "there are no frames"))]
+    pub(super) fn framed(self, session: std::sync::Arc<ws::Session>) -> Self {
+        let coding = match self.coding {
+            Coding::Tls(tls) => Coding::Wss(session, tls),
+            _ => Coding::Ws(session),
+        };
+        LinkStream::coded(self.socket, coding)
+    }
+
     #[cfg_attr(
-        not(any(feature = "tls", feature = "ws")),
-        allow(dead_code, reason = "all bytes are as they are")
+        not(feature = "tls"),
+        allow(dead_code, reason = "nothing is encrypted")
     )]
     pub(super) fn into_socket(self) -> Socket {
         self.socket
@@ -64,10 +88,19 @@ impl LinkStream {
         &self.coding
     }
 
+    /// When the link has to end, because what the peer has shown of itself expires.
+    pub(crate) fn valid_until(&self) -> Option<Expiry> {
+        let end = match &self.coding {
+            Coding::Tls(tls) | Coding::Wss(_, tls) => tls.valid_until(),
+            Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) => None,
+        };
+        end.map(Expiry)
+    }
+
     /// The two ends have introduced themselves, and frame what follows like this. No runtime has the link.
     pub(crate) fn agree(&self, framing: Framing) {
         match &self.coding {
-            Coding::Ws(session) => session.agree(framing.is_bare()),
+            Coding::Ws(session) | Coding::Wss(session, _) => session.agree(framing.is_bare()),
             Coding::Plain | Coding::Tls(_) | Coding::Datagrams(_) => {}
         }
     }
@@ -92,6 +125,14 @@ impl LinkStream {
                 StreamRead::Ws(Box::new(ws::Reading::new(read, session.clone()))),
                 StreamWrite::Ws(Box::new(ws::Writing::new(write, session))),
             ),
+            Coding::Wss(session, tls) => {
+                let read = tls::Reading::new(read, tls.clone());
+                let write = tls::Writing::new(write, tls);
+                (
+                    StreamRead::Wss(Box::new(ws::Reading::new(read, session.clone()))),
+                    StreamWrite::Wss(Box::new(ws::Writing::new(write, session))),
+                )
+            }
         })
     }
 
@@ -124,6 +165,12 @@ impl LinkStream {
                 let socket = runtime.release(read, write.into_inner())?;
                 Ok(LinkStream::coded(socket, Coding::Ws(session)))
             }
+            (StreamRead::Wss(read), StreamWrite::Wss(write)) => {
+                let (read, session) = read.into_parts();
+                let (read, tls) = read.into_parts();
+                let socket = runtime.release(read, write.into_inner().into_inner())?;
+                Ok(LinkStream::coded(socket, Coding::Wss(session, tls)))
+            }
             _ => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
@@ -146,6 +193,8 @@ pub enum StreamRead<L> {
     Datagrams(Box<udp::Reading<L>>),
     /// They are taken out of frames.
     Ws(Box<ws::Reading<L>>),
+    /// They are decrypted, and taken out of frames.
+    Wss(Box<ws::Reading<tls::Reading<L>>>),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {
@@ -157,6 +206,7 @@ impl<L: LinkRead> LinkRead for StreamRead<L> {
             StreamRead::Tls(link) => Box::pin(link.read(buf)).await,
             StreamRead::Datagrams(link) => Box::pin(link.read(buf)).await,
             StreamRead::Ws(link) => Box::pin(link.read(buf)).await,
+            StreamRead::Wss(link) => Box::pin(link.read(buf)).await,
         }
     }
 }
@@ -172,6 +222,8 @@ pub enum StreamWrite<L> {
     Datagrams(Box<udp::Writing<L>>),
     /// They are put into frames.
     Ws(Box<ws::Writing<L>>),
+    /// They are put into frames, and encrypted.
+    Wss(Box<ws::Writing<tls::Writing<L>>>),
 }
 
 impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
@@ -182,6 +234,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
             StreamWrite::Tls(link) => Box::pin(link.write_all(segments)).await,
             StreamWrite::Datagrams(link) => Box::pin(link.write_all(segments)).await,
             StreamWrite::Ws(link) => Box::pin(link.write_all(segments)).await,
+            StreamWrite::Wss(link) => Box::pin(link.write_all(segments)).await,
         }
     }
 
@@ -191,6 +244,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
             StreamWrite::Tls(link) => link.writable().await,
             StreamWrite::Datagrams(link) => link.writable().await,
             StreamWrite::Ws(link) => link.writable().await,
+            StreamWrite::Wss(link) => link.writable().await,
         }
     }
 
@@ -200,6 +254,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
             StreamWrite::Tls(link) => link.shutdown().await,
             StreamWrite::Datagrams(link) => link.shutdown().await,
             StreamWrite::Ws(link) => link.shutdown().await,
+            StreamWrite::Wss(link) => link.shutdown().await,
         }
     }
 }

@@ -6,7 +6,7 @@
 
 mod credentials;
 mod session;
-mod shares;
+mod validity;
 
 use std::io;
 use std::sync::Arc;
@@ -20,12 +20,11 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
 pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
 
 use self::credentials::{Credentials, explain};
-use self::shares::{Budget, Shares};
 use super::raw::Raw;
 use super::stream::Coding;
 use super::{
-    AddressGroup, Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure,
-    LinkStream, Protocol, Terms, TlsSettings, option, tcp,
+    Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
+    Protocol, Terms, TlsSettings, option, tcp,
 };
 
 pub(super) const AVAILABLE: bool = true;
@@ -67,10 +66,13 @@ pub(super) async fn connect<R: Runtime>(
     let tls = ClientConnection::new(Arc::new(config), name);
     let tls = tls.map_err(|error| failed(error.to_string()))?;
     let session = Session::new(Connection::Client(tls));
-    let handshake = handshake(runtime, stream, &session, Budget::Own);
+    let handshake = handshake(runtime, stream, &session);
     let done = runtime.timeout_at(terms.deadline, handshake).await;
     let done = done.ok_or(LinkFailure::Expired)?;
     let socket = done.map_err(|error| failed(explain(&error)))?;
+    if settings.close_link_on_expiration == Some(true) {
+        session.end_with_certificate();
+    }
     Ok(Connected {
         stream: LinkStream::coded(socket, Coding::Tls(session)),
         local,
@@ -97,10 +99,9 @@ async fn handshake<R: Runtime>(
     runtime: &R,
     stream: LinkStream,
     session: &Arc<Session>,
-    budget: Budget,
 ) -> io::Result<Socket> {
     let (mut read, mut write) = runtime.adopt(stream.into_socket())?;
-    let result = exchange(runtime, &mut read, &mut write, session, budget).await;
+    let result = exchange(&mut read, &mut write, session).await;
     if let Err(error) = result {
         // An alert says to the peer what was wrong with what it sent.
         let alert = session.take_records()?;
@@ -111,12 +112,10 @@ async fn handshake<R: Runtime>(
     runtime.release(read, write)
 }
 
-async fn exchange<R: Runtime>(
-    runtime: &R,
+async fn exchange(
     read: &mut impl LinkRead,
     write: &mut impl LinkWrite,
     session: &Arc<Session>,
-    mut budget: Budget,
 ) -> io::Result<()> {
     let mut records = Raw::default();
     loop {
@@ -132,9 +131,7 @@ async fn exchange<R: Runtime>(
         if records.is_empty() && records.fill(read).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // Not before something has come: one that is silent takes no turn.
-        budget.wait(runtime).await;
-        budget.work(|| session.take_in(&mut records))?;
+        session.take_in(&mut records)?;
     }
 }
 
@@ -144,9 +141,9 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     let buffers = settings.buffers;
     let timeout = handshake_timeout(terms.endpoint)?;
     let gate = Arc::new(Gate {
-        credentials: Credentials::load(settings)?,
-        shares: Shares::new(),
         timeout,
+        ends_with_certificate: settings.close_link_on_expiration == Some(true),
+        credentials: Credentials::load(settings)?,
     });
     let bound = tcp::bind(runtime, terms, buffers)?.into_iter();
     let bound = bound.map(|bound| Bound {
@@ -161,8 +158,8 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
 #[derive(Debug)]
 pub(crate) struct Gate {
     credentials: Credentials,
-    shares: Arc<Shares>,
     timeout: Duration,
+    ends_with_certificate: bool,
 }
 
 impl Gate {
@@ -179,14 +176,13 @@ impl Gate {
         let tls = tls.map_err(|error| error.to_string())?;
         let session = Session::new(Connection::Server(tls));
         let deadline = Instant::now() + self.timeout;
-        let peer = stream.socket().peer_addr().ok();
-        let peer = peer.and_then(|at| at.as_socket());
-        let group = peer.map_or(AddressGroup::THIS_MACHINE, |at| AddressGroup::of(at.ip()));
-        let budget = Budget::Shared(Arc::clone(&self.shares), group);
-        let handshake = handshake(runtime, stream, &session, budget);
+        let handshake = handshake(runtime, stream, &session);
         let done = runtime.timeout_at(deadline, handshake).await;
         let done = done.ok_or_else(|| "no handshake of TLS in time".to_owned())?;
         let socket = done.map_err(|error| explain(&error))?;
+        if self.ends_with_certificate {
+            session.end_with_certificate();
+        }
         Ok(LinkStream::coded(socket, Coding::Tls(session)))
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, IoSlice};
 
 use zonda_runtime::Socket;
 
+use super::tls;
+
 /// `MSG_DONTWAIT`: the call does not wait, whatever the descriptor's own mode.
 pub(crate) const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
 
@@ -23,6 +25,22 @@ impl io::Write for Unwaiting<'_> {
                 result => return result,
             }
         }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Encrypts what is written, and gives it to the socket. What is not reported as written has to be written again, as it was.
+pub(crate) struct Sealing<'a> {
+    pub(crate) tls: &'a tls::Session,
+    pub(crate) sink: Unwaiting<'a>,
+}
+
+impl io::Write for Sealing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.tls.send(&[IoSlice::new(bytes)], &mut self.sink)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -15,7 +15,6 @@ use zonda_runtime::Runtime;
 pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
 
 use self::frames::Side;
-use super::stream::Coding;
 use super::{
     Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, LinkStream, Protocol,
     Terms, tcp,
@@ -30,12 +29,23 @@ pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
 ) -> Result<Connected, LinkFailure> {
+    let connected = tcp::connect(runtime, terms, terms.links.tcp).await?;
+    ask(runtime, terms, connected, Protocol::Ws).await
+}
+
+/// Asks for a WebSocket over a connection.
+pub(super) async fn ask<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+    connected: Connected,
+    protocol: Protocol,
+) -> Result<Connected, LinkFailure> {
     let Connected {
         stream,
         local,
         remote,
-    } = tcp::connect(runtime, terms, terms.links.tcp).await?;
-    let (local, remote) = (local.over(Protocol::Ws), remote.over(Protocol::Ws));
+    } = connected;
+    let (local, remote) = (local.over(protocol), remote.over(protocol));
     let host = host(terms.endpoint.address());
     let asking = upgrade(runtime, stream, Side::Client, &host);
     let done = runtime.timeout_at(terms.deadline, asking).await;
@@ -67,15 +77,15 @@ async fn upgrade<R: Runtime>(
     host: &str,
 ) -> Result<LinkStream, String> {
     let as_text = |error: io::Error| error.to_string();
-    let halves = runtime.adopt(stream.into_socket());
+    let halves = stream.adopt(runtime);
     let (mut read, mut write) = halves.map_err(as_text)?;
     let behind = match side {
         Side::Client => upgrade::ask(&mut read, &mut write, host).await?,
         Side::Server => upgrade::answer(&mut read, &mut write).await?,
     };
-    let socket = runtime.release(read, write).map_err(as_text)?;
-    let session = Session::new(side, &socket, &behind);
-    Ok(LinkStream::coded(socket, Coding::Ws(session)))
+    let stream = LinkStream::release(runtime, read, write).map_err(as_text)?;
+    let session = Session::new(side, &stream, &behind);
+    Ok(stream.framed(session))
 }
 
 /// Binds as TCP does.

@@ -6,12 +6,13 @@ use std::cell::Cell;
 use super::Rank;
 
 /// All ranks, lowest first.
-const RANKS: [Rank; 6] = [
+const RANKS: [Rank; 7] = [
     Rank::NodeState,
     Rank::Links,
     Rank::Writer,
     Rank::Lane,
     Rank::Events,
+    Rank::Frames,
     Rank::Leaf,
 ];
 

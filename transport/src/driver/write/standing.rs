@@ -18,6 +18,7 @@ use crate::{
         Ended, Handler,
         bundle::{Bundle, Member},
     },
+    link::Expiry,
     outbox::{CLOSE_GRACE, Outbox},
     protocol::{
         options::Framing,
@@ -66,6 +67,12 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
             member,
             writing,
         }
+    }
+
+    /// With a time of day at which the link ends.
+    pub(in crate::driver) fn valid_until(self, end: Option<Expiry>) -> Self {
+        let writing = self.writing.valid_until(end);
+        Self { writing, ..self }
     }
 
     /// Runs until the link ends.
@@ -133,6 +140,9 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
     }
 
     async fn handle_timeout<W: LinkWrite>(&mut self, link: &mut W) -> Option<Ended> {
+        if self.writing.is_outdated() {
+            return Some(Ended::Outdated);
+        }
         let timers = &mut self.writing.timers;
         timers.on_received(self.member.last_received());
         if self.bundle.outbox().excuses_silence() {

@@ -5,11 +5,13 @@
 //! a lock is held for the cipher's work on at most [`ENCODED_BYTES_MAX`], and never while a socket is waited for.
 
 use std::io::{self, IoSlice, Read, Write};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use rustls::Connection;
 use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
+use super::validity;
 use crate::link::raw::Raw;
 use crate::sync::Mutex;
 
@@ -19,6 +21,8 @@ pub(crate) const ENCODED_BYTES_MAX: usize = 64 * 1024 + 2;
 /// The TLS state of a link.
 pub struct Session {
     state: Mutex<State>,
+    /// When the link ends, because what the peer has shown expires.
+    valid_until: OnceLock<SystemTime>,
 }
 
 struct State {
@@ -47,7 +51,21 @@ impl Session {
         };
         Arc::new(Session {
             state: Mutex::new(state),
+            valid_until: OnceLock::new(),
         })
+    }
+
+    /// Has the link end when the first of the certificates expires that the peer has shown.
+    pub(super) fn end_with_certificate(&self) {
+        let shown = self.with(|tls| tls.peer_certificates().and_then(validity::first_end));
+        if let Some(end) = shown {
+            self.valid_until.get_or_init(|| end);
+        }
+    }
+
+    /// When the link ends, because what the peer has shown expires.
+    pub(in crate::link) fn valid_until(&self) -> Option<SystemTime> {
+        self.valid_until.get().copied()
     }
 
     /// Runs `look` on the connection.
@@ -83,6 +101,11 @@ impl Session {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether the next byte of the link is encrypted already, in records that go out before others.
+    fn take_owed(&self) -> bool {
+        std::mem::take(&mut self.state.lock().owes)
     }
 
     /// Takes what was read and not taken in, for the one that reads from now on.
@@ -234,6 +257,9 @@ impl<L> Writing<L> {
 impl<L: LinkWrite> LinkWrite for Writing<L> {
     async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
         let mut at = Cursor::default();
+        if self.session.take_owed() {
+            at.advance(&segments, 1);
+        }
         loop {
             let result = match self.seal(&segments, &mut at) {
                 Ok(Some(records)) => self.link.write_all(vec![records]).await.0,

@@ -7,11 +7,17 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::task::Poll;
 
+use crate::link::LinkStream;
 use crate::link::raw::Raw;
 #[cfg(target_os = "linux")]
-use crate::link::unwaiting::Unwaiting;
-use crate::sync::Mutex;
-use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments, Socket};
+use crate::link::{
+    Coding, tls,
+    unwaiting::{Sealing, Unwaiting},
+};
+use crate::sync::{Mutex, Rank};
+#[cfg(target_os = "linux")]
+use zonda_runtime::Socket;
+use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
 use super::frames::{Framing, Lengths, Side, Unframing};
 
@@ -29,7 +35,7 @@ pub struct Session {
     receiving: Mutex<Option<Receiving>>,
     /// A second handle, for what is sent between the link's own bytes: answers to Pings, the end. Without it they go with those.
     #[cfg(target_os = "linux")]
-    beside: Option<Socket>,
+    beside: Option<Beside>,
 }
 
 #[derive(Debug)]
@@ -49,6 +55,35 @@ struct Sending {
     has_said_close: bool,
 }
 
+/// A second handle to the socket, and what encrypts on it.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Beside {
+    socket: Socket,
+    tls: Option<Arc<tls::Session>>,
+}
+
+#[cfg(target_os = "linux")]
+impl Beside {
+    fn of(stream: &LinkStream) -> Option<Beside> {
+        Some(Beside {
+            socket: stream.socket().try_clone().ok()?,
+            tls: match stream.coding() {
+                Coding::Tls(tls) => Some(Arc::clone(tls)),
+                _ => None,
+            },
+        })
+    }
+
+    fn write_out(&self, sending: &mut Sending) -> io::Result<()> {
+        let mut sink = Unwaiting(&self.socket);
+        match &self.tls {
+            None => sending.write_out(&mut sink),
+            Some(tls) => sending.write_out(&mut Sealing { tls, sink }),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Receiving {
     unframing: Unframing,
@@ -57,24 +92,25 @@ struct Receiving {
 
 impl Session {
     /// A connection that has just become a WebSocket; `behind` was read already.
-    pub(super) fn new(side: Side, socket: &Socket, behind: &[u8]) -> Arc<Self> {
+    pub(super) fn new(side: Side, stream: &LinkStream, behind: &[u8]) -> Arc<Self> {
         #[cfg(not(target_os = "linux"))]
-        let _ = socket;
+        let _ = stream;
         let framing = Framing::new(side);
         let unframing = Unframing::new(side);
         let raw = Raw::beginning_with(behind);
+        let sending = Sending {
+            framing,
+            waiting: Vec::new(),
+            sent: 0,
+            owes: false,
+            is_lent: false,
+            has_said_close: false,
+        };
         Arc::new(Session {
-            sending: Mutex::new(Sending {
-                framing,
-                waiting: Vec::new(),
-                sent: 0,
-                owes: false,
-                is_lent: false,
-                has_said_close: false,
-            }),
+            sending: Mutex::ranked(Rank::Frames, sending),
             receiving: Mutex::new(Some(Receiving { unframing, raw })),
             #[cfg(target_os = "linux")]
-            beside: socket.try_clone().ok(),
+            beside: Beside::of(stream),
         })
     }
 
@@ -145,15 +181,13 @@ impl Session {
 
     #[cfg(target_os = "linux")]
     fn send_beside(&self, sending: &mut Sending, say: impl FnOnce(&mut Sending)) {
-        let Some(socket) = &self.beside else {
+        let Some(beside) = &self.beside else {
             return;
         };
-        let mut sink = Unwaiting(socket);
         // An error is met again by what the link sends.
-        if !sending.is_lent && sending.framing.is_between() && sending.write_out(&mut sink).is_ok()
-        {
+        if !sending.is_lent && sending.framing.is_between() && beside.write_out(sending).is_ok() {
             say(sending);
-            let _ = sending.write_out(&mut sink);
+            let _ = beside.write_out(sending);
         }
     }
 

@@ -25,7 +25,7 @@ fn frames_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     use std::os::unix::net::UnixStream;
 
     let (near, far) = UnixStream::pair().expect("two sockets");
-    let session = Session::new(Side::Server, &near.into(), b"");
+    let session = Session::new(Side::Server, &zonda_runtime::Socket::from(near).into(), b"");
     session.agree(false);
     let mut socket = Narrow {
         room: 1000,
@@ -66,7 +66,7 @@ fn what_is_said_between_batches_waits_for_nobody() {
     use std::os::unix::net::UnixStream;
 
     let (near, mut far) = UnixStream::pair().expect("two sockets");
-    let session = Session::new(Side::Server, &near.into(), b"");
+    let session = Session::new(Side::Server, &zonda_runtime::Socket::from(near).into(), b"");
     session.answer(b"ping".to_vec());
     let mut found = [0; 6];
     far.read_exact(&mut found).expect("the answer");

@@ -16,7 +16,7 @@ use crate::{
     framing::PREFIX_BYTES,
     link::{
         Coding, LinkStream, is_lost,
-        unwaiting::{SEND_FLAGS, Unwaiting},
+        unwaiting::{SEND_FLAGS, Sealing, Unwaiting},
     },
     outbox::{spent::SLICES_MAX, transmit::Transmit},
 };
@@ -82,6 +82,12 @@ impl DirectSocket {
                 let mut slices = [IoSlice::new(&[]); SLICES_MAX];
                 let slices = within(transmit, &mut slices, crate::link::FRAMED_BYTES_MAX);
                 session.send(slices, &mut Unwaiting(socket))
+            }
+            Coding::Wss(session, tls) => {
+                let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+                let slices = within(transmit, &mut slices, crate::link::FRAMED_BYTES_MAX);
+                let sink = Unwaiting(socket);
+                session.send(slices, &mut Sealing { tls, sink })
             }
             Coding::Datagrams(_) => Self::send_datagrams(socket, transmit),
         }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! WebSocket over TLS: `wss/HOST:PORT`. The handshake is that of `tls`, what passes within it that of `ws`.
+//!
+//! The reference has no such links; any client of WebSocket that speaks TLS can connect to one.
+
+use std::io;
+
+use zonda_codec::Endpoint;
+use zonda_runtime::Runtime;
+
+use super::{
+    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, LinkStream, Protocol,
+    Terms, tls, ws,
+};
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    tls::check(endpoint)
+}
+
+/// Connects with TLS, and asks for a WebSocket.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    let connected = tls::connect(runtime, terms).await?;
+    ws::ask(runtime, terms, connected, Protocol::Wss).await
+}
+
+/// Binds as TLS does; who comes in asks for a WebSocket afterwards.
+pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let bound = tls::bind(runtime, terms)?.into_iter();
+    let bound = bound.map(|bound| Bound {
+        address: bound.address.over(Protocol::Wss),
+        entrance: match bound.entrance {
+            Entrance::Tls(gate) => Entrance::Wss(gate, ws::Gate),
+            other => other,
+        },
+        ..bound
+    });
+    Ok(bound.collect())
+}
+
+pub(super) fn accept(
+    stream: &LinkStream,
+    endpoint: &Endpoint,
+    listener: &LinkAddress,
+) -> io::Result<LinkAddress> {
+    let own = tls::accept(stream, endpoint, listener)?;
+    Ok(own.over(Protocol::Wss))
+}

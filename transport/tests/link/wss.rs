@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A client of WebSocket and TLS that is somebody else's, on one runtime.
+
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rcgen::generate_simple_self_signed;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tungstenite::{Message, WebSocket, client};
+use zonda_runtime::Runtime;
+use zonda_transport::listen::ListenOptions;
+use zonda_transport::protocol::handshake::OpenStep;
+
+use super::peers::{House, opener};
+
+/// The files of a certificate for `localhost` and its key. They go with it.
+struct Shown {
+    files: [PathBuf; 2],
+    certificate: String,
+}
+
+impl Shown {
+    fn new(name: &str) -> Shown {
+        let made = generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let certificate = made.cert.pem();
+        let files = ["pem", "key"].map(|end| {
+            let name = format!("zonda-wss-{}-{name}.{end}", std::process::id());
+            std::env::temp_dir().join(name)
+        });
+        std::fs::write(&files[0], &certificate).expect("room");
+        std::fs::write(&files[1], made.signing_key.serialize_pem()).expect("room");
+        Shown { files, certificate }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // nobody minds files that stay
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}
+
+fn encrypted(house_port: u16, trusted: &str) -> StreamOwned<ClientConnection, TcpStream> {
+    let mut roots = RootCertStore::empty();
+    let trusted = CertificateDer::from_pem_slice(trusted.as_bytes()).expect("a certificate");
+    roots.add(trusted).expect("an authority");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").expect("a name");
+    let tls = ClientConnection::new(Arc::new(config), name).expect("a client");
+    let stream = TcpStream::connect(("127.0.0.1", house_port)).expect("it listens");
+    StreamOwned::new(tls, stream)
+}
+
+pub fn a_foreign_client_opens_a_link<R: Runtime>(runtime: &R) {
+    let shown = Shown::new(runtime.name());
+    let [certificate, key] = &shown.files;
+    let at = format!(
+        "wss/127.0.0.1:0#listen_certificate_file={};listen_private_key_file={}",
+        certificate.display(),
+        key.display()
+    );
+    let house = House::at(runtime, &at, ListenOptions::default());
+    let port = house.address().port();
+    let stream = encrypted(port, &shown.certificate);
+    let url = format!("wss://localhost:{port}/any/path");
+    let (mut socket, _) = client(url, stream).expect("a WebSocket");
+    socket
+        .send(Message::Ping("here?".into()))
+        .expect("it takes it");
+    let answer = socket.read().expect("an answer");
+    assert_eq!(answer, Message::Pong("here?".into()));
+    let established = introduce(&mut socket);
+    assert_eq!(established, house.link().established.sn_mask);
+}
+
+/// Opens a link over messages of a WebSocket; tells what both ends agreed to count with.
+fn introduce<S: std::io::Read + std::io::Write>(socket: &mut WebSocket<S>) -> u32 {
+    let (mut opener, mut out) = (opener(2), Vec::new());
+    opener.start(&mut out);
+    loop {
+        let message = Message::binary(std::mem::take(&mut out));
+        socket.send(message).expect("it takes it");
+        let answer = socket.read().expect("an answer");
+        assert!(answer.is_binary(), "{answer}");
+        let step = opener.handle_batch(&answer.into_data(), &mut out);
+        if let OpenStep::Done(established) = step.expect("an answer") {
+            return established.sn_mask;
+        }
+    }
+}
