@@ -82,9 +82,11 @@ impl Verdict {
         all.max().unwrap_or(0).min(USUAL_MS_MAX)
     }
 
-    /// The worst of all flows at all subscribers: messages per second with the attack, by those without.
+    /// The worst of all flows at all subscribers: messages per second with the attack, by those without. A flow that is as
+    /// fast as the machine lets it is not blamed for what others had of the processors meanwhile, and had not before.
     pub fn throughput(&self) -> f64 {
         let mut worst = f64::INFINITY;
+        let left = (self.attacked.left() / self.quiet.left()).min(1.0);
         for (_, quiet, attacked) in &self.honest {
             let before = quiet.seen.iter().flatten();
             let after = attacked.seen.iter().flatten();
@@ -93,7 +95,7 @@ impl Verdict {
                 let before = before.received as f64 / quiet.seconds;
                 // of a few messages in a short time there may be one more than the rate says
                 let before = match *rate {
-                    0 => before,
+                    0 => before * left,
                     rate => before.min(rate.into()),
                 };
                 worst = worst.min(after.received as f64 / attacked.seconds / before);
@@ -222,13 +224,14 @@ impl Display for Verdict {
         for (when, seen) in [("without", &self.quiet), ("attacked", &self.attacked)] {
             writeln!(
                 f,
-                "  router {when}: {} MiB, {} descriptors with {} connections ({} beyond two each), {:.2} s of processor, {} ms without one",
+                "  router {when}: {} MiB, {} descriptors with {} connections ({} beyond two each), {:.2} s of processor, {} ms without one, {:.2} s elsewhere",
                 seen.memory / MIB,
                 seen.descriptors,
                 seen.connections,
                 seen.descriptors_beyond,
                 seen.processor,
                 seen.queued_ms,
+                seen.elsewhere,
             )?;
         }
         let last = self.log.len().saturating_sub(LINES_SHOWN);

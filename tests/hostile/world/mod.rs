@@ -31,6 +31,8 @@
 //!   all flows of a load come from one session, each subscriber is another one. Numbers in the payloads show what is
 //!   lost, doubled, reordered or forged. A silence is the time between two messages of a flow at one subscriber beyond
 //!   the flow's own period. Questions and liveliness tokens have their longest wait.
+//! - *Others*: how much of the processors neither this program nor what it started had, from `/proc/stat`. A flow that is as
+//!   fast as the machine lets it is compared with what was left.
 //! - *The machine*: a thread of the honest process that sleeps for 1 ms again and again; by how much it oversleeps is
 //!   what the machine, not the router, does to everybody. [`Bounds`] allows for it.
 //! - *The router*: memory, descriptors, processor time, every 20 ms from `/proc`; lines of its log; and how long its

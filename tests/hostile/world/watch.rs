@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -31,6 +31,10 @@ pub struct Sighting {
     pub connections: usize,
     /// Seconds of processor time.
     pub processor: f64,
+    /// Seconds of processor time that others had: neither this program nor what it started.
+    pub elsewhere: f64,
+    /// Seconds of processor time that there were.
+    pub capacity: f64,
     /// The longest that one of its threads waited for a processor within one time, in ms.
     pub queued_ms: u64,
     /// Looks at it.
@@ -38,6 +42,14 @@ pub struct Sighting {
 }
 
 impl Sighting {
+    /// The part of the machine that others left.
+    pub fn left(&self) -> f64 {
+        match self.capacity > 0.0 {
+            true => (1.0 - self.elsewhere / self.capacity).clamp(0.05, 1.0),
+            false => 1.0,
+        }
+    }
+
     /// Takes another look within the same time into account.
     fn look_again(&mut self, later: &Sighting) {
         let beyond = match self.looks {
@@ -58,6 +70,8 @@ impl Sighting {
         self.descriptors_beyond = self.descriptors_beyond.max(later.descriptors_beyond);
         self.connections = self.connections.max(later.connections);
         self.processor += later.processor;
+        self.elsewhere += later.elsewhere;
+        self.capacity += later.capacity;
         self.queued_ms = self.queued_ms.max(later.queued_ms);
         self.looks += later.looks;
     }
@@ -88,6 +102,8 @@ impl Place {
             descriptors_beyond: descriptors as i64 - 2 * connections as i64,
             connections,
             processor: 0.0,
+            elsewhere: 0.0,
+            capacity: 0.0,
             queued_ms: 0,
             looks: 1,
         }
@@ -121,17 +137,57 @@ impl Place {
 
     /// Seconds of processor time since it began.
     fn processor(&self) -> f64 {
-        let stat = fs::read_to_string(self.process.join("stat")).unwrap_or_default();
-        let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
-        let ticks = fields.split_ascii_whitespace().skip(11).take(2);
-        ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
+        used(&fields(&self.process), 2)
     }
+}
+
+/// What the system says of a process, from its state on.
+fn fields(process: &Path) -> Vec<String> {
+    let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+    let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
+    fields.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+/// Seconds of processor time: its own are two numbers, those of its ended children two more.
+fn used(fields: &[String], numbers: usize) -> f64 {
+    let ticks = fields.iter().skip(11).take(numbers);
+    ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
+}
+
+/// Seconds of processor time that all others had since the machine began: neither this program nor what it started.
+fn elsewhere() -> f64 {
+    let all = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let all: Vec<f64> = all
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .skip(1)
+        .filter_map(|ticks| ticks.parse().ok())
+        .collect();
+    // those of applications, nice or not, of the system for them, and of other machines on this processor
+    let busy: f64 = [0, 1, 2, 7].iter().filter_map(|at| all.get(*at)).sum();
+    let id = std::process::id().to_string();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let children = processes
+        .map(|process| fields(&process.path()))
+        .filter(|fields| fields.get(1) == Some(&id))
+        .map(|fields| used(&fields, 2));
+    let own = used(&fields(Path::new("/proc/self")), 4) + children.sum::<f64>();
+    busy / TICKS_PER_SECOND - own
+}
+
+/// How many seconds of processor time the machine has in a second.
+fn processors() -> f64 {
+    std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
 }
 
 pub struct Watch {
     place: Place,
     seen: Arc<Mutex<Sighting>>,
     processor: f64,
+    elsewhere: f64,
+    since: Instant,
     queued: HashMap<OsString, u64>,
     /// The watching ends when this is gone.
     over: Option<Sender<()>>,
@@ -159,6 +215,8 @@ impl Watch {
         });
         Watch {
             processor: place.processor(),
+            elsewhere: elsewhere(),
+            since: Instant::now(),
             queued: place.queued(),
             place,
             seen,
@@ -175,6 +233,11 @@ impl Watch {
         let processor = self.place.processor();
         sighting.processor = processor - self.processor;
         self.processor = processor;
+        let elsewhere = elsewhere();
+        sighting.elsewhere = (elsewhere - self.elsewhere).max(0.0);
+        self.elsewhere = elsewhere;
+        sighting.capacity = self.since.elapsed().as_secs_f64() * processors();
+        self.since = Instant::now();
         let queued = self.place.queued();
         let waits = queued.iter().map(|(thread, ms)| {
             let before = self.queued.get(thread).copied().unwrap_or(0);
