@@ -3,9 +3,14 @@
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
+#[cfg(any(feature = "tls", feature = "ws"))]
+#[path = "link_crowd/doors.rs"]
+mod doors;
 #[macro_use]
 #[path = "link/peers.rs"]
 mod peers;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +29,12 @@ const CROWD: usize = 1000;
 
 /// A crowd costs no threads. Those that are there are the test's, the runtime's, and a few of others that just end.
 const THREADS_MAX: usize = 40;
+
+/// One crowd at a time: descriptors and threads are counted, and waiting is measured.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// How many threads this process has, where the system tells.
 fn threads() -> usize {
@@ -92,6 +103,7 @@ fn accepted(house: &House) -> usize {
 
 #[test]
 fn an_honest_peer_gets_in_past_the_crowd() {
+    let _alone = alone();
     let crowd = room_for_a_crowd();
     each_runtime!(runtime => a_crowd_at_the_door(runtime, crowd));
 }
@@ -167,6 +179,7 @@ fn flood(house: &House, pending_max: usize) {
 /// from another address at any time, from their own once it has said something.
 #[test]
 fn a_slow_peer_gets_in_past_a_flood() {
+    let _alone = alone();
     let pending_max = 20;
     let options = ListenOptions {
         pending_max,

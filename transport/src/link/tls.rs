@@ -6,6 +6,7 @@
 
 mod credentials;
 mod session;
+mod shares;
 mod validity;
 
 use std::io;
@@ -20,11 +21,12 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
 pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
 
 use self::credentials::{Credentials, explain};
+use self::shares::{Budget, Shares};
 use super::raw::Raw;
 use super::stream::Coding;
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
-    Protocol, Terms, TlsSettings, option, tcp,
+    AddressGroup, Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure,
+    LinkStream, Protocol, Terms, TlsSettings, option, tcp,
 };
 
 pub(super) const AVAILABLE: bool = true;
@@ -66,7 +68,7 @@ pub(super) async fn connect<R: Runtime>(
     let tls = ClientConnection::new(Arc::new(config), name);
     let tls = tls.map_err(|error| failed(error.to_string()))?;
     let session = Session::new(Connection::Client(tls));
-    let handshake = handshake(runtime, stream, &session);
+    let handshake = handshake(runtime, stream, &session, Budget::Own);
     let done = runtime.timeout_at(terms.deadline, handshake).await;
     let done = done.ok_or(LinkFailure::Expired)?;
     let socket = done.map_err(|error| failed(explain(&error)))?;
@@ -99,9 +101,10 @@ async fn handshake<R: Runtime>(
     runtime: &R,
     stream: LinkStream,
     session: &Arc<Session>,
+    budget: Budget,
 ) -> io::Result<Socket> {
     let (mut read, mut write) = runtime.adopt(stream.into_socket())?;
-    let result = exchange(&mut read, &mut write, session).await;
+    let result = exchange(runtime, &mut read, &mut write, session, budget).await;
     if let Err(error) = result {
         // An alert says to the peer what was wrong with what it sent.
         let alert = session.take_records()?;
@@ -112,10 +115,12 @@ async fn handshake<R: Runtime>(
     runtime.release(read, write)
 }
 
-async fn exchange(
+async fn exchange<R: Runtime>(
+    runtime: &R,
     read: &mut impl LinkRead,
     write: &mut impl LinkWrite,
     session: &Arc<Session>,
+    mut budget: Budget,
 ) -> io::Result<()> {
     let mut records = Raw::default();
     loop {
@@ -131,7 +136,9 @@ async fn exchange(
         if records.is_empty() && records.fill(read).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        session.take_in(&mut records)?;
+        // Not before something has come: one that is silent takes no turn.
+        budget.wait(runtime).await;
+        budget.work(|| session.take_in(&mut records))?;
     }
 }
 
@@ -141,6 +148,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     let buffers = settings.buffers;
     let timeout = handshake_timeout(terms.endpoint)?;
     let gate = Arc::new(Gate {
+        shares: Shares::new(),
         timeout,
         ends_with_certificate: settings.close_link_on_expiration == Some(true),
         credentials: Credentials::load(settings)?,
@@ -158,6 +166,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
 #[derive(Debug)]
 pub(crate) struct Gate {
     credentials: Credentials,
+    shares: Arc<Shares>,
     timeout: Duration,
     ends_with_certificate: bool,
 }
@@ -176,7 +185,11 @@ impl Gate {
         let tls = tls.map_err(|error| error.to_string())?;
         let session = Session::new(Connection::Server(tls));
         let deadline = Instant::now() + self.timeout;
-        let handshake = handshake(runtime, stream, &session);
+        let peer = stream.socket().peer_addr().ok();
+        let peer = peer.and_then(|at| at.as_socket());
+        let group = peer.map_or(AddressGroup::THIS_MACHINE, |at| AddressGroup::of(at.ip()));
+        let budget = Budget::Shared(Arc::clone(&self.shares), group);
+        let handshake = handshake(runtime, stream, &session, budget);
         let done = runtime.timeout_at(deadline, handshake).await;
         let done = done.ok_or_else(|| "no handshake of TLS in time".to_owned())?;
         let socket = done.map_err(|error| explain(&error))?;
