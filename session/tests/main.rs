@@ -27,6 +27,8 @@ mod queries;
 mod queries_ending;
 mod queries_lost;
 mod queries_reconnect;
+#[cfg(feature = "quic")]
+mod quic;
 mod reconnect;
 mod reentrancy;
 mod reentrancy_matrix;

@@ -291,6 +291,12 @@ const KINDS: &[Feature] = &[
         Ok("tls::encrypted_links_between_peers"),
     ),
     one_each(
+        "`quic`; both ends show a certificate, or the listening one",
+        "quic::quic_links_to_our_router",
+        "quic::quic_links_to_their_router",
+        Ok("quic::quic_links_between_peers"),
+    ),
+    one_each(
         "`ws`",
         "ws::websockets_to_our_router",
         "ws::websockets_to_their_router",

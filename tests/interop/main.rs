@@ -40,6 +40,8 @@ mod program;
 mod proxy;
 mod query_cases;
 mod questions;
+#[cfg(feature = "quic")]
+mod quic;
 mod reference;
 #[path = "../../session/tests/relay/mod.rs"]
 mod relay;

@@ -9,17 +9,17 @@ use crate::positions::{clients_exchange, has_reference, peers_exchange};
 use crate::router::{Router, free_endpoint};
 
 /// Certificates of both ends, as endpoints name them.
-struct Trust {
+pub struct Trust {
     _authority: Authority,
     /// The endpoint to listen on.
-    listen: String,
+    pub listen: String,
     /// The one to connect to.
-    connect: String,
+    pub connect: String,
 }
 
 impl Trust {
     /// The listening end alone shows a certificate, or both do.
-    fn new(both: bool) -> Trust {
+    pub fn new(protocol: &str, both: bool) -> Trust {
         let authority = Authority::new();
         let shown = authority.sign("server", &["localhost", "127.0.0.1"]);
         let ca = authority.ca();
@@ -36,7 +36,7 @@ impl Trust {
                 own.certificate, own.key
             );
         }
-        let at = free_endpoint().replace("tcp/", "tls/");
+        let at = free_endpoint().replace("tcp", protocol);
         Trust {
             _authority: authority,
             listen: format!("{at}#{listening}"),
@@ -49,7 +49,7 @@ impl Trust {
 fn encrypted_links_to_our_router() {
     if has_reference() {
         for both in [false, true] {
-            let trust = Trust::new(both);
+            let trust = Trust::new("tls", both);
             clients_exchange(&Router::process_at(&trust.listen), &trust.connect);
         }
     }
@@ -59,7 +59,7 @@ fn encrypted_links_to_our_router() {
 fn encrypted_links_to_their_router() {
     if has_reference() {
         for both in [false, true] {
-            let trust = Trust::new(both);
+            let trust = Trust::new("tls", both);
             clients_exchange(&Router::theirs_at(&trust.listen), &trust.connect);
         }
     }
@@ -70,7 +70,7 @@ fn encrypted_links_between_peers() {
     if has_reference() {
         for ours_listens in [true, false] {
             // Both show a certificate where theirs listens too.
-            let trust = Trust::new(!ours_listens);
+            let trust = Trust::new("tls", !ours_listens);
             peers_exchange(ours_listens, &trust.listen, &trust.connect);
         }
     }

@@ -380,9 +380,13 @@ fn start<R: Runtime, A: Admission>(
         let reception = Arc::clone(&reception);
         let runtime = reception.runtime.clone();
         runtime.spawn("zonda-accept", move || async move {
-            match counter {
-                Some(counter) => Box::pin(reception.receive_all(door, counter, stopped)).await,
-                None => reception.accept_all(door, stopped).await,
+            let shared = door.entrance.shared().cloned();
+            match (counter, shared) {
+                (Some(counter), _) => Box::pin(reception.receive_all(door, counter, stopped)).await,
+                (None, Some(gate)) => {
+                    return Box::pin(reception.meet_all(door, gate, (stopped, end))).await;
+                }
+                (None, None) => reception.accept_all(door, stopped).await,
             }
             end.send(());
         });

@@ -48,6 +48,8 @@ on_each_runtime! {
     links_open_over_a_path,
     #[cfg(feature = "ws")]
     links_open_over_websockets,
+    #[cfg(feature = "quic")]
+    links_open_over_quic,
     locators_name_the_bound_port_and_keep_metadata,
     socket_options_are_honoured,
     bytes_behind_the_handshake_are_kept,

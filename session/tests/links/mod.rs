@@ -51,4 +51,6 @@ of_each_kind! {
     mtls
     #[cfg(feature = "wss")]
     wss
+    #[cfg(feature = "quic")]
+    quic
 }

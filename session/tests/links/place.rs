@@ -91,6 +91,17 @@ impl Place {
         }
     }
 
+    /// The same certificate, for the listening end of QUIC.
+    #[cfg(feature = "quic")]
+    pub fn quic() -> Place {
+        let listen = Place::port("quic").listen;
+        Place {
+            kind: "quic",
+            listen,
+            ..Place::tls()
+        }
+    }
+
     /// Both ends show one.
     #[cfg(feature = "tls")]
     pub fn mtls() -> Place {

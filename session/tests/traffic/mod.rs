@@ -8,7 +8,7 @@ use zonda::{Session, Wait};
 use crate::pair::{LONG, until, until_matched};
 
 /// The port that a session listens on.
-#[cfg(any(feature = "tls", feature = "ws"))]
+#[cfg(any(feature = "tls", feature = "ws", feature = "quic"))]
 pub fn port(of: &Session) -> u16 {
     let locator = of.info().locators().remove(0).to_string();
     let (_, port) = locator.rsplit_once(':').expect("a port");

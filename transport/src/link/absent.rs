@@ -7,6 +7,7 @@
 use std::convert::Infallible;
 use std::io::{self, IoSlice, Write};
 use std::marker::PhantomData;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use zonda_codec::Endpoint;
@@ -64,6 +65,35 @@ impl Gate {
         _stream: LinkStream,
     ) -> Result<LinkStream, String> {
         match *self {}
+    }
+}
+
+impl Gate {
+    pub(crate) async fn serve<R: Runtime>(
+        &self,
+        _runtime: &R,
+        _listener: &mut R::Listener,
+        _meet: impl FnMut(Stranger) + Send,
+    ) {
+        match *self {}
+    }
+
+    pub(crate) fn stop(&self) {
+        match *self {}
+    }
+}
+
+/// There is none.
+#[derive(Debug)]
+pub(crate) enum Stranger {}
+
+impl Stranger {
+    pub(crate) fn from(&self) -> SocketAddr {
+        match *self {}
+    }
+
+    pub(crate) async fn pass<R: Runtime>(self, _runtime: &R) -> Result<LinkStream, String> {
+        match self {}
     }
 }
 

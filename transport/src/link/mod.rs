@@ -11,6 +11,12 @@ mod options;
 mod pacing;
 mod place;
 #[cfg_attr(
+    not(feature = "quic"),
+    path = "absent.rs",
+    allow(clippy::duplicate_mod)
+)]
+mod quic;
+#[cfg_attr(
     not(all(feature = "tls", feature = "ws")),
     allow(dead_code, reason = "no kind needs all of it")
 )]
@@ -41,6 +47,7 @@ pub use group::AddressGroup;
 pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
 pub use place::LinkAddress;
+pub(crate) use quic::{Gate as SharedGate, Stranger as SharedStranger};
 pub use settings::{LinkSettings, Pem, TlsSettings};
 pub(crate) use stream::{Coding, Expiry};
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
@@ -111,17 +118,42 @@ pub(crate) enum Entrance {
     /// A handshake of TLS, and a request for a WebSocket in it.
     #[cfg_attr(not(feature = "wss"), allow(dead_code, reason = "nobody asks"))]
     Wss(Arc<tls::Gate>, ws::Gate),
+    /// A handshake of QUIC, on the socket that all of its links share.
+    #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nobody shares"))]
+    Quic(quic::Gate),
+}
+
+/// Somebody who has come to a listener.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// With a socket of its own.
+    Socket(Socket),
+    /// By the socket that all share.
+    Quic(quic::Stranger),
 }
 
 impl Entrance {
-    /// Lets an accepted socket in: at once, or with what there is to wait for.
-    pub(crate) fn pass<'a, R: Runtime>(
-        &'a self,
-        runtime: &'a R,
-        stream: LinkStream,
-    ) -> Passage<'a> {
+    /// What serves the socket that all links of a listener share, if they do.
+    pub(crate) fn shared(&self) -> Option<&quic::Gate> {
         match self {
-            Entrance::Open => Passage::Done(stream),
+            Entrance::Quic(gate) => Some(gate),
+            Entrance::Open | Entrance::Tls(_) | Entrance::Ws(_) | Entrance::Wss(..) => None,
+        }
+    }
+
+    /// Lets somebody in: at once, or with what there is to wait for.
+    pub(crate) fn pass<'a, R: Runtime>(&'a self, runtime: &'a R, arrival: Arrival) -> Passage<'a> {
+        let stream = match arrival {
+            Arrival::Socket(socket) => LinkStream::from(socket),
+            Arrival::Quic(stranger) => {
+                return Passage::Wait(Box::pin(async move {
+                    let passed = stranger.pass(runtime).await;
+                    passed.map_err(HandshakeError::Encryption)
+                }));
+            }
+        };
+        match self {
+            Entrance::Open | Entrance::Quic(_) => Passage::Done(stream),
             Entrance::Tls(gate) => Passage::Wait(Box::pin(async move {
                 let passed = gate.pass(runtime, stream).await;
                 passed.map_err(HandshakeError::Encryption)
@@ -206,6 +238,8 @@ impl From<EndpointProblem> for LinkFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Protocol {
+    /// `quic/HOST:PORT`
+    Quic,
     /// `tcp/HOST:PORT`
     Tcp,
     /// `tls/HOST:PORT`
@@ -224,6 +258,8 @@ pub enum Protocol {
 impl Protocol {
     /// Every kind.
     pub const ALL: &[Protocol] = &[
+        #[cfg(feature = "quic")]
+        Protocol::Quic,
         Protocol::Tcp,
         #[cfg(feature = "tls")]
         Protocol::Tls,
@@ -239,6 +275,7 @@ impl Protocol {
     /// The name in front of an endpoint's address.
     pub fn name(self) -> &'static str {
         match self {
+            Protocol::Quic => "quic",
             Protocol::Tcp => "tcp",
             Protocol::Tls => "tls",
             Protocol::Udp => "udp",
@@ -257,7 +294,7 @@ impl Protocol {
         let name = endpoint.proto();
         let mut all = Protocol::ALL
             .iter()
-            .chain(&[Protocol::Tls, Protocol::Ws, Protocol::Wss])
+            .chain(&[Protocol::Quic, Protocol::Tls, Protocol::Ws, Protocol::Wss])
             .copied();
         all.find(|protocol| protocol.name() == name)
             .ok_or_else(|| EndpointProblem::Protocol {
@@ -271,6 +308,7 @@ impl Protocol {
     /// What is wrong.
     pub fn check(self, endpoint: &Endpoint) -> Result<(), EndpointProblem> {
         match self {
+            Protocol::Quic => quic::check(endpoint),
             Protocol::Tcp => tcp::check(endpoint),
             Protocol::Tls => tls::check(endpoint),
             Protocol::Udp => udp::check(endpoint),
@@ -316,6 +354,7 @@ impl Protocol {
         listener: &LinkAddress,
     ) -> io::Result<LinkAddress> {
         match self {
+            Protocol::Quic => quic::accept(stream, endpoint, listener),
             Protocol::Tcp => tcp::accept(stream, endpoint, listener),
             Protocol::Tls => tls::accept(stream, endpoint, listener),
             // They are not accepted one by one.
@@ -334,6 +373,7 @@ pub(crate) async fn connect<R: Runtime>(
     terms: &Terms<'_>,
 ) -> Result<Connected, LinkFailure> {
     match Protocol::of(terms.endpoint)? {
+        Protocol::Quic => Box::pin(quic::connect(runtime, terms)).await,
         Protocol::Tcp => tcp::connect(runtime, terms, terms.links.tcp).await,
         Protocol::Tls => Box::pin(tls::connect(runtime, terms)).await,
         Protocol::Udp => Box::pin(udp::connect(runtime, terms)).await,
@@ -350,6 +390,7 @@ pub(crate) async fn connect<R: Runtime>(
 /// Only for the addresses of a host name, until the deadline.
 pub(crate) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     match Protocol::of(terms.endpoint)? {
+        Protocol::Quic => quic::bind(runtime, terms),
         Protocol::Tcp => tcp::bind(runtime, terms, terms.links.tcp),
         Protocol::Tls => tls::bind(runtime, terms),
         Protocol::Udp => udp::bind(runtime, terms),

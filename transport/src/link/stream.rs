@@ -32,6 +32,9 @@ pub(crate) enum Coding {
     Ws(std::sync::Arc<ws::Session>),
     /// In frames of WebSocket, which are encrypted.
     Wss(std::sync::Arc<ws::Session>, std::sync::Arc<tls::Session>),
+    /// As they are, in a socket of this machine, whose other end has what carries them on.
+    #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
+    Carried,
 }
 
 /// A time of day.
@@ -92,7 +95,7 @@ impl LinkStream {
     pub(crate) fn valid_until(&self) -> Option<Expiry> {
         let end = match &self.coding {
             Coding::Tls(tls) | Coding::Wss(_, tls) => tls.valid_until(),
-            Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) => None,
+            Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) | Coding::Carried => None,
         };
         end.map(Expiry)
     }
@@ -101,7 +104,7 @@ impl LinkStream {
     pub(crate) fn agree(&self, framing: Framing) {
         match &self.coding {
             Coding::Ws(session) | Coding::Wss(session, _) => session.agree(framing.is_bare()),
-            Coding::Plain | Coding::Tls(_) | Coding::Datagrams(_) => {}
+            Coding::Plain | Coding::Tls(_) | Coding::Datagrams(_) | Coding::Carried => {}
         }
     }
 
@@ -113,6 +116,7 @@ impl LinkStream {
         let (read, write) = runtime.adopt(self.socket)?;
         Ok(match self.coding {
             Coding::Plain => (StreamRead::Plain(read), StreamWrite::Plain(write)),
+            Coding::Carried => (StreamRead::Carried(read), StreamWrite::Carried(write)),
             Coding::Tls(session) => (
                 StreamRead::Tls(Box::new(tls::Reading::new(read, session.clone()))),
                 StreamWrite::Tls(Box::new(tls::Writing::new(write, session))),
@@ -148,6 +152,10 @@ impl LinkStream {
         match (read, write) {
             (StreamRead::Plain(read), StreamWrite::Plain(write)) => {
                 runtime.release(read, write).map(LinkStream::from)
+            }
+            (StreamRead::Carried(read), StreamWrite::Carried(write)) => {
+                let socket = runtime.release(read, write)?;
+                Ok(LinkStream::coded(socket, Coding::Carried))
             }
             (StreamRead::Tls(read), StreamWrite::Tls(write)) => {
                 let (read, session) = read.into_parts();
@@ -195,13 +203,15 @@ pub enum StreamRead<L> {
     Ws(Box<ws::Reading<L>>),
     /// They are decrypted, and taken out of frames.
     Wss(Box<ws::Reading<tls::Reading<L>>>),
+    /// They are as the socket has them, which another task fills.
+    Carried(L),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {
     #[inline]
     async fn read(&mut self, buf: RxBuf) -> (io::Result<usize>, RxBuf) {
         match self {
-            StreamRead::Plain(link) => link.read(buf).await,
+            StreamRead::Plain(link) | StreamRead::Carried(link) => link.read(buf).await,
             // In a box, as below: plain links have no room for it.
             StreamRead::Tls(link) => Box::pin(link.read(buf)).await,
             StreamRead::Datagrams(link) => Box::pin(link.read(buf)).await,
@@ -224,13 +234,15 @@ pub enum StreamWrite<L> {
     Ws(Box<ws::Writing<L>>),
     /// They are put into frames, and encrypted.
     Wss(Box<ws::Writing<tls::Writing<L>>>),
+    /// The socket gets the bytes as they are, and another task takes them.
+    Carried(L),
 }
 
 impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
     #[inline]
     async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
         match self {
-            StreamWrite::Plain(link) => link.write_all(segments).await,
+            StreamWrite::Plain(link) | StreamWrite::Carried(link) => link.write_all(segments).await,
             StreamWrite::Tls(link) => Box::pin(link.write_all(segments)).await,
             StreamWrite::Datagrams(link) => Box::pin(link.write_all(segments)).await,
             StreamWrite::Ws(link) => Box::pin(link.write_all(segments)).await,
@@ -240,7 +252,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
 
     async fn writable(&mut self) -> io::Result<()> {
         match self {
-            StreamWrite::Plain(link) => link.writable().await,
+            StreamWrite::Plain(link) | StreamWrite::Carried(link) => link.writable().await,
             StreamWrite::Tls(link) => link.writable().await,
             StreamWrite::Datagrams(link) => link.writable().await,
             StreamWrite::Ws(link) => link.writable().await,
@@ -250,7 +262,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
 
     async fn shutdown(&mut self) -> io::Result<()> {
         match self {
-            StreamWrite::Plain(link) => link.shutdown().await,
+            StreamWrite::Plain(link) | StreamWrite::Carried(link) => link.shutdown().await,
             StreamWrite::Tls(link) => link.shutdown().await,
             StreamWrite::Datagrams(link) => link.shutdown().await,
             StreamWrite::Ws(link) => link.shutdown().await,

@@ -113,7 +113,7 @@ impl Ends {
 
 /// Takes the families in turn, beginning with the resolver's favourite: when one of them leads nowhere, as IPv6 may,
 /// the next attempt is on the other.
-fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+pub(super) fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (first, second): (Vec<_>, Vec<_>) = addresses
         .into_iter()
@@ -130,7 +130,7 @@ fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
 }
 
 /// Until when one of the `left` remaining addresses may take: its share of the time, all of it for the last.
-fn share(now: Instant, deadline: Instant, left: usize) -> Instant {
+pub(super) fn share(now: Instant, deadline: Instant, left: usize) -> Instant {
     let total = deadline.saturating_duration_since(now);
     let parts = u32::try_from(left.max(1)).unwrap_or(u32::MAX);
     now + (total / parts).max(ATTEMPT_MIN).min(total)

@@ -20,7 +20,9 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
 
 pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
 
-use self::credentials::{Credentials, explain};
+pub(super) use self::credentials::{Credentials, client, explain};
+#[cfg(feature = "quic")]
+pub(super) use self::credentials::{Noted, Within};
 use self::shares::{Budget, Shares};
 use super::raw::Raw;
 use super::stream::Coding;
@@ -54,7 +56,7 @@ pub(super) async fn connect<R: Runtime>(
     let settings = terms.links.tls.of(terms.endpoint)?;
     let HostPort { host, .. } = HostPort::of(terms.endpoint)?;
     let name = server_name(&host)?;
-    let config = credentials::client(&settings)?;
+    let config = client(&settings, None)?;
     let Connected {
         stream,
         local,
@@ -83,7 +85,7 @@ pub(super) async fn connect<R: Runtime>(
 }
 
 /// The name that a certificate must be for.
-fn server_name(host: &str) -> Result<ServerName<'static>, EndpointProblem> {
+pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, EndpointProblem> {
     // The scope of an IPv6 address is this machine's own affair.
     let host = host.split_once('%').map_or(host, |(address, _)| address);
     if let Ok(address) = host.parse::<std::net::IpAddr>() {
@@ -151,7 +153,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
         shares: Shares::new(),
         timeout,
         ends_with_certificate: settings.close_link_on_expiration == Some(true),
-        credentials: Credentials::load(settings)?,
+        credentials: Credentials::load(settings, Vec::new())?,
     });
     let bound = tcp::bind(runtime, terms, buffers)?.into_iter();
     let bound = bound.map(|bound| Bound {

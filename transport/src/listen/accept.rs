@@ -17,7 +17,7 @@ use super::Admission;
 use super::counters::{Counters, Logs, count};
 use super::pending::{Entry, GiveWay, Pending, Ticket};
 use crate::framing::Exchange;
-use crate::link::{Entrance, Link, LinkAddress, LinkStream, Passage};
+use crate::link::{Arrival, Entrance, Link, LinkAddress, Passage, SharedGate, SharedStranger};
 use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError, Step};
 use crate::protocol::parameters::{Established, LocalParameters};
 use crate::text::shown;
@@ -44,7 +44,7 @@ pub(super) struct Door<R: Runtime> {
 
 /// A connection that was accepted, and not heard yet.
 struct Stranger {
-    stream: LinkStream,
+    arrival: Arrival,
     remote: LinkAddress,
     /// What it connected to.
     listener: LinkAddress,
@@ -93,7 +93,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             match incoming {
                 Ok((stream, from)) => {
                     self.receive(Stranger {
-                        stream: stream.into(),
+                        arrival: Arrival::Socket(stream),
                         remote: door.address.protocol().remote(from),
                         listener: door.address.clone(),
                         entrance: door.entrance.clone(),
@@ -112,6 +112,32 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                     }
                 }
             }
+        }
+    }
+
+    /// Serves the socket that all who come in by it share, until the listener is stopped and the last of them has gone;
+    /// that it is stopped is said at once.
+    pub(super) async fn meet_all(
+        self: Arc<Self>,
+        mut door: Box<Door<R>>,
+        gate: SharedGate,
+        ends: (oneshot::Receiver<()>, oneshot::Sender<()>),
+    ) {
+        let (mut stopped, end) = ends;
+        let (address, entrance) = (door.address.clone(), door.entrance.clone());
+        let meet = |stranger: SharedStranger| {
+            self.receive(Stranger {
+                remote: address.protocol().remote(Some(stranger.from())),
+                arrival: Arrival::Quic(stranger),
+                listener: address.clone(),
+                entrance: entrance.clone(),
+            });
+        };
+        let mut serving = pin!(gate.serve(&self.runtime, &mut door.listener, meet));
+        if unless(&mut stopped, serving.as_mut()).await.is_err() {
+            gate.stop();
+            end.send(());
+            serving.await;
         }
     }
 
@@ -223,12 +249,12 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         stranger: Stranger,
     ) -> Result<Admitted<A>, HandshakeError> {
         let Stranger {
-            stream,
+            arrival,
             remote,
             listener,
             entrance,
         } = stranger;
-        let stream = match entrance.pass(&self.runtime, stream) {
+        let stream = match entrance.pass(&self.runtime, arrival) {
             Passage::Done(stream) => stream,
             Passage::Wait(passage) => passage.await?,
         };

@@ -136,6 +136,63 @@ pub fn links_open_over_websockets<R: Runtime>(runtime: &R) {
     }
 }
 
+/// Nobody has to look for the certificate of a link: it is made here, and trusted.
+#[cfg(feature = "quic")]
+fn trusting() -> zonda_transport::link::LinkSettings {
+    use zonda_transport::link::{LinkSettings, Pem, TlsSettings};
+
+    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+    let certificate = Some(Pem::Text(made.cert.pem()));
+    let tls = TlsSettings {
+        root_ca_certificate: certificate.clone(),
+        listen_certificate: certificate,
+        listen_private_key: Some(Pem::Text(made.signing_key.serialize_pem())),
+        ..TlsSettings::default()
+    };
+    LinkSettings {
+        tls,
+        ..LinkSettings::default()
+    }
+}
+
+#[cfg(feature = "quic")]
+pub fn links_open_over_quic<R: Runtime>(runtime: &R) {
+    let links = trusting();
+    for listen_at in ["quic/127.0.0.1:0", "quic/[::1]:0", "quic/localhost:0"] {
+        if listen_at.contains("::") && TcpListener::bind("[::1]:0").is_err() {
+            eprintln!("SKIPPED: {listen_at}: this machine has no IPv6");
+            continue;
+        }
+        let listening = ListenOptions {
+            links: links.clone(),
+            ..ListenOptions::default()
+        };
+        let dialling = DialOptions {
+            links: links.clone(),
+            ..DialOptions::default()
+        };
+        let house = House::at(runtime, listen_at, listening);
+        let to = house.listening.locators()[0].to_string();
+        let (at, own) = (endpoint(&to), node(2));
+        for round in 0..3 {
+            let opening = open_link_with(runtime, &at, &own, &dialling);
+            let near = within(opening).expect("a link");
+            let Event::Accepted(far) = house.next() else {
+                panic!("a link was expected");
+            };
+            assert_eq!(near.remote, far.local);
+            if round == 2 {
+                // The others have ended, and one that is open stays when nobody is let in any more.
+                within(house.listening.close());
+                check_link(near, *far);
+                break;
+            }
+            check_link(near, *far);
+        }
+    }
+}
+
 pub fn links_open_over_addresses_and_names<R: Runtime>(runtime: &R) {
     for (listen_at, dial_host) in [
         ("tcp/127.0.0.1:0", "127.0.0.1"),

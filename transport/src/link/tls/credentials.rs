@@ -33,11 +33,12 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ciphers::default_provider())
 }
 
-/// 1.2 and 1.3; where both ends show certificates 1.3 alone, as the reference has it.
-fn versions(settings: &TlsSettings) -> &'static [&'static SupportedProtocolVersion] {
+/// 1.2 and 1.3; where both ends show certificates 1.3 alone, as the reference has it, and so within QUIC.
+fn versions(settings: &TlsSettings, is_quic: bool) -> &'static [&'static SupportedProtocolVersion] {
     const NEW: &[&SupportedProtocolVersion] = &[&version::TLS13];
     const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
     match settings.enable_mtls {
+        _ if is_quic => NEW,
         Some(true) => NEW,
         _ => BOTH,
     }
@@ -119,8 +120,36 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// What is asked of the handshake within QUIC.
+#[derive(Debug)]
+pub(in crate::link) struct Within {
+    /// The names of what is spoken behind it.
+    pub alpn: Vec<Vec<u8>>,
+    /// Gets what is wrong with the peer's certificate: QUIC itself only has a text.
+    pub noted: Noted,
+}
+
+/// What was wrong with a peer's certificate. Clones are the same note.
+#[derive(Debug, Clone, Default)]
+pub(in crate::link) struct Noted(Arc<Mutex<Option<rustls::Error>>>);
+
+impl Noted {
+    /// What was noted.
+    #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "TLS says it itself"))]
+    pub(in crate::link) fn take(&self) -> Option<rustls::Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn note(&self, error: &rustls::Error) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+    }
+}
+
 /// What this node connects with.
-pub(super) fn client(settings: &TlsSettings) -> Result<ClientConfig, EndpointProblem> {
+pub(in crate::link) fn client(
+    settings: &TlsSettings,
+    within: Option<Within>,
+) -> Result<ClientConfig, EndpointProblem> {
     let authorities = Piece::new("root_ca_certificate", &settings.root_ca_certificate);
     let roots = match authorities.pem {
         Some(_) => authorities.authorities()?,
@@ -129,23 +158,23 @@ pub(super) fn client(settings: &TlsSettings) -> Result<ClientConfig, EndpointPro
     let roots = Arc::new(roots);
     let provider = provider();
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
-    let builder = builder.with_protocol_versions(versions(settings));
+    let builder = builder.with_protocol_versions(versions(settings, within.is_some()));
     let builder = builder.map_err(|error| authorities.problem(error.to_string()))?;
-    let builder = match settings.verify_name_on_connect {
-        Some(false) => {
-            let any_name = AnyName {
-                roots,
-                algorithms: provider.signature_verification_algorithms,
-            };
-            let builder = builder.dangerous();
-            builder.with_custom_certificate_verifier(Arc::new(any_name))
-        }
+    let verifier: Arc<dyn ServerCertVerifier> = match settings.verify_name_on_connect {
+        Some(false) => Arc::new(AnyName {
+            roots,
+            algorithms: provider.signature_verification_algorithms,
+        }),
         _ => {
             let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
-            let verifier = verifier.map_err(|error| authorities.problem(error.to_string()))?;
-            builder.with_webpki_verifier(verifier)
+            verifier.map_err(|error| authorities.problem(error.to_string()))?
         }
     };
+    let noted = within.as_ref().map(|within| within.noted.clone());
+    let verifier = Noting { verifier, noted };
+    let builder = builder
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match settings.enable_mtls {
         Some(true) => {
             let certificate = Piece::new("connect_certificate", &settings.connect_certificate);
@@ -156,16 +185,17 @@ pub(super) fn client(settings: &TlsSettings) -> Result<ClientConfig, EndpointPro
         _ => builder.with_no_client_auth(),
     };
     config.resumption = Resumption::disabled();
+    config.alpn_protocols = within.map_or(Vec::new(), |within| within.alpn);
     Ok(config)
 }
 
-/// What this node listens with.
-fn server(settings: &TlsSettings) -> Result<ServerConfig, EndpointProblem> {
+/// What this node listens with: within QUIC for those who speak one of `alpn`.
+fn server(settings: &TlsSettings, alpn: &[Vec<u8>]) -> Result<ServerConfig, EndpointProblem> {
     let certificate = Piece::new("listen_certificate", &settings.listen_certificate);
     let key = Piece::new("listen_private_key", &settings.listen_private_key);
     let provider = provider();
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
-    let builder = builder.with_protocol_versions(versions(settings));
+    let builder = builder.with_protocol_versions(versions(settings, !alpn.is_empty()));
     let builder = builder.map_err(|error| certificate.problem(error.to_string()))?;
     let builder = match settings.enable_mtls {
         Some(true) => {
@@ -183,6 +213,7 @@ fn server(settings: &TlsSettings) -> Result<ServerConfig, EndpointProblem> {
     // A node that connects again shows what it has again: nothing is kept of those who are gone.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
+    config.alpn_protocols = alpn.to_vec();
     Ok(config)
 }
 
@@ -195,8 +226,9 @@ fn does_not_fit(error: &rustls::Error, certificate: &str) -> String {
 
 /// What a listener shows and asks for. A file that changes is read again, for the connections from then on.
 #[derive(Debug)]
-pub(super) struct Credentials {
+pub(in crate::link) struct Credentials {
     settings: TlsSettings,
+    alpn: Vec<Vec<u8>>,
     state: Mutex<State>,
 }
 
@@ -209,20 +241,25 @@ struct State {
 }
 
 impl Credentials {
-    pub(super) fn load(settings: TlsSettings) -> Result<Self, EndpointProblem> {
+    /// Reads them; within QUIC they are for those who speak one of `alpn`.
+    pub(in crate::link) fn load(
+        settings: TlsSettings,
+        alpn: Vec<Vec<u8>>,
+    ) -> Result<Self, EndpointProblem> {
         let state = State {
             changed: changed(&settings),
-            config: Arc::new(server(&settings)?),
+            config: Arc::new(server(&settings, &alpn)?),
             looked: Instant::now(),
         };
         Ok(Credentials {
             settings,
+            alpn,
             state: Mutex::new(state),
         })
     }
 
     /// What the files hold now. If that cannot be used, what they held before, and one line of the log says so.
-    pub(super) fn current(&self) -> Arc<ServerConfig> {
+    pub(in crate::link) fn current(&self) -> Arc<ServerConfig> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if now.duration_since(state.looked) >= LOOK_EVERY {
@@ -230,7 +267,7 @@ impl Credentials {
             let changed = changed(&self.settings);
             if changed != state.changed {
                 state.changed = changed;
-                match server(&self.settings) {
+                match server(&self.settings, &self.alpn) {
                     Ok(config) => {
                         tracing::info!(
                             "new connections are shown the certificate that was renewed"
@@ -261,6 +298,58 @@ fn changed(settings: &TlsSettings) -> Vec<Option<SystemTime>> {
         _ => None,
     };
     pieces.iter().map(changed).collect()
+}
+
+/// Judges as another one does, and notes what was wrong where that is wanted.
+#[derive(Debug)]
+struct Noting {
+    verifier: Arc<dyn ServerCertVerifier>,
+    noted: Option<Noted>,
+}
+
+impl ServerCertVerifier for Noting {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let judged = self.verifier.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
+        if let (Err(error), Some(noted)) = (&judged, &self.noted) {
+            noted.note(error);
+        }
+        judged
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
 }
 
 /// Trusts what the authorities have signed, for whichever host.
@@ -314,7 +403,7 @@ impl ServerCertVerifier for AnyName {
 }
 
 /// Says what was wrong in a handshake, as a clause for people.
-pub(super) fn explain(error: &io::Error) -> String {
+pub(in crate::link) fn explain(error: &io::Error) -> String {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref());
     match tls {
         Some(rustls::Error::InvalidCertificate(problem)) => explain_certificate(problem),

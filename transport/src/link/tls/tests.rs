@@ -36,10 +36,12 @@ fn settings() -> TlsSettings {
 /// Two ends that have introduced themselves.
 fn sessions() -> [Arc<Session>; 2] {
     let settings = settings();
-    let near = credentials::client(&settings).expect("usable");
+    let near = credentials::client(&settings, None).expect("usable");
     let name = server_name("localhost").expect("a name");
     let near = ClientConnection::new(Arc::new(near), name).expect("a client");
-    let far = Credentials::load(settings).expect("usable").current();
+    let far = Credentials::load(settings, Vec::new())
+        .expect("usable")
+        .current();
     let far = ServerConnection::new(far).expect("a server");
     let ends = [Connection::Client(near), Connection::Server(far)].map(Session::new);
     while ends.iter().any(|end| end.with(|tls| tls.is_handshaking())) {

@@ -72,7 +72,7 @@ impl DirectSocket {
     pub(in crate::outbox) fn send(&self, transmit: &Transmit) -> io::Result<usize> {
         let socket = &self.0.socket;
         match &self.0.coding {
-            Coding::Plain => Self::send_plain(socket, transmit),
+            Coding::Plain | Coding::Carried => Self::send_plain(socket, transmit),
             Coding::Tls(session) => {
                 let mut slices = [IoSlice::new(&[]); SLICES_MAX];
                 let slices = within(transmit, &mut slices, crate::link::SEALED_BYTES_MAX);
@@ -153,12 +153,27 @@ impl DirectSocket {
             // Nobody confirms anything, and what the socket has is on its way.
             return Some(true);
         }
+        if let Coding::Carried = &self.0.coding {
+            return self.is_carried();
+        }
         self.0.socket.set_send_buffer_size(1).ok()?;
         let mut fds = [PollFd::new(&self.0.socket, PollFlags::OUT)];
         poll(&mut fds, Some(&Timespec::default())).ok()?;
         let found = fds[0].revents();
         let is_gone = found.intersects(PollFlags::HUP | PollFlags::ERR);
         (!is_gone).then(|| found.contains(PollFlags::OUT))
+    }
+}
+
+impl DirectSocket {
+    /// The same where another task carries on what the socket gets: that task closes its end once the peer has confirmed
+    /// all that came before the end.
+    fn is_carried(&self) -> Option<bool> {
+        let socket = &self.0.socket;
+        socket.shutdown(Shutdown::Write).ok()?;
+        let mut fds = [PollFd::new(socket, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec::default())).ok()?;
+        Some(fds[0].revents().contains(PollFlags::HUP))
     }
 }
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Links over QUIC: that everything passes them, who is let in, and that nobody who is not delays others.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use crate::authority::{Authority, Pair};
+use crate::pair::until;
+use crate::traffic::{check_traffic, port};
+use zonda::{Config, Session, Wait};
+
+const HOSTS: &[&str] = &["localhost", "127.0.0.1", "::1"];
+const SIZES: &[usize] = &[0, 8, 5000, 70_000, 9];
+
+fn with(config: Config, settings: &[(&str, &str)]) -> Config {
+    settings.iter().fold(config, |config, (key, value)| {
+        let value = match *value {
+            "true" | "false" => (*value).to_owned(),
+            path => format!("{path:?}"),
+        };
+        config.with(&format!("transport/link/tls/{key}"), &value)
+    })
+}
+
+fn listening(at: &str, shown: &Pair) -> Config {
+    with(
+        Config::peer().listen([at]),
+        &[
+            ("listen_certificate", &shown.certificate),
+            ("listen_private_key", &shown.key),
+        ],
+    )
+}
+
+fn listener(at: &str, shown: &Pair, more: &[(&str, &str)]) -> Session {
+    let config = with(listening(at, shown), more);
+    zonda::open(config).wait().expect("it listens")
+}
+
+fn dial(to: &str, settings: &[(&str, &str)]) -> Result<Session, String> {
+    let config = with(Config::client([to]), settings);
+    let opened = zonda::open(config.with("connect/timeout_ms", "0")).wait();
+    opened.map_err(|error| error.to_string())
+}
+
+#[test]
+fn everything_passes_a_link() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    for (listen, host) in [("quic/localhost:0", "localhost"), ("quic/[::1]:0", "[::1]")] {
+        let far = listener(listen, &shown, &[]);
+        let to = format!("quic/{host}:{}", port(&far));
+        let near = dial(&to, &[("root_ca_certificate", &authority.ca())]).expect(&to);
+        let remote = near.info().links()[0].remote.to_string();
+        assert!(remote.starts_with("quic/"), "{remote}");
+        check_traffic(&near, &far, SIZES);
+    }
+}
+
+#[test]
+fn both_ends_show_a_certificate_where_both_have_to() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    let own = authority.sign("client", &["client"]);
+    let ca = authority.ca();
+    let mtls = [
+        ("enable_mtls", "true"),
+        ("root_ca_certificate", ca.as_str()),
+    ];
+    let far = listener("quic/127.0.0.1:0", &shown, &mtls);
+    let to = format!("quic/127.0.0.1:{}", port(&far));
+    let mut settings = mtls.to_vec();
+    settings.push(("connect_certificate", &own.certificate));
+    settings.push(("connect_private_key", &own.key));
+    let near = dial(&to, &settings).expect("trusted");
+    check_traffic(&near, &far, SIZES);
+    let refused = dial(&to, &[("root_ca_certificate", &ca)]).expect_err("it shows none");
+    assert!(refused.contains(&to), "{refused}");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let authority = Authority::new();
+    let (ca, other) = (authority.ca(), Authority::new());
+    for (shown, expected) in [
+        (
+            authority.sign("name", &["router.example"]),
+            "is for router.example, and not for localhost",
+        ),
+        (authority.sign_expired("old", HOSTS), "expired"),
+        (other.sign("other", HOSTS), "set root_ca_certificate"),
+    ] {
+        let far = listener("quic/127.0.0.1:0", &shown, &[]);
+        let to = format!("quic/localhost:{}", port(&far));
+        let trusted = [("root_ca_certificate", ca.as_str())];
+        let text = dial(&to, &trusted).expect_err(expected);
+        assert!(text.contains(expected) && text.contains(&to), "{text}");
+        let any = [trusted[0], ("verify_name_on_connect", "false")];
+        let opened = dial(&to, &any);
+        assert_eq!(opened.is_ok(), expected.contains("router"), "{expected}");
+    }
+    for (endpoint, expected) in [
+        ("quic/localhost:7447?rel=0", "datagrams of QUIC"),
+        ("quic/localhost:7447?mixed_rel=1", "datagrams of QUIC"),
+        ("quic/localhost", "has no port"),
+        ("quic/localhost:7447#initial_mtu=9", "initial_mtu=9"),
+    ] {
+        let text = dial(endpoint, &[]).expect_err(endpoint);
+        assert!(text.contains(expected), "{text}");
+    }
+    let text = dial("quic/127.0.0.1:1", &[]).expect_err("nobody is there");
+    assert!(
+        !cfg!(target_os = "linux") || text.contains("connection refused"),
+        "{text}"
+    );
+    let unready = Config::peer().listen(["quic/127.0.0.1:0"]);
+    let unready = zonda::open(unready.with("listen/exit_on_failure", "true")).wait();
+    let text = unready.expect_err("it has no certificate").to_string();
+    assert!(text.contains("listen_certificate is needed"), "{text}");
+}
+
+#[test]
+fn a_certificate_is_renewed_without_a_restart() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", &["first.example"]);
+    let far = listener("quic/127.0.0.1:0", &shown, &[]);
+    let to = format!("quic/localhost:{}", port(&far));
+    let ca = authority.ca();
+    let trusted = [("root_ca_certificate", ca.as_str())];
+    dial(&to, &trusted).expect_err("it is for another host");
+    authority.sign("server", HOSTS);
+    until("the new one is shown", || {
+        std::thread::sleep(Duration::from_millis(200));
+        dial(&to, &trusted).is_ok()
+    });
+}
+
+/// The first datagram of a connection, as the library makes it, is taken from a socket that never answers.
+fn first_datagram() -> Vec<u8> {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let at = socket.local_addr().expect("bound");
+    let dialling = std::thread::spawn(move || {
+        let config = Config::client([format!("quic/{at}")]);
+        let opened = zonda::open(config.with("connect/timeout_ms", "1")).wait();
+        assert!(opened.is_err());
+    });
+    let mut datagram = vec![0; 2048];
+    let count = socket.recv(&mut datagram).expect("it begins");
+    drop(socket);
+    dialling.join().expect("it ends");
+    datagram.truncate(count);
+    datagram
+}
+
+/// The same for another connection: its id is the key of its first datagram, so that what follows it is nonsense.
+fn changed(datagram: &[u8], number: u32) -> Vec<u8> {
+    let mut changed = datagram.to_vec();
+    changed[6..10].copy_from_slice(&number.to_le_bytes());
+    changed
+}
+
+#[test]
+fn who_begins_and_falls_silent_delays_nobody() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    let far = listener("quic/127.0.0.1:0", &shown, &[]);
+    let at: SocketAddr = ([127, 0, 0, 1], port(&far)).into();
+    let first = first_datagram();
+    let sockets: Vec<_> = (0..500)
+        .map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port"))
+        .collect();
+    for (number, socket) in (0..).zip(&sockets) {
+        // Half of them begin as they should, and say nothing more.
+        let nonsense = changed(&first, number);
+        for datagram in [&first, &nonsense, &first[..100].to_vec(), &vec![0x40; 40]] {
+            let _ = socket.send_to(datagram, at);
+        }
+    }
+    let begin = Instant::now();
+    let trusted = [("root_ca_certificate", authority.ca())];
+    let trusted = [(trusted[0].0, trusted[0].1.as_str())];
+    let near = dial(&format!("quic/{at}"), &trusted).expect("in time");
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    check_traffic(&near, &far, &[8, 5000]);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! QUIC: `quic/HOST:PORT`. A link is a stream of a connection, encrypted with the keys and certificates of `tls`.
+//!
+//! The protocol is `quinn-proto`, which has no sockets and no tasks: an endpoint here is one socket of the runtime and one
+//! task ([`hub`]), whatever the runtime. What is sent goes out in the task of the link ([`carry`]).
+
+mod carry;
+mod connection;
+mod greeting;
+mod hub;
+mod post;
+mod reasons;
+mod terms;
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use quinn_proto::ClientConfig;
+use quinn_proto::crypto::rustls::QuicClientConfig;
+use socket2::{Domain, Socket, Type};
+use zonda_codec::Endpoint;
+use zonda_runtime::Runtime;
+
+use self::connection::{Held, Lost};
+use self::greeting::Greeting;
+use self::hub::Hub;
+use self::reasons::explain_lost;
+use self::terms::QuicOptions;
+use super::stream::Coding;
+use super::tls::{self, Credentials, Noted, Within};
+use super::{
+    Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
+    Protocol, SocketOptions, Terms, TlsSettings, tcp,
+};
+
+/// What a socket may hold that nobody has taken yet, as far as the system permits.
+const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    HostPort::of(endpoint)?;
+    SocketOptions::of(endpoint)?;
+    QuicOptions::of(endpoint)?;
+    TlsSettings::default().of(endpoint).map(drop)
+}
+
+fn internet(at: SocketAddr) -> LinkAddress {
+    LinkAddress::internet(Protocol::Quic, at)
+}
+
+fn socket_for(at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, None)?;
+    if options.receive_buffer_bytes.is_none() {
+        socket.set_recv_buffer_size(RECEIVE_BYTES)?;
+    }
+    options.apply(&socket)?;
+    Ok(socket)
+}
+
+fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
+    let address = socket.local_addr()?.as_socket();
+    address.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+/// What is the same for all addresses of a host.
+struct Dialling {
+    /// The name that the certificate must be for.
+    name: String,
+    config: ClientConfig,
+    noted: Noted,
+    options: SocketOptions,
+}
+
+/// Connects to the first address of the endpoint's host that answers.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    check(terms.endpoint)?;
+    let HostPort { host, port } = HostPort::of(terms.endpoint)?;
+    let dialling = dialling(terms, &host)?;
+    let search = runtime.resolve(host.clone(), port);
+    let found = runtime.timeout_at(terms.deadline, search).await;
+    let addresses = found.ok_or(LinkFailure::Expired)?;
+    let addresses = tcp::alternate(addresses.map_err(|error| LinkFailure::Resolve {
+        host,
+        failure: error.into(),
+    })?);
+    let mut failures = Vec::new();
+    for (index, &to) in addresses.iter().enumerate() {
+        let left = addresses.len() - index;
+        let bound = tcp::share(Instant::now(), terms.deadline, left);
+        let attempt = connect_to(runtime, to, &dialling);
+        match runtime.timeout_at(bound, attempt).await {
+            Some(Ok(connected)) => return Ok(connected),
+            Some(Err(Failure::Io(error))) => failures.push((internet(to), error.into())),
+            Some(Err(Failure::Text(text))) => {
+                let address = internet(to);
+                return Err(LinkFailure::Encryption { address, text });
+            }
+            None if Instant::now() >= terms.deadline => return Err(LinkFailure::Expired),
+            None => {
+                let error = io::Error::from(io::ErrorKind::TimedOut);
+                failures.push((internet(to), error.into()));
+            }
+        }
+    }
+    Err(LinkFailure::Refused(failures))
+}
+
+fn dialling(terms: &Terms<'_>, host: &str) -> Result<Dialling, LinkFailure> {
+    let settings = terms.links.tls.of(terms.endpoint)?;
+    let name = tls::server_name(host)?.to_str().into_owned();
+    let noted = Noted::default();
+    let within = Within {
+        alpn: QuicOptions::alpn(),
+        noted: noted.clone(),
+    };
+    let tls = tls::client(&settings, Some(within))?;
+    let crypto = QuicClientConfig::try_from(tls).map_err(|error| EndpointProblem::Credentials {
+        setting: "root_ca_certificate",
+        place: String::new(),
+        problem: format!("cannot be used for QUIC: {error}"),
+    })?;
+    let mut config = ClientConfig::new(Arc::new(crypto));
+    config.transport_config(QuicOptions::of(terms.endpoint)?.transport());
+    Ok(Dialling {
+        name,
+        config,
+        noted,
+        options: SocketOptions::of(terms.endpoint)?,
+    })
+}
+
+/// Why an attempt failed.
+enum Failure {
+    /// The system's reason.
+    Io(io::Error),
+    /// What went wrong between the two ends, as a clause.
+    Text(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Io(error)
+    }
+}
+
+/// One address: a socket, and a task that serves it for as long as the connection lasts.
+async fn connect_to<R: Runtime>(
+    runtime: &R,
+    to: SocketAddr,
+    dialling: &Dialling,
+) -> Result<Connected, Failure> {
+    let socket = socket_for(to, &dialling.options)?;
+    let anywhere = match to {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    socket.bind(&dialling.options.bind.unwrap_or(anywhere).into())?;
+    // The system says then if nobody is there. Elsewhere a connected socket takes no address with what it sends.
+    #[cfg(target_os = "linux")]
+    socket.connect(&to.into())?;
+    let local = internet(local_address(&socket)?);
+    let hub = Hub::new(&socket, None)?;
+    let held = hub.connect(dialling.config.clone(), to, &dialling.name);
+    let held = held.map_err(|error| Failure::Text(error.to_string()))?;
+    let mut listener = runtime.listen(socket)?;
+    let own = runtime.clone();
+    runtime.spawn("zonda-quic-endpoint", move || async move {
+        hub.serve(&own, &mut listener, drop).await;
+    });
+    match held.0.opened().await {
+        Ok(()) => {}
+        Err(Lost::Refused) => return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into()),
+        Err(lost) => return Err(Failure::Text(explain_lost(&lost, Some(&dialling.noted)))),
+    }
+    let stream = carry::start(runtime, held)?;
+    Ok(Connected {
+        stream: LinkStream::coded(stream, Coding::Carried),
+        local,
+        remote: internet(to),
+    })
+}
+
+/// Binds every address of the endpoint's host, once keys and certificates are there.
+pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    check(terms.endpoint)?;
+    let settings = terms.links.tls.of(terms.endpoint)?;
+    let transport = QuicOptions::of(terms.endpoint)?.transport();
+    let options = SocketOptions::of(terms.endpoint)?;
+    let greeting = || {
+        let credentials = Credentials::load(settings.clone(), QuicOptions::alpn())?;
+        Greeting::new(credentials, Arc::clone(&transport))
+    };
+    // What is wrong with them is said before anything is bound.
+    greeting()?;
+    tcp::bind_each(runtime, terms, &|at| {
+        let socket = tcp::everywhere(at, |at, dual_stack| {
+            let socket = socket_for(at, &options)?;
+            if dual_stack {
+                socket.set_only_v6(false)?;
+            }
+            socket.bind(&at.into())?;
+            Ok(socket)
+        })?;
+        let greeting = greeting().map_err(io::Error::other)?;
+        let hub = Hub::new(&socket, Some(greeting))?;
+        Ok(Bound {
+            address: internet(local_address(&socket)?),
+            socket,
+            belongings: None,
+            entrance: Entrance::Quic(Gate { hub }),
+        })
+    })
+}
+
+/// What those who come in by a listener pass: its endpoint, whose socket all their links share.
+#[derive(Debug, Clone)]
+pub(crate) struct Gate {
+    hub: Arc<Hub>,
+}
+
+impl Gate {
+    /// Serves the endpoint until it is stopped and the last link that came in has ended. Strangers that begin a handshake are
+    /// given to `meet`.
+    pub(crate) async fn serve<R: Runtime>(
+        &self,
+        runtime: &R,
+        listener: &mut R::Listener,
+        mut meet: impl FnMut(Stranger) + Send,
+    ) {
+        let meet = |held| meet(Stranger { held });
+        self.hub.serve(runtime, listener, meet).await;
+    }
+
+    /// Lets nobody in any more.
+    pub(crate) fn stop(&self) {
+        self.hub.stop();
+    }
+}
+
+/// Somebody whose handshake has begun. Dropping it turns it away.
+#[derive(Debug)]
+pub(crate) struct Stranger {
+    held: Held,
+}
+
+impl Stranger {
+    /// Where it says it is.
+    pub(crate) fn from(&self) -> SocketAddr {
+        self.held.0.remote()
+    }
+
+    /// Waits for the end of the handshake, and for the stream of the link.
+    ///
+    /// # Errors
+    /// Why there is none, as a clause.
+    pub(crate) async fn pass<R: Runtime>(self, runtime: &R) -> Result<LinkStream, String> {
+        let opened = self.held.0.opened().await;
+        opened.map_err(|lost| explain_lost(&lost, None))?;
+        let stream = carry::start(runtime, self.held).map_err(|error| error.to_string())?;
+        Ok(LinkStream::coded(stream, Coding::Carried))
+    }
+}
+
+pub(super) fn accept(
+    _stream: &LinkStream,
+    _endpoint: &Endpoint,
+    listener: &LinkAddress,
+) -> io::Result<LinkAddress> {
+    Ok(listener.clone())
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! An endpoint: one socket, the connections that share it, and the task that takes what comes and looks after what is due.
+//!
+//! Locks are taken in this order: a connection's, then the endpoint's.
+
+use std::collections::{BTreeSet, HashMap};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use atomic_waker::AtomicWaker;
+use quinn_proto::{
+    ClientConfig, ConnectError, ConnectionEvent, ConnectionHandle, DatagramEvent, Endpoint,
+    EndpointConfig, EndpointEvent, Incoming,
+};
+use zonda_runtime::{Runtime, Socket};
+
+use super::connection::{Connection, Held};
+use super::greeting::Greeting;
+use super::post::{Mail, Post};
+
+/// From so many handshakes under way on, strangers have to show first that they are where they say they are.
+const RETRY_FROM: usize = 32;
+
+/// How long a task sleeps that waits for nothing.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The wait after a socket failed.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Calls that brought something before other tasks have their turn.
+const TURN: u32 = 16;
+
+/// An endpoint.
+pub(super) struct Hub {
+    post: Post,
+    state: Mutex<State>,
+    /// Who comes in, if anybody does.
+    greeting: Option<Greeting>,
+    strangers: AtomicUsize,
+    is_stopped: AtomicBool,
+    /// The task has something to look at, beside the socket.
+    is_woken: AtomicBool,
+    task: AtomicWaker,
+}
+
+struct State {
+    endpoint: Endpoint,
+    links: HashMap<ConnectionHandle, Arc<Connection>>,
+    timers: BTreeSet<(Instant, usize)>,
+    /// Until when the task sleeps.
+    asleep_until: Option<Instant>,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub").finish_non_exhaustive()
+    }
+}
+
+impl Hub {
+    /// # Errors
+    /// Those of the system.
+    pub(super) fn new(socket: &Socket, greeting: Option<Greeting>) -> io::Result<Arc<Hub>> {
+        let post = Post::of(socket)?;
+        let server = greeting.as_ref().map(Greeting::current);
+        let config = Arc::new(EndpointConfig::default());
+        let state = State {
+            endpoint: Endpoint::new(config, server, !post.may_fragment(), None),
+            links: HashMap::new(),
+            timers: BTreeSet::new(),
+            asleep_until: None,
+        };
+        Ok(Arc::new(Hub {
+            post,
+            state: Mutex::new(state),
+            greeting,
+            strangers: AtomicUsize::new(0),
+            is_stopped: AtomicBool::new(false),
+            is_woken: AtomicBool::new(false),
+            task: AtomicWaker::new(),
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn post(&self) -> &Post {
+        &self.post
+    }
+
+    /// Begins to connect.
+    ///
+    /// # Errors
+    /// The name or the address cannot be connected to.
+    pub(super) fn connect(
+        self: &Arc<Self>,
+        config: ClientConfig,
+        to: SocketAddr,
+        name: &str,
+    ) -> Result<Held, ConnectError> {
+        let mut state = self.lock();
+        let (handle, proto) = state.endpoint.connect(Instant::now(), config, to, name)?;
+        let connection = Connection::new(Arc::clone(self), handle, proto);
+        state.links.insert(handle, Arc::clone(&connection));
+        drop(state);
+        connection.look_after();
+        Ok(Held(connection))
+    }
+
+    /// Takes no more strangers. The socket is closed when the last connection has ended.
+    pub(super) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        self.is_woken.store(true, Ordering::SeqCst);
+        self.task.wake();
+    }
+
+    /// Whether what is closed is given up at once: nobody is to wait for the socket longer than need be.
+    pub(super) fn forgets(&self) -> bool {
+        self.is_stopped.load(Ordering::SeqCst)
+    }
+
+    /// A stranger is none any more, or gone.
+    pub(super) fn note_known(&self) {
+        self.strangers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Takes something from a connection in.
+    pub(super) fn tell(
+        &self,
+        handle: ConnectionHandle,
+        event: EndpointEvent,
+    ) -> Option<ConnectionEvent> {
+        let mut state = self.lock();
+        let is_over = event.is_drained();
+        let answer = state.endpoint.handle_event(handle, event);
+        if is_over {
+            state.links.remove(&handle);
+            drop(state);
+            self.wake();
+        }
+        answer
+    }
+
+    /// Gives a closed connection up.
+    pub(super) fn forget(&self, handle: ConnectionHandle) {
+        self.tell(handle, EndpointEvent::drained());
+    }
+
+    /// Has a connection looked after at another time.
+    pub(super) fn set_timer(
+        &self,
+        handle: ConnectionHandle,
+        before: Option<Instant>,
+        due: Option<Instant>,
+    ) {
+        if before == due {
+            return;
+        }
+        let mut state = self.lock();
+        if let Some(before) = before {
+            state.timers.remove(&(before, handle.0));
+        }
+        let Some(due) = due else {
+            return;
+        };
+        state.timers.insert((due, handle.0));
+        let oversleeps = state.asleep_until.is_some_and(|until| due < until);
+        drop(state);
+        if oversleeps {
+            self.wake();
+        }
+    }
+
+    /// The connections that are due.
+    fn due(&self) -> Vec<Arc<Connection>> {
+        let now = Instant::now();
+        let mut state = self.lock();
+        let mut due = Vec::new();
+        while let Some(&(at, handle)) = state.timers.first()
+            && at <= now
+        {
+            state.timers.pop_first();
+            due.extend(state.links.get(&ConnectionHandle(handle)).cloned());
+        }
+        due
+    }
+
+    /// Takes datagrams in, and has the connections that they are for do what follows. Strangers are given to `meet`.
+    fn take_in(self: &Arc<Self>, mail: &Mail, meet: &mut impl FnMut(Held)) {
+        let mut touched: Vec<Arc<Connection>> = Vec::new();
+        for mut letter in mail.letters() {
+            while let Some(datagram) = letter.next() {
+                let (from, to, ecn) = (letter.meta.addr, letter.meta.dst_ip, letter.ecn());
+                let mut answer = Vec::new();
+                let mut state = self.lock();
+                let now = Instant::now();
+                let endpoint = &mut state.endpoint;
+                match endpoint.handle(now, from, to, ecn, datagram, &mut answer) {
+                    Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                        let Some(connection) = state.links.get(&handle).cloned() else {
+                            continue;
+                        };
+                        drop(state);
+                        connection.take_in(event);
+                        if !touched.iter().any(|seen| Arc::ptr_eq(seen, &connection)) {
+                            touched.push(connection);
+                        }
+                    }
+                    Some(DatagramEvent::NewConnection(incoming)) => {
+                        drop(state);
+                        self.meet(incoming).into_iter().for_each(&mut *meet);
+                    }
+                    Some(DatagramEvent::Response(transmit)) => {
+                        drop(state);
+                        let _ = self.post.send(&transmit, &answer);
+                    }
+                    None => {}
+                }
+            }
+        }
+        for connection in touched {
+            connection.look_after();
+        }
+    }
+
+    /// Begins a handshake with a stranger; if many are under way already, only with one that is where it says it is.
+    fn meet(self: &Arc<Self>, incoming: Incoming) -> Option<Held> {
+        let config = self.greeting.as_ref().map(Greeting::current);
+        let mut answer = Vec::new();
+        let mut state = self.lock();
+        let endpoint = &mut state.endpoint;
+        let is_busy = self.strangers.load(Ordering::SeqCst) >= RETRY_FROM;
+        let refusal = if self.is_stopped.load(Ordering::SeqCst) {
+            Some(endpoint.refuse(incoming, &mut answer))
+        } else if is_busy && !incoming.remote_address_validated() {
+            endpoint.retry(incoming, &mut answer).ok()
+        } else {
+            match endpoint.accept(incoming, Instant::now(), &mut answer, config) {
+                Ok((handle, proto)) => {
+                    self.strangers.fetch_add(1, Ordering::SeqCst);
+                    let connection = Connection::new(Arc::clone(self), handle, proto);
+                    state.links.insert(handle, Arc::clone(&connection));
+                    drop(state);
+                    connection.look_after();
+                    return Some(Held(connection));
+                }
+                Err(error) => error.response,
+            }
+        };
+        drop(state);
+        if let Some(refusal) = refusal {
+            let _ = self.post.send(&refusal, &answer);
+        }
+        None
+    }
+
+    /// Until when the task may sleep; `None` when it has nothing left to do.
+    fn rest(&self) -> Option<Instant> {
+        let mut state = self.lock();
+        let is_needed = match self.greeting {
+            Some(_) => !self.is_stopped.load(Ordering::SeqCst),
+            None => false,
+        };
+        if !is_needed && state.links.is_empty() {
+            return None;
+        }
+        let first = state.timers.first().map(|&(at, _)| at);
+        let until = first.unwrap_or_else(|| Instant::now() + LONG);
+        state.asleep_until = Some(until);
+        Some(until)
+    }
+
+    /// Takes what comes and looks after what is due, until there is no connection left and nobody can come.
+    pub(super) async fn serve<R: Runtime>(
+        self: &Arc<Self>,
+        runtime: &R,
+        listener: &mut R::Listener,
+        mut meet: impl FnMut(Held),
+    ) {
+        let _presence = Presence(self);
+        let mut mail = Mail::new();
+        let mut in_a_row = 0;
+        while let Some(until) = self.rest() {
+            match self.next(runtime, listener, (&mut mail, until)).await {
+                Some(Ok(())) => {
+                    self.take_in(&mail, &mut meet);
+                    in_a_row += 1;
+                    if in_a_row >= TURN {
+                        in_a_row = 0;
+                        runtime.yield_now().await;
+                    }
+                }
+                Some(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    self.refuse();
+                }
+                Some(Err(error)) => {
+                    tracing::debug!("a socket of QUIC failed: {error}");
+                    runtime.sleep_until(Instant::now() + PAUSE).await;
+                }
+                None => in_a_row = 0,
+            }
+            for connection in self.due() {
+                connection.look_after();
+            }
+        }
+    }
+
+    /// Waits for datagrams; `None` when something else is to be looked at.
+    async fn next<R: Runtime>(
+        &self,
+        runtime: &R,
+        listener: &mut R::Listener,
+        wait: (&mut Mail, Instant),
+    ) -> Option<io::Result<()>> {
+        let (mail, until) = wait;
+        match self.post.receive(mail) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            result => return Some(result),
+        }
+        let mut taking = pin!(runtime.take_from(listener, || self.post.receive(mail)));
+        let mut sleep = pin!(runtime.sleep_until(until));
+        poll_fn(|context| {
+            if let Poll::Ready(taken) = taking.as_mut().poll(context) {
+                return Poll::Ready(Some(taken));
+            }
+            self.task.register(context.waker());
+            if self.is_woken.swap(false, Ordering::SeqCst) {
+                return Poll::Ready(None);
+            }
+            sleep.as_mut().poll(context).map(|()| None)
+        })
+        .await
+    }
+
+    fn all(&self) -> Vec<Arc<Connection>> {
+        self.lock().links.values().cloned().collect()
+    }
+
+    /// Nobody is at the address that this endpoint is connected to.
+    fn refuse(&self) {
+        for connection in self.all() {
+            connection.refuse();
+        }
+    }
+}
+
+/// The task that serves an endpoint. Without it nothing passes any more: all connections are closed.
+struct Presence<'a>(&'a Arc<Hub>);
+
+impl Drop for Presence<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+        for connection in self.0.all() {
+            connection.close();
+        }
+        // What is left of them would keep the socket, and be kept by it.
+        let left = std::mem::take(&mut self.0.lock().links);
+        drop(left);
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Why there is no connection, in words for people.
+
+use std::io;
+
+use quinn_proto::{ConnectionError, TransportErrorCode};
+use rustls::AlertDescription;
+
+use super::super::tls::{Noted, explain};
+use super::connection::Lost;
+
+/// Codes of QUIC from here on are alerts of TLS.
+const ALERTS: u64 = 0x100;
+
+fn alert(code: TransportErrorCode) -> Option<AlertDescription> {
+    let number = u64::from(code).checked_sub(ALERTS)?;
+    u8::try_from(number).ok().map(AlertDescription::from)
+}
+
+fn explain_tls(error: rustls::Error) -> String {
+    explain(&io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Says what was wrong, as a clause. `noted` has what was wrong with the peer's certificate.
+pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
+    let error = match lost {
+        Lost::Refused => return "nobody is there".to_owned(),
+        Lost::Ended(error) => error,
+    };
+    if let Some(error) = noted.and_then(Noted::take) {
+        return explain_tls(error);
+    }
+    match error {
+        ConnectionError::TransportError(error) => match alert(error.code) {
+            Some(AlertDescription::NoApplicationProtocol) => no_common_variant(),
+            _ => error.reason.clone(),
+        },
+        ConnectionError::ConnectionClosed(close) => match alert(close.error_code) {
+            Some(AlertDescription::NoApplicationProtocol) => no_common_variant(),
+            Some(alert) => explain_tls(rustls::Error::AlertReceived(alert)),
+            None => format!("the peer refused: {close}"),
+        },
+        ConnectionError::VersionMismatch => "the peer speaks another version of QUIC".to_owned(),
+        ConnectionError::TimedOut => "the peer fell silent during the handshake".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn no_common_variant() -> String {
+    "the peer speaks QUIC, but nothing within it that this node speaks; is it a node of Zenoh, and does its endpoint ask for \
+     multistream=1, mixed_rel=1 or rel=0?"
+        .to_owned()
+}
