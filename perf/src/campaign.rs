@@ -9,11 +9,12 @@ use serde_json::{Map, Value, json};
 use zonda_program::{Failure, Interrupt, print_lines};
 
 use super::cell_error::CellError;
+use super::link::Paths;
 use super::machine;
 use super::numbers::short;
 use super::progress::Progress;
 use super::record::{Cell, Record, Round};
-use super::scenario::Scenario;
+use super::scenario::{Scenario, distinct};
 use super::surroundings::{ENDS_EARLY, interrupt, note, warn_of_surroundings};
 use super::system::{Span, System};
 
@@ -186,7 +187,17 @@ impl Campaign<'_> {
             Record::reserve(file)?;
         }
         let interrupt = interrupt()?;
-        let mut record = Record::begin(self.tool, self.settings.clone());
+        let _paths = Paths;
+        let mut settings = self.settings.clone();
+        // raw round trips say themselves what they travel by
+        let linked = entries
+            .iter()
+            .filter(|e| !matches!(e.scenario, Scenario::Raw(_)));
+        let links = linked.map(|entry| entry.system.link);
+        if let [link] = distinct(links)[..] {
+            settings.insert("link".into(), json!(link.name()));
+        }
+        let mut record = Record::begin(self.tool, settings);
         warn_of_surroundings();
         note(&format!("{}; {ENDS_EARLY}", self.length(&entries)));
         let is_whole = self.measure(&mut entries, &interrupt);
@@ -318,10 +329,7 @@ mod tests {
             service: Service::default(),
             size: 8,
         };
-        let span = Span {
-            warm_up: 0.5,
-            seconds: 1.0,
-        };
+        let span = Span::new(0.5, 1.0);
         let bare = System::new(BARE, Kind::Bare);
         Entry::new("throughput ", Scenario::Flow(flow), &bare, span)
     }

@@ -69,6 +69,7 @@ use compare::Compare;
 use page::Plot;
 use presets::curves::Curves;
 use presets::lat::Lat;
+use presets::links::Links;
 use presets::quick::Quick;
 use presets::runtimes::Runtimes;
 use presets::scale::Scale;
@@ -118,6 +119,11 @@ pub enum Perf {
     /// Every round starts every program anew on loopback ports, beside bare sockets and, if you have built its programs,
     /// the reference. CPU time stands beside latency. Messages lost, doubled or out of order fail the run.
     Lat(Box<Lat>),
+    /// Measure what each kind of link costs: the table of message-io's study
+    ///
+    /// Throughput and one way of a byte over UDP, TCP, TCP with frames, WebSocket, TLS and Unix sockets: the protocol used
+    /// natively, this project, and, if you have built their programs, message-io and the reference.
+    Links(Box<Links>),
     /// Say what has changed between two files of any of these, and whether by more than chance
     ///
     /// Exit code 1 if something has become worse. Refuses files that cannot be compared.
@@ -147,6 +153,7 @@ impl Perf {
             Perf::Scale(scale) => scale.run(),
             Perf::Thr(thr) => thr.run(),
             Perf::Lat(lat) => lat.run(),
+            Perf::Links(links) => links.run(),
             Perf::Compare(compare) => compare.run(),
             Perf::Worker(worker) => return worker.run(),
         };

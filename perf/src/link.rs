@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kind of link between the nodes that are measured.
+//! The kind of link between the programs that are measured.
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 
-/// A kind of link. Bare sockets and the reference are measured over TCP whatever it is.
+use super::system::System;
+
+/// The option of every sub-command that measures whole systems.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Linked {
+    /// Link between the programs measured. Bare sockets, and Zenoh, are measured on the same
+    #[arg(long, value_name = "LINK", default_value = "tcp")]
+    pub link: Link,
+}
+
+impl Linked {
+    /// The systems on this link.
+    pub fn put(self, mut systems: Vec<System>) -> Vec<System> {
+        for system in &mut systems {
+            system.link = self.link;
+        }
+        systems
+    }
+}
+
+/// A kind of link.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Link {
     /// TCP on the loopback address
@@ -19,7 +39,18 @@ pub enum Link {
     Unix,
     /// TLS over TCP on the loopback address
     Tls,
+    /// WebSocket over TCP on the loopback address
+    Ws,
+    /// Datagrams on the loopback address: some may be lost, which is counted
+    Udp,
+    // quic: its bare counterpart goes into workers/bare/wire
 }
+
+/// The largest payload of a datagram.
+pub const DATAGRAM_MAX: usize = 65_507;
+
+/// What follows the path of a socket in the names of the files that belong to it: a lock, and the second listener of a relay.
+const BESIDE: [&str; 3] = [".lock", ".back", ".back.lock"];
 
 /// The paths that were given out.
 static PATHS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -35,7 +66,9 @@ impl Drop for Paths {
         let mut paths = PATHS.lock().unwrap_or_else(PoisonError::into_inner);
         for path in paths.drain(..) {
             // a listener that ends by itself has removed them
-            let _ = fs::remove_file(path.with_extension("lock"));
+            for end in BESIDE {
+                let _ = fs::remove_file(format!("{}{end}", path.display()));
+            }
             let _ = fs::remove_file(path);
         }
     }
@@ -49,31 +82,79 @@ impl Link {
             #[cfg(unix)]
             Link::Unix => "unix",
             Link::Tls => "tls",
+            Link::Ws => "ws",
+            Link::Udp => "udp",
         }
+    }
+
+    /// What its endpoints begin with.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            #[cfg(unix)]
+            Link::Unix => "unixsock-stream",
+            other => other.name(),
+        }
+    }
+
+    /// The link whose endpoints begin so.
+    pub fn of_scheme(scheme: &str) -> Option<Link> {
+        let mut all = Link::value_variants().iter().copied();
+        all.find(|link| link.scheme() == scheme)
     }
 
     /// An endpoint to listen on. A path is another one each time, and is removed with [`Paths`].
     pub fn endpoint(self, port: u16) -> String {
-        match self {
-            Link::Tcp => format!("tcp/127.0.0.1:{port}"),
+        let place = match self {
             #[cfg(unix)]
             Link::Unix => {
                 let mut paths = PATHS.lock().unwrap_or_else(PoisonError::into_inner);
                 let name = format!("zonda-perf-{}-{}", std::process::id(), paths.len());
                 let path = std::env::temp_dir().join(name);
-                let endpoint = format!("unixsock-stream/{}", path.display());
+                let place = path.display().to_string();
                 paths.push(path);
-                endpoint
+                place
             }
-            Link::Tls => format!("tls/127.0.0.1:{port}"),
-        }
+            _ => format!("127.0.0.1:{port}"),
+        };
+        format!("{}/{place}", self.scheme())
     }
 
-    /// What the configuration of a node has to say for this kind of link.
+    /// What the configuration of a node has to say for this kind of link; bare sockets read the same.
     pub fn settings(self) -> Vec<String> {
         match self {
             Link::Tls => CREDENTIALS.get_or_init(credentials).clone(),
             _ => Vec::new(),
+        }
+    }
+
+    /// What an endpoint to connect to says behind it where no configuration does.
+    pub fn options(self) -> String {
+        let settings = self.settings();
+        let trusted = settings.iter().find_map(|s| {
+            let value = s.strip_prefix("transport/link/tls/root_ca_certificate_base64:")?;
+            Some(value.trim_matches('\''))
+        });
+        trusted.map_or_else(String::new, |base64| {
+            format!("#root_ca_certificate_base64={base64}")
+        })
+    }
+
+    /// Whether it is datagrams.
+    pub fn is_datagrams(self) -> bool {
+        self == Link::Udp
+    }
+
+    /// Whether messages may get lost on it.
+    pub fn is_lossy(self) -> bool {
+        self == Link::Udp
+    }
+
+    /// How many bytes bare sockets write at once at most, where what is written at once is a message to the protocol.
+    pub fn batch(self) -> Option<usize> {
+        match self {
+            Link::Udp => Some(DATAGRAM_MAX),
+            Link::Ws => Some(usize::MAX),
+            _ => None,
         }
     }
 }
@@ -94,4 +175,12 @@ fn credentials() -> Vec<String> {
         setting("listen_certificate", &server.certificate),
         setting("listen_private_key", &server.key),
     ]
+}
+
+/// The PEM text of a key below `transport/link/tls/` among such settings.
+#[cfg(feature = "tls")]
+pub fn pem(settings: &[String], key: &str) -> Option<Vec<u8>> {
+    let head = format!("transport/link/tls/{key}_base64:");
+    let value = settings.iter().find_map(|s| s.strip_prefix(&head))?;
+    STANDARD.decode(value.trim_matches('\'')).ok()
 }

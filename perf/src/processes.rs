@@ -45,7 +45,7 @@ impl Processes {
         let (mut receivers, mut addresses, mut router) = (Vec::new(), Vec::new(), None);
         let mut back = None;
         if roles.scenario.topology() == Topology::Routed {
-            let (process, of_router) = listening(system, |port| roles.router(port), interrupt)?;
+            let (process, of_router) = listening(system, |at| roles.router(at), interrupt)?;
             // a relay has one address for each side, a router the same for both
             back = of_router.last().cloned();
             addresses.push(first(&process, of_router)?);
@@ -54,7 +54,7 @@ impl Processes {
         for _ in 0..subscribers {
             let receiver = match &back {
                 None => {
-                    let receiver = |port| roles.receiver(&Side::Listen(port));
+                    let receiver = |at: &str| roles.receiver(&Side::Listen(at.to_owned()));
                     let (process, of_receiver) = listening(system, receiver, interrupt)?;
                     addresses.push(first(&process, of_receiver)?);
                     process
@@ -70,8 +70,16 @@ impl Processes {
             };
             receivers.push(receiver);
         }
+        let alone = match subscribers {
+            0 => Some(endpoint(system)?),
+            _ => None,
+        };
+        let sender = |number| match &alone {
+            Some(endpoint) => roles.both_ends(endpoint),
+            None => roles.sender(number, addresses.clone()),
+        };
         let senders = (0..publishers)
-            .map(|number| Process::start(&roles.sender(number, addresses.clone())))
+            .map(|number| Process::start(&sender(number)))
             .collect::<Result<_, _>>()?;
         let mut processes = Processes {
             senders,
@@ -190,21 +198,29 @@ fn first(program: &Process, addresses: Vec<String>) -> Result<String, CellError>
     first.ok_or_else(|| program.nonsense("ready".into(), "an address to connect to"))
 }
 
-/// Starts one program of `system` that listens on the port it is given, and its addresses once it does.
+/// Where a program of `system` is to listen; those who choose a port themselves get none.
+fn endpoint(system: &System) -> Result<String, CellError> {
+    let port = match system.prints_events() {
+        true => 0,
+        false => free_port().map_err(|e| CellError::own("looking for a free port", e))?,
+    };
+    Ok(system.link.endpoint(port))
+}
+
+/// Starts one program of `system` that listens on the endpoint it is given, and its addresses once it does.
 pub fn listening(
     system: &System,
-    program: impl FnOnce(u16) -> Program,
+    program: impl FnOnce(&str) -> Program,
     interrupt: &Interrupt,
 ) -> Result<(Process, Vec<String>), CellError> {
+    let endpoint = endpoint(system)?;
+    let mut process = Process::start(&program(&endpoint))?;
     if system.prints_events() {
-        let mut process = Process::start(&program(0))?;
         let addresses = ready(&mut process, interrupt)?;
         return Ok((process, addresses));
     }
-    let port = free_port().map_err(|e| CellError::own("looking for a free port", e))?;
-    let mut process = Process::start(&program(port))?;
     let until = Instant::now() + READY;
-    while !is_listening(port) {
+    while !is_listening(system.link, &endpoint) {
         if interrupt.happened() {
             return Err(CellError::Interrupted);
         }
@@ -216,7 +232,7 @@ pub fn listening(
         }
         thread::sleep(LOOK);
     }
-    Ok((process, vec![format!("tcp/127.0.0.1:{port}")]))
+    Ok((process, vec![endpoint]))
 }
 
 /// Waits for a worker's word, which names its addresses.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reference beside this project, if the user has its programs.
+//! The reference, and message-io, beside this project, if the user has their programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,6 +11,10 @@ use super::system::ZENOH;
 
 /// Programs of the reference that a comparison needs.
 const ZENOH_PROGRAMS: [&str; 5] = ["zenohd", "z_pub_thr", "z_sub_thr", "z_ping", "z_pong"];
+
+/// Programs of the reference and on message-io that the table of links needs beside.
+const ONE_WAY: [&str; 1] = ["z_one_way"];
+const MESSAGE_IO_PROGRAMS: [&str; 3] = ["mio_pub", "mio_sub", "mio_one_way"];
 
 /// Where the reference is.
 #[derive(Args, Clone, Debug)]
@@ -28,7 +32,19 @@ impl Reference {
     /// One of them is missing there.
     pub fn examples(&self) -> Result<Option<&Path>, Failure> {
         let directory = self.with_zenoh.as_deref();
-        directory.map_or(Ok(()), check_programs)?;
+        let check = |directory| check_programs("--with-zenoh", directory, &ZENOH_PROGRAMS);
+        directory.map_or(Ok(()), check)?;
+        Ok(directory)
+    }
+
+    /// The same of programs that also measure one way, as those of peers/zenoh do.
+    ///
+    /// # Errors
+    /// One of them is missing there.
+    pub fn programs_one_way(&self) -> Result<Option<&Path>, Failure> {
+        let directory = self.examples()?;
+        let check = |directory| check_programs("--with-zenoh", directory, &ONE_WAY);
+        directory.map_or(Ok(()), check)?;
         Ok(directory)
     }
 
@@ -49,15 +65,38 @@ impl Reference {
     }
 }
 
-/// Whether the reference's programs are in `directory`.
-fn check_programs(directory: &Path) -> Result<(), Failure> {
+/// Where the programs on message-io are.
+#[derive(Args, Clone, Debug)]
+pub struct MessageIo {
+    /// Measure message-io too, in the same rounds: a directory with its mio_pub, mio_sub and
+    /// mio_one_way, such as that of peers/message-io
+    #[arg(long, value_name = "DIR")]
+    with_message_io: Option<PathBuf>,
+}
+
+impl MessageIo {
+    /// Where its programs are, if they are wanted.
+    ///
+    /// # Errors
+    /// One of them is missing there.
+    pub fn programs(&self) -> Result<Option<&Path>, Failure> {
+        let directory = self.with_message_io.as_deref();
+        let check =
+            |directory| check_programs("--with-message-io", directory, &MESSAGE_IO_PROGRAMS);
+        directory.map_or(Ok(()), check)?;
+        Ok(directory)
+    }
+}
+
+/// Whether all `programs` are in the `directory` that the flag names.
+fn check_programs(flag: &str, directory: &Path, programs: &[&str]) -> Result<(), Failure> {
     let file = |name: &&&str| directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    match ZENOH_PROGRAMS.iter().find(|name| !file(name).is_file()) {
+    match programs.iter().find(|name| !file(name).is_file()) {
         None => Ok(()),
         Some(missing) => Err(Failure::Usage(format!(
-            "--with-zenoh {}: no {missing} there; it must hold {}",
+            "{flag} {}: no {missing} there; it must hold {}",
             directory.display(),
-            ZENOH_PROGRAMS.join(", ")
+            programs.join(", ")
         ))),
     }
 }

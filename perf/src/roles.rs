@@ -31,8 +31,8 @@ const URGENT: &str = "1";
 /// How a program gets its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// It listens on this port of the loopback address, 0 to choose one.
-    Listen(u16),
+    /// It listens on this endpoint, whose port may be 0 to choose one.
+    Listen(String),
     /// It connects to these addresses.
     Connect(Vec<String>),
 }
@@ -50,29 +50,56 @@ pub struct Roles<'a> {
 
 impl Roles<'_> {
     /// The program between the others.
-    pub fn router(&self, port: u16) -> Program {
+    pub fn router(&self, endpoint: &str) -> Program {
         let [senders, receivers] = self.scenario.programs().map(|count| count.to_string());
-        let address = format!("127.0.0.1:{port}");
         match (&self.system.kind, self.scenario.flow()) {
-            (Kind::Bare | Kind::Raw(_), None) => {
-                self.program("router", "bare-relay", vec![address])
-            }
-            (Kind::Bare | Kind::Raw(_), Some(_)) => {
-                let counts = words(["--senders", &senders, "--receivers", &receivers]);
-                let arguments = [vec![address], counts].concat();
-                self.program("router", "bare-fan", arguments)
-            }
             (Kind::Zonda(_), flow) => {
                 let worker = flow.map_or("router", |_| "thr-router");
-                let arguments = [self.listening(port), self.settings()].concat();
+                let arguments = [listening(endpoint), self.settings()].concat();
                 self.program("router", worker, arguments)
             }
             (Kind::Zenoh(_), _) => {
                 let no_rest = words(["--rest-http-port", "none"]);
-                let arguments = [self.listening(port), no_rest, self.settings()].concat();
+                let arguments = [listening(endpoint), no_rest, self.settings()].concat();
                 self.program("router", "zenohd", arguments)
             }
+            (_, flow) => {
+                let (mut worker, mut arguments) = ("bare-relay", words([endpoint]));
+                if flow.is_some() {
+                    let counts = ["--senders", &senders, "--receivers", &receivers];
+                    arguments.extend(words(counts));
+                    worker = "bare-fan";
+                }
+                arguments.extend(self.means());
+                self.program("router", worker, arguments)
+            }
         }
+    }
+
+    /// The only program of messages that go one way on one thread.
+    pub fn both_ends(&self, endpoint: &str) -> Program {
+        let size = self.scenario.size().to_string();
+        let [seconds, warm_up] = [self.span.seconds, self.span.warm_up].map(|s| s.to_string());
+        let timing = words(["--seconds", &seconds, "--warm-up", &warm_up]);
+        let (file, more) = match self.system.kind {
+            Kind::MessageIo(_) => {
+                let arguments = [&size, &self.transport(endpoint), &seconds, &warm_up];
+                return self.program("one way", "mio_one_way", words(arguments.map(|a| &**a)));
+            }
+            Kind::Zonda(_) => (
+                "lat-one-way",
+                [listening(endpoint), self.settings()].concat(),
+            ),
+            Kind::Zenoh(_) => ("z_one_way", [listening(endpoint), self.settings()].concat()),
+            Kind::Bare | Kind::Raw(_) => {
+                let listen = words(["--listen", endpoint]);
+                (
+                    "bare-one-way",
+                    [listen, self.stream(), self.means()].concat(),
+                )
+            }
+        };
+        self.program("one way", file, [vec![size], timing, more].concat())
     }
 
     /// A subscriber, or the one that answers.
@@ -118,7 +145,11 @@ impl Roles<'_> {
                 arguments.extend(flow.keys.map(|_| "--keys".to_owned()));
                 arguments
             }
-            _ => words([&size, "--links", &publishers, "--period", &period]),
+            _ => {
+                let mut arguments = words([&size, "--links", &publishers, "--period", &period]);
+                arguments.extend(self.stream());
+                arguments
+            }
         };
         self.play("sub", ["bare-sub", "thr-sub", "z_sub_thr"], arguments, side)
     }
@@ -141,7 +172,7 @@ impl Roles<'_> {
                 let drops = service.congestion == Congestion::Drop;
                 arguments.extend(drops.then(|| "--drop".to_owned()));
             }
-            _ => {}
+            _ => arguments.extend(self.stream()),
         }
         self.play("pub", ["bare-pub", "thr-pub", "z_pub_thr"], arguments, side)
     }
@@ -151,7 +182,7 @@ impl Roles<'_> {
             // its own example always sends at once
             Kind::Zenoh(_) if trips.receiving.is_some() => Vec::new(),
             Kind::Zonda(_) | Kind::Zenoh(_) => quality(trips),
-            Kind::Bare | Kind::Raw(_) => Vec::new(),
+            _ => Vec::new(),
         };
         self.play("pong", ["bare-pong", "lat-pong", "z_pong"], arguments, side)
     }
@@ -186,7 +217,7 @@ impl Roles<'_> {
         let has_quality = match self.system.kind {
             Kind::Zonda(_) => true,
             Kind::Zenoh(_) => trips.receiving.is_none(),
-            Kind::Bare | Kind::Raw(_) => false,
+            _ => false,
         };
         if has_quality {
             arguments.extend(quality(trips));
@@ -217,32 +248,46 @@ impl Roles<'_> {
         let file = match &self.system.kind {
             Kind::Raw(backend) => {
                 let address = match side {
-                    Side::Listen(port) => format!("127.0.0.1:{port}"),
+                    Side::Listen(endpoint) => endpoint.clone(),
                     Side::Connect(addresses) => addresses.concat(),
                 };
+                // it has another option for the kind of link
+                let address = address
+                    .split_once('/')
+                    .map_or(&*address, |(_, place)| place);
                 arguments.extend(words(["--json", "--end-with-input", "--mode", role]));
-                arguments.extend(words(["--backend", backend, "--address", &address]));
+                arguments.extend(words(["--backend", backend, "--address", address]));
+                if self.system.link == Link::Udp {
+                    arguments.extend(words(["--protocol", "udp"]));
+                }
                 return self.program(role, "rtt", arguments);
+            }
+            Kind::MessageIo(_) => {
+                let (file, to) = match side {
+                    Side::Listen(endpoint) => ("mio_sub", self.transport(endpoint)),
+                    Side::Connect(addresses) => ("mio_pub", addresses.concat()),
+                };
+                let size = self.scenario.size().to_string();
+                return self.program(role, file, vec![size, to]);
             }
             Kind::Bare => {
                 match side {
-                    Side::Listen(port) => {
-                        arguments.extend(words(["--listen", &format!("127.0.0.1:{port}")]))
-                    }
+                    Side::Listen(endpoint) => arguments.extend(words(["--listen", endpoint])),
                     Side::Connect(addresses) => arguments.extend(each("--connect", addresses)),
                 }
+                arguments.extend(self.means());
                 return self.program(role, bare, arguments);
             }
             Kind::Zonda(_) => own,
             Kind::Zenoh(_) => reference,
         };
         let mode = match self.scenario.topology() {
-            Topology::PeerToPeer => "peer",
             Topology::Routed => "client",
+            Topology::PeerToPeer | Topology::OneThread => "peer",
         };
         arguments.extend(words(["-m", mode]));
         match side {
-            Side::Listen(port) => arguments.extend(self.listening(*port)),
+            Side::Listen(endpoint) => arguments.extend(listening(endpoint)),
             Side::Connect(addresses) => {
                 arguments.extend(each("-e", addresses));
                 arguments.push("--no-multicast-scouting".into());
@@ -252,22 +297,29 @@ impl Roles<'_> {
         self.program(role, file, arguments)
     }
 
-    /// Flags of a node that listens, where it has a port on that port of the loopback address.
-    fn listening(&self, port: u16) -> Vec<String> {
-        words(["-l", &self.link().endpoint(port), "--no-multicast-scouting"])
+    /// The flag of sockets without framing.
+    fn stream(&self) -> Vec<String> {
+        let flag = self.system.is_stream.then(|| "--stream".to_owned());
+        flag.into_iter().collect()
     }
 
-    fn link(&self) -> Link {
-        match &self.system.kind {
-            Kind::Zonda(own) => own.link,
-            _ => Link::Tcp,
+    /// What sockets need for the link.
+    fn means(&self) -> Vec<String> {
+        each("--cfg", &self.system.link.settings())
+    }
+
+    /// An endpoint as the programs on message-io write it.
+    fn transport(&self, endpoint: &str) -> String {
+        match endpoint.strip_prefix("tcp/") {
+            Some(place) if !self.system.is_stream => format!("framed/{place}"),
+            _ => endpoint.to_owned(),
         }
     }
 
     /// Settings of all nodes beside the rest.
     fn settings(&self) -> Vec<String> {
         let mut settings = self.patience();
-        settings.extend(self.link().settings());
+        settings.extend(self.system.link.settings());
         if let Kind::Zonda(Own {
             spin_us: Some(spin),
             ..
@@ -297,7 +349,7 @@ impl Roles<'_> {
     fn program(&self, role: &str, file: &str, arguments: Vec<String>) -> Program {
         let name = format!("{} {role}", self.system.name);
         let own = match &self.system.kind {
-            Kind::Zenoh(directory) => {
+            Kind::Zenoh(directory) | Kind::MessageIo(directory) => {
                 let executable = directory.join(format!("{file}{}", std::env::consts::EXE_SUFFIX));
                 return Program {
                     name,
@@ -326,6 +378,11 @@ impl Roles<'_> {
             arguments: all,
         }
     }
+}
+
+/// Flags of a node that listens.
+fn listening(endpoint: &str) -> Vec<String> {
+    words(["-l", endpoint, "--no-multicast-scouting"])
 }
 
 /// The executable that runs here, which is also that of its workers.
@@ -376,6 +433,7 @@ mod tests {
     const SPAN: Span = Span {
         warm_up: 0.5,
         seconds: 1.0,
+        bytes: 0,
     };
     const FLOW: Flow = Flow {
         topology: Topology::PeerToPeer,
@@ -425,7 +483,7 @@ mod tests {
     fn nodes_get_everything() {
         let system = zonda("threads", Some(50));
         let trips = Scenario::Trips(TRIPS);
-        let router = of(&system, trips, |r| r.router(0));
+        let router = of(&system, trips, |r| r.router("tcp/127.0.0.1:0"));
         assert!(
             router.starts_with("perf router -l tcp/127.0.0.1:0"),
             "{router}"
@@ -453,7 +511,7 @@ mod tests {
         );
         assert_eq!(
             of(&zonda("uring", None), flow, |r| r
-                .receiver(&Side::Listen(0))),
+                .receiver(&Side::Listen("tcp/127.0.0.1:0".into()))),
             "perf thr-sub 64 --publishers 2 --period 200 --keys -m peer -l tcp/127.0.0.1:0 --no-multicast-scouting \
              --runtime uring --cfg runtime_uring_required:true"
         );
@@ -510,8 +568,8 @@ mod tests {
     fn sockets_get_what_they_know() {
         let bare = System::new(BARE, Kind::Bare);
         let flow = Scenario::Flow(FLOW);
-        let expected = "perf bare-fan 127.0.0.1:0 --senders 2 --receivers 40";
-        assert_eq!(of(&bare, flow, |r| r.router(0)), expected);
+        let expected = "perf bare-fan tcp/127.0.0.1:0 --senders 2 --receivers 40";
+        assert_eq!(of(&bare, flow, |r| r.router("tcp/127.0.0.1:0")), expected);
         let expected = "perf bare-sub 64 --links 2 --period 200 --connect 127.0.0.1:9";
         assert_eq!(
             of(&bare, flow, |r| r.receiver(&to("127.0.0.1:9"))),
@@ -538,6 +596,10 @@ mod tests {
         );
         let expected =
             "perf rtt --json --end-with-input --mode pong --backend smol --address 127.0.0.1:0";
-        assert_eq!(of(&raw, trips, |r| r.receiver(&Side::Listen(0))), expected);
+        assert_eq!(
+            of(&raw, trips, |r| r
+                .receiver(&Side::Listen("tcp/127.0.0.1:0".into()))),
+            expected
+        );
     }
 }

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::link::Link;
+use super::link::{DATAGRAM_MAX, Link};
 use super::scenario::flow::Care;
 use super::scenario::{Scenario, Topology};
+use super::workers::{HEADER, is_available};
 
 /// This project by a session, as records name it.
 pub const ZONDA: &str = "zonda";
@@ -16,6 +17,8 @@ pub const NODE: &str = "node";
 pub const BARE: &str = "bare sockets";
 /// The reference.
 pub const ZENOH: &str = "zenoh";
+/// The library of the study of transports.
+pub const MESSAGE_IO: &str = "message-io";
 
 /// One of the systems.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +27,10 @@ pub struct System {
     pub name: String,
     /// Its programs.
     pub kind: Kind,
+    /// Over which link they are connected.
+    pub link: Link,
+    /// Of sockets and of message-io: a stream of bytes without any framing.
+    pub is_stream: bool,
 }
 
 /// Whose programs, and how they are started.
@@ -37,6 +44,8 @@ pub enum Kind {
     Raw(&'static str),
     /// The reference's programs in a directory.
     Zenoh(PathBuf),
+    /// The programs on message-io in a directory; from peer to peer, and on one thread.
+    MessageIo(PathBuf),
 }
 
 /// How the nodes of this project are started.
@@ -46,8 +55,6 @@ pub struct Own {
     pub runtime: Option<String>,
     /// Without a session above the node.
     pub is_node: bool,
-    /// Over which link.
-    pub link: Link,
     /// Busy poll in microseconds.
     pub spin_us: Option<u64>,
 }
@@ -59,24 +66,36 @@ pub struct Span {
     pub warm_up: f64,
     /// While recording.
     pub seconds: f64,
+    /// And until so many bytes of payload have come, of a flow.
+    pub bytes: u64,
 }
 
 impl Span {
+    /// Recorded so long after such a warm-up, both in seconds.
+    pub fn new(warm_up: f64, seconds: f64) -> Self {
+        Span {
+            warm_up,
+            seconds,
+            bytes: 0,
+        }
+    }
+
     /// Recorded so long, after a warm-up of half of it, but of 0.05 s at least and 0.5 s at most.
     pub fn after_half(recorded: Duration) -> Self {
         let seconds = recorded.as_secs_f64();
-        Span {
-            warm_up: (seconds / 2.0).clamp(0.05, 0.5),
-            seconds,
-        }
+        Span::new((seconds / 2.0).clamp(0.05, 0.5), seconds)
     }
 }
 
 impl System {
-    /// A system of that name.
+    /// A system of that name, over TCP.
     pub fn new(name: impl Into<String>, kind: Kind) -> System {
-        let name = name.into();
-        System { name, kind }
+        System {
+            name: name.into(),
+            kind,
+            link: Link::Tcp,
+            is_stream: false,
+        }
     }
 
     /// This project by a session.
@@ -119,7 +138,11 @@ impl System {
     /// Why it has no part in a scenario, if it has none.
     pub fn refusal(&self, scenario: &Scenario) -> Option<&'static str> {
         let trips = scenario.trips();
+        let is_on = |links: &[Link]| links.contains(&self.link);
         match &self.kind {
+            Kind::Zonda(_) | Kind::Bare if !is_available(self.link) => {
+                Some("this build does not have the link")
+            }
             Kind::Zenoh(_) => scenario
                 .flow()
                 .is_some_and(|flow| flow.service.reliability == Care::BestEffort)
@@ -129,6 +152,18 @@ impl System {
             }
             Kind::Raw(_) if trips.is_none() || scenario.topology() == Topology::Routed => {
                 Some("it goes round from peer to peer only")
+            }
+            Kind::Raw(_) if !is_on(&[Link::Tcp, Link::Udp]) => Some("it knows TCP and UDP only"),
+            Kind::Bare if self.link == Link::Udp && scenario.size() + HEADER > DATAGRAM_MAX => {
+                Some("the message is larger than a datagram")
+            }
+            Kind::MessageIo(_) if !is_on(&[Link::Tcp, Link::Udp, Link::Ws]) => {
+                Some("it has no such transport")
+            }
+            Kind::MessageIo(_)
+                if trips.is_some() != (scenario.topology() == Topology::OneThread) =>
+            {
+                Some("it measures flows from peer to peer, and one way on one thread")
             }
             _ => None,
         }

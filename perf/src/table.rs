@@ -79,6 +79,19 @@ impl<'a> Table<'a> {
         self
     }
 
+    /// A column that is there if that holds.
+    pub fn column_if(
+        self,
+        is_there: bool,
+        head: &str,
+        text: impl Fn(&Entry) -> String + 'a,
+    ) -> Self {
+        match is_there {
+            true => self.column(head, text),
+            false => self,
+        }
+    }
+
     /// The table of these entries; `None` without any.
     pub fn of<'e>(&self, entries: impl IntoIterator<Item = &'e Entry>) -> Option<String> {
         let mut last: Option<&Entry> = None;

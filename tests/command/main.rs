@@ -8,6 +8,7 @@ mod curves;
 mod examples;
 mod json;
 mod lat;
+mod links;
 mod live;
 mod perf;
 mod program;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::record::Record;
 
@@ -32,7 +32,13 @@ pub fn differences(before: &Record, after: &Record) -> Vec<String> {
     let (before, after) = (&before.settings, &after.settings);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let settings = names.into_iter();
-    all.extend(settings.filter_map(|n| field("setting", n, before.get(n), after.get(n))));
+    // records from before there was a choice are of TCP
+    let tcp = Value::from("tcp");
+    let absent = |name: &str| (name == "link").then_some(&tcp);
+    all.extend(settings.filter_map(|name| {
+        let of = |settings: &'_ Map<String, Value>| settings.get(name).or(absent(name)).cloned();
+        field("setting", name, of(before).as_ref(), of(after).as_ref())
+    }));
     all
 }
 

@@ -50,9 +50,10 @@ pub fn measure(roles: Roles<'_>, flow: &Flow, interrupt: &Interrupt) -> Result<R
     gauges.open();
     let opened = Instant::now();
     let before = processes.footprints();
+    let size = flow.size as u64;
     let close = opened + Duration::from_secs_f64(roles.span.seconds);
     gauges.watch(&mut processes, interrupt, |gauges, now| {
-        now >= close && gauges.have_all_moved()
+        now >= close && gauges.have_all_moved() && gauges.moved() * size >= roles.span.bytes
     })?;
     let after = processes.footprints();
     let seconds = opened.elapsed().as_secs_f64();
@@ -67,8 +68,9 @@ pub fn measure(roles: Roles<'_>, flow: &Flow, interrupt: &Interrupt) -> Result<R
         _ => deliveries,
     });
     if roles.system.is_own() {
-        let account = account(&mut processes, flow, interrupt)?;
-        add_account(&mut round, &account, flow);
+        let is_lossy = roles.system.link.is_lossy();
+        let account = account(&mut processes, flow, is_lossy, interrupt)?;
+        add_account(&mut round, &account, flow, is_lossy);
     }
     Ok(round)
 }
@@ -77,6 +79,7 @@ pub fn measure(roles: Roles<'_>, flow: &Flow, interrupt: &Interrupt) -> Result<R
 fn account(
     processes: &mut Processes,
     flow: &Flow,
+    is_lossy: bool,
     interrupt: &Interrupt,
 ) -> Result<Account, CellError> {
     // the publishers end, and say how much it was
@@ -95,8 +98,8 @@ fn account(
     }
     // the subscribers wait for all of it, or until nothing comes any more
     let quiet = match flow.service.congestion {
-        Congestion::Block => QUIET,
-        Congestion::Drop => QUIET_DROP,
+        Congestion::Block if !is_lossy => QUIET,
+        _ => QUIET_DROP,
     };
     let offered = offers.iter().map(|(offered, _)| *offered).collect();
     let report = Order::Report { offered, quiet };
@@ -129,11 +132,11 @@ fn account(
     Ok(Account::of(flow, &offers, behind.unwrap_or(0), &receipts))
 }
 
-fn add_account(round: &mut Round, account: &Account, flow: &Flow) {
-    // where messages may be dropped, how many is a matter of speeds
+fn add_account(round: &mut Round, account: &Account, flow: &Flow, is_lossy: bool) {
+    // where messages may be dropped or lost, how many is a matter of speeds
     let loss = match flow.service.congestion {
-        Congestion::Block => Better::Lower,
-        Congestion::Drop => Better::Neither,
+        Congestion::Block if !is_lossy => Better::Lower,
+        _ => Better::Neither,
     };
     let kinds = [
         Better::Neither,
@@ -146,7 +149,7 @@ fn add_account(round: &mut Round, account: &Account, flow: &Flow) {
     for ((name, better), count) in ACCOUNT.into_iter().zip(kinds).zip(account.counts()) {
         round.add(name, "msg", better, count as f64);
     }
-    round.fault = account.fault(flow);
+    round.fault = account.fault(flow, is_lossy);
 }
 
 /// The counts of all receivers.
@@ -185,6 +188,15 @@ impl Gauges {
 
     fn have_all_moved(&self) -> bool {
         self.0.iter().all(|g| g.rate() > 0.0)
+    }
+
+    /// Messages since the window opened, of the receiver that has fewest.
+    fn moved(&self) -> u64 {
+        let moved = self
+            .0
+            .iter()
+            .map(|g| g.counter.last.messages - g.mark.messages);
+        moved.min().unwrap_or_default()
     }
 
     fn rate(&self) -> f64 {

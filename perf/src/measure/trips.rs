@@ -44,6 +44,7 @@ pub fn measure(roles: Roles<'_>, trips: &Trips, interrupt: &Interrupt) -> Result
     let mut processes = Processes::start(roles, interrupt)?;
     // samples of the reference are as many as the fastest would make
     let length = (roles.span.warm_up + roles.span.seconds) * 20.0;
+    let is_lossy = roles.system.link.is_lossy();
     let patience = PATIENCE + Duration::from_secs_f64(length);
     let until = Instant::now() + patience;
     let (mut before, mut samples) = (None, histogram());
@@ -58,7 +59,7 @@ pub fn measure(roles: Roles<'_>, trips: &Trips, interrupt: &Interrupt) -> Result
                 // they follow each other at once, so their sum is the time they took
                 let seconds = samples.mean() * samples.len() as f64 / 1e9;
                 let report = Report::of_samples(pairs(&samples), seconds);
-                return Ok(round(&report, trips, None));
+                return Ok(round(&report, trips, None, is_lossy));
             }
             Said::Nothing => {
                 let late = asking.late("finish its round trips", patience);
@@ -75,7 +76,7 @@ pub fn measure(roles: Roles<'_>, trips: &Trips, interrupt: &Interrupt) -> Result
                 let answering = processes.receivers.first().unwrap_or(&processes.senders[0]);
                 return Err(answering.late("answer any message that was to be recorded", time));
             }
-            return Ok(round(&report, trips, before.zip(Some(after))));
+            return Ok(round(&report, trips, before.zip(Some(after)), is_lossy));
         } else if let Some(nanos) = printed_nanos(&line) {
             samples.saturating_record(nanos);
         }
@@ -83,9 +84,14 @@ pub fn measure(roles: Roles<'_>, trips: &Trips, interrupt: &Interrupt) -> Result
 }
 
 /// The figures of a report, and of what was used between two readings.
-fn round(report: &Report, trips: &Trips, used: Option<(Reading, Reading)>) -> Round {
+fn round(
+    report: &Report,
+    trips: &Trips,
+    used: Option<(Reading, Reading)>,
+    is_lossy: bool,
+) -> Round {
     let mut round = Round::of_latencies(report.nanos_times.clone());
-    round.fault = report.fault();
+    round.fault = report.fault(is_lossy);
     let histogram = histogram_of(report.nanos_times.iter().copied());
     let micros = |nanos: u64| nanos as f64 / 1e3;
     for (name, share) in PERCENTILES {
@@ -188,6 +194,7 @@ mod tests {
             &report,
             &trips,
             Some((reading(0, 100), reading(2, 600))),
+            false,
         ));
         cell
     }

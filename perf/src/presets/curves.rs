@@ -13,6 +13,7 @@ use zonda_program::{Failure, print, seconds};
 
 use super::flow;
 use crate::campaign::{Campaign, Entry, entries, settings};
+use crate::link::Linked;
 use crate::measure::measure;
 use crate::numbers::{Unit, short};
 use crate::page;
@@ -80,6 +81,8 @@ pub struct Curves {
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<RuntimeKind>,
     #[command(flatten)]
+    pub linked: Linked,
+    #[command(flatten)]
     pub reference: Reference,
     /// Where curves.json and curves.html are written
     #[arg(long, value_name = "DIR", default_value = "zonda-curves")]
@@ -127,22 +130,18 @@ impl Curves {
     fn span(&self) -> Span {
         let usual = Duration::from_millis(if self.quick { 500 } else { 1000 });
         let seconds = self.seconds.unwrap_or(usual).as_secs_f64();
-        Span {
-            warm_up: seconds / 2.0,
-            seconds,
-        }
+        Span::new(seconds / 2.0, seconds)
     }
 
     /// How long latency is measured at a rate.
     fn span_at(&self, scenario: &Scenario) -> Span {
-        let Span { warm_up, seconds } = self.span();
+        let Span {
+            warm_up, seconds, ..
+        } = self.span();
         let least = if self.quick { LEAST_QUICK } else { LEAST };
         let rate = scenario.trips().and_then(|trips| trips.pace.hertz());
         let least = rate.map_or(0.0, |rate| least / rate);
-        Span {
-            warm_up,
-            seconds: seconds.max(least),
-        }
+        Span::new(warm_up, seconds.max(least))
     }
 
     fn sizes(&self) -> Vec<usize> {
@@ -172,6 +171,7 @@ impl Curves {
         let runtime = self.runtime.map(|kind| kind.name());
         let mut systems = vec![System::zonda(runtime), System::node(runtime)];
         systems.extend(System::yardsticks(self.reference.programs()?));
+        let systems = self.linked.put(systems);
         let (mut flows, mut trips) = (Vec::new(), Vec::new());
         for topology in self.topologies.each() {
             flows.extend(self.sizes().into_iter().map(|size| flow(topology, size)));

@@ -13,6 +13,7 @@ use zonda_program::{Failure, seconds};
 
 use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, named};
+use crate::link::Linked;
 use crate::measure::measure;
 use crate::numbers::{nanos, short, tenths};
 use crate::reference::Reference;
@@ -35,6 +36,7 @@ Examples:
   zonda perf lat --rates max                           back to back only
   zonda perf lat --rates 1k,10k --profile normal,spin  what a bounded busy poll is worth, and what it costs
   zonda perf lat --runtime tokio,threads --rates max   two runtimes
+  zonda perf lat --link tls --rates max                over TLS, beside rustls on a blocking socket
   zonda perf lat --load 10M --rates 1k                 urgent messages beside samples that fill the same link
   zonda perf lat --rounds 10 --json lat.json           more certain, and kept for perf compare and perf plot
 
@@ -92,6 +94,8 @@ pub struct Lat {
     /// Warm up for this long before
     #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
     warm_up: Duration,
+    #[command(flatten)]
+    linked: Linked,
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
@@ -196,10 +200,10 @@ impl Lat {
     fn span(&self, scenario: &Scenario) -> Span {
         let rate = scenario.trips().and_then(|trips| trips.pace.hertz());
         let least = rate.map_or(0.0, |rate| f64::from(self.least) / rate);
-        Span {
-            warm_up: self.warm_up.as_secs_f64(),
-            seconds: self.seconds.as_secs_f64().max(least),
-        }
+        Span::new(
+            self.warm_up.as_secs_f64(),
+            self.seconds.as_secs_f64().max(least),
+        )
     }
 
     /// Every runtime in every profile, and the yardsticks.
@@ -228,7 +232,7 @@ impl Lat {
             }
         }
         all.extend(System::yardsticks(self.reference.programs()?));
-        Ok(all)
+        Ok(self.linked.put(all))
     }
 
     /// What figures of one record depend on, beside the cells themselves.

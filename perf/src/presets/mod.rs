@@ -4,6 +4,7 @@
 
 pub mod curves;
 pub mod lat;
+pub mod links;
 pub mod quick;
 pub mod runtimes;
 pub mod scale;

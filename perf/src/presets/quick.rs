@@ -9,7 +9,7 @@ use zonda_program::{Failure, seconds};
 
 use super::{Kept, flow};
 use crate::campaign::{Campaign, Entry, entries, settings};
-use crate::link::{Link, Paths};
+use crate::link::Linked;
 use crate::measure::measure;
 use crate::numbers::{nanos, short, tenths};
 use crate::reference::Reference;
@@ -41,9 +41,8 @@ pub struct Quick {
     /// Runtime of the nodes measured
     #[arg(long, value_name = "NAME")]
     runtime: Option<String>,
-    /// Link between the nodes measured; bare sockets and Zenoh stay on TCP
-    #[arg(long, value_name = "LINK", default_value = "tcp")]
-    link: Link,
+    #[command(flatten)]
+    linked: Linked,
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
@@ -53,13 +52,10 @@ pub struct Quick {
 impl Quick {
     fn systems(&self) -> Result<Vec<System>, Failure> {
         let mut systems = vec![System::zonda(self.runtime.as_deref())];
-        if let Kind::Zonda(own) = &mut systems[0].kind {
-            own.link = self.link;
-        }
         systems.push(System::new(BARE, Kind::Bare));
         let zenoh = self.reference.examples()?;
         systems.extend(System::yardsticks(zenoh).into_iter().skip(1));
-        Ok(systems)
+        Ok(self.linked.put(systems))
     }
 
     /// Measures, prints the table and writes the record.
@@ -80,12 +76,9 @@ impl Quick {
             return Err(Failure::Usage(text));
         }
         let runtime = json!(self.runtime.as_deref().unwrap_or("default"));
-        let mut settings = settings(self.rounds, span, runtime);
-        settings.insert("link".into(), json!(self.link.name()));
-        let _paths = Paths;
         let campaign = Campaign {
             tool: "quick",
-            settings,
+            settings: settings(self.rounds, span, runtime),
             rounds: self.rounds,
             json: self.kept.json.as_deref(),
             is_list: false,

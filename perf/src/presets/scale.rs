@@ -11,6 +11,7 @@ use zonda_program::{Failure, seconds};
 
 use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, named};
+use crate::link::Linked;
 use crate::measure::{measure, subscription};
 use crate::record::Spread;
 use crate::scenario::{Numbers, Scenario, distinct};
@@ -100,6 +101,8 @@ pub struct Scale {
     #[arg(long, value_name = "DIR")]
     with_zenoh: Option<PathBuf>,
     #[command(flatten)]
+    linked: Linked,
+    #[command(flatten)]
     kept: Kept,
 }
 
@@ -124,10 +127,7 @@ impl Scale {
             keeps_samples: false,
             measure: &measure,
         };
-        let span = Span {
-            warm_up: 0.0,
-            seconds,
-        };
+        let span = Span::new(0.0, seconds);
         let all = entries("", &scenarios, &systems, |_| span);
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
@@ -164,7 +164,7 @@ impl Scale {
             }
             systems.push(System::new(ZENOH, Kind::Zenoh(directory.clone())));
         }
-        Ok(systems)
+        Ok(self.linked.put(systems))
     }
 
     fn legend(&self) -> String {
@@ -243,10 +243,7 @@ mod tests {
             System::new(ZENOH, Kind::Zenoh("/ref".into())),
         ];
         let scenario = Scenario::Numbers(Numbers::Connections(1000));
-        let span = Span {
-            warm_up: 0.0,
-            seconds: 1.0,
-        };
+        let span = Span::new(0.0, 1.0);
         let mut all = entries("", &[scenario], &systems, |_| span);
         for (entry, figures) in all.iter_mut().zip([&[20.0, 30.0, 10.0][..], &[200.0]]) {
             for figure in figures {

@@ -11,8 +11,10 @@ use zonda_program::{Failure, seconds};
 
 use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, settings};
+use crate::link::Linked;
 use crate::measure::{ACCOUNT, measure};
 use crate::numbers::{nanos, short};
+use crate::record::Cell;
 use crate::reference::Reference;
 use crate::scenario::flow::{Flow, Service};
 use crate::scenario::sizes::{Sizes, sizes};
@@ -29,12 +31,14 @@ Examples:
   zonda perf thr --sizes 8..1G --topology p2p          every power of 8 from 8 B to 1 GiB
   zonda perf thr --sizes 8 --subscribers 50            one publisher, 50 subscribers
   zonda perf thr --sizes 8 --keys 10000                put on 10 000 keys in turn, no publisher declared
+  zonda perf thr --link tls                            over TLS, beside rustls on a blocking socket
   zonda perf thr --with-zenoh peers/zenoh/target/release --json thr.json
   zonda perf compare before.json after.json            what has changed since
 
 How to read it:
   msg/s       deliveries per second, of all subscribers together
   CPU ns/msg  of the publishers for a message put / of the router / of the subscribers for one delivered
+  lost %      with --link udp: of zonda's messages, those that were put and never came
   peak MiB    the most resident memory of a process of each role, in any round
   x bare      times as fast as blocking sockets with the least framing, x zenoh as the reference";
 
@@ -76,6 +80,8 @@ pub struct Thr {
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<RuntimeKind>,
     #[command(flatten)]
+    pub linked: Linked,
+    #[command(flatten)]
     pub reference: Reference,
     #[command(flatten)]
     pub kept: Kept,
@@ -91,7 +97,7 @@ impl Thr {
         let warm_up = self
             .warm_up
             .map_or(seconds / 2.0, |warm_up| warm_up.as_secs_f64());
-        Span { warm_up, seconds }
+        Span::new(warm_up, seconds)
     }
 
     fn flows(&self) -> Vec<Scenario> {
@@ -116,10 +122,13 @@ impl Thr {
         let runtime = self.runtime.map(|kind| kind.name());
         let mut systems = vec![System::zonda(runtime)];
         systems.extend(System::yardsticks(self.reference.examples()?));
+        let systems = self.linked.put(systems);
         let (flows, span) = (self.flows(), self.span());
         for system in &systems {
-            if let Some(why) = flows.first().and_then(|flow| system.refusal(flow)) {
-                note(&format!("{} is left out: {why}", system.name));
+            let mut refused = flows.iter().rev();
+            let refused = refused.find_map(|flow| Some((flow, system.refusal(flow)?)));
+            if let Some((flow, why)) = refused {
+                note(&format!("{flow}: {} is left out: {why}", system.name));
             }
         }
         let runtime = self.runtime.unwrap_or_default().name().into();
@@ -148,6 +157,11 @@ fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
         let bits = entry.cell.median("rate")? * entry.scenario.size() as f64 * 8.0;
         Some(format!("{:.2}", bits / 1e9))
     };
+    let is_lossy = entries.iter().any(|entry| entry.system.link.is_lossy());
+    let lost = |entry: &Entry| {
+        let lost = |cell: &Cell| Some(100.0 * cell.median("lost")? / cell.median("offered")?);
+        or_none(lost(&entry.cell).map(|percent| format!("{percent:.1}")))
+    };
     // the first word says it
     let head = |of: &str| format!("x {}", of.split(' ').next().unwrap_or_default());
     Table::default()
@@ -160,6 +174,7 @@ fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
         .column("CPU ns/msg", |entry| {
             by_role(&entry.cell, "cpu", |s| nanos(s.median))
         })
+        .column_if(is_lossy, "lost %", lost)
         .column("peak MiB", |entry| {
             by_role(&entry.cell, "rss", |s| short(s.max / 1024.0))
         })
@@ -195,10 +210,7 @@ mod tests {
 
     #[test]
     fn rows_stand_beside_each_other() {
-        let span = Span {
-            warm_up: 0.5,
-            seconds: 1.0,
-        };
+        let span = Span::new(0.5, 1.0);
         let mut systems = vec![System::zonda(None)];
         systems.extend(System::yardsticks(Some("/ref".as_ref())));
         let mut all = entries("", &[flow(Topology::PeerToPeer, 1024)], &systems, |_| span);

@@ -22,6 +22,8 @@ pub enum Topology {
     PeerToPeer,
     /// Through one router.
     Routed,
+    /// Directly, both ends on one thread of one program; messages go one way.
+    OneThread,
 }
 
 /// The topologies to measure.
@@ -177,6 +179,7 @@ impl Scenario {
     pub fn programs(&self) -> [u16; 2] {
         match self {
             Scenario::Flow(flow) => [flow.publishers, flow.subscribers],
+            _ if self.topology() == Topology::OneThread => [1, 0],
             _ => [1, 1],
         }
     }
@@ -243,6 +246,7 @@ impl fmt::Display for Topology {
         f.write_str(match self {
             Topology::PeerToPeer => "p2p",
             Topology::Routed => "routed",
+            Topology::OneThread => "one thread",
         })
     }
 }

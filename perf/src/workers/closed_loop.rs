@@ -12,6 +12,7 @@ use super::sequence_check::STAMP;
 use super::stamper::Stamper;
 use super::timing::{Timing, wait_until};
 use crate::event::Event;
+use crate::histogram::{histogram, pairs};
 
 /// One message at a time.
 pub struct ClosedLoop {
@@ -118,6 +119,49 @@ pub fn go_round<E>(
             due = begun;
         } else if recorder.counts() && elapsed >= timing.seconds {
             return Ok(recorder.report(number, number, elapsed));
+        }
+    }
+}
+
+/// A message that was sent one way.
+pub struct Way {
+    /// When it was sent.
+    pub sent: Instant,
+    /// When it came, if it was not lost.
+    pub came: Option<Instant>,
+}
+
+/// Sends one message after the other on this thread, each when the one before has come, and records.
+pub fn go_one_way<E>(
+    timing: &Timing,
+    mut way: impl FnMut() -> Result<Way, E>,
+) -> Result<Report, E> {
+    let (mut recorded, mut sent, mut begun) = (histogram(), 0_u64, Instant::now());
+    let mut is_warm = false;
+    loop {
+        let one = way()?;
+        let now = one.came.unwrap_or_else(Instant::now);
+        let elapsed = now.saturating_duration_since(begun);
+        if !is_warm {
+            if elapsed >= timing.warm_up {
+                Event::Measuring.say();
+                (is_warm, begun) = (true, Instant::now());
+            }
+            continue;
+        }
+        sent += 1;
+        if let Some(came) = one.came {
+            let took = came.saturating_duration_since(one.sent).as_nanos();
+            recorded.saturating_record(took as u64);
+        }
+        if elapsed >= timing.seconds {
+            let lost = sent - recorded.len();
+            return Ok(Report {
+                planned: sent,
+                sent,
+                lost,
+                ..Report::of_samples(pairs(&recorded), elapsed.as_secs_f64())
+            });
         }
     }
 }

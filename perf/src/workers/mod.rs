@@ -9,6 +9,7 @@ mod closed_loop;
 pub mod flow;
 mod level;
 mod load;
+mod one_way;
 mod open_loop;
 pub mod orders;
 mod recorder;
@@ -22,6 +23,7 @@ use std::io::{self, Read};
 use std::process::ExitCode;
 use std::thread;
 
+pub use bare::{HEADER, is_available};
 use clap::Subcommand;
 use zonda_program::{Failure, finish};
 use zonda_router::daemon::{self, DaemonArgs};
@@ -40,6 +42,9 @@ pub enum Worker {
     /// Worker: answer lat-ping
     #[command(name = "lat-pong", hide = true)]
     Answer(Box<answer::Answering>),
+    /// Worker: publish and receive on one thread
+    #[command(name = "lat-one-way", hide = true)]
+    OneWay(Box<one_way::OneWay>),
     #[command(flatten)]
     Bare(bare::Worker),
 }
@@ -56,6 +61,7 @@ impl Worker {
             Worker::Flow(worker) => worker.run(),
             Worker::Ask(asking) => ask::ask(&asking),
             Worker::Answer(answering) => answer::answer(&answering),
+            Worker::OneWay(options) => one_way::measure(&options),
             Worker::Bare(worker) => worker.run().map_err(Failure::from),
         };
         finish(result)

@@ -78,10 +78,10 @@ impl Report {
         answers as f64 / self.seconds
     }
 
-    /// What was wrong with the messages, if anything.
-    pub fn fault(&self) -> Option<String> {
+    /// What was wrong with the messages, if anything. What a link may lose is no fault.
+    pub fn fault(&self, is_lossy: bool) -> Option<String> {
         let (lost, twice, late) = (self.lost, self.duplicated, self.reordered);
-        (lost + twice + late > 0)
+        (twice + late > 0 || lost > 0 && !is_lossy)
             .then(|| format!("{lost} messages lost, {twice} answered twice, {late} out of order"))
     }
 }
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(report.rate(), 6.0);
         assert!(
             report
-                .fault()
+                .fault(false)
                 .is_some_and(|f| f.contains("1 answered twice"))
         );
         for other in ["", "{}", r#"{"event":"measuring"}"#, "64 bytes: seq=3"] {
@@ -123,6 +123,6 @@ mod tests {
     fn the_raw_ping_pong_is_understood() {
         let line = r#"{"event":"outcome","framework":"std","seconds":0.5,"sent":2,"lost":0,"nanos_times":[[900,2]]}"#;
         let report = Report::parse(line).expect("an outcome");
-        assert_eq!((report.rate(), report.fault()), (4.0, None));
+        assert_eq!((report.rate(), report.fault(false)), (4.0, None));
     }
 }

@@ -37,8 +37,8 @@ impl Host {
     ) -> Result<Host, CellError> {
         let (process, addresses) = listening(
             roles.system,
-            |port| {
-                let mut program = roles.router(port);
+            |endpoint| {
+                let mut program = roles.router(endpoint);
                 let limit = format!("transport/unicast/max_sessions:{}", connections + 100);
                 let all = more.iter().map(|value| (*value).to_owned());
                 for value in all.chain([limit]) {
@@ -51,12 +51,13 @@ impl Host {
         let address = addresses.into_iter().next();
         Ok(Host {
             address: address
-                .ok_or_else(|| CellError::own("starting the router", "it has no address"))?,
+                .ok_or_else(|| CellError::own("starting the router", "it has no address"))?
+                + &roles.system.link.options(),
             process,
         })
     }
 
-    /// Where it listens.
+    /// Where it listens, as its clients have to dial it.
     pub fn address(&self) -> &str {
         &self.address
     }

@@ -15,6 +15,7 @@ use zonda_program::{Failure, seconds};
 use super::Kept;
 use super::quick::{BARE, ROUND_TRIP_SIZE, throughput};
 use crate::campaign::{Campaign, Entry, entries, settings};
+use crate::link::Linked;
 use crate::measure::measure;
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, Topology, Trips};
@@ -64,6 +65,8 @@ pub struct Runtimes {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     runtimes: Vec<RuntimeKind>,
     #[command(flatten)]
+    linked: Linked,
+    #[command(flatten)]
     kept: Kept,
 }
 
@@ -96,7 +99,7 @@ impl Runtimes {
             return Err(Failure::Run("no runtime is left to measure".into()));
         }
         let span = Span::after_half(self.seconds);
-        let mut all = cells(&kinds, span);
+        let mut all = cells(&kinds, span, self.linked);
         all.retain(|entry| entry.is_wanted(&self.only));
         if all.is_empty() {
             let only = &self.only;
@@ -154,7 +157,7 @@ impl Runtimes {
 
 /// Throughput as in `perf quick`, then the round trips. The raw ping-pongs know neither routers nor queues, bare sockets no
 /// queues.
-fn cells(kinds: &[RuntimeKind], span: Span) -> Vec<Entry> {
+fn cells(kinds: &[RuntimeKind], span: Span, linked: Linked) -> Vec<Entry> {
     let node = |kind: &RuntimeKind| {
         let own = Own {
             runtime: Some(kind.name().to_owned()),
@@ -173,6 +176,7 @@ fn cells(kinds: &[RuntimeKind], span: Span) -> Vec<Entry> {
     let mut systems: Vec<System> = kinds.iter().map(node).collect();
     systems.extend(kinds.iter().map(raw));
     systems.push(System::new(BARE, Kind::Bare));
+    let systems = linked.put(systems);
     let mut all = throughput(&systems, span);
     all.extend(entries("ping ", &trips(), &systems, |_| span));
     all.retain(|entry| {
@@ -224,7 +228,8 @@ mod tests {
     const KINDS: [RuntimeKind; 2] = [RuntimeKind::Smol, RuntimeKind::Threads];
 
     fn all(only: &[&str]) -> Vec<Entry> {
-        let mut all = cells(&KINDS, Span::after_half(Duration::from_secs(1)));
+        let span = Span::after_half(Duration::from_secs(1));
+        let mut all = cells(&KINDS, span, Linked::default());
         let only: Vec<String> = only.iter().map(|words| (*words).to_owned()).collect();
         all.retain(|entry| entry.is_wanted(&only));
         all

@@ -108,10 +108,7 @@ mod tests {
             tasks: vec![10, 0, 10],
             rates: raw::QUICK.to_vec(),
         };
-        let span = Span {
-            warm_up: 0.1,
-            seconds: 0.3,
-        };
+        let span = Span::new(0.1, 0.3);
         plan.in_order().entries(|_| span)
     }
 

@@ -66,10 +66,7 @@ enum Side {
 impl Setting {
     /// How long a cell is measured.
     pub fn span(&self, case: &Raw) -> Span {
-        Span {
-            warm_up: WARM_UP,
-            seconds: self.seconds.max(SAMPLES * case.rate.interval()),
-        }
+        Span::new(WARM_UP, self.seconds.max(SAMPLES * case.rate.interval()))
     }
 
     /// Measures one cell, and how many processors other programs used meanwhile.

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 
+use super::wire::Wire;
 use super::{Side, is_end};
 
 /// Bytes read at a time by the answering side.
@@ -10,7 +11,7 @@ const BLOCK: usize = 1 << 20;
 
 /// Sends back what comes.
 pub fn pong(side: &Side) -> io::Result<()> {
-    let mut stream = side.open_one()?;
+    let mut stream: Wire = side.open_one()?;
     let mut block = vec![0; BLOCK];
     loop {
         let n = match stream.read(&mut block) {

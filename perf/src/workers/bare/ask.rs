@@ -4,7 +4,6 @@
 //! become due in one go, as any sender would.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,6 +13,7 @@ use clap::Args;
 use zonda_program::pattern;
 
 use super::Side;
+use super::wire::Wire;
 use crate::event::Event;
 use crate::schedule::Timetable;
 use crate::workers::ask::stamped_size;
@@ -41,9 +41,9 @@ pub struct Asking {
 
 /// Measures as the flags say, and hands the result over.
 pub fn ask(asking: &Asking) -> io::Result<()> {
-    let stream = asking.side.open_one()?;
     let mut sides = Sides {
-        stream,
+        stream: asking.side.open_one()?,
+        batch: asking.side.batch().unwrap_or(BLOCK).min(BLOCK),
         message: pattern(asking.size),
         answer: vec![0; asking.size],
     };
@@ -61,7 +61,9 @@ pub fn ask(asking: &Asking) -> io::Result<()> {
 }
 
 struct Sides {
-    stream: TcpStream,
+    stream: Wire,
+    /// Bytes written at a time at most, unless a message alone is larger.
+    batch: usize,
     message: Vec<u8>,
     answer: Vec<u8>,
 }
@@ -88,8 +90,9 @@ impl Sides {
         let mut recorder = Recorder::default();
         recorder.count_from(first);
         let recorder = Arc::new(Mutex::new(recorder));
+        let writer = self.stream.writer()?;
         let reader = Reader {
-            stream: self.stream.try_clone()?,
+            stream: std::mem::replace(&mut self.stream, writer),
             size: self.message.len(),
             table: run.table,
             recorder: Arc::clone(&recorder),
@@ -117,17 +120,20 @@ impl Sides {
         batch.clear();
         for number in numbers {
             set_stamp(&mut self.message, COUNTED, number);
-            if self.message.len() >= BLOCK {
+            if self.message.len() >= self.batch {
                 self.stream.write_all(&self.message)?;
                 continue;
             }
-            batch.extend_from_slice(&self.message);
-            if batch.len() >= BLOCK {
+            if batch.len() + self.message.len() > self.batch {
                 self.stream.write_all(batch)?;
                 batch.clear();
             }
+            batch.extend_from_slice(&self.message);
         }
-        self.stream.write_all(batch)
+        match batch.is_empty() {
+            true => Ok(()),
+            false => self.stream.write_all(batch),
+        }
     }
 }
 
@@ -143,7 +149,7 @@ fn lock(recorder: &Mutex<Recorder>) -> MutexGuard<'_, Recorder> {
 
 /// The thread that takes the answers.
 struct Reader {
-    stream: TcpStream,
+    stream: Wire,
     size: usize,
     table: Timetable,
     recorder: Arc<Mutex<Recorder>>,

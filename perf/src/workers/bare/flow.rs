@@ -4,8 +4,7 @@
 //! receiver has one connection for each sender, and the relay copies the bytes of a sender to its connection of every
 //! receiver.
 
-use std::io::{self, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -15,6 +14,7 @@ use clap::Args;
 
 use super::framing::{Outgoing, Window};
 use super::relay::copy;
+use super::wire::{Means, Place, Wire};
 use super::{Side, announce, is_end};
 use crate::workers::reporter::{Arrived, Reporter};
 
@@ -29,25 +29,45 @@ pub struct Subscribe {
     /// Milliseconds between two counts
     #[arg(long, value_name = "MS", default_value_t = 10)]
     period: u64,
+    /// A stream of bytes without any framing, of which each SIZE count as a message
+    #[arg(long)]
+    stream: bool,
     #[command(flatten)]
     side: Side,
 }
 
-/// Sends messages of `size` bytes to every address until one of them leaves.
-pub fn publish(size: usize, addresses: &[SocketAddr]) -> io::Result<()> {
-    let mut streams = addresses
-        .iter()
-        .map(TcpStream::connect)
-        .collect::<io::Result<Vec<_>>>()?;
+/// Flags of the sender.
+#[derive(Args, Clone, Debug)]
+pub struct Publish {
+    /// Payload of a message in bytes
+    size: usize,
+    /// Connect to this endpoint (repeatable)
+    #[arg(long, value_name = "ENDPOINT", required = true)]
+    connect: Vec<Place>,
+    /// A stream of bytes without any framing, written SIZE at a time
+    #[arg(long)]
+    stream: bool,
+    #[command(flatten)]
+    means: Means,
+}
+
+/// Sends messages to every address until one of them leaves.
+pub fn publish(options: &Publish) -> io::Result<()> {
+    let connect = |to| options.means.connect(to);
+    let wires = options.connect.iter().map(connect);
+    let mut wires = wires.collect::<io::Result<Vec<_>>>()?;
     announce(&[])?;
-    for stream in &streams {
-        stream.set_nodelay(true)?;
-    }
-    let mut outgoing = Outgoing::new(size)?;
+    let batch = options.connect.iter().find_map(|to| to.link.batch());
+    let mut outgoing = Outgoing::new(options.size, batch)?;
+    let plain = options.stream.then(|| vec![7; options.size]);
     loop {
         outgoing.fill();
-        for stream in &mut streams {
-            match outgoing.write_to(stream) {
+        for wire in &mut wires {
+            let written = match &plain {
+                Some(bytes) => wire.write_all(bytes),
+                None => outgoing.write_to(wire),
+            };
+            match written {
                 Err(e) if is_end(&e) => return Ok(()),
                 other => other?,
             }
@@ -57,17 +77,21 @@ pub fn publish(size: usize, addresses: &[SocketAddr]) -> io::Result<()> {
 
 /// Counts messages until the senders leave.
 pub fn subscribe(options: &Subscribe) -> io::Result<()> {
-    let streams = options.side.open(options.links)?;
-    let counters: Arc<[Counter]> = streams.iter().map(|_| Counter::default()).collect();
+    let wires = options.side.open(options.links)?;
+    let counters: Arc<[Counter]> = wires.iter().map(|_| Counter::default()).collect();
     let counted = Arc::clone(&counters);
     let period = Duration::from_millis(options.period);
     let arrived = Reporter::start(options.size, period, move || sum(&counted));
-    let threads: Vec<_> = streams
+    let size = options.stream.then_some(options.size);
+    let threads: Vec<_> = wires
         .into_iter()
         .enumerate()
-        .map(|(at, stream)| {
+        .map(|(at, wire)| {
             let (counters, arrived) = (Arc::clone(&counters), arrived.clone());
-            thread::spawn(move || count(stream, &counters, at, &arrived))
+            thread::spawn(move || match size {
+                Some(size) => count_bytes(wire, &counters[at], size),
+                None => count(wire, &counters, at, &arrived),
+            })
         })
         .collect();
     for thread in threads {
@@ -86,16 +110,25 @@ fn sum(counters: &[Counter]) -> u64 {
     counters.iter().map(|c| c.0.load(Relaxed)).sum()
 }
 
-fn count(
-    mut stream: TcpStream,
-    counters: &[Counter],
-    at: usize,
-    arrived: &Arrived,
-) -> io::Result<()> {
+/// Counts the bytes of a stream, `size` of which are a message.
+fn count_bytes(mut wire: Wire, counter: &Counter, size: usize) -> io::Result<()> {
+    let (mut block, mut bytes) = (vec![0; size], 0);
+    loop {
+        match wire.read(&mut block) {
+            Ok(0) => return Ok(()),
+            Ok(n) => bytes += n,
+            Err(e) if is_end(&e) => return Ok(()),
+            Err(e) => return Err(e),
+        }
+        counter.0.store((bytes / size) as u64, Relaxed);
+    }
+}
+
+fn count(mut wire: Wire, counters: &[Counter], at: usize, arrived: &Arrived) -> io::Result<()> {
     let mut window = Window::new();
     let mut total = 0;
     loop {
-        match stream.read(window.room()) {
+        match wire.read(window.room()) {
             Ok(0) => return Ok(()),
             Ok(n) => window.filled(n),
             Err(e) if is_end(&e) => return Ok(()),
@@ -115,28 +148,38 @@ fn count(
     }
 }
 
-/// Listens twice on `address`, for the senders (front) and for the receivers (back), and copies what
+/// Flags of the relay.
+#[derive(Args, Clone, Debug)]
+pub struct Forward {
+    /// Where the senders connect
+    place: Place,
+    /// How many send
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    senders: u16,
+    /// How many receive
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    receivers: u16,
+    #[command(flatten)]
+    means: Means,
+}
+
+/// Listens twice on a place and beside it, for the senders (front) and for the receivers (back), and copies what
 /// comes from each sender to every receiver. Receivers connect one after another, each once for every
 /// sender.
-pub fn forward(address: SocketAddr, senders: u16, receivers: u16) -> io::Result<()> {
-    let front = TcpListener::bind(address)?;
-    let back = TcpListener::bind(SocketAddr::new(address.ip(), 0))?;
+pub fn forward(options: &Forward) -> io::Result<()> {
+    let front = options.means.listen(&options.place)?;
+    let back = options.means.listen(&options.place.beside())?;
     announce(&[&front, &back])?;
-    let accept = |listener: &TcpListener| {
-        let stream = listener.accept()?.0;
-        stream.set_nodelay(true)?;
-        Ok::<_, io::Error>(stream)
-    };
-    let mut of_sender: Vec<Vec<TcpStream>> = (0..senders).map(|_| Vec::new()).collect();
-    for _ in 0..receivers {
+    let mut of_sender: Vec<Vec<Wire>> = (0..options.senders).map(|_| Vec::new()).collect();
+    for _ in 0..options.receivers {
         for outgoing in &mut of_sender {
-            outgoing.push(accept(&back)?);
+            outgoing.push(back.accept()?);
         }
     }
     let threads: Vec<_> = of_sender
         .into_iter()
         .map(|outgoing| {
-            let incoming = accept(&front)?;
+            let incoming = front.accept()?;
             Ok(thread::spawn(move || copy(incoming, outgoing)))
         })
         .collect::<io::Result<_>>()?;

@@ -9,13 +9,16 @@
 //! ```
 //!
 //! The sender packs small messages into blocks, copying each as any publisher must, and writes a large
-//! one without a copy. The receiver finds every message and looks at its first byte.
+//! one without a copy. Where the protocol below has messages of its own, each of these is one block. The receiver finds every
+//! message and looks at its first byte.
 
 use std::hint::black_box;
 use std::io::{self, IoSlice, Write};
-use std::net::TcpStream;
 
-const HEADER: usize = 8;
+use super::wire::Wire;
+
+/// Bytes before the payload of a message.
+pub const HEADER: usize = 8;
 const TAG: [u8; 4] = [0x7a, 1, 0, 1];
 /// Bytes of small messages written at a time.
 const BLOCK: usize = 64 * 1024;
@@ -33,54 +36,66 @@ pub struct Outgoing {
     header: [u8; HEADER],
     payload: Vec<u8>,
     block: Vec<u8>,
+    /// Bytes of a block at most, unless a message alone is larger.
+    room: usize,
+    is_packed: bool,
 }
 
 impl Outgoing {
-    /// Messages of `size` bytes.
-    pub fn new(size: usize) -> io::Result<Self> {
-        let length = u32::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let mut header = [0; HEADER];
-        header[..4].copy_from_slice(&TAG);
-        header[4..].copy_from_slice(&length.to_le_bytes());
+    /// Messages of `size` bytes, packed into blocks of `batch` bytes at most where each block is a message to the link.
+    pub fn new(size: usize, batch: Option<usize>) -> io::Result<Self> {
         Ok(Outgoing {
-            header,
+            header: header(size)?,
             payload: vec![7; size],
             block: Vec::with_capacity(BLOCK),
+            room: batch.unwrap_or(BLOCK).min(BLOCK),
+            is_packed: batch.is_some() || size < LARGE,
         })
     }
 
     /// Packs a block of small messages; large ones are left where they are.
     pub fn fill(&mut self) {
         let size = self.payload.len();
-        if size >= LARGE {
+        if !self.is_packed {
             return;
         }
         self.block.clear();
-        while self.block.len() + HEADER + size <= BLOCK {
+        loop {
             self.block.extend_from_slice(black_box(&self.header));
             self.block.extend_from_slice(black_box(&self.payload));
+            if self.block.len() + HEADER + size > self.room {
+                return;
+            }
         }
     }
 
     /// Writes what is packed, or large messages.
-    pub fn write_to(&self, stream: &mut TcpStream) -> io::Result<()> {
-        if self.payload.len() >= LARGE {
-            write_large(stream, black_box(&self.header), black_box(&self.payload))
-        } else {
-            stream.write_all(&self.block)
+    pub fn write_to(&self, wire: &mut Wire) -> io::Result<()> {
+        match self.is_packed {
+            true => wire.write_all(&self.block),
+            false => write_large(wire, black_box(&self.header), black_box(&self.payload)),
         }
     }
 }
 
+/// What stands before a message of `size` bytes.
+pub fn header(size: usize) -> io::Result<[u8; HEADER]> {
+    let length = u32::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut header = [0; HEADER];
+    header[..4].copy_from_slice(&TAG);
+    header[4..].copy_from_slice(&length.to_le_bytes());
+    Ok(header)
+}
+
 /// Writes as many messages at a time as make up a good piece of work for the kernel.
-fn write_large(stream: &mut TcpStream, header: &[u8], payload: &[u8]) -> io::Result<()> {
+fn write_large(wire: &mut Wire, header: &[u8], payload: &[u8]) -> io::Result<()> {
     let messages = (VECTORED / payload.len()).max(1);
     let mut parts: Vec<IoSlice<'_>> = (0..messages)
         .flat_map(|_| [IoSlice::new(header), IoSlice::new(payload)])
         .collect();
     let mut parts = parts.as_mut_slice();
     while !parts.is_empty() {
-        match stream.write_vectored(parts)? {
+        match wire.write_vectored(parts)? {
             0 => return Err(io::ErrorKind::WriteZero.into()),
             n => IoSlice::advance_slices(&mut parts, n),
         }

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The yardstick: what blocking sockets of the standard library reach with the least framing that a
-//! message can have. No keys, no routing, no protocol; a node can come close to this but not pass it
-//! by much.
+//! The yardstick: what blocking sockets reach with the least framing that a message can have, and with the protocol of the
+//! link that is measured: TLS by rustls, WebSocket by tungstenite, plain datagrams. No keys, no routing, no protocol of the
+//! nodes; a node can come close to this but not pass it by much.
 
 mod answer;
 mod ask;
 mod flow;
 mod framing;
+mod one_way;
 mod relay;
+mod wire;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use clap::{Args, Subcommand};
 
 use crate::event::Event;
+pub use framing::HEADER;
+pub use wire::is_available;
+use wire::{Listener, Means, Place, Wire};
 
 /// The workers.
 #[derive(Subcommand, Clone, Debug)]
@@ -24,30 +28,17 @@ pub enum Worker {
     Sub(flow::Subscribe),
     /// Worker: send messages to any number of bare-sub, as fast as blocking sockets can
     #[command(name = "bare-pub", hide = true)]
-    Pub {
-        /// Payload of a message in bytes
-        size: usize,
-        /// Connect to this address (repeatable)
-        #[arg(long, value_name = "IP:PORT", required = true)]
-        connect: Vec<SocketAddr>,
-    },
+    Pub(flow::Publish),
     /// Worker: copy bytes from every bare-pub to every bare-sub
     #[command(name = "bare-fan", hide = true)]
-    Fan {
-        /// Where the senders connect
-        address: SocketAddr,
-        /// How many send
-        #[arg(long, value_name = "N", default_value_t = 1)]
-        senders: u16,
-        /// How many receive
-        #[arg(long, value_name = "N", default_value_t = 1)]
-        receivers: u16,
-    },
+    Fan(flow::Forward),
     /// Worker: copy bytes between two connections, the yardstick of a router
     #[command(name = "bare-relay", hide = true)]
     Relay {
         /// Where the sender connects
-        address: SocketAddr,
+        place: Place,
+        #[command(flatten)]
+        means: Means,
     },
     /// Worker: send back what lat-bare-ping sends
     #[command(name = "bare-pong", hide = true)]
@@ -58,6 +49,9 @@ pub enum Worker {
     /// Worker: ask bare-pong, back to back or on a schedule
     #[command(name = "lat-bare-ping", hide = true)]
     Ask(ask::Asking),
+    /// Worker: send and receive on one thread
+    #[command(name = "bare-one-way", hide = true)]
+    OneWay(one_way::OneWay),
 }
 
 impl Worker {
@@ -65,65 +59,71 @@ impl Worker {
     pub fn run(&self) -> io::Result<()> {
         match self {
             Worker::Sub(options) => flow::subscribe(options),
-            Worker::Pub { size, connect } => flow::publish(*size, connect),
-            Worker::Fan {
-                address,
-                senders,
-                receivers,
-            } => flow::forward(*address, *senders, *receivers),
-            Worker::Relay { address } => relay::relay(*address),
+            Worker::Pub(options) => flow::publish(options),
+            Worker::Fan(options) => flow::forward(options),
+            Worker::Relay { place, means } => relay::relay(place, means),
             Worker::Answer { side } => answer::pong(side),
             Worker::Ask(asking) => ask::ask(asking),
+            Worker::OneWay(options) => one_way::measure(options),
         }
     }
 }
 
 /// Where a yardstick worker finds its other side.
 #[derive(Args, Clone, Debug)]
-#[group(required = true, multiple = false)]
 pub struct Side {
-    /// Wait for the connections on this address; port 0 chooses one, which is printed
-    #[arg(long, value_name = "IP:PORT")]
-    listen: Option<SocketAddr>,
-    /// Connect to this address
-    #[arg(long, value_name = "IP:PORT")]
-    connect: Option<SocketAddr>,
+    #[command(flatten)]
+    end: End,
+    #[command(flatten)]
+    means: Means,
+}
+
+/// One of the two.
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+struct End {
+    /// Wait for the connections on this endpoint; port 0 chooses one, which is printed
+    #[arg(long, value_name = "ENDPOINT")]
+    listen: Option<Place>,
+    /// Connect to this endpoint
+    #[arg(long, value_name = "ENDPOINT")]
+    connect: Option<Place>,
 }
 
 impl Side {
     /// So many connections, and the line that says the worker is there.
-    pub fn open(&self, links: u16) -> io::Result<Vec<TcpStream>> {
+    pub fn open(&self, links: u16) -> io::Result<Vec<Wire>> {
         let all = 0..links;
-        let streams: Vec<TcpStream> = match (self.listen, self.connect) {
-            (Some(address), _) => {
-                let listener = TcpListener::bind(address)?;
+        match (&self.end.listen, &self.end.connect) {
+            (Some(place), _) => {
+                let listener = self.means.listen(place)?;
                 announce(&[&listener])?;
-                let accept = |_| Ok(listener.accept()?.0);
-                all.map(accept).collect::<io::Result<_>>()?
+                all.map(|_| listener.accept()).collect()
             }
-            (None, Some(address)) => {
-                let connect = |_| TcpStream::connect(address);
-                let streams = all.map(connect).collect::<io::Result<_>>()?;
+            (None, Some(place)) => {
+                let wires = all.map(|_| self.means.connect(place)).collect();
                 announce(&[])?;
-                streams
+                wires
             }
-            (None, None) => return Err(io::ErrorKind::InvalidInput.into()),
-        };
-        for stream in &streams {
-            stream.set_nodelay(true)?;
+            (None, None) => Err(io::ErrorKind::InvalidInput.into()),
         }
-        Ok(streams)
     }
 
     /// The only connection.
-    pub fn open_one(&self) -> io::Result<TcpStream> {
+    pub fn open_one(&self) -> io::Result<Wire> {
         let only = self.open(1)?.pop();
         only.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
+
+    /// How many bytes are written at once at most, where that is a message to the link.
+    pub fn batch(&self) -> Option<usize> {
+        let place = self.end.listen.as_ref().or(self.end.connect.as_ref());
+        place.and_then(|place| place.link.batch())
+    }
 }
 
-fn announce(listeners: &[&TcpListener]) -> io::Result<()> {
-    let listening = listeners.iter().map(|l| Ok(l.local_addr()?.to_string()));
+fn announce(listeners: &[&Listener]) -> io::Result<()> {
+    let listening = listeners.iter().map(|l| Ok(l.place()?.to_string()));
     let ready = Event::Ready {
         listening: listening.collect::<io::Result<_>>()?,
     };
@@ -133,9 +133,11 @@ fn announce(listeners: &[&TcpListener]) -> io::Result<()> {
 
 /// True for the errors by which a connection ends when the other process is gone.
 fn is_end(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    use io::ErrorKind::{
+        BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof,
+    };
     matches!(
         error.kind(),
-        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
+        BrokenPipe | ConnectionAborted | ConnectionRefused | ConnectionReset | UnexpectedEof
     )
 }

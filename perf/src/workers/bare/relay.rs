@@ -2,32 +2,29 @@
 //! The yardstick of a router: bytes in, the same bytes out, both ways, between two connections.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
+use super::wire::{Means, Place, Wire};
 use super::{announce, is_end};
 
 /// Bytes moved at a time.
 const BLOCK: usize = 256 * 1024;
 
-/// Listens twice on `address`, first for the sender (front), then for the receiver (back), and copies
+/// Listens twice on a place and beside it, first for the sender (front), then for the receiver (back), and copies
 /// between the two until one leaves.
-pub fn relay(address: SocketAddr) -> io::Result<()> {
-    let front = TcpListener::bind(address)?;
-    let back = TcpListener::bind(SocketAddr::new(address.ip(), 0))?;
+pub fn relay(place: &Place, means: &Means) -> io::Result<()> {
+    let front = means.listen(place)?;
+    let back = means.listen(&place.beside())?;
     announce(&[&front, &back])?;
-    let receiver = back.accept()?.0;
-    let sender = front.accept()?.0;
-    for stream in [&receiver, &sender] {
-        stream.set_nodelay(true)?;
-    }
-    let (answers, asker) = (receiver.try_clone()?, sender.try_clone()?);
-    thread::spawn(move || copy(answers, vec![asker]));
-    copy(sender, vec![receiver])
+    let receiver = back.accept()?;
+    let sender = front.accept()?;
+    let (to_receiver, to_sender) = (receiver.writer()?, sender.writer()?);
+    thread::spawn(move || copy(receiver, vec![to_sender]));
+    copy(sender, vec![to_receiver])
 }
 
 /// Copies what comes from one connection to all others, until one of them leaves.
-pub fn copy(mut from: TcpStream, mut to: Vec<TcpStream>) -> io::Result<()> {
+pub fn copy(mut from: Wire, mut to: Vec<Wire>) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     loop {
         let moved = from.read(&mut block).and_then(|n| {

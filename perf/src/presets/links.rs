@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda perf links`: the table of message-io's study. For each transport, how much of it this project, message-io and the
+//! reference leave: throughput of a gigabyte, and one way of a byte with both ends on one thread.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use zonda_program::{Failure, seconds};
+
+use super::{Kept, flow};
+use crate::campaign::{Campaign, Entry, entries, settings};
+use crate::link::Link;
+use crate::measure::measure;
+use crate::reference::{MessageIo, Reference};
+use crate::scenario::rates::Pace;
+use crate::scenario::sizes::{Sizes, sizes};
+use crate::scenario::{Scenario, Topology, Trips, bytes};
+use crate::surroundings::note;
+use crate::system::{Kind, MESSAGE_IO, Own, Span, System, ZENOH, ZONDA};
+use crate::table::or_none;
+use crate::workers::is_available;
+
+/// Payload of the throughput: the largest round number that all four carry in one datagram.
+const CHUNK: usize = 65_000;
+/// Bytes of the throughput, as in the study.
+const BYTES: u64 = 1 << 30;
+/// The same with `--quick`.
+const BYTES_QUICK: u64 = 1 << 28;
+/// The protocol without a library.
+const NATIVE: &str = "native";
+/// This project with a runtime of its own between the two ends.
+const THREADS: &str = "zonda, own threads";
+/// What stands where a system has no such transport, and where it was not asked for.
+const NO_TRANSPORT: &str = "none";
+const NOT_ASKED: &str = "not asked";
+
+/// What a reader of the help tries first, and how to read what comes out.
+const HELP: &str = "\
+Examples:
+  zonda perf links --quick                              about a minute
+  zonda perf links --with-message-io peers/message-io/target/release --with-zenoh peers/zenoh/target/release
+  zonda perf links --transports tcp,ws                  two of them
+  zonda perf links --json links.json                    kept for perf compare
+
+How to read it:
+  GB/s       of payload that arrived, in messages of 65000 bytes, from one process to another; in brackets
+             the efficiency, the share of what the native protocol moves
+  us         median of one message of 1 byte from the call that sends it until it is received, both ends on
+             one thread of one process; in brackets the overhead, what is more than native
+  native     tcp: bytes without frames; framed: a length before each message; udp: datagrams; ws: tungstenite;
+             tls: rustls; unix: a socket in the file system. All on blocking sockets
+  zonda      two sessions, in the second table on a runtime of the calling thread
+  own threads  the same on the default runtime: a message changes threads on its way
+  lost %     of zonda's messages over UDP. What counts is what arrived; the others lose, too, and do not say it
+  none       it has no such transport";
+
+/// Options of `perf links`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
+pub struct Links {
+    /// Transports to measure
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "udp,tcp,framed,ws,tls,unix")]
+    transports: Vec<Transport>,
+    /// A quarter of the bytes, in two short rounds
+    #[arg(long)]
+    quick: bool,
+    /// Bytes that have to arrive in each round [default: 1G; 256M with --quick]
+    #[arg(long, value_name = "SIZE", value_parser = sizes)]
+    bytes: Option<Sizes>,
+    /// Send single bytes for this long in each round
+    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds)]
+    seconds: Duration,
+    /// Measure everything this often; the tables show the median [default: 5; 2 with --quick]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=50))]
+    rounds: Option<u32>,
+    #[command(flatten)]
+    message_io: MessageIo,
+    #[command(flatten)]
+    reference: Reference,
+    #[command(flatten)]
+    kept: Kept,
+    /// Only say what would be measured, and how long it would take
+    #[arg(long)]
+    list: bool,
+}
+
+/// A row of the tables.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Transport {
+    /// Datagrams
+    Udp,
+    /// A stream of bytes; nodes frame them all the same
+    Tcp,
+    /// Messages over TCP
+    Framed,
+    /// WebSocket
+    Ws,
+    /// TLS over TCP
+    Tls,
+    /// A socket in the file system
+    Unix,
+    // quic
+}
+
+impl Transport {
+    /// The link, if there is such a link here, and the name of the row with a blank: the beginning of its entries' titles.
+    fn row(self) -> Option<(Link, &'static str)> {
+        let row = match self {
+            Transport::Udp => (Link::Udp, "udp "),
+            Transport::Tcp => (Link::Tcp, "tcp "),
+            Transport::Framed => (Link::Tcp, "framed tcp "),
+            Transport::Ws => (Link::Ws, "ws "),
+            Transport::Tls => (Link::Tls, "tls "),
+            #[cfg(unix)]
+            Transport::Unix => (Link::Unix, "unix "),
+            #[cfg(not(unix))]
+            Transport::Unix => return None,
+        };
+        Some(row).filter(|(link, _)| is_available(*link))
+    }
+}
+
+impl Links {
+    /// Measures, prints the tables and writes the record.
+    pub fn run(&self) -> Result<(), Failure> {
+        let rounds = self.rounds.unwrap_or(if self.quick { 2 } else { 5 });
+        let (flows, ways) = (self.flow_span()?, self.way_span());
+        let systems = self.systems()?;
+        let mut all = self.entries("flow", &systems, &flow(Topology::PeerToPeer, CHUNK), flows);
+        let trips = Trips::new(Topology::OneThread, 1, Pace::BackToBack);
+        all.extend(self.entries("way", &systems, &Scenario::Trips(trips), ways));
+        let mut settings = settings(rounds, ways, json!("default"));
+        settings.insert("bytes".into(), json!(flows.bytes));
+        let campaign = Campaign {
+            tool: "links",
+            settings,
+            rounds,
+            json: self.kept.json.as_deref(),
+            is_list: self.list,
+            keeps_samples: false,
+            measure: &measure,
+        };
+        let Some(outcome) = campaign.run(all)? else {
+            return Ok(());
+        };
+        let tables = self.tables(&outcome.entries, &systems);
+        let legend = format!(
+            "Medians of {rounds} rounds, fresh programs in each, systems in turn. Throughput: until {} arrived. See --help.",
+            bytes(flows.bytes as usize)
+        );
+        outcome.print(&format!("{tables}\n{legend}"));
+        outcome.finish(self.kept.json.as_deref())
+    }
+
+    /// How long flows last.
+    fn flow_span(&self) -> Result<Span, Failure> {
+        let bytes = match self
+            .bytes
+            .as_ref()
+            .map(|b| Sizes::all(std::slice::from_ref(b)))
+        {
+            None if self.quick => BYTES_QUICK,
+            None => BYTES,
+            Some(all) => match all[..] {
+                [size] if size > 0 => size as u64,
+                _ => {
+                    return Err(Failure::Usage(
+                        "--bytes takes one size, such as 100M".into(),
+                    ));
+                }
+            },
+        };
+        Ok(Span {
+            bytes,
+            ..Span::new(0.1, 0.0)
+        })
+    }
+
+    /// How long single bytes are sent.
+    fn way_span(&self) -> Span {
+        let seconds = self.seconds.as_secs_f64();
+        Span::new(seconds / 4.0, seconds)
+    }
+
+    /// The columns.
+    fn systems(&self) -> Result<Vec<System>, Failure> {
+        let own = |runtime: Option<&str>| {
+            let runtime = runtime.map(str::to_owned);
+            Kind::Zonda(Own {
+                runtime,
+                ..Own::default()
+            })
+        };
+        let threads = zonda::config::RuntimeKind::default().name();
+        let mut all = vec![
+            System::new(NATIVE, Kind::Bare),
+            System::new(ZONDA, own(None)),
+            System::new(THREADS, own(Some(threads))),
+        ];
+        let message_io = self.message_io.programs()?;
+        let message_io = message_io.map(|directory| Kind::MessageIo(directory.to_owned()));
+        all.extend(message_io.map(|kind| System::new(MESSAGE_IO, kind)));
+        let zenoh = self.reference.programs_one_way()?;
+        let zenoh = zenoh.map(|directory| Kind::Zenoh(directory.to_owned()));
+        all.extend(zenoh.map(|kind| System::new(ZENOH, kind)));
+        Ok(all)
+    }
+
+    /// A scenario on each transport with each system that has it.
+    fn entries(&self, what: &str, systems: &[System], of: &Scenario, span: Span) -> Vec<Entry> {
+        let mut all = Vec::new();
+        for transport in &self.transports {
+            let Some((link, label)) = transport.row() else {
+                let name = transport.to_possible_value();
+                let name = name.map(|value| value.get_name().to_owned());
+                let name = name.unwrap_or_default();
+                note(&format!(
+                    "{name} is left out: this build, or this system, does not have it"
+                ));
+                continue;
+            };
+            let is_stream = *transport == Transport::Tcp;
+            let mut systems = systems.to_vec();
+            systems.retain(|system| what == "way" || system.name != THREADS);
+            for system in &mut systems {
+                (system.link, system.is_stream) = (link, is_stream);
+            }
+            all.extend(entries(label, &[*of], &systems, |_| span));
+        }
+        all
+    }
+
+    /// Both tables.
+    fn tables(&self, entries: &[Entry], systems: &[System]) -> String {
+        let column = |name: &'static str| (name, systems.iter().any(|s| s.name == name));
+        let flows = [NATIVE, ZONDA, MESSAGE_IO, ZENOH].map(column);
+        let ways = [NATIVE, ZONDA, THREADS, MESSAGE_IO, ZENOH].map(column);
+        format!(
+            "\nThroughput, GB/s (share of native)\n\n{}\n\nOne way of 1 byte, us (more than native)\n\n{}",
+            self.table(entries, &flows, &share),
+            self.table(entries, &ways, &overhead)
+        )
+    }
+
+    /// A row for each transport, a column for each system.
+    fn table(&self, entries: &[Entry], columns: &[(&str, bool)], figure: &Figure) -> String {
+        let rows = self.transports.iter().filter_map(|transport| {
+            let (_, label) = transport.row()?;
+            let of = |name: &str| {
+                let mut all = entries.iter().filter(|e| e.system.name == name);
+                all.find(|e| e.title().starts_with(label) && figure(e, e).is_some())
+            };
+            let native = of(NATIVE);
+            let texts = columns
+                .iter()
+                .map(|&(name, is_asked)| match (of(name), is_asked) {
+                    (Some(entry), _) => or_none(figure(entry, native.unwrap_or(entry))),
+                    (None, false) => NOT_ASKED.into(),
+                    (None, true) => match has_entry(entries, label, name) {
+                        true => "failed".into(),
+                        false => NO_TRANSPORT.into(),
+                    },
+                });
+            Some(
+                [label.trim_end().to_owned()]
+                    .into_iter()
+                    .chain(texts)
+                    .collect::<Vec<_>>(),
+            )
+        });
+        let head = ["transport"]
+            .into_iter()
+            .chain(columns.iter().map(|(name, _)| *name));
+        zonda_program::table(head, rows.collect::<Vec<_>>(), 1..)
+    }
+}
+
+/// What stands in a table of a system's entry beside the native one.
+type Figure = dyn Fn(&Entry, &Entry) -> Option<String>;
+
+/// Whether a system has a part in a row at all.
+fn has_entry(entries: &[Entry], label: &str, name: &str) -> bool {
+    let mut of = entries.iter().filter(|entry| entry.system.name == name);
+    of.any(|entry| entry.title().starts_with(label))
+}
+
+/// Throughput, and the share of the native one.
+fn share(entry: &Entry, native: &Entry) -> Option<String> {
+    let gigabytes = |entry: &Entry| {
+        let size = entry.scenario.flow()?.size as f64;
+        Some(entry.cell.median("rate")? * size / 1e9)
+    };
+    let own = gigabytes(entry)?;
+    let mut text = format!("{own:.2}");
+    if entry.system.name != NATIVE
+        && let Some(native) = gigabytes(native)
+    {
+        text += &format!(" ({:.0} %)", 100.0 * own / native);
+    }
+    let (lost, offered) = (entry.cell.median("lost"), entry.cell.median("offered"));
+    if entry.system.link.is_lossy()
+        && let Some((lost, offered)) = lost.zip(offered)
+    {
+        text += &format!(", lost {:.1} %", 100.0 * lost / offered);
+    }
+    Some(text)
+}
+
+/// One way, and what it is more than the native one.
+fn overhead(entry: &Entry, native: &Entry) -> Option<String> {
+    entry.scenario.trips()?;
+    let own = entry.cell.median("p50")?;
+    match native.cell.median("p50") {
+        Some(native) if entry.system.name != NATIVE => {
+            Some(format!("{own:.2} ({:+.2})", own - native))
+        }
+        _ => Some(format!("{own:.2}")),
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One way by two sessions of one process: one publishes, the other takes the message from its subscriber's queue. Without
+//! `--runtime` both live on a runtime of this thread, so that nothing stands between the two but the link; with it, on that
+//! runtime's threads.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use zonda::bytes::ZBytes;
+use zonda::config::AnyRuntime;
+use zonda::qos::CongestionControl;
+use zonda::{Config, Wait};
+use zonda_codec::Locator;
+use zonda_program::{Connection, Failure, pattern};
+
+use super::answer::KEY_PING;
+use super::closed_loop::{Way, go_one_way};
+use super::report::Report;
+use super::timing::Timing;
+
+/// A message that has not come by then is lost, where it may be.
+const LOST: Duration = Duration::from_millis(200);
+/// A first message that does not come is sent again after this long.
+const RETRY: Duration = Duration::from_millis(50);
+/// How long the two sessions may take to meet.
+const CONTACT: Duration = Duration::from_secs(15);
+
+/// Flags of the worker.
+#[derive(Args, Clone, Debug)]
+pub struct OneWay {
+    /// Payload of a message in bytes
+    size: usize,
+    #[command(flatten)]
+    timing: Timing,
+    /// Where one session listens is where the other connects
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Measures, and hands the result over.
+pub fn measure(options: &OneWay) -> Result<(), Failure> {
+    let report = match options.connection.runtime {
+        Some(_) => between_threads(options),
+        None => on_this_thread(options),
+    }?;
+    report.hand_over();
+    Ok(())
+}
+
+/// The configuration of the session that connects to the other.
+fn connecting(options: &OneWay, to: Vec<String>) -> Result<Config, Failure> {
+    let mut connection = options.connection.clone();
+    connection.listen.clear();
+    connection.connect = to;
+    connection.to_config()
+}
+
+fn texts(locators: &[Locator]) -> Vec<String> {
+    locators.iter().map(ToString::to_string).collect()
+}
+
+/// By calls that block the thread while others work.
+fn between_threads(options: &OneWay) -> Result<Report, Failure> {
+    let receiving = options.connection.open()?;
+    let to = receiving.info().locators();
+    let sending = zonda::open(connecting(options, texts(&to))?).wait()?;
+    let messages = receiving.declare_subscriber(KEY_PING).wait()?;
+    let publisher = sending.declare_publisher(KEY_PING).express(true);
+    let publisher = publisher
+        .congestion_control(CongestionControl::Block)
+        .wait()?;
+    let payload = ZBytes::from(pattern(options.size));
+    let way = |patience| -> Result<Way, Failure> {
+        let sent = Instant::now();
+        publisher.put(payload.clone()).wait()?;
+        let came = messages.recv_timeout(patience)?.map(|_| Instant::now());
+        Ok(Way { sent, came })
+    };
+    meet(|| way(RETRY))?;
+    while messages.recv_timeout(RETRY)?.is_some() {}
+    go_one_way(&options.timing, || way(LOST))
+}
+
+/// Sends until a message comes.
+fn meet(mut way: impl FnMut() -> Result<Way, Failure>) -> Result<(), Failure> {
+    let start = Instant::now();
+    while way()?.came.is_none() {
+        if start.elapsed() > CONTACT {
+            return Err(Failure::Run(format!("no message within {CONTACT:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// By tasks of a runtime that this thread runs.
+#[cfg(feature = "tokio")]
+fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
+    use tokio::runtime::Builder;
+    use tokio::time::timeout;
+
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let on = || AnyRuntime::from_tokio(runtime.handle().clone());
+    let receiving = options.connection.to_config()?.with_runtime_handle(on());
+    let (receiving, to) = runtime.block_on(async {
+        let session = zonda::open(receiving).await?;
+        let to = texts(&session.info().locators());
+        Ok::<_, Failure>((session, to))
+    })?;
+    let sending = connecting(options, to)?.with_runtime_handle(on());
+    let (_sending, messages, publisher) = runtime.block_on(async {
+        let sending = zonda::open(sending).await?;
+        let messages = receiving.declare_subscriber(KEY_PING).await?;
+        let publisher = sending.declare_publisher(KEY_PING).express(true);
+        let publisher = publisher
+            .congestion_control(CongestionControl::Block)
+            .await?;
+        Ok::<_, Failure>((sending, messages, publisher))
+    })?;
+    let payload = ZBytes::from(pattern(options.size));
+    let way = |patience| {
+        runtime.block_on(async {
+            let sent = Instant::now();
+            publisher.put(payload.clone()).await?;
+            let came = match timeout(patience, messages.recv_async()).await {
+                Ok(sample) => sample.map(|_| Some(Instant::now()))?,
+                Err(_) => None,
+            };
+            Ok::<_, Failure>(Way { sent, came })
+        })
+    };
+    meet(|| way(RETRY))?;
+    let rest = async { while timeout(RETRY, messages.recv_async()).await.is_ok() {} };
+    runtime.block_on(rest);
+    go_one_way(&options.timing, || way(LOST))
+}
+
+/// This build has no runtime that a thread of its own could run.
+#[cfg(not(feature = "tokio"))]
+fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
+    between_threads(options)
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda perf links`, and the option `--link` of the other measurements: every transport has its row, its figures and its
+//! place in the record.
+
+use serde_json::Value;
+
+use super::perf::Folder;
+use super::program::{Ended, run, zonda};
+
+const HAS_TLS: bool = cfg!(feature = "tls");
+const HAS_WS: bool = cfg!(feature = "ws");
+
+/// The transports that this build has.
+fn transports() -> Vec<&'static str> {
+    let mut all = vec!["udp", "tcp", "framed"];
+    all.extend(HAS_WS.then_some("ws"));
+    all.extend(HAS_TLS.then_some("tls"));
+    all.extend(cfg!(unix).then_some("unix"));
+    all
+}
+
+/// Runs a sub-command with a record and gives its end and the record.
+fn measured(name: &str, arguments: &str) -> (Ended, Value) {
+    let folder = Folder::new(&format!("links-{name}"));
+    let file = folder.file("record.json");
+    let words = ["perf"].into_iter().chain(arguments.split_whitespace());
+    let ended = run(
+        &zonda(),
+        &words.chain(["--json", &file]).collect::<Vec<_>>(),
+    );
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    (ended, serde_json::from_str(&text).unwrap_or_default())
+}
+
+fn cells(record: &Value) -> &[Value] {
+    record["cells"].as_array().map_or(&[], Vec::as_slice)
+}
+
+#[test]
+fn every_transport_has_a_row_in_both_tables() {
+    let transports = transports();
+    let arguments = format!(
+        "links --rounds 1 --bytes 1M --seconds 0.02 --transports {}",
+        transports.join(",")
+    );
+    let (ended, record) = measured("all", &arguments);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(record["tool"], "links");
+    // one flow and one way each, by the native protocol, by zonda, and one way by threads
+    assert_eq!(cells(&record).len(), transports.len() * 5);
+    let rows = ended.out.lines().filter(|line| line.starts_with('|'));
+    let rows: Vec<Vec<&str>> = rows
+        .map(|row| row.split('|').map(str::trim).collect())
+        .collect();
+    assert_eq!(rows.len(), 2 * (2 + transports.len()), "{}", ended.out);
+    for row in rows.iter().filter(|row| row[1] == "ws" || row[1] == "tcp") {
+        assert!(
+            row[2].parse::<f64>().is_ok_and(|native| native > 0.0),
+            "{row:?}"
+        );
+        assert!(row[3].contains('('), "{row:?}");
+        let last = row.len() - 2;
+        assert_eq!(row[last - 1..=last], ["not asked"; 2], "{row:?}");
+    }
+    for cell in cells(&record) {
+        assert_eq!(cell["note"], Value::Null, "{cell}");
+        let metric = ["rate", "p50"].map(|name| cell["metrics"][name]["rounds"][0].as_f64());
+        assert!(
+            metric.iter().flatten().any(|figure| *figure > 0.0),
+            "{cell}"
+        );
+    }
+}
+
+#[test]
+fn other_measurements_take_links() {
+    for (name, arguments, cases) in [
+        (
+            "thr",
+            "thr --link udp --rounds 1 --seconds 0.1 --sizes 1000",
+            4,
+        ),
+        (
+            "lat",
+            "lat --link tls --rounds 1 --seconds 0.1 --warm-up 0.02 --rates 1k,max",
+            8,
+        ),
+        (
+            "quick",
+            "quick --link ws --rounds 1 --seconds 0.05 --only 1KiB --only ping",
+            8,
+        ),
+        #[cfg(unix)]
+        (
+            "scale",
+            "scale --link unix --rounds 1 --seconds 0.1 --connections 10",
+            1,
+        ),
+        (
+            "runtimes",
+            "runtimes --link udp --rounds 1 --seconds 0.05 --runtimes tokio --only callback",
+            10,
+        ),
+    ] {
+        let has = |link: &str, there: bool| there || !arguments.contains(link);
+        if !has("--link tls", HAS_TLS) || !has("--link ws", HAS_WS) {
+            continue;
+        }
+        let (ended, record) = measured(name, arguments);
+        assert_eq!(ended.code, Some(0), "{name}: {ended:?}");
+        assert_eq!(cells(&record).len(), cases, "{name}: {ended:?}");
+        let link = arguments.split_whitespace().nth(2).unwrap_or_default();
+        assert_eq!(record["settings"]["link"], link, "{name}");
+    }
+}
+
+#[test]
+fn what_udp_loses_is_said() {
+    let (ended, record) = measured("lost", "thr --link udp --rounds 1 --seconds 0.1 --sizes 8");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.contains("lost %"), "{}", ended.out);
+    let own = cells(&record)
+        .iter()
+        .filter(|cell| cell["system"] == "zonda");
+    for cell in own {
+        let sum = |name: &str| cell["metrics"][name]["rounds"][0].as_f64().unwrap_or(-1.0);
+        assert_eq!(sum("offered"), sum("delivered") + sum("lost"), "{cell}");
+    }
+}
+
+#[test]
+fn programs_that_are_not_there_are_named() {
+    for (flag, missing) in [("--with-message-io", "mio_pub"), ("--with-zenoh", "zenohd")] {
+        let ended = run(&zonda(), &["perf", "links", flag, "/nowhere"]);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.err.contains(missing), "{ended:?}");
+    }
+}
