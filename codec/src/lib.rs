@@ -37,6 +37,7 @@ pub mod id;
 pub mod key_expr;
 pub mod linkstate;
 pub mod locator;
+mod masked;
 pub mod network;
 pub mod payload;
 pub mod qos;
@@ -56,6 +57,7 @@ pub use id::{EntityGlobalId, IdError, Roles, SourceInfo, WhatAmI, ZenohId};
 pub use key_expr::{KeyExpr, KeyExprError};
 pub use linkstate::{LinkState, LinkStateList, LinkStates, Numbers};
 pub use locator::{Endpoint, EndpointError, Locator};
+pub use masked::masked;
 pub use network::{
     Again, Copied, Declaration, Declare, HeadBlock, Interest, InterestMode, InterestOptions,
     NetworkMessage, NewHead, Oam, OamBody, PassedHead, PreparedHead, Push, PushHead, PushRun,

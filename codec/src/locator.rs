@@ -9,6 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::masked::masked;
+
 /// The longest locator in bytes that the wire can carry.
 pub const LOCATOR_BYTES_MAX: usize = 255;
 
@@ -385,7 +387,8 @@ fn pairs(parameters: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The text as errors show it: quoted, control characters escaped, shortened.
 fn quoted(text: &str) -> Box<str> {
-    let shown = shortened(text, 96);
+    let text = masked(text);
+    let shown = shortened(&text, 96);
     let more = if shown.len() < text.len() { "..." } else { "" };
     format!("{shown:?}{more}").into()
 }
@@ -439,9 +442,10 @@ impl AsRef<str> for Locator {
     }
 }
 
+/// For people: private keys that stand in it are left out, which [`Endpoint::as_str`] has.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&masked(&self.0))
     }
 }
 

@@ -97,3 +97,18 @@ fn bad_usage_is_one_line() {
     );
     assert_eq!(errors.lines().count(), 1, "{errors}");
 }
+
+/// A build without TLS and WebSocket says what brings them.
+#[cfg(not(any(feature = "tls", feature = "ws")))]
+#[test]
+fn a_kind_of_link_that_is_not_built_in_names_its_feature() {
+    for kind in ["tls", "ws"] {
+        let at = format!("{kind}/127.0.0.1:0");
+        let mut daemon = Daemon::start(&["-l", &at, "--no-multicast-scouting"]);
+        let said = daemon.errors();
+        let expected = format!(
+            "links of kind {kind} are not in this build; build it with the feature `{kind}`"
+        );
+        assert!(said.contains(&at) && said.contains(&expected), "{said}");
+    }
+}

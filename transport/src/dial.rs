@@ -49,8 +49,9 @@ pub enum DialError {
     },
     /// No address accepted the connection.
     #[error(
-        "cannot connect to {endpoint}: {}; check that a router or peer listens there",
-        list(failures)
+        "cannot connect to {endpoint}: {}; {}",
+        list(failures),
+        advice(endpoint, failures)
     )]
     Connect {
         /// The endpoint given.
@@ -137,6 +138,19 @@ impl DialError {
             },
             LinkFailure::Expired => DialError::Timeout { endpoint, after },
         }
+    }
+}
+
+fn advice(endpoint: &Endpoint, failures: &[(LinkAddress, IoFailure)]) -> &'static str {
+    use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, InvalidInput};
+    let is_own = |(_, failure): &(LinkAddress, IoFailure)| {
+        matches!(failure.kind(), AddrInUse | AddrNotAvailable | InvalidInput)
+    };
+    match endpoint.config("bind") {
+        Some(_) if failures.iter().all(is_own) => {
+            "`bind` has to be a free address of this machine, of the same family as the other end's"
+        }
+        _ => "check that a router or peer listens there",
     }
 }
 

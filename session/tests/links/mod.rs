@@ -4,6 +4,7 @@
 //! [`Place`], and a line at the end of this file.
 
 mod cases;
+mod lines;
 mod place;
 
 use place::Place;

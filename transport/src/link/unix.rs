@@ -2,8 +2,8 @@
 //! Sockets in the file system: `unixsock-stream/PATH`, a byte stream within one machine.
 //!
 //! A listener owns its path by an exclusive lock on `PATH.lock`, as the reference's does, and removes both files when it ends.
-//! After a crash both files stay, but not the lock: the next listener takes the path over. Something at the path that is no
-//! socket is left alone.
+//! After a crash both files stay, but not the lock: the next listener takes the path over. A socket that somebody without the lock
+//! listens at, and what is no socket, is left alone.
 
 use std::fs::{self, File};
 use std::io;
@@ -154,7 +154,13 @@ impl Claim {
             }
         };
         match fs::symlink_metadata(path) {
-            Ok(found) if found.file_type().is_socket() => fs::remove_file(path)?,
+            Ok(found) if found.file_type().is_socket() => {
+                // Somebody who knows nothing of the lock may listen there.
+                if is_answered(path)? {
+                    return Err(io::ErrorKind::AddrInUse.into());
+                }
+                fs::remove_file(path)?;
+            }
             Ok(_) => return Err(io::ErrorKind::AlreadyExists.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -165,6 +171,15 @@ impl Claim {
             _lock: lock,
         })
     }
+}
+
+/// Whether somebody listens at a path. One whose queue is full does.
+fn is_answered(path: &Path) -> io::Result<bool> {
+    let tried = socket(SocketBuffers::default())?.connect(&SockAddr::unix(path)?);
+    Ok(match tried {
+        Ok(()) => true,
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+    })
 }
 
 impl Drop for Claim {

@@ -15,7 +15,7 @@ use rustls::crypto::aws_lc_rs as ciphers;
 #[cfg(not(feature = "tls-aws-lc"))]
 use rustls::crypto::ring as ciphers;
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use rustls::{
@@ -93,7 +93,7 @@ impl<'a> Piece<'a> {
             Ok(_) => Err(self.problem(
                 "has no certificate in it; a PEM file has one in -----BEGIN CERTIFICATE-----",
             )),
-            Err(error) => Err(self.problem(format!("is no PEM: {error}"))),
+            Err(error) => Err(self.problem(format!("is no PEM: {}", pem_problem(&error)))),
         }
     }
 
@@ -103,7 +103,7 @@ impl<'a> Piece<'a> {
             let is_encrypted = text.windows(9).any(|part| part == b"ENCRYPTED");
             self.problem(match is_encrypted {
                 true => "is an encrypted key, which is not supported; decrypt it first".to_owned(),
-                false => format!("has no private key in it: {error}"),
+                false => format!("has no private key in it: {}", pem_problem(&error)),
             })
         })
     }
@@ -142,6 +142,21 @@ impl Noted {
 
     fn note(&self, error: &rustls::Error) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+    }
+}
+
+/// What is wrong with a text in PEM, as a clause.
+fn pem_problem(error: &pem::Error) -> String {
+    match error {
+        pem::Error::NoItemsFound => "no section of that kind is in it".to_owned(),
+        pem::Error::MissingSectionEnd { end_marker } => {
+            let marker = String::from_utf8_lossy(end_marker);
+            format!("it ends before -----END {marker}-----")
+        }
+        pem::Error::IllegalSectionStart { .. } => {
+            "a line with -----BEGIN does not end in -----".to_owned()
+        }
+        other => other.to_string(),
     }
 }
 

@@ -95,6 +95,28 @@ fn the_path_of_a_listener_that_crashed_is_taken_over() {
     assert_eq!(place.files(), 0);
 }
 
+/// Another program's, which knows nothing of the lock.
+#[test]
+fn a_socket_that_is_listened_at_is_left_alone() {
+    let place = Place::new("foreign");
+    let path = place.path();
+    let own = SockAddr::unix(&path).expect("a path");
+    let foreign = socket(SocketBuffers::default()).expect("a socket");
+    foreign.bind(&own).expect("free");
+    foreign.listen(1).expect("a socket");
+    assert_eq!(kind(bind_at(&path)), Some(io::ErrorKind::AddrInUse));
+    // Also when nobody else gets in there.
+    let waiting: Vec<_> = std::iter::repeat_with(|| {
+        let stream = socket(SocketBuffers::default()).expect("a socket");
+        stream.connect(&own).map(|()| stream)
+    })
+    .take_while(Result::is_ok)
+    .collect();
+    assert_eq!(kind(bind_at(&path)), Some(io::ErrorKind::AddrInUse));
+    drop(waiting);
+    foreign.accept().expect("it still listens");
+}
+
 #[test]
 fn what_is_no_socket_is_left_alone() {
     let place = Place::new("file");
