@@ -18,6 +18,7 @@ mod liveliness;
 mod local;
 mod locality;
 mod matching;
+mod metrics;
 mod multilink;
 mod namespace;
 mod pair;

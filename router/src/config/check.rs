@@ -58,27 +58,38 @@ pub fn check(kind: Kind, value: &Value) -> Result<(), (String, String)> {
 
 /// Whether `value` is of that kind; `Err` tells more than [`in_words`] could.
 fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
-    Ok(match (kind, value) {
-        (Kind::Tree, _) | (Kind::Bool, Value::Bool(_)) | (Kind::Text, Value::Text(_)) => true,
-        (Kind::Whole { min, max }, Value::Number(n)) => {
-            n.fract() == 0.0 && *n >= min as f64 && *n <= max as f64
+    let text = match value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    };
+    let number = match value {
+        Value::Number(number) => Some(*number),
+        _ => None,
+    };
+    let list = match value {
+        Value::List(items) => texts(items),
+        _ => None,
+    };
+    Ok(match kind {
+        // taken apart before
+        Kind::PerRole(_) => false,
+        Kind::Tree => true,
+        Kind::Bool => matches!(value, Value::Bool(_)),
+        Kind::Text => text.is_some(),
+        Kind::Whole { min, max } => {
+            number.is_some_and(|n| n.fract() == 0.0 && n >= min as f64 && n <= max as f64)
         }
-        (Kind::Factor, Value::Number(n)) => *n >= 1.0 && n.is_finite(),
-        (Kind::Choice(names), Value::Text(t)) => names.contains(&t.as_str()),
-        (Kind::Id, Value::Text(t)) => t.parse::<ZenohId>().is_ok(),
-        (Kind::KeyText, Value::Text(t)) => {
-            KeyExpr::try_from(t.as_str()).is_ok() && !t.contains('*')
-        }
-        (Kind::Runtime, Value::Text(t)) => t.parse::<RuntimeKind>().is_ok(),
-        (Kind::Cpus, Value::List(_)) => cpus(value).is_some(),
-        (Kind::Scheduling, Value::Text(t)) => t.parse::<Scheduling>().is_ok(),
-        (Kind::Texts, Value::List(items)) => texts(items).is_some(),
-        (Kind::Roles, Value::List(items)) => {
-            texts(items).is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok()))
-        }
-        (Kind::LowPass, _) => low_pass::rules(value).map(|_| true)?,
-        (Kind::Endpoints, Value::List(_)) => endpoints(value).map(|_| true)?,
-        _ => false,
+        Kind::Factor => number.is_some_and(|n| n >= 1.0 && n.is_finite()),
+        Kind::Choice(names) => text.is_some_and(|t| names.contains(&t)),
+        Kind::Id => text.is_some_and(|t| t.parse::<ZenohId>().is_ok()),
+        Kind::KeyText => text.is_some_and(|t| KeyExpr::try_from(t).is_ok() && !t.contains('*')),
+        Kind::Runtime => text.is_some_and(|t| t.parse::<RuntimeKind>().is_ok()),
+        Kind::Cpus => matches!(value, Value::List(_)) && cpus(value).is_some(),
+        Kind::Scheduling => text.is_some_and(|t| t.parse::<Scheduling>().is_ok()),
+        Kind::Texts => list.is_some(),
+        Kind::Roles => list.is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok())),
+        Kind::LowPass => low_pass::rules(value).map(|_| true)?,
+        Kind::Endpoints => matches!(value, Value::List(_)) && endpoints(value).map(|_| true)?,
     })
 }
 

@@ -4,50 +4,10 @@
 
 use zonda_codec::KeyExpr;
 
-use crate::config::value::{Located, Value};
-
-/// Which way a message passes a link, as this node sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
-    /// From the neighbour to this node.
-    Ingress,
-    /// From this node to the neighbour.
-    Egress,
-}
-
-/// The kinds of messages that rules tell apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessageKind {
-    /// A publication with a value.
-    Put,
-    /// A publication that says that there is no value any more.
-    Delete,
-    /// A query.
-    Query,
-    /// A reply, be it a value or an error.
-    Reply,
-}
-
-impl MessageKind {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [MessageKind; 4] = [
-        MessageKind::Put,
-        MessageKind::Delete,
-        MessageKind::Query,
-        MessageKind::Reply,
-    ];
-
-    /// Its name in a configuration.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            MessageKind::Put => "put",
-            MessageKind::Delete => "delete",
-            MessageKind::Query => "query",
-            MessageKind::Reply => "reply",
-        }
-    }
-}
+use crate::config::{
+    rule::{Flow, MessageKind, flow, key, kind, named, text, texts},
+    value::Value,
+};
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,50 +85,6 @@ fn rule(value: &Value) -> Result<(Option<String>, LowPassRule), String> {
     }
     rule.size_limit = limit.ok_or("it has no size_limit")?;
     Ok((id, rule))
-}
-
-fn text<'v>(name: &str, member: &'v Located) -> Result<&'v str, String> {
-    match &member.value {
-        Value::Text(text) => Ok(text),
-        other => Err(format!("{name} is {}, not a text", other.kind())),
-    }
-}
-
-fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
-    named(name, value, |text| Ok(text.to_owned()))
-}
-
-/// The members of a list of texts that is not empty.
-fn named<T>(
-    name: &str,
-    value: &Value,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, String> {
-    let items = match value {
-        Value::List(items) if !items.is_empty() => items,
-        _ => return Err(format!("{name} is not a list with at least one text")),
-    };
-    let read = |item: &Located| text(name, item).and_then(&read);
-    items.iter().map(read).collect()
-}
-
-fn flow(text: &str) -> Result<Flow, String> {
-    match text {
-        "ingress" => Ok(Flow::Ingress),
-        "egress" => Ok(Flow::Egress),
-        other => Err(format!("{other:?} is neither ingress nor egress")),
-    }
-}
-
-fn kind(text: &str) -> Result<MessageKind, String> {
-    let found = MessageKind::ALL
-        .into_iter()
-        .find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("{text:?} is none of put, delete, query, reply"))
-}
-
-fn key(text: &str) -> Result<KeyExpr<'static>, String> {
-    KeyExpr::try_from(text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn size(value: &Value) -> Result<usize, String> {

@@ -21,6 +21,7 @@ mod origin;
 mod private;
 mod read;
 mod rows;
+mod rule;
 mod settings;
 mod sources;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
@@ -41,11 +42,12 @@ use zonda_runtime::AnyRuntime;
 pub use check::parse_endpoint;
 pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};
-pub use low_pass::{Flow, LowPassRule, MessageKind};
+pub use low_pass::LowPassRule;
 pub use masked::names_secret;
 pub use origin::Origin;
 pub use read::{Strategies, TimeLimit};
 pub use rows::Settings;
+pub use rule::{Flow, MessageKind};
 pub use settings::{GossipConfig, Retry, ScoutingConfig};
 pub use sources::{Examined, Flag, Problem, Sources, VALUES};
 

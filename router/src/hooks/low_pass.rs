@@ -10,23 +10,15 @@ use std::sync::{
 
 use zonda_codec::KeyExpr;
 
-use crate::config::{Flow, LowPassRule, MessageKind};
+use crate::{
+    config::{Flow, LowPassRule, MessageKind},
+    metrics::{
+        Sample,
+        table::{LOW_PASS_BYTES, LOW_PASS_MESSAGES},
+    },
+};
 
 use super::{Check, Hook, LinkFacts, Seen};
-
-/// What the low-pass filter has dropped of one kind, one way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LowPassCounts {
-    /// Which way the messages went.
-    pub flow: Flow,
-    /// What they were.
-    pub kind: MessageKind,
-    /// How many.
-    pub messages: u64,
-    /// Bytes of their payloads and attachments.
-    pub bytes: u64,
-}
 
 /// Messages and their bytes.
 #[derive(Debug, Default)]
@@ -40,10 +32,10 @@ type Counters = [[Dropped; MessageKind::ALL.len()]; 2];
 
 const FLOWS: [Flow; 2] = [Flow::Ingress, Flow::Egress];
 
-/// The filter. Clones are the same one.
-#[derive(Debug, Clone)]
+/// The filter.
+#[derive(Debug)]
 pub(super) struct LowPass {
-    rules: Arc<[LowPassRule]>,
+    rules: Vec<LowPassRule>,
     counters: Arc<Counters>,
 }
 
@@ -54,20 +46,6 @@ impl LowPass {
             rules: rules.into(),
             counters: Arc::default(),
         })
-    }
-
-    pub(super) fn counts(&self) -> Vec<LowPassCounts> {
-        let of = |flow: Flow, kind: MessageKind| {
-            let dropped = &self.counters[flow as usize][kind as usize];
-            LowPassCounts {
-                flow,
-                kind,
-                messages: dropped.messages.load(Ordering::Relaxed),
-                bytes: dropped.bytes.load(Ordering::Relaxed),
-            }
-        };
-        let each = |flow| MessageKind::ALL.map(|kind| of(flow, kind));
-        FLOWS.into_iter().flat_map(each).collect()
     }
 }
 
@@ -114,6 +92,24 @@ impl Hook for LowPass {
                 counters: Arc::clone(&self.counters),
             }) as _
         })
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let of = |flow: Flow, kind: MessageKind| {
+            let dropped = &self.counters[flow as usize][kind as usize];
+            let counts = [
+                (&LOW_PASS_MESSAGES, &dropped.messages),
+                (&LOW_PASS_BYTES, &dropped.bytes),
+            ];
+            counts.map(|(metric, count)| {
+                let sample = Sample::of(metric, count.load(Ordering::Relaxed));
+                sample
+                    .with("flow", flow.name())
+                    .with("message", kind.name())
+            })
+        };
+        let each = |flow| MessageKind::ALL.map(|kind| of(flow, kind));
+        FLOWS.into_iter().flat_map(each).flatten().collect()
     }
 
     fn needs_interfaces(&self) -> bool {
@@ -219,12 +215,25 @@ mod tests {
         let check = check.expect("a limit");
         let (kind, bytes) = (MessageKind::Put, 11);
         check.note_dropped(Seen { kind, bytes });
-        let counts = hook.counts();
-        let all: Vec<_> = counts.iter().filter(|c| c.messages > 0).collect();
-        assert_eq!(all.len(), 1);
+        let samples = hook.samples();
+        let counted = samples.iter().filter(|one| one.value() > 0);
+        let counted: Vec<_> = counted
+            .map(|one| {
+                let labels = [one.label("flow"), one.label("message")];
+                (
+                    one.metric().name,
+                    labels.map(Option::unwrap_or_default),
+                    one.value(),
+                )
+            })
+            .collect();
+        let labels = ["ingress", "put"];
         assert_eq!(
-            (all[0].flow, all[0].kind, all[0].bytes),
-            (Flow::Ingress, kind, 11)
+            counted,
+            [
+                (LOW_PASS_MESSAGES.name, labels, 1),
+                (LOW_PASS_BYTES.name, labels, 11)
+            ]
         );
     }
 }

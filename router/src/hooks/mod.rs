@@ -11,9 +11,11 @@ mod route;
 
 use zonda_codec::KeyExpr;
 
-use crate::config::{Flow, MessageKind, Settings};
+use crate::{
+    config::{Flow, MessageKind, Settings},
+    metrics::Sample,
+};
 
-pub use low_pass::LowPassCounts;
 pub(crate) use route::{Hooked, seen};
 
 use low_pass::LowPass;
@@ -45,6 +47,9 @@ pub(crate) trait Hook: Send + Sync {
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
     ) -> Option<Box<dyn Check>>;
+
+    /// What it has counted.
+    fn samples(&self) -> Vec<Sample>;
 
     /// It has rules about interfaces, which the system is to be asked for.
     fn needs_interfaces(&self) -> bool {
@@ -90,15 +95,13 @@ impl Checks {
 #[derive(Default)]
 pub(crate) struct Hooks {
     all: Vec<Box<dyn Hook>>,
-    low_pass: Option<LowPass>,
 }
 
 impl Hooks {
     pub(crate) fn new(settings: &Settings) -> Hooks {
-        let low_pass = LowPass::new(&settings.low_pass_rules);
         let mut all: Vec<Box<dyn Hook>> = Vec::new();
-        all.extend(low_pass.clone().map(|hook| Box::new(hook) as _));
-        Hooks { all, low_pass }
+        all.extend(LowPass::new(&settings.low_pass_rules).map(|hook| Box::new(hook) as _));
+        Hooks { all }
     }
 
     /// Whether nothing is ever checked.
@@ -124,11 +127,8 @@ impl Hooks {
         )
     }
 
-    /// What the low-pass filter has dropped.
-    pub(crate) fn low_pass_counts(&self) -> Vec<LowPassCounts> {
-        self.low_pass
-            .as_ref()
-            .map(LowPass::counts)
-            .unwrap_or_default()
+    /// What all of them have counted.
+    pub(crate) fn samples(&self) -> Vec<Sample> {
+        self.all.iter().flat_map(|hook| hook.samples()).collect()
     }
 }

@@ -1,62 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Everything that a node counts, as metrics: each declared in the table below, and read where it is kept.
+//! Everything that a node counts, as metrics: each declared in `table.rs`, and read where it is kept.
 
 use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
 
 use crate::{
-    config::Flow,
-    hooks::LowPassCounts,
-    metrics::text::{Kind, Metric, Sample},
+    metrics::{
+        table::*,
+        text::{Metric, Sample},
+    },
     model::LinkStatus,
     node::{Usage, handle::Node},
     peers::discovery::DiscoveryStatus,
 };
-
-/// Declares metrics.
-macro_rules! metrics {
-    ($($id:ident $kind:ident $name:literal $help:literal;)+) => {
-        $(static $id: Metric = Metric { name: $name, kind: Kind::$kind, help: $help };)+
-
-        /// Every metric of a node.
-        pub static METRICS: &[&Metric] = &[$(&$id),+];
-    };
-}
-
-metrics! {
-    LINKS Gauge "zonda_links" "Links that are open, by role of the neighbour.";
-    LINKS_ENDED Counter "zonda_links_ended" "Links that have ended.";
-    MESSAGES_LOST Counter "zonda_messages_lost" "Messages that were accepted and lost with a link that ended, by priority.";
-    SLOW_CONSUMERS Counter "zonda_slow_consumers" "Links that were closed because the neighbour took too little while sources waited.";
-    TURNED_AWAY Counter "zonda_turned_away" "Connections that were turned away, by reason.";
-    ATTEMPTS Gauge "zonda_endpoint_attempts" "Attempts to connect since the endpoint was connected last.";
-    INTRODUCTIONS Counter "zonda_introductions" "Connections that came to a listener, by what became of them.";
-    INTRODUCTIONS_NOW Gauge "zonda_introductions_pending" "Connections that have not introduced themselves yet.";
-    LOW_PASS_MESSAGES Counter "zonda_low_pass_dropped_messages" "Messages that low_pass_filter has dropped, by direction and kind.";
-    LOW_PASS_BYTES Counter "zonda_low_pass_dropped_bytes" "Bytes of payload and attachment of messages that low_pass_filter has dropped.";
-    LIMIT Gauge "zonda_limit" "The value of a limit.";
-    LIMIT_USED Gauge "zonda_limit_used" "How much of a limit is used: of one for each neighbour, by the neighbour that has most.";
-    LIMIT_REACHED Counter "zonda_limit_reached" "How often a limit was reached.";
-    MEMORY_BUDGET Gauge "zonda_memory_budget_bytes" "Memory that the node may hold.";
-    MEMORY Gauge "zonda_memory_bytes" "Memory that the node holds, by what holds it.";
-    MEMORY_PEAK Gauge "zonda_memory_peak_bytes" "The most that the node held at a look.";
-    MEMORY_CLOSED Counter "zonda_memory_links_closed" "Links that were closed because the neighbour kept most of the memory.";
-    MEMORY_REFUSED Counter "zonda_memory_messages_refused" "Messages that there was no memory for.";
-    UNFINISHED_CLOSED Counter "zonda_unfinished_links_closed" "Links that were closed because a message was begun and not gone on with.";
-    LINK_BYTES Counter "zonda_link_sent_bytes" "Bytes handed to a link's socket, framing included.";
-    LINK_WRITES Counter "zonda_link_writes" "Writes to a link's socket, by who made them.";
-    LINK_FULL Counter "zonda_link_full" "Attempts that found a queue of a link full.";
-    LINK_TOO_LONG Counter "zonda_link_too_long" "Messages with a field that is longer than the protocol can say.";
-    LINK_MESSAGES Counter "zonda_link_messages" "Messages for a neighbour, by priority and what became of them.";
-    LINK_BATCH_BYTES Counter "zonda_link_batch_bytes" "Bytes of whole batches that a link's socket has, by priority.";
-    LINK_QUEUED Gauge "zonda_link_queued" "Messages that wait for a neighbour, by priority.";
-    LINK_QUEUED_BYTES Gauge "zonda_link_queued_bytes" "Bytes that wait for a neighbour, by priority.";
-    LINK_IGNORED Counter "zonda_link_ignored" "What a neighbour declared, asked or sent and this node ignored, by reason.";
-    LINK_DISCARDED Counter "zonda_link_discarded" "What was received from a neighbour and thrown away, by reason.";
-    SCOUTS Counter "zonda_scouts" "Nodes that scouted for this one, by what became of them.";
-    CANDIDATES Counter "zonda_candidates" "What became of nodes that this one heard of.";
-    GOSSIP Counter "zonda_gossip" "News of nodes, by what became of them.";
-}
 
 /// Samples of one metric that differ in one label.
 fn each<const N: usize>(
@@ -100,7 +56,7 @@ impl Node {
             all.extend(limit.used.map(|used| of(&LIMIT_USED, used)));
             all.extend(limit.reached.map(|count| of(&LIMIT_REACHED, count)));
         }
-        all.extend(self.low_pass_counts().into_iter().flat_map(of_low_pass));
+        all.extend(self.shared.hooks.samples());
         all.extend(of_memory(&self.usage()));
         all.extend(of_discovery(&self.discovery()));
         links.iter().for_each(|link| of_link(link, &mut all));
@@ -124,21 +80,6 @@ impl Node {
         }
         all
     }
-}
-
-fn of_low_pass(counts: LowPassCounts) -> [Sample; 2] {
-    let flow = match counts.flow {
-        Flow::Ingress => "ingress",
-        Flow::Egress => "egress",
-    };
-    let of = |metric, value| {
-        let sample = Sample::of(metric, value).with("flow", flow);
-        sample.with("message", counts.kind.name())
-    };
-    [
-        of(&LOW_PASS_MESSAGES, counts.messages),
-        of(&LOW_PASS_BYTES, counts.bytes),
-    ]
 }
 
 fn priority(counts: &PriorityCounts) -> String {
@@ -277,31 +218,4 @@ fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
         ("undecodable", discarded.undecodable),
     ];
     all.extend(each(&LINK_DISCARDED, "reason", discarded).map(of_link));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_what_the_format_asks_for() {
-        let mut names: Vec<_> = METRICS.iter().map(|metric| metric.name).collect();
-        for metric in METRICS {
-            let mut chars = metric.name.chars();
-            assert!(
-                chars.all(|c| c.is_ascii_lowercase() || c == '_'),
-                "{metric:?}"
-            );
-            assert!(metric.name.starts_with("zonda_"), "{metric:?}");
-            let is_counter = metric.kind == Kind::Counter;
-            assert!(
-                !(is_counter && metric.name.ends_with("_total")),
-                "{metric:?}"
-            );
-            assert!(metric.help.ends_with('.'), "{metric:?}");
-        }
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), METRICS.len(), "each name once");
-    }
 }

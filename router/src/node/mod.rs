@@ -38,8 +38,7 @@ pub use crate::{
         receiving::{Deliveries, Delivery, Opened, Receive, Sink, Take},
         tally::PublisherCounts,
     },
-    hooks::LowPassCounts,
-    metrics::node::METRICS,
+    metrics::table::METRICS,
     model::*,
     notify::{
         listeners::{Listen, ListenerId, Taken},

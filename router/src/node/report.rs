@@ -9,7 +9,6 @@ use zonda_transport::listen::Listening;
 
 use crate::{
     descriptors,
-    hooks::LowPassCounts,
     node::{
         handle::Node,
         limits::{Limit, LimitStatus, rows},
@@ -208,11 +207,5 @@ impl Node {
             )
             .reached(usage.unfinished_closed),
         ]
-    }
-
-    /// What `low_pass_filter` has dropped, for each direction and kind of message; empty without a rule.
-    #[must_use]
-    pub fn low_pass_counts(&self) -> Vec<LowPassCounts> {
-        self.shared.hooks.low_pass_counts()
     }
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What the rules of all hooks are made of: directions, kinds of messages, keys, and how they are read.
+
+use zonda_codec::KeyExpr;
+
+use crate::config::value::{Located, Value};
+
+/// Which way a message passes a link, as this node sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// From the neighbour to this node.
+    Ingress,
+    /// From this node to the neighbour.
+    Egress,
+}
+
+impl Flow {
+    /// Its name in a configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Flow::Ingress => "ingress",
+            Flow::Egress => "egress",
+        }
+    }
+}
+
+/// The kinds of messages that rules tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageKind {
+    /// A publication with a value.
+    Put,
+    /// A publication that says that there is no value any more.
+    Delete,
+    /// A query.
+    Query,
+    /// A reply, be it a value or an error.
+    Reply,
+}
+
+impl MessageKind {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [MessageKind; 4] = [
+        MessageKind::Put,
+        MessageKind::Delete,
+        MessageKind::Query,
+        MessageKind::Reply,
+    ];
+
+    /// Its name in a configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            MessageKind::Put => "put",
+            MessageKind::Delete => "delete",
+            MessageKind::Query => "query",
+            MessageKind::Reply => "reply",
+        }
+    }
+}
+
+/// A text.
+pub(super) fn text<'v>(name: &str, member: &'v Located) -> Result<&'v str, String> {
+    match &member.value {
+        Value::Text(text) => Ok(text),
+        other => Err(format!("{name} is {}, not a text", other.kind())),
+    }
+}
+
+/// A list of texts that is not empty.
+pub(super) fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
+    named(name, value, |text| Ok(text.to_owned()))
+}
+
+/// The members of a list of texts that is not empty.
+pub(super) fn named<T>(
+    name: &str,
+    value: &Value,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let items = match value {
+        Value::List(items) if !items.is_empty() => items,
+        _ => return Err(format!("{name} is not a list with at least one text")),
+    };
+    let read = |item: &Located| text(name, item).and_then(&read);
+    items.iter().map(read).collect()
+}
+
+/// A direction by its name.
+pub(super) fn flow(text: &str) -> Result<Flow, String> {
+    match text {
+        "ingress" => Ok(Flow::Ingress),
+        "egress" => Ok(Flow::Egress),
+        other => Err(format!("{other:?} is neither ingress nor egress")),
+    }
+}
+
+/// A kind of message by its name.
+pub(super) fn kind(text: &str) -> Result<MessageKind, String> {
+    let found = MessageKind::ALL
+        .into_iter()
+        .find(|kind| kind.name() == text);
+    found.ok_or_else(|| format!("{text:?} is none of put, delete, query, reply"))
+}
+
+/// A key expression.
+pub(super) fn key(text: &str) -> Result<KeyExpr<'static>, String> {
+    KeyExpr::try_from(text.to_owned()).map_err(|error| error.to_string())
+}

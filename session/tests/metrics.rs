@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Whatever is declared as a metric is reported.
+
+use std::collections::HashSet;
+
+use zonda::{Config, Session, Wait};
+use zonda_router::node::METRICS;
+
+use crate::pair::{alone, connected_to};
+
+/// Has samples only once somebody was turned away.
+const LATER: &str = "zonda_turned_away";
+
+fn reported(session: &Session) -> HashSet<&'static str> {
+    let samples = session.info().metrics();
+    samples.iter().map(|sample| sample.metric().name).collect()
+}
+
+#[test]
+fn every_metric_that_is_declared_has_samples() {
+    let first = alone();
+    let mut config = Config::peer().listen(["tcp/127.0.0.1:0"]);
+    let rules = "[{messages: ['put'], key_exprs: ['a'], size_limit: 1}]";
+    config
+        .insert_json5("low_pass_filter", rules)
+        .expect("they are rules");
+    let second = connected_to(&first, config);
+    let reported = reported(&second);
+    let missing = METRICS.iter().map(|metric| metric.name);
+    let missing: Vec<_> = missing.filter(|name| !reported.contains(name)).collect();
+    assert_eq!(
+        missing,
+        [LATER],
+        "declared in metrics/table.rs, pushed by nobody"
+    );
+    for session in [second, first] {
+        session.close().wait().expect("it closes");
+    }
+}
