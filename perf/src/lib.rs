@@ -121,7 +121,7 @@ pub enum Perf {
     Lat(Box<Lat>),
     /// Measure what each kind of link costs: the table of message-io's study
     ///
-    /// Throughput and one way of a byte over UDP, TCP, TCP with frames, WebSocket, TLS and Unix sockets: the protocol used
+    /// Throughput and one way of a byte over UDP, TCP, TCP with frames, WebSocket, TLS, QUIC and Unix sockets: the protocol used
     /// natively, this project, and, if you have built their programs, message-io and the reference.
     Links(Box<Links>),
     /// Say what has changed between two files of any of these, and whether by more than chance

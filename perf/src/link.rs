@@ -43,7 +43,8 @@ pub enum Link {
     Ws,
     /// Datagrams on the loopback address: some may be lost, which is counted
     Udp,
-    // quic: its bare counterpart goes into workers/bare/wire
+    /// QUIC on the loopback address
+    Quic,
 }
 
 /// The largest payload of a datagram.
@@ -84,6 +85,7 @@ impl Link {
             Link::Tls => "tls",
             Link::Ws => "ws",
             Link::Udp => "udp",
+            Link::Quic => "quic",
         }
     }
 
@@ -122,7 +124,7 @@ impl Link {
     /// What the configuration of a node has to say for this kind of link; bare sockets read the same.
     pub fn settings(self) -> Vec<String> {
         match self {
-            Link::Tls => CREDENTIALS.get_or_init(credentials).clone(),
+            Link::Tls | Link::Quic => CREDENTIALS.get_or_init(credentials).clone(),
             _ => Vec::new(),
         }
     }
@@ -139,9 +141,9 @@ impl Link {
         })
     }
 
-    /// Whether it is datagrams.
+    /// Whether its sockets are of datagrams.
     pub fn is_datagrams(self) -> bool {
-        self == Link::Udp
+        matches!(self, Link::Udp | Link::Quic)
     }
 
     /// Whether messages may get lost on it.

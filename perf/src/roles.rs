@@ -172,7 +172,7 @@ impl Roles<'_> {
                 let drops = service.congestion == Congestion::Drop;
                 arguments.extend(drops.then(|| "--drop".to_owned()));
             }
-            _ => arguments.extend(self.stream()),
+            _ => arguments.extend([self.stream(), service.pace()].concat()),
         }
         self.play("pub", ["bare-pub", "thr-pub", "z_pub_thr"], arguments, side)
     }
@@ -445,6 +445,7 @@ mod tests {
             express: true,
             reliability: Care::Reliable,
             congestion: Congestion::Drop,
+            pace: None,
         },
         size: 64,
     };

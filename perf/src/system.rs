@@ -143,6 +143,13 @@ impl System {
             Kind::Zonda(_) | Kind::Bare if !is_available(self.link) => {
                 Some("this build does not have the link")
             }
+            Kind::Zenoh(_) | Kind::MessageIo(_)
+                if scenario
+                    .flow()
+                    .is_some_and(|flow| flow.service.pace.is_some()) =>
+            {
+                Some("its programs know no pace")
+            }
             Kind::Zenoh(_) => scenario
                 .flow()
                 .is_some_and(|flow| flow.service.reliability == Care::BestEffort)

@@ -8,6 +8,7 @@ use super::perf::Folder;
 use super::program::{Ended, run, zonda};
 
 const HAS_TLS: bool = cfg!(feature = "tls");
+const HAS_QUIC: bool = cfg!(all(feature = "quic", feature = "tokio"));
 const HAS_WS: bool = cfg!(feature = "ws");
 
 /// The transports that this build has.
@@ -15,6 +16,7 @@ fn transports() -> Vec<&'static str> {
     let mut all = vec!["udp", "tcp", "framed"];
     all.extend(HAS_WS.then_some("ws"));
     all.extend(HAS_TLS.then_some("tls"));
+    all.extend(HAS_QUIC.then_some("quic"));
     all.extend(cfg!(unix).then_some("unix"));
     all
 }
@@ -116,7 +118,10 @@ fn other_measurements_take_links() {
 
 #[test]
 fn what_udp_loses_is_said() {
-    let (ended, record) = measured("lost", "thr --link udp --rounds 1 --seconds 0.1 --sizes 8");
+    let (ended, record) = measured(
+        "lost",
+        "thr --link udp --rounds 1 --seconds 0.1 --sizes 8 --topology p2p --pace 20k",
+    );
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.out.contains("lost %"), "{}", ended.out);
     let own = cells(&record)

@@ -49,7 +49,8 @@ How to read it:
   us         median of one message of 1 byte from the call that sends it until it is received, both ends on
              one thread of one process; in brackets the overhead, what is more than native
   native     tcp: bytes without frames; framed: a length before each message; udp: datagrams; ws: tungstenite;
-             tls: rustls; unix: a socket in the file system. All on blocking sockets
+             tls: rustls; unix: a socket in the file system; all on blocking sockets. quic: quinn, run by the
+             thread that waits
   zonda      two sessions, in the second table on a runtime of the calling thread
   own threads  the same on the default runtime: a message changes threads on its way
   lost %     of zonda's messages over UDP. What counts is what arrived; the others lose, too, and do not say it
@@ -61,7 +62,7 @@ How to read it:
 pub struct Links {
     /// Transports to measure
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    #[arg(default_value = "udp,tcp,framed,ws,tls,unix")]
+    #[arg(default_value = "udp,tcp,framed,ws,tls,quic,unix")]
     transports: Vec<Transport>,
     /// A quarter of the bytes, in two short rounds
     #[arg(long)]
@@ -102,7 +103,8 @@ enum Transport {
     Tls,
     /// A socket in the file system
     Unix,
-    // quic
+    /// A stream of QUIC
+    Quic,
 }
 
 impl Transport {
@@ -114,6 +116,7 @@ impl Transport {
             Transport::Framed => (Link::Tcp, "framed tcp "),
             Transport::Ws => (Link::Ws, "ws "),
             Transport::Tls => (Link::Tls, "tls "),
+            Transport::Quic => (Link::Quic, "quic "),
             #[cfg(unix)]
             Transport::Unix => (Link::Unix, "unix "),
             #[cfg(not(unix))]

@@ -32,6 +32,7 @@ Examples:
   zonda perf thr --sizes 8 --subscribers 50            one publisher, 50 subscribers
   zonda perf thr --sizes 8 --keys 10000                put on 10 000 keys in turn, no publisher declared
   zonda perf thr --link tls                            over TLS, beside rustls on a blocking socket
+  zonda perf thr --link udp --sizes 1k --pace 200k     what UDP loses at a pace
   zonda perf thr --with-zenoh peers/zenoh/target/release --json thr.json
   zonda perf compare before.json after.json            what has changed since
 

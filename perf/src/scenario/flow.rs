@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use zonda::qos::{CongestionControl, Priority, Reliability};
 use zonda_program::priority;
 
+use super::rates::rate;
 use super::{Topology, bytes};
 
 /// How messages are to be carried.
@@ -25,6 +26,15 @@ pub struct Service {
     /// What happens when a receiver is slow. With block, one lost message fails the run
     #[arg(long, value_name = "HOW", default_value = "block")]
     pub congestion: Congestion,
+    /// Messages per second of each publisher, such as 10k [default: as many as the link takes]. A moment that was missed is
+    /// not made up for. With --link udp, where nothing holds a publisher back, this finds what arrives without loss
+    #[arg(long, value_name = "RATE", value_parser = pace)]
+    pub pace: Option<u32>,
+}
+
+/// Reads a number of messages per second.
+fn pace(text: &str) -> Result<u32, String> {
+    Ok(rate(text)?.max(1.0) as u32)
 }
 
 /// Value of `--reliability`.
@@ -70,6 +80,7 @@ impl Default for Service {
             express: false,
             reliability: Care::Reliable,
             congestion: Congestion::Block,
+            pace: None,
         }
     }
 }
@@ -90,7 +101,16 @@ impl Service {
         if self.congestion == Congestion::Drop {
             all.extend(["--congestion", "drop"].map(String::from));
         }
+        all.extend(self.pace());
         all
+    }
+
+    /// The flag that says how many messages a second.
+    pub fn pace(&self) -> Vec<String> {
+        let pace = self
+            .pace
+            .map(|pace| ["--pace".to_owned(), pace.to_string()]);
+        pace.into_iter().flatten().collect()
     }
 }
 
@@ -136,6 +156,9 @@ impl Flow {
                 name += word;
             }
         }
+        if let Some(pace) = self.service.pace {
+            name += &format!(" at {pace}/s");
+        }
         name
     }
 }
@@ -171,14 +194,15 @@ mod tests {
             express: true,
             reliability: Care::BestEffort,
             congestion: Congestion::Drop,
+            pace: Some(10_000),
         };
         assert_eq!(
             flow.case(),
-            "routed fan-in 3 fan-out 50 keys 10000 priority 1 express best-effort drop"
+            "routed fan-in 3 fan-out 50 keys 10000 priority 1 express best-effort drop at 10000/s"
         );
         assert_eq!(
             flow.service.arguments().join(" "),
-            "--priority 1 --express --reliability best-effort --congestion drop"
+            "--priority 1 --express --reliability best-effort --congestion drop --pace 10000"
         );
     }
 }

@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
 use zonda::bytes::ZBytes;
 
 use super::recorder::{Answer, Recorder};
@@ -131,37 +132,61 @@ pub struct Way {
     pub came: Option<Instant>,
 }
 
+/// The messages of a run one way: first warm, then recorded.
+pub struct Ways {
+    timing: Timing,
+    recorded: Histogram<u64>,
+    sent: u64,
+    begun: Instant,
+    is_warm: bool,
+}
+
+impl Ways {
+    /// None yet; the warm-up begins now.
+    pub fn new(timing: &Timing) -> Self {
+        Ways {
+            timing: *timing,
+            recorded: histogram(),
+            sent: 0,
+            begun: Instant::now(),
+            is_warm: false,
+        }
+    }
+
+    /// Takes the next one; the report when all is recorded.
+    pub fn add(&mut self, way: Way) -> Option<Report> {
+        let now = way.came.unwrap_or_else(Instant::now);
+        let elapsed = now.saturating_duration_since(self.begun);
+        if !self.is_warm {
+            if elapsed >= self.timing.warm_up {
+                Event::Measuring.say();
+                (self.is_warm, self.begun) = (true, Instant::now());
+            }
+            return None;
+        }
+        self.sent += 1;
+        if let Some(came) = way.came {
+            let took = came.saturating_duration_since(way.sent).as_nanos();
+            self.recorded.saturating_record(took as u64);
+        }
+        (elapsed >= self.timing.seconds).then(|| Report {
+            planned: self.sent,
+            sent: self.sent,
+            lost: self.sent - self.recorded.len(),
+            ..Report::of_samples(pairs(&self.recorded), elapsed.as_secs_f64())
+        })
+    }
+}
+
 /// Sends one message after the other on this thread, each when the one before has come, and records.
 pub fn go_one_way<E>(
     timing: &Timing,
     mut way: impl FnMut() -> Result<Way, E>,
 ) -> Result<Report, E> {
-    let (mut recorded, mut sent, mut begun) = (histogram(), 0_u64, Instant::now());
-    let mut is_warm = false;
+    let mut ways = Ways::new(timing);
     loop {
-        let one = way()?;
-        let now = one.came.unwrap_or_else(Instant::now);
-        let elapsed = now.saturating_duration_since(begun);
-        if !is_warm {
-            if elapsed >= timing.warm_up {
-                Event::Measuring.say();
-                (is_warm, begun) = (true, Instant::now());
-            }
-            continue;
-        }
-        sent += 1;
-        if let Some(came) = one.came {
-            let took = came.saturating_duration_since(one.sent).as_nanos();
-            recorded.saturating_record(took as u64);
-        }
-        if elapsed >= timing.seconds {
-            let lost = sent - recorded.len();
-            return Ok(Report {
-                planned: sent,
-                sent,
-                lost,
-                ..Report::of_samples(pairs(&recorded), elapsed.as_secs_f64())
-            });
+        if let Some(report) = ways.add(way()?) {
+            return Ok(report);
         }
     }
 }

@@ -22,6 +22,7 @@ use super::orders::{Order, Orders, PATIENCE};
 use super::reporter::Reporter;
 use super::sequence_check::{PUBLISHERS_MAX, SequenceCheck, greeting};
 use super::stamper::Stamper;
+use super::timing::Pacer;
 use crate::event::Event;
 use crate::scenario::flow::Service;
 
@@ -246,7 +247,9 @@ fn flow(
     Event::Hushed.say();
     orders.until(&Order::Go);
     let mut stamper = Stamper::new(options.number, options.size);
+    let mut pacer = Pacer::new(options.service.pace);
     while !orders.is_stopped.load(Relaxed) {
+        pacer.wait();
         outlet.put(stamper.payload())?;
     }
     let offered = stamper.made();

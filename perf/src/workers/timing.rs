@@ -30,6 +30,32 @@ pub struct Timing {
     pub interval: Option<Duration>,
 }
 
+/// Lets one message go after the other at a pace.
+pub struct Pacer {
+    interval: Option<Duration>,
+    due: Instant,
+}
+
+impl Pacer {
+    /// So many messages a second from now on; `None` is as fast as can be.
+    pub fn new(pace: Option<u32>) -> Self {
+        Pacer {
+            interval: pace.map(|pace| Duration::from_secs(1) / pace.max(1)),
+            due: Instant::now(),
+        }
+    }
+
+    /// Waits until the next message is due. What is later than [`SLEEP_SLACK`] is not made up for.
+    #[inline]
+    pub fn wait(&mut self) {
+        if let Some(interval) = self.interval {
+            wait_until(self.due);
+            let late = Instant::now().saturating_duration_since(self.due);
+            self.due += interval + late.saturating_sub(SLEEP_SLACK);
+        }
+    }
+}
+
 /// Waits until then, at the end actively.
 pub fn wait_until(when: Instant) {
     let left = when.saturating_duration_since(Instant::now());

@@ -17,6 +17,7 @@ use super::relay::copy;
 use super::wire::{Means, Place, Wire};
 use super::{Side, announce, is_end};
 use crate::workers::reporter::{Arrived, Reporter};
+use crate::workers::timing::Pacer;
 
 /// Flags of the receiver.
 #[derive(Args, Clone, Debug)]
@@ -47,6 +48,9 @@ pub struct Publish {
     /// A stream of bytes without any framing, written SIZE at a time
     #[arg(long)]
     stream: bool,
+    /// Messages per second, each written alone [default: as many as the link takes]
+    #[arg(long, value_name = "N")]
+    pace: Option<u32>,
     #[command(flatten)]
     means: Means,
 }
@@ -58,9 +62,13 @@ pub fn publish(options: &Publish) -> io::Result<()> {
     let mut wires = wires.collect::<io::Result<Vec<_>>>()?;
     announce(&[])?;
     let batch = options.connect.iter().find_map(|to| to.link.batch());
+    // at a pace, no message waits for others
+    let batch = options.pace.map_or(batch, |_| Some(0));
     let mut outgoing = Outgoing::new(options.size, batch)?;
+    let mut pacer = Pacer::new(options.pace);
     let plain = options.stream.then(|| vec![7; options.size]);
     loop {
+        pacer.wait();
         outgoing.fill();
         for wire in &mut wires {
             let written = match &plain {

@@ -3,11 +3,12 @@
 //! stream; where the protocol has messages of its own, each write is one of them.
 
 mod datagrams;
+#[cfg_attr(not(all(feature = "quic", feature = "tokio")), path = "absent_quic.rs")]
+mod quic;
 #[cfg_attr(not(feature = "tls"), path = "absent.rs", allow(clippy::duplicate_mod))]
 mod tls;
 #[cfg_attr(not(feature = "ws"), path = "absent.rs", allow(clippy::duplicate_mod))]
 mod ws;
-// quic: a file of its own, with the same three items
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -102,6 +103,7 @@ impl Means {
             Link::Tls => tls::connect(tcp()?, to.address()?, &self.settings),
             Link::Ws => ws::connect(tcp()?, to.address()?, &self.settings),
             Link::Udp => datagrams::connect(to.address()?),
+            Link::Quic => quic::connect(to.address()?, &self.settings),
         }
     }
 
@@ -111,6 +113,7 @@ impl Means {
             #[cfg(unix)]
             Link::Unix => Socket::Unix(UnixListener::bind(&at.at)?),
             Link::Udp => Socket::Datagrams(datagrams::bind(at.address()?)?),
+            Link::Quic => Socket::Quic(quic::bind(at.address()?, &self.settings)?),
             _ => Socket::Tcp(TcpListener::bind(at.address()?)?),
         };
         let (means, place) = (self.clone(), at.clone());
@@ -127,6 +130,7 @@ pub fn is_available(link: Link) -> bool {
     match link {
         Link::Tls => tls::AVAILABLE,
         Link::Ws => ws::AVAILABLE,
+        Link::Quic => quic::AVAILABLE,
         _ => true,
     }
 }
@@ -143,6 +147,7 @@ enum Socket {
     #[cfg(unix)]
     Unix(UnixListener),
     Datagrams(socket2::Socket),
+    Quic(quic::Door),
 }
 
 impl Listener {
@@ -153,6 +158,7 @@ impl Listener {
             #[cfg(unix)]
             Socket::Unix(_) => self.place.at.clone(),
             Socket::Datagrams(socket) => datagrams::address(socket)?.to_string(),
+            Socket::Quic(door) => door.address()?.to_string(),
         };
         Ok(Place { at, ..self.place })
     }
@@ -164,6 +170,7 @@ impl Listener {
             #[cfg(unix)]
             Socket::Unix(listener) => return Ok(Box::new(listener.accept()?.0)),
             Socket::Datagrams(socket) => return datagrams::accept(socket),
+            Socket::Quic(door) => return door.accept(),
         };
         tcp.set_nodelay(true)?;
         match self.place.link {

@@ -28,6 +28,8 @@ fn every_link_carries_both_ways_at_once() {
                     break;
                 }
             }
+            // kept until all was read: what ends a connection may overtake what was sent
+            (wire, writer)
         });
         let mut wire = means.connect(&to).expect("connect");
         let mut writer = wire.writer().expect("a writer");
@@ -39,7 +41,7 @@ fn every_link_carries_both_ways_at_once() {
         }
         writer.write_all(b"end").expect("write");
         wire.read_exact(&mut answer[..3]).expect("read");
-        echo.join().expect("the other side");
+        drop(echo.join().expect("the other side"));
     }
 }
 

@@ -33,6 +33,13 @@ struct Secured {
 
 /// Connects to who shows a certificate of the authority for this address.
 pub fn connect(tcp: TcpStream, to: SocketAddr, settings: &[String]) -> io::Result<Wire> {
+    let name = ServerName::IpAddress(to.ip().into());
+    let tls = ClientConnection::new(Arc::new(client(settings)?), name).map_err(io::Error::other)?;
+    introduce(tcp, tls.into())
+}
+
+/// Trusts the authority and no other.
+pub fn client(settings: &[String]) -> io::Result<ClientConfig> {
     let mut trusted = RootCertStore::empty();
     for certificate in certificates(settings, "root_ca_certificate")? {
         trusted.add(certificate).map_err(io::Error::other)?;
@@ -43,24 +50,27 @@ pub fn connect(tcp: TcpStream, to: SocketAddr, settings: &[String]) -> io::Resul
         .map_err(io::Error::other)?
         .with_root_certificates(trusted)
         .with_no_client_auth();
-    let name = ServerName::IpAddress(to.ip().into());
-    let tls = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
-    introduce(tcp, tls.into())
+    Ok(config)
 }
 
 /// Shows the certificate.
 pub fn accept(tcp: TcpStream, settings: &[String]) -> io::Result<Wire> {
+    let config = Arc::new(server(settings)?);
+    let tls = ServerConnection::new(config).map_err(io::Error::other)?;
+    introduce(tcp, tls.into())
+}
+
+/// Shows the certificate to everybody.
+pub fn server(settings: &[String]) -> io::Result<ServerConfig> {
     let chain = certificates(settings, "listen_certificate")?;
     let key = PrivateKeyDer::from_pem_slice(&text(settings, "listen_private_key")?);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+    ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
         .with_no_client_auth()
         .with_single_cert(chain, key.map_err(io::Error::other)?)
-        .map_err(io::Error::other)?;
-    let tls = ServerConnection::new(Arc::new(config)).map_err(io::Error::other)?;
-    introduce(tcp, tls.into())
+        .map_err(io::Error::other)
 }
 
 fn text(settings: &[String], key: &str) -> io::Result<Vec<u8>> {
