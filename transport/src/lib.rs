@@ -4,6 +4,7 @@
 //! * [`protocol`] is sans-IO: handshake, sequence numbers, batches, fragments, timers.
 //! * [`outbox`] is the way out to a peer, shared by all who send to it.
 //! * [`link`] are the kinds of connection; [`dial`] opens one, [`listen`] accepts them, [`framing`] carries their handshake.
+//! * [`multicast`] is a group of nodes that hear each other without connections.
 //! * [`ledger`] counts what a node's connections hold of its memory.
 //! * [`log_limit`] keeps what strangers cause from filling the log.
 //! * [`block`] is what sockets are read into.
@@ -21,6 +22,7 @@ pub mod ledger;
 pub mod link;
 pub mod listen;
 pub mod log_limit;
+pub mod multicast;
 pub mod outbox;
 pub mod protocol;
 pub mod sync;

@@ -114,7 +114,7 @@ pub enum ListenError {
 }
 
 impl ListenError {
-    fn of(failure: LinkFailure, endpoint: &Endpoint) -> Self {
+    pub(crate) fn of(failure: LinkFailure, endpoint: &Endpoint) -> Self {
         let endpoint = endpoint.clone();
         match failure {
             LinkFailure::Endpoint(problem) => ListenError::Endpoint { endpoint, problem },

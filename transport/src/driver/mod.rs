@@ -94,3 +94,20 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             .await;
     });
 }
+
+/// Starts the task that writes what senders could not, of what is heard otherwise than by the link that it writes to. Gives
+/// back the other half of that link, which has to be kept as long.
+///
+/// # Errors
+/// Those of [`LinkStream::adopt`].
+pub(crate) fn start_writing<R: Runtime>(
+    runtime: &R,
+    stream: LinkStream,
+    outbox: Arc<Outbox>,
+    timers: Timers,
+) -> std::io::Result<impl Send + use<R>> {
+    let (read, write) = stream.adopt(runtime)?;
+    let writer = write::Writing::new(runtime.clone(), outbox, timers);
+    runtime.spawn("zonda-tx", move || writer.run(write));
+    Ok(read)
+}

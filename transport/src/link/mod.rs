@@ -52,6 +52,8 @@ pub use settings::{LinkSettings, Pem, TlsSettings};
 pub(crate) use stream::{Coding, Expiry};
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
 pub(crate) use tls::ENCODED_BYTES_MAX as SEALED_BYTES_MAX;
+pub use udp::group::is_group;
+pub(crate) use udp::group::{GroupSockets, join as join_group};
 #[cfg(target_os = "linux")]
 pub(crate) use udp::is_lost;
 pub(crate) use udp::{Desk, Flow, accepted};
@@ -435,6 +437,17 @@ pub enum EndpointProblem {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// The address is a multicast group.
+    #[error(
+        "{address} is a multicast group, to which nobody connects; put it into listen/endpoints of each member"
+    )]
+    Group {
+        /// The address in the endpoint.
+        address: String,
+    },
+    /// A client is to be in a multicast group.
+    #[error("a client cannot be in a multicast group; set mode to peer or router")]
+    ClientInGroup,
     /// The address is no path that a socket can have.
     #[error(
         "path \"{path}\" {what}; write unixsock-stream/PATH, such as unixsock-stream//run/zonda.sock"

@@ -48,20 +48,26 @@ impl SocketOptions {
     /// [`EndpointProblem::Option`] for a value that cannot be.
     pub fn of(endpoint: &Endpoint) -> Result<SocketOptions, EndpointProblem> {
         Ok(SocketOptions {
-            send_buffer_bytes: size(endpoint, "so_sndbuf")?,
-            receive_buffer_bytes: size(endpoint, "so_rcvbuf")?,
-            bind: option(
-                endpoint,
-                "bind",
-                "ADDRESS or ADDRESS:PORT, such as 192.168.0.1:0",
-                address,
-            )?,
             interface: option(
                 endpoint,
                 "iface",
                 "the name of a network interface, such as eth0",
                 interface,
             )?,
+            ..SocketOptions::of_group(endpoint)?
+        })
+    }
+
+    /// The same of a multicast group, whose `iface` may be an address as well: that is left alone.
+    ///
+    /// # Errors
+    /// As [`SocketOptions::of`].
+    pub(crate) fn of_group(endpoint: &Endpoint) -> Result<SocketOptions, EndpointProblem> {
+        Ok(SocketOptions {
+            send_buffer_bytes: size(endpoint, "so_sndbuf")?,
+            receive_buffer_bytes: size(endpoint, "so_rcvbuf")?,
+            bind: bound(endpoint)?,
+            interface: None,
         })
     }
 
@@ -128,6 +134,11 @@ fn size(endpoint: &Endpoint, key: &'static str) -> Result<Option<usize>, Endpoin
         "a number of bytes from 1 to 2147483647",
         parse,
     )
+}
+
+fn bound(endpoint: &Endpoint) -> Result<Option<SocketAddr>, EndpointProblem> {
+    let expected = "ADDRESS or ADDRESS:PORT, such as 192.168.0.1:0";
+    option(endpoint, "bind", expected, address)
 }
 
 fn address(value: &str) -> Option<SocketAddr> {

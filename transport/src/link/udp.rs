@@ -6,6 +6,7 @@
 //! cookie. Such a socket has the listener's address, so answers leave from where they were asked.
 
 mod datagrams;
+pub(super) mod group;
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -31,12 +32,6 @@ const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     let host = HostPort::of(endpoint)?;
     let address = host.socket_address();
-    if address.is_some_and(|address| address.ip().is_multicast()) {
-        return Err(EndpointProblem::Address {
-            address: endpoint.address().to_owned(),
-            what: "is a multicast group, which is not supported yet",
-        });
-    }
     if let Some(value) = endpoint.metadata("rel").filter(|value| *value != "0") {
         return Err(EndpointProblem::Option {
             key: "rel",
@@ -44,7 +39,21 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
             expected: "rel=0: datagrams that are repeated until they arrive are not supported yet",
         });
     }
-    SocketOptions::of(endpoint).map(drop)
+    match address.is_some_and(|address| address.ip().is_multicast()) {
+        true => group::GroupOptions::of(endpoint).map(drop),
+        false => SocketOptions::of(endpoint).map(drop),
+    }
+}
+
+/// What is said to a group has no one other end.
+fn check_unicast(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    check(endpoint)?;
+    match group::is_group(endpoint) {
+        true => Err(EndpointProblem::Group {
+            address: endpoint.address().to_owned(),
+        }),
+        false => Ok(()),
+    }
 }
 
 fn internet(at: SocketAddr) -> LinkAddress {
@@ -70,7 +79,7 @@ pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
 ) -> Result<Connected, LinkFailure> {
-    check(terms.endpoint)?;
+    check_unicast(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
     let HostPort { host, port } = HostPort::of(terms.endpoint)?;
     let search = runtime.resolve(host.clone(), port);
@@ -106,7 +115,7 @@ fn connect_to(to: SocketAddr, options: &SocketOptions) -> io::Result<Connected> 
 
 /// Binds every address of the endpoint's host.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
-    check(terms.endpoint)?;
+    check_unicast(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
     tcp::bind_each(runtime, terms, &|at| {
         // A second listener is refused, as this one shares its address only while it makes a socket for a link.

@@ -46,7 +46,7 @@ use std::{
 };
 
 use event_listener::Event;
-use zonda_codec::Priority;
+use zonda_codec::{NextSn, Priority};
 
 use crate::{
     clock,
@@ -348,6 +348,11 @@ impl Outbox {
     #[must_use]
     pub fn has_unsent(&self) -> bool {
         !self.election.is_idle() || self.queued_bytes() > 0
+    }
+
+    /// The sequence numbers of the next frames, by priority.
+    pub(crate) fn next_sns(&self) -> Vec<NextSn> {
+        self.lanes.iter().map(|l| l.lock().next_sn()).collect()
     }
 
     /// Bytes that wait in all lanes. A batch that is being written does not count.

@@ -4,10 +4,11 @@
 use super::*;
 
 #[test]
-fn groups_and_repetition_are_refused_in_one_line() {
+fn what_cannot_be_is_refused_in_one_line() {
     for (text, what) in [
-        ("udp/224.0.0.1:7446", "not supported yet"),
-        ("udp/[ff02::1]:7446", "not supported yet"),
+        ("udp/224.0.0.1:7446#ttl=256", "hops"),
+        ("udp/224.0.0.1:7446#join=192.0.2.1", "multicast addresses"),
+        ("udp/[ff02::1]:7446#join=224.0.0.1", "multicast addresses"),
         ("udp/127.0.0.1:1?rel=1", "not supported yet"),
         ("udp/127.0.0.1", "has no port"),
     ] {
@@ -17,6 +18,17 @@ fn groups_and_repetition_are_refused_in_one_line() {
         assert!(!problem.contains('\n'), "{text}: {problem}");
     }
     for text in ["udp/127.0.0.1:1", "udp/127.0.0.1:1?rel=0", "udp/[::]:0"] {
-        check(&text.parse().expect("an endpoint")).expect(text);
+        check_unicast(&text.parse().expect("an endpoint")).expect(text);
+    }
+}
+
+#[test]
+fn nobody_connects_to_a_group() {
+    for text in ["udp/224.0.0.1:7446#ttl=3", "udp/[ff02::1]:7446"] {
+        let endpoint = text.parse().expect("an endpoint");
+        check(&endpoint).expect(text);
+        assert!(group::is_group(&endpoint));
+        let problem = check_unicast(&endpoint).expect_err(text).to_string();
+        assert!(problem.contains("listen/endpoints"), "{problem}");
     }
 }

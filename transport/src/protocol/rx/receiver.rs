@@ -16,7 +16,7 @@ use std::{
 
 use zenoh_buffers::ZSlice;
 use zonda_codec::{
-    DecodeError, Fragment, FrameHeader, NetworkMessage, Priority, Push, PushRun, Reader,
+    DecodeError, Fragment, FrameHeader, NetworkMessage, NextSn, Priority, Push, PushRun, Reader,
     Reliability, TransportMessage,
 };
 
@@ -253,6 +253,27 @@ impl Receiver {
         self.defragmenter = self.defragmenter.within(share, total_bytes_max);
         self.idle.max = idle_max;
         self
+    }
+
+    /// The same with first numbers of their own on the channels of each priority, as a member of a group announces them.
+    #[must_use]
+    pub fn starting_at(mut self, next: impl Fn(Priority) -> NextSn) -> Self {
+        for priority in Priority::ALL {
+            let NextSn {
+                reliable,
+                best_effort,
+            } = next(priority);
+            let first = |sn| Sequence::new(sn, self.sn_mask);
+            self.sequences[channel(priority, Reliability::Reliable)] = first(reliable);
+            self.sequences[channel(priority, Reliability::BestEffort)] = first(best_effort);
+        }
+        self
+    }
+
+    /// The number after the last one that was accepted on the reliable channel of a priority.
+    pub(crate) fn next_sn(&self, priority: Priority) -> u32 {
+        let last = self.sequences[channel(priority, Reliability::Reliable)].last();
+        last.wrapping_add(1) & self.sn_mask
     }
 
     /// Whether the connection cannot go on. To be asked after each read.

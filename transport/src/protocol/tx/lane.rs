@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use zonda_codec::{
-    Encode, EncodeError, Fragment, FrameHeader, Priority, Reliability, ShortHead, Writer,
+    Encode, EncodeError, Fragment, FrameHeader, NextSn, Priority, Reliability, ShortHead, Writer,
 };
 
 use crate::protocol::options::Framing;
@@ -438,6 +438,15 @@ impl Lane {
             at = end;
         }
         Ok(Pushed::Sealed)
+    }
+
+    /// The sequence numbers of the next frames.
+    #[must_use]
+    pub fn next_sn(&self) -> NextSn {
+        NextSn {
+            reliable: self.next_sn[channel(Reliability::Reliable)],
+            best_effort: self.next_sn[channel(Reliability::BestEffort)],
+        }
     }
 
     #[inline]

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The task that introduces this node to a group, again and again: a JOIN is the only sign of life there.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use zonda_codec::{Encode, Join, NextSn, PROTOCOL_VERSION, Priority, WhatAmI, Writer};
+use zonda_runtime::{Runtime, Socket};
+
+use super::{Group, Presence, of_priority};
+use crate::outbox::Outbox;
+use crate::protocol::parameters::PATCH;
+
+/// Between two introductions, however many come to the group.
+const GAP: Duration = Duration::from_millis(100);
+
+/// So many frames may wait in queues when a JOIN is sent: it announces their numbers, not those behind them.
+const WAITING: u32 = 16;
+
+/// More than the longest JOIN: a header, an id, a lease, and sequence numbers of eight priorities.
+const JOIN_BYTES_MAX: usize = 256;
+
+/// When this node says nothing of itself. The other implementation takes two routers in a group so ill that it never says
+/// anything there again: a router first listens whether there is one, and keeps quiet as long as there is.
+#[derive(Debug)]
+pub(super) struct Quiet {
+    until: Option<Instant>,
+}
+
+impl Quiet {
+    pub(super) fn at_first(presence: &Presence) -> Quiet {
+        let waits = presence.local.whatami == WhatAmI::Router;
+        Quiet {
+            until: waits.then(|| after(presence.join_interval.mul_f32(1.2))),
+        }
+    }
+
+    /// Another router was heard, which is there for so long at least.
+    pub(super) fn hear_router(&mut self, lease: Duration) {
+        self.until = self.until.max(Some(after(lease)));
+    }
+
+    fn is_over(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() >= until)
+    }
+}
+
+fn after(wait: Duration) -> Instant {
+    zonda_runtime::after(wait)
+}
+
+/// What the task works on.
+pub(super) struct Announcer<R> {
+    pub(super) runtime: R,
+    /// The socket that sends to the group.
+    pub(super) socket: Socket,
+    pub(super) group: Arc<Group>,
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) presence: Presence,
+    pub(super) batch_size: u16,
+}
+
+impl<R: Runtime> Announcer<R> {
+    /// Introduces this node until the group is left: after each interval, and soon after somebody has come, so that the
+    /// newcomer need not wait.
+    pub(super) async fn run(self) {
+        loop {
+            let news = self.group.news.listen();
+            if self.is_over() {
+                return;
+            }
+            self.introduce();
+            let said = Instant::now();
+            let due = self.wait(said + self.presence.join_interval);
+            first(first(news, due), self.outbox.over()).await;
+            if !self.is_over() {
+                first(self.wait(said + GAP), self.outbox.over()).await;
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.outbox.is_closed() || self.outbox.is_closing()
+    }
+
+    fn wait(&self, until: Instant) -> impl Future<Output = ()> + Send {
+        self.runtime.sleep_until(until)
+    }
+
+    /// Sends a JOIN, unless another router has the group.
+    pub(super) fn introduce(&self) {
+        if !self.group.quiet.lock().is_over() {
+            return;
+        }
+        let mut buffer = [0; JOIN_BYTES_MAX];
+        let mut writer = Writer::new(&mut buffer);
+        let written = self.join().encode(&mut writer).map(|()| writer.position());
+        let sent = written.map(|length| self.socket.send(&buffer[..length]));
+        match sent {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::debug!("nothing could be said to a group: {error}"),
+            Err(error) => tracing::debug!("no introduction to a group could be written: {error}"),
+        }
+    }
+
+    fn join(&self) -> Join<'static> {
+        let local = &self.presence.local;
+        let mask = local.resolution.frame_sn_mask();
+        let earlier = |sn: u32| sn.wrapping_sub(WAITING) & mask;
+        let lanes: Vec<NextSn> = self.outbox.next_sns();
+        let next = |priority| {
+            let NextSn {
+                reliable,
+                best_effort,
+            } = of_priority(&lanes, priority).unwrap_or_default();
+            NextSn {
+                reliable: earlier(reliable),
+                best_effort: earlier(best_effort),
+            }
+        };
+        Join {
+            version: PROTOCOL_VERSION,
+            whatami: local.whatami,
+            zid: local.zid,
+            resolution: local.resolution,
+            batch_size: self.batch_size,
+            lease: local.lease,
+            next_sn: next(Priority::Data),
+            qos: local.qos.then(|| Priority::ALL.map(next)),
+            shm: None,
+            patch: PATCH,
+        }
+    }
+}
+
+/// Waits for whichever comes first.
+async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| match one.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => other.as_mut().poll(context),
+    })
+    .await;
+}
