@@ -78,7 +78,8 @@ impl Shared {
             .flat_map(|listening| listening.locators())
             .map(|locator| locator.to_string())
             .collect();
-        let mut sessions: Vec<_> = state.faces.values().map(|face| &face.status).collect();
+        let neighbours = state.faces.values().filter(|face| !face.is_group());
+        let mut sessions: Vec<_> = neighbours.map(|face| &face.status).collect();
         sessions.sort_by_key(|status| status.zid);
         let sessions: Vec<_> = sessions
             .iter()

@@ -43,7 +43,6 @@ const U32: Kind = Whole {
     max: u32::MAX as i64,
 };
 
-const MULTICAST: Support = Not("multicast transports are not supported yet");
 const TLS: Support = match zonda_transport::link::HAS_TLS {
     true => Full,
     false => Not("this build has no TLS: build it with the feature `tls`"),
@@ -276,13 +275,13 @@ rows! {
     "transport/unicast/compression/enabled", Bool, "false", COMPRESSION,
         "offer compression (LZ4) to neighbours" => compression: bool, flag;
     // Multicast transport.
-    "transport/multicast/join_interval", COUNT, "2500", MULTICAST,
-        "ms between two introductions to a multicast group";
-    "transport/multicast/max_sessions", COUNT, "1000", MULTICAST,
-        "neighbours in a multicast group";
-    "transport/multicast/qos/enabled", Bool, "false", MULTICAST,
-        "use priorities in a multicast group";
-    "transport/multicast/compression/enabled", Bool, "false", MULTICAST,
+    "transport/multicast/join_interval", POSITIVE, "2500", Full,
+        "ms between two introductions to a multicast group" => multicast_join_interval: Duration, millis;
+    "transport/multicast/max_sessions", POSITIVE, "1000", Full,
+        "others in a multicast group" => multicast_members_max: usize, count;
+    "transport/multicast/qos/enabled", Bool, "false", Full,
+        "use priorities in a multicast group; the same for all its members" => multicast_qos: bool, flag;
+    "transport/multicast/compression/enabled", Bool, "false", Not("what is sent to a group is never compressed"),
         "compress what is sent to a multicast group";
     // Links.
     "transport/link/protocols", Texts, "null", Full,

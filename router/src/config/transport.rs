@@ -4,11 +4,14 @@
 
 use std::path::Path;
 
-use zonda_transport::protocol::{
-    auth::{Credentials, CredentialsError, Users},
-    compression,
-    multilink::{self, NodeKey},
-    options::LocalOptions,
+use zonda_transport::{
+    link::is_group,
+    protocol::{
+        auth::{Credentials, CredentialsError, Users},
+        compression,
+        multilink::{self, NodeKey},
+        options::LocalOptions,
+    },
 };
 
 use crate::config::{ConfigError, Settings, private};
@@ -16,6 +19,8 @@ use crate::config::{ConfigError, Settings, private};
 const LOW_LATENCY: &str = "transport/unicast/lowlatency";
 const MAX_LINKS: &str = "transport/unicast/max_links";
 const QOS: &str = "transport/unicast/qos/enabled";
+const JOIN_INTERVAL: &str = "transport/multicast/join_interval";
+const LEASE: &str = "transport/link/tx/lease";
 const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
 const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
@@ -47,6 +52,13 @@ impl Settings {
         if self.low_latency && self.qos_enabled {
             let reason = format!(
                 "{LOW_LATENCY} and {QOS} exclude each other; set {QOS} to false, or leave {LOW_LATENCY} out"
+            );
+            return Err(ConfigError::Combination { reason });
+        }
+        let is_in_group = self.listen_endpoints.iter().any(is_group);
+        if is_in_group && self.multicast_join_interval >= self.lease {
+            let reason = format!(
+                "{JOIN_INTERVAL} has to be shorter than {LEASE}, as others take a member for gone that says nothing for that long"
             );
             return Err(ConfigError::Combination { reason });
         }

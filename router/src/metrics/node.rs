@@ -11,7 +11,7 @@ use crate::{
     },
     model::LinkStatus,
     node::{Usage, handle::Node},
-    peers::discovery::DiscoveryStatus,
+    peers::{discovery::DiscoveryStatus, groups::GroupStatus},
 };
 
 /// Samples of one metric that differ in one label.
@@ -50,6 +50,7 @@ impl Node {
             Sample::of(&ATTEMPTS, status.attempts).with("endpoint", status.endpoint.to_string())
         }));
         all.extend(self.of_listeners());
+        all.extend(self.groups().iter().flat_map(of_group));
         for limit in self.limits() {
             let of = |metric, value| Sample::of(metric, value).with("key", limit.key);
             all.push(of(&LIMIT, limit.value));
@@ -112,6 +113,29 @@ fn of_introductions(counts: ListenCounts) -> impl Iterator<Item = Sample> {
         ("accept_error", counts.accept_errors),
     ];
     each(&INTRODUCTIONS, "result", results)
+}
+
+fn of_group(group: &GroupStatus) -> Vec<Sample> {
+    let counts = group.counts;
+    let ignored = [
+        ("unknown", counts.unknown),
+        ("malformed", counts.malformed),
+        ("refused", counts.refused),
+        ("over_limit", counts.over_limit),
+        ("expired", counts.expired),
+        ("misplaced", counts.misplaced),
+        ("repeated", counts.repeated),
+    ];
+    let own = [
+        Sample::of(&GROUP_MEMBERS, group.members.len() as u64),
+        Sample::of(&GROUP_BYTES, group.sent.bytes),
+    ];
+    let all = own
+        .into_iter()
+        .chain(each(&GROUP_IGNORED, "reason", ignored));
+    let endpoint = group.endpoint.to_string();
+    all.map(|sample| sample.with("endpoint", endpoint.clone()))
+        .collect()
 }
 
 fn of_memory(usage: &Usage) -> impl Iterator<Item = Sample> {

@@ -23,6 +23,9 @@ metrics! {
     ATTEMPTS Gauge "zonda_endpoint_attempts" "Attempts to connect since the endpoint was connected last.";
     INTRODUCTIONS Counter "zonda_introductions" "Connections that came to a listener, by what became of them.";
     INTRODUCTIONS_NOW Gauge "zonda_introductions_pending" "Connections that have not introduced themselves yet.";
+    GROUP_MEMBERS Gauge "zonda_group_members" "Others in a multicast group.";
+    GROUP_BYTES Counter "zonda_group_sent_bytes" "Bytes sent to a multicast group.";
+    GROUP_IGNORED Counter "zonda_group_ignored" "What was heard in a multicast group and not taken, by reason.";
     LOW_PASS_MESSAGES Counter "zonda_low_pass_dropped_messages" "Messages that low_pass_filter has dropped, by direction and kind.";
     LOW_PASS_BYTES Counter "zonda_low_pass_dropped_bytes" "Bytes of payload and attachment of messages that low_pass_filter has dropped.";
     LIMIT Gauge "zonda_limit" "The value of a limit.";

@@ -49,6 +49,7 @@ pub use crate::{
         discovery::DiscoveryStatus,
         ended::EndedLinks,
         events::{ConnectionEvent, ConnectionListener, EVENTS_MAX, Tell},
+        groups::GroupStatus,
         reasons::{Loss, LossKind, Refusal, RefusalKind},
         refusals::TurnedAway,
     },
@@ -60,3 +61,4 @@ pub use memory::{Largest, Usage};
 #[cfg(feature = "probe")]
 pub use probe::End;
 pub use zonda_transport::link::{LinkAddress, Protocol};
+pub use zonda_transport::multicast::{GroupCounts, Member};

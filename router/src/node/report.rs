@@ -164,6 +164,17 @@ impl Node {
                 settings.batch_size_min.into(),
             ),
         ];
+        let groups = self.groups();
+        let largest = groups.iter().map(|group| group.members.len()).max();
+        rows.push(
+            rows::row(
+                "transport/multicast/max_sessions",
+                "others in a multicast group",
+                settings.multicast_members_max,
+            )
+            .used(largest.unwrap_or(0))
+            .reached(groups.iter().map(|group| group.counts.over_limit).sum()),
+        );
         rows.extend(limits.descriptors.map(|value| LimitStatus {
             key: "ulimit -n",
             counts: "files and sockets of the process",

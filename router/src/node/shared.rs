@@ -340,13 +340,16 @@ impl Shared {
         }
         let state = self.state.lock();
         let status = |(&id, face): (&FaceId, &Face)| {
+            if let Some(members) = face.members() {
+                return members;
+            }
             let sent = face.outbox.counters().snapshot();
             let priorities = face.outbox.priorities();
             let ignored = state.table.counters(id).unwrap_or_default();
             let discarded = face.outbox.discarded();
             let status = face.status.clone();
             let places = face.places().into_iter();
-            places.map(move |(local, remote)| LinkStatus {
+            let links = places.map(|(local, remote)| LinkStatus {
                 local,
                 remote,
                 sent,
@@ -354,7 +357,8 @@ impl Shared {
                 ignored,
                 discarded,
                 ..status.clone()
-            })
+            });
+            links.collect()
         };
         let mut links: Vec<_> = state.faces.iter().flat_map(status).collect();
         drop(state);

@@ -12,7 +12,11 @@ use std::{
 };
 
 use zonda_codec::Locator;
-use zonda_transport::{listen::Listening, outbox::Outbox};
+use zonda_transport::{
+    listen::Listening,
+    multicast::{Group, Member},
+    outbox::Outbox,
+};
 
 use crate::{
     flow::{key_cache::KeyCache, receiving::Sink},
@@ -35,6 +39,8 @@ pub(crate) struct Face {
     pub(crate) dialed: bool,
     /// Where there may be several links to it.
     pub(crate) links: Option<Links>,
+    /// Of a multicast group.
+    pub(crate) group: Option<Arc<Group>>,
     /// When it was connected.
     pub(crate) since: Instant,
     /// When it was last asked for a sign of life.
@@ -61,6 +67,25 @@ impl Face {
             (Some(link), Some(links)) => links.alive().contains(&link),
             _ => true,
         }
+    }
+
+    /// A group rather than a neighbour.
+    pub(crate) fn is_group(&self) -> bool {
+        self.group.is_some()
+    }
+
+    /// The members of a group, each as a link of its own; what is counted is counted for the group.
+    pub(crate) fn members(&self) -> Option<Vec<LinkStatus>> {
+        let link = |member: Member| {
+            Some(LinkStatus {
+                zid: member.zid,
+                whatami: member.whatami,
+                remote: member.address.locator()?,
+                ..self.status.clone()
+            })
+        };
+        let members = self.group.as_ref()?.members();
+        Some(members.into_iter().filter_map(link).collect())
     }
 
     /// Both ends of each of its links.

@@ -320,7 +320,7 @@ impl Shared {
     }
 
     /// Most bytes that wait for a peer in this priority.
-    fn queue_bytes_max(&self, priority: Priority) -> usize {
+    pub(super) fn queue_bytes_max(&self, priority: Priority) -> usize {
         let set = self.settings.queue_bytes(priority);
         set.unwrap_or(QUEUE_BYTES_MAX)
     }
@@ -394,6 +394,25 @@ impl Shared {
 
 impl State {
     pub(crate) fn add_face(&mut self, status: LinkStatus, arrived: Arrived) -> FaceId {
+        let declarations = self.actions.len();
+        let face = self
+            .table
+            .add_face(info(&status, FaceKind::Remote), &mut self.actions);
+        self.gossip_first(face, &status, declarations);
+        self.neighbours.settle(status.zid, face);
+        self.keep_face(face, status, arrived);
+        face
+    }
+
+    /// The same for a multicast group: it is nobody's neighbour, and hears no gossip.
+    pub(crate) fn add_group(&mut self, status: LinkStatus, arrived: Arrived) -> FaceId {
+        let info = info(&status, FaceKind::Group);
+        let face = self.table.add_group(info, &mut self.actions);
+        self.keep_face(face, status, arrived);
+        face
+    }
+
+    fn keep_face(&mut self, face: FaceId, status: LinkStatus, arrived: Arrived) {
         let Arrived {
             outbox,
             dialed,
@@ -401,15 +420,6 @@ impl State {
             spoken,
             holding,
         } = arrived;
-        let info = FaceInfo {
-            zid: status.zid,
-            whatami: status.whatami,
-            kind: FaceKind::Remote,
-        };
-        let declarations = self.actions.len();
-        let face = self.table.add_face(info, &mut self.actions);
-        self.gossip_first(face, &status, declarations);
-        self.neighbours.settle(status.zid, face);
         let now = Instant::now();
         self.faces.insert(
             face,
@@ -418,6 +428,7 @@ impl State {
                 status,
                 dialed,
                 links: None,
+                group: None,
                 since: now,
                 probed: now,
                 lease,
@@ -426,7 +437,14 @@ impl State {
                 pace: Pace::new(now),
             },
         );
-        face
+    }
+}
+
+fn info(status: &LinkStatus, kind: FaceKind) -> FaceInfo {
+    FaceInfo {
+        zid: status.zid,
+        whatami: status.whatami,
+        kind,
     }
 }
 
@@ -450,7 +468,7 @@ struct Begun {
 }
 
 /// A link that has just come up.
-fn status_of(
+pub(super) fn status_of(
     established: &Established,
     local: Locator,
     remote: Locator,

@@ -21,7 +21,7 @@ use crate::{
     node::{
         limits::{Limit, Reached},
         shared::Shared,
-        state::State,
+        state::{Face, State},
     },
     peers::neighbours::Neighbours,
     scouting::{Options, Party, Service, this_host},
@@ -57,7 +57,7 @@ impl State {
             let for_good = matches!(ended, Ended::Local | Ended::Remote(reason::GENERIC));
             self.discovery.candidates.lost(&zid, for_good, now);
         }
-        self.faces.is_empty()
+        self.faces.values().all(Face::is_group)
     }
 
     /// What is listened on now is announced from now on.

@@ -136,8 +136,8 @@ impl Shared {
 impl State {
     /// Whether some link can be used: its peer has sent its declarations, if that is awaited.
     pub(crate) fn has_usable_link(&self, awaits_declarations: bool) -> bool {
-        let mut faces = self.faces.keys();
-        faces.any(|face| !awaits_declarations || self.table.has_declared_all(*face))
+        let mut faces = self.faces.iter().filter(|(_, face)| !face.is_group());
+        faces.any(|(face, _)| !awaits_declarations || self.table.has_declared_all(*face))
     }
 }
 

@@ -6,7 +6,10 @@ use std::{sync::Arc, time::Instant};
 
 use zonda_codec::Endpoint;
 use zonda_runtime::with_runtime;
-use zonda_transport::listen::{ListenError, ListenOptions, Listening, listen_with};
+use zonda_transport::{
+    link::is_group,
+    listen::{ListenError, ListenOptions, Listening, listen_with},
+};
 
 use crate::{
     config::TimeLimit,
@@ -70,6 +73,9 @@ impl Node {
 impl Shared {
     /// One attempt to listen; nothing comes of it once the node is closed.
     fn listen_once(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<(), ListenError> {
+        if is_group(endpoint) {
+            return Self::join_group(shared, endpoint);
+        }
         let listening = shared.start_listening(endpoint, Door(Arc::clone(shared)))?;
         let mut state = shared.state.lock();
         // Closing takes what listens with this lock, after the node is marked as closed.
@@ -100,7 +106,7 @@ impl Shared {
         })
     }
 
-    async fn keep_trying(shared: Arc<Self>, endpoint: Endpoint) {
+    pub(super) async fn keep_trying(shared: Arc<Self>, endpoint: Endpoint) {
         let mut backoff = shared.backoff(shared.settings.listen_retry(), &endpoint);
         loop {
             shared.pause(backoff.next_wait()).await;

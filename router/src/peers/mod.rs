@@ -6,6 +6,7 @@
 //! - `admit`, `neighbours`, `places`: which of them may stay; `links`, `join`: several to one neighbour;
 //! - `discovery`, `finding`, `found`: scouting and gossip, and the connections that they cause;
 //! - `events`, `telling`, `reasons`, `refusals`, `ended`, `notes`: what became of connections, reported and counted;
+//! - `groups`: multicast groups, whose members have no connections;
 //! - `oam`: messages about the network itself, dispatched by id;
 //! - `slow`: neighbours that did not keep pace.
 
@@ -17,6 +18,7 @@ pub(crate) mod ended;
 pub(crate) mod events;
 pub(crate) mod finding;
 pub(crate) mod found;
+pub(crate) mod groups;
 pub(crate) mod join;
 pub(crate) mod links;
 pub(crate) mod listen;

@@ -60,6 +60,9 @@ impl ForwardingTable {
             }
         }
         self.announce_to_interested(entity, change, actions);
+        if change.after > change.before {
+            self.announce_to_groups(entity, actions);
+        }
         self.notify_session(entity, change, actions);
         if change.after == 0 && !self.announcing.has(entity) {
             self.forget_entity(entity, actions);

@@ -142,6 +142,18 @@ impl Face {
         self.relation.flows_to(to.relation)
             && (self.id != to.id || to.info.kind == FaceKind::Local)
             && !(relayed && self.is_linked_to(to))
+            && !self.meets(to)
+    }
+
+    /// Whether the two hear each other in a multicast group: one is the group, and the other a member or another group.
+    /// From one group nothing goes to another, where the same nodes may be.
+    fn meets(&self, to: &Face) -> bool {
+        match (self.info.kind, to.info.kind) {
+            (FaceKind::Group, FaceKind::Group) => true,
+            (FaceKind::Group, _) => self.neighbours.contains(&to.info.zid),
+            (_, FaceKind::Group) => to.neighbours.contains(&self.info.zid),
+            _ => false,
+        }
     }
 
     /// Whether one more key that takes `memory` exceeds what this face may occupy, `count` being how many of its kind

@@ -56,6 +56,8 @@ pub enum FaceKind {
     Local,
     /// A connected node.
     Remote,
+    /// A multicast group: whatever is sent to it, all its members hear.
+    Group,
 }
 
 /// Who stands behind a face.
@@ -65,7 +67,7 @@ pub struct FaceInfo {
     pub zid: ZenohId,
     /// The neighbour's role; the node's own for a local face.
     pub whatami: WhatAmI,
-    /// A session or a connection.
+    /// A session, a connection or a group.
     pub kind: FaceKind,
 }
 

@@ -32,6 +32,7 @@ mod face_id;
 mod few;
 mod forwarding;
 mod gossip;
+mod group;
 mod hop;
 mod id_map;
 mod ids;

@@ -22,9 +22,15 @@ pub enum Relation {
     RouterToRouter,
     /// Two clients: they have nothing to say to each other.
     Unrelated,
+    /// A group of peers, and this router: it passes on between them and everybody else.
+    GroupBelow,
+    /// A group of peers, of which this node is one: its own side hears them, and they its own side.
+    GroupBeside,
 }
 
-use Relation::{Local, PeerToPeer, RouterToRouter, Served, Unrelated, Upstream};
+use Relation::{
+    GroupBelow, GroupBeside, Local, PeerToPeer, RouterToRouter, Served, Unrelated, Upstream,
+};
 
 /// The interest of a link between peers, which nobody sends: its end is the end of what the other one has to tell when the
 /// link comes up.
@@ -73,6 +79,8 @@ impl Relation {
         match face.kind {
             FaceKind::Local => Local,
             FaceKind::Remote => RELATIONS[row(own)][row(face.whatami)],
+            FaceKind::Group if own == WhatAmI::Router => GroupBelow,
+            FaceKind::Group => GroupBeside,
         }
     }
 
@@ -104,6 +112,15 @@ impl Relation {
                 initial_exchange: true,
                 ..CLOSED
             },
+            GroupBelow => Conduct {
+                south: true,
+                open: true,
+                ..CLOSED
+            },
+            GroupBeside => Conduct {
+                open: true,
+                ..CLOSED
+            },
             RouterToRouter | Unrelated => CLOSED,
         }
     }
@@ -127,13 +144,15 @@ const fn row(role: WhatAmI) -> usize {
 mod tests {
     use super::*;
 
-    const ALL: [Relation; 6] = [
+    const ALL: [Relation; 8] = [
         Local,
         Served,
         Upstream,
         PeerToPeer,
         RouterToRouter,
         Unrelated,
+        GroupBelow,
+        GroupBeside,
     ];
 
     #[test]
@@ -141,7 +160,8 @@ mod tests {
         for from in ALL {
             for to in ALL {
                 let open = from.conduct().open && to.conduct().open;
-                let south = matches!(from, Local | Served) || matches!(to, Local | Served);
+                let is_south = |one| matches!(one, Local | Served | GroupBelow);
+                let south = is_south(from) || is_south(to);
                 assert_eq!(from.flows_to(to), open && south, "{from:?} to {to:?}");
             }
         }

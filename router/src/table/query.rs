@@ -209,7 +209,7 @@ impl ForwardingTable {
             };
             let rid = self.queries.add_branch(query, slot);
             match face.info.kind {
-                FaceKind::Remote => branches.hops.push(hop(face, rid, key)),
+                FaceKind::Remote | FaceKind::Group => branches.hops.push(hop(face, rid, key)),
                 FaceKind::Local => branches.local.push(LocalBranch {
                     face: face.id,
                     rid,

@@ -187,7 +187,7 @@ impl ForwardingTable {
         slots.retain(|&slot| {
             self.topology
                 .at(slot)
-                .is_some_and(|face| face.info.kind == FaceKind::Remote && source.reaches(face))
+                .is_some_and(|face| face.info.kind != FaceKind::Local && source.reaches(face))
         });
         slots
     }

@@ -31,6 +31,8 @@ pub(super) struct Topology {
     north: Vec<u32>,
     /// The gateways among them, the oldest first.
     gateways: Vec<u32>,
+    /// The places of multicast groups.
+    groups: Vec<u32>,
     /// The face of the node's admin space.
     admin: Option<FaceId>,
     /// Bytes of memory that the keys behind all neighbours' ids take.
@@ -47,6 +49,7 @@ impl Topology {
             generations: Vec::new(),
             north: Vec::new(),
             gateways: Vec::new(),
+            groups: Vec::new(),
             admin: None,
             id_memory: 0,
         }
@@ -83,6 +86,9 @@ impl Topology {
         if relation.conduct().ask {
             self.gateways.push(id.index);
         }
+        if info.kind == FaceKind::Group {
+            self.groups.push(id.index);
+        }
         id
     }
 
@@ -97,6 +103,7 @@ impl Topology {
         }
         self.north.retain(|&other| other != slot);
         self.gateways.retain(|&other| other != slot);
+        self.groups.retain(|&other| other != slot);
         Some(gone)
     }
 
@@ -140,6 +147,11 @@ impl Topology {
     /// The places of the gateways, the oldest first.
     pub(super) fn gateways(&self) -> &[u32] {
         &self.gateways
+    }
+
+    /// The places of multicast groups.
+    pub(super) fn groups(&self) -> &[u32] {
+        &self.groups
     }
 
     /// A client without a gateway has no other node to send anything to.
@@ -219,6 +231,15 @@ impl Topology {
         }
         let spoke = was_silent && !peer.known_nodes.is_empty();
         self.changed_links(face, &before, spoke)
+    }
+
+    /// Says who is in a group. Gives back the places of the faces between which the node passes on more or less than before.
+    pub(super) fn set_members(&mut self, group: FaceId, members: HashSet<ZenohId>) -> Vec<u32> {
+        let Some(face) = self.face_mut(group) else {
+            return Vec::new();
+        };
+        let before = std::mem::replace(&mut face.neighbours, members);
+        self.changed_links(group, &before, false)
     }
 
     /// The faces whose link to `face`, which had links to `before`, is new or gone; and `face` itself if there are any.

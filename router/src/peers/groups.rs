@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Multicast groups that this node is in: one face for each, to which everything goes, and from which comes what its members
+//! say.
+
+use std::{
+    io,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+use zonda_codec::{Endpoint, NetworkMessage, Push, PushRun, WhatAmI, ZenohId};
+use zonda_runtime::with_runtime;
+use zonda_transport::{
+    driver::{Ended, Handler},
+    link::EndpointProblem,
+    listen::ListenError,
+    multicast::{self, Group, GroupCounts, GroupHandler, Joined, Meeting, Member, Presence},
+    outbox::{DirectSocket, Outbox, OutboxCounts},
+    protocol::{
+        parameters::LocalParameters,
+        patience::Isolation,
+        rx::{Context, Deliver},
+    },
+};
+
+use crate::{
+    flow::inbound::Inbound,
+    node::{
+        handle::Node,
+        shared::Shared,
+        state::{Face, State},
+    },
+    peers::admit::{Arrived, status_of},
+    table::FaceId,
+};
+
+/// A multicast group that a node is in.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct GroupStatus {
+    /// The endpoint as configured.
+    pub endpoint: Endpoint,
+    /// The others that are in it.
+    pub members: Vec<Member>,
+    /// What was sent to the group, and what was not.
+    pub sent: OutboxCounts,
+    /// What was heard there and not taken.
+    pub counts: GroupCounts,
+}
+
+impl Node {
+    /// The multicast groups that this node is in.
+    #[must_use]
+    pub fn groups(&self) -> Vec<GroupStatus> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let state = self.shared.state.lock();
+        let status = |face: &Face| {
+            let group = face.group.as_ref()?;
+            Some(GroupStatus {
+                endpoint: group.endpoint().clone(),
+                members: group.members(),
+                sent: face.outbox.counters().snapshot(),
+                counts: group.counts(),
+            })
+        };
+        state.faces.values().filter_map(status).collect()
+    }
+}
+
+/// What a group is to the node, while it is in it.
+struct Listener {
+    inbound: Inbound,
+    shared: Arc<Shared>,
+    face: FaceId,
+    endpoint: Endpoint,
+}
+
+impl Deliver for Listener {
+    fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
+        self.inbound.push(push, raw_body, context);
+    }
+
+    fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
+        self.inbound.run(push, run, context);
+    }
+
+    fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>) {
+        self.inbound.message(message, context);
+    }
+
+    fn wants_pause(&self) -> bool {
+        self.inbound.wants_pause()
+    }
+}
+
+impl Handler for Listener {
+    async fn burst_end(&mut self) {
+        self.inbound.burst_end().await;
+    }
+
+    /// A group that cannot be heard any more is joined anew.
+    fn closed(&mut self, ended: Ended) {
+        let text = ended.to_string();
+        self.inbound.closed(ended);
+        if self.shared.is_closed() {
+            return;
+        }
+        let (node, endpoint) = (Arc::clone(&self.shared), self.endpoint.clone());
+        tracing::warn!("{endpoint} is left: {text}; joining it again");
+        self.shared
+            .runtime
+            .spawn("zonda-listen", move || Shared::keep_trying(node, endpoint));
+    }
+}
+
+impl GroupHandler for Listener {
+    fn hears_otherwise(&self, member: &ZenohId) -> bool {
+        self.shared.state.lock().neighbours.face(member).is_some()
+    }
+
+    fn members_changed(&mut self, members: &[Member]) {
+        self.shared.update(|state| {
+            let ids = members.iter().map(|member| member.zid);
+            state.table.set_members(self.face, ids);
+        });
+        let ids: Vec<String> = members.iter().map(|m| m.zid.to_string()).collect();
+        let (count, ids) = (ids.len(), ids.join(", "));
+        tracing::info!("{count} others in {}: {ids}", self.endpoint);
+        self.shared.changed.notify(usize::MAX);
+    }
+
+    fn members_came(&mut self) {
+        self.shared.update(|state| {
+            let State { table, actions, .. } = state;
+            table.announce_to_group(self.face, actions);
+        });
+    }
+}
+
+impl Shared {
+    /// Becomes a member of the group of an endpoint; nothing comes of it once the node is closed.
+    pub(super) fn join_group(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<(), ListenError> {
+        if shared.role == WhatAmI::Client {
+            return Err(ListenError::Endpoint {
+                endpoint: endpoint.clone(),
+                problem: EndpointProblem::ClientInGroup,
+            });
+        }
+        let presence = shared.presence();
+        let joined = multicast::join(endpoint, &presence)?;
+        let address = joined.group();
+        let started = Self::meet(shared, endpoint, joined, presence);
+        started.map_err(|error| ListenError::Bind {
+            endpoint: endpoint.clone(),
+            address,
+            failure: error.into(),
+        })
+    }
+
+    /// Makes a face of a group that was joined, and starts its tasks.
+    fn meet(
+        shared: &Arc<Self>,
+        endpoint: &Endpoint,
+        joined: Joined,
+        presence: Presence,
+    ) -> io::Result<()> {
+        let (established, own, group) = (joined.established(), joined.own(), joined.group());
+        let ends = own.locator().zip(group.locator());
+        let (local, remote) = ends.ok_or(io::ErrorKind::InvalidInput)?;
+        let status = status_of(established, local, remote, false);
+        let outbox = Arc::new(shared.outbox_of_group(&joined)?);
+        let (spoken, holding) = (Arc::new(AtomicBool::new(true)), shared.memory.holding());
+        let arrived = Arrived {
+            outbox: Arc::clone(&outbox),
+            dialed: false,
+            lease: established.remote_lease,
+            spoken: Arc::clone(&spoken),
+            holding: holding.clone(),
+        };
+        let face = shared.update(|state| state.add_group(status, arrived));
+        let (node, way_out) = (Arc::clone(shared), Arc::clone(&outbox));
+        let handler = Listener {
+            inbound: Inbound::new(node, face, way_out, spoken, holding.routes),
+            shared: Arc::clone(shared),
+            face,
+            endpoint: endpoint.clone(),
+        };
+        let meeting = Meeting {
+            joined,
+            presence,
+            outbox,
+            share: holding.share,
+            handler,
+        };
+        let group = with_runtime!(&shared.runtime, runtime => multicast::start(runtime, meeting))?;
+        shared.note_group(face, group);
+        Ok(())
+    }
+
+    /// The queues of a group. Datagrams leave at once or get lost: nobody waits for them long.
+    fn outbox_of_group(&self, joined: &Joined) -> io::Result<Outbox> {
+        let direct = DirectSocket::of(joined.stream())?;
+        let limit = |priority| self.queue_bytes_max(priority);
+        let outbox = Outbox::with_limits(joined.established(), &limit, direct);
+        Ok(outbox.with_isolation(Isolation {
+            min_rate: 0,
+            stall: Duration::MAX,
+            standstill: Duration::MAX,
+            ..self.settings.isolation()
+        }))
+    }
+
+    /// Remembers what a group says of itself. Closing says goodbye to the faces that it finds; a group that is joined later
+    /// is left here.
+    fn note_group(&self, face: FaceId, group: Arc<Group>) {
+        tracing::info!("in the group {} now", group.endpoint());
+        let mut state = self.state.lock();
+        let face = state.faces.get_mut(&face).map(|face| {
+            face.group = Some(group);
+            Arc::clone(&face.outbox)
+        });
+        drop(state);
+        if let Some(outbox) = face.filter(|_| self.is_closed()) {
+            outbox.abort();
+        }
+    }
+
+    /// What this node is in its groups.
+    fn presence(&self) -> Presence {
+        let settings = &self.settings;
+        Presence {
+            local: LocalParameters {
+                qos: settings.multicast_qos,
+                ..self.parameters()
+            },
+            join_interval: settings.multicast_join_interval,
+            members_max: settings.multicast_members_max,
+            unfinished_max: settings.unfinished_max(),
+            unfinished_time: settings.unfinished_time,
+        }
+    }
+}
