@@ -3,7 +3,7 @@
 //! [`SessionInfo`]: what a session is connected to.
 
 use zonda_codec::{WhatAmI, ZenohId};
-use zonda_router::node::{DiscoveryStatus, EndedLinks, LinkStatus, Unreached};
+use zonda_router::node::{DiscoveryStatus, EndedLinks, GroupStatus, LinkStatus, Unreached};
 
 use crate::config::Locator;
 use crate::handle::Session;
@@ -49,6 +49,12 @@ impl<'a> SessionInfo<'a> {
     /// Every live link. Used as it is, or awaited as in programs for the reference.
     pub fn links(&self) -> Listed<LinkStatus> {
         Listed(self.session.node().links())
+    }
+
+    /// The multicast groups that it is in, and who else is. The members are among the [links](Self::links) as well; what is
+    /// sent to them is counted here.
+    pub fn groups(&self) -> Vec<GroupStatus> {
+        self.session.node().groups()
     }
 
     /// What was sent and what was lost on the links that have ended.

@@ -37,8 +37,8 @@ pub use crate::query::SessionGetBuilder;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
 pub use zonda_router::metrics::{Kind, Metric, Sample, text as openmetrics};
 pub use zonda_router::node::{
-    DiscoveryStatus, EndedLinks, FaceCounters, LinkAddress, LinkOptions, OutboxCounts,
-    PriorityCounts, Protocol, Unreached,
+    DiscoveryStatus, EndedLinks, FaceCounters, GroupCounts, GroupStatus, LinkAddress, LinkOptions,
+    Member, OutboxCounts, PriorityCounts, Protocol, Unreached,
 };
 
 /// The reference's name of the number of a publisher, a subscriber and the like in its session.

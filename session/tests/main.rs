@@ -12,6 +12,8 @@ mod delivery;
 mod discarded;
 mod errors;
 mod for_ever;
+#[cfg(target_os = "linux")]
+mod groups;
 mod link_options;
 mod links;
 mod liveliness;

@@ -18,6 +18,8 @@ mod features;
 mod filtering;
 #[cfg(target_os = "linux")]
 mod gossip;
+#[cfg(target_os = "linux")]
+mod groups;
 mod identity;
 mod ids;
 mod listening;

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Multicast groups on loopback: what is said by one is heard by all, whatever else is said there.
+
+use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
+use std::time::Duration;
+
+use crate::pair::{LONG, until};
+use zonda::config::RuntimeKind;
+use zonda::pubsub::Subscriber;
+use zonda::qos::Priority;
+use zonda::sample::{Sample, SampleKind};
+use zonda::{Config, Session, Wait};
+
+/// The number of the loopback interface.
+const LOOPBACK: u32 = 1;
+
+/// A group that no other test has.
+struct Group {
+    at: SocketAddr,
+}
+
+impl Group {
+    fn new() -> Group {
+        let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let port = free.local_addr().expect("bound").port();
+        Group {
+            at: ([224, 0, 0, 225], port).into(),
+        }
+    }
+
+    fn endpoint(&self) -> String {
+        format!("udp/{}#iface=lo", self.at)
+    }
+
+    fn member(&self, config: Config) -> Session {
+        let config = config
+            .listen([self.endpoint()])
+            .with("transport/multicast/join_interval", "200");
+        zonda::open(config).wait().expect("it is in the group")
+    }
+
+    /// Nodes of which each has heard of all others.
+    fn members<const N: usize>(&self) -> [Session; N] {
+        let members: [Session; N] = std::array::from_fn(|_| self.member(Config::peer()));
+        for member in &members {
+            until("all are there", || others(member) >= N - 1);
+        }
+        members
+    }
+
+    /// A member that is no node.
+    fn stranger(&self) -> Stranger {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None);
+        let socket = socket.expect("a socket");
+        let own = std::net::Ipv4Addr::LOCALHOST;
+        socket.set_multicast_if_v4(&own).expect("loopback");
+        socket
+            .bind(&SocketAddr::from((own, 0)).into())
+            .expect("bound");
+        Stranger {
+            socket: socket.into(),
+            to: self.at,
+        }
+    }
+}
+
+struct Stranger {
+    socket: UdpSocket,
+    to: SocketAddr,
+}
+
+impl Stranger {
+    fn says(&self, datagram: &[u8]) {
+        self.socket.send_to(datagram, self.to).expect("sent");
+    }
+
+    /// A JOIN: role 0 is a router, 1 a peer, 2 a client; the lease is in seconds.
+    fn joins(&self, role: u8, id: u8, lease: u8) {
+        self.says(&[0xa7, 9, role, id, lease, 5, 5, 0x27, 1]);
+    }
+
+    /// A frame with a put of `x` on `test/x`.
+    fn puts(&self, sn: u8) {
+        let key = b"test/x";
+        let mut frame = vec![0x25, sn, 0x7d, 0, key.len() as u8];
+        frame.extend_from_slice(key);
+        frame.extend_from_slice(&[1, 1, b'x']);
+        self.says(&frame);
+    }
+}
+
+fn others(of: &Session) -> usize {
+    of.info()
+        .groups()
+        .iter()
+        .map(|group| group.members.len())
+        .sum()
+}
+
+fn listens(session: &Session, key: &'static str) -> Subscriber {
+    session
+        .declare_subscriber(key)
+        .wait()
+        .expect("a subscriber")
+}
+
+fn next(subscriber: &Subscriber) -> Sample {
+    let received = subscriber.recv_timeout(LONG).expect("it is open");
+    received.expect("a sample in time")
+}
+
+/// Until there is one of `key` with this payload: what came before may have been lost, or said before it was heard.
+fn until_heard(from: &Session, to: &Subscriber, key: &str, value: &str) {
+    until("it is heard", || {
+        from.put(key, value).wait().expect("it is sent");
+        let received = to.recv_timeout(Duration::from_millis(50)).expect("open");
+        received.is_some_and(|s| s.payload().to_bytes() == value.as_bytes())
+    });
+}
+
+/// How often each of these values was received until `last` came.
+fn until_last(subscriber: &Subscriber, last: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    while all.last().is_none_or(|value| value != last) {
+        let payload = next(subscriber)
+            .payload()
+            .try_to_string()
+            .expect("text")
+            .into_owned();
+        all.push(payload);
+    }
+    all
+}
+
+#[test]
+fn three_members_hear_each_other() {
+    three_hear_each_other(&Group::new());
+}
+
+#[test]
+fn three_members_hear_each_other_over_ipv6() {
+    let ip = "ff01::225".parse().expect("an address");
+    let is_there = UdpSocket::bind("[::1]:0")
+        .and_then(|socket| socket.connect(SocketAddrV6::new(ip, 7447, 0, LOOPBACK)));
+    if let Err(error) = is_there {
+        return eprintln!("SKIPPED: no IPv6 groups on loopback: {error}");
+    }
+    let mut group = Group::new();
+    group.at = SocketAddr::new(ip.into(), group.at.port());
+    three_hear_each_other(&group);
+}
+
+fn three_hear_each_other(group: &Group) {
+    let members: [Session; 3] = group.members();
+    let subscribers = members.each_ref().map(|member| listens(member, "test/**"));
+    for (index, member) in members.iter().enumerate() {
+        for size in [1, 5000, 8192, 20_000, 200_000] {
+            let value = vec![index as u8; size];
+            member.put("test/a", value.clone()).wait().expect("sent");
+            for subscriber in &subscribers {
+                let sample = next(subscriber);
+                assert_eq!(sample.kind(), SampleKind::Put);
+                assert_eq!(sample.payload().to_bytes(), value);
+            }
+        }
+        member.delete("test/a").wait().expect("sent");
+        for subscriber in &subscribers {
+            assert_eq!(next(subscriber).kind(), SampleKind::Delete);
+        }
+    }
+    let [first, second, third] = members;
+    third.close().wait().expect("it closes");
+    for left in [&first, &second] {
+        until("one has said goodbye", || others(left) == 1);
+    }
+}
+
+#[test]
+fn who_is_silent_is_gone_after_its_lease() {
+    let group = Group::new();
+    let [member] = group.members();
+    let subscriber = listens(&member, "test/**");
+    let stranger = group.stranger();
+    stranger.joins(1, 7, 1);
+    until("it is there", || others(&member) == 1);
+    stranger.puts(5);
+    assert_eq!(next(&subscriber).payload().to_bytes(), b"x".as_slice());
+    until("it is gone", || others(&member) == 0);
+    assert_eq!(member.info().groups()[0].counts.expired, 1);
+    // What it says now is nobody's.
+    stranger.puts(6);
+    until("it is counted", || {
+        member.info().groups()[0].counts.unknown == 1
+    });
+}
+
+#[test]
+fn nothing_that_is_said_ends_a_group() {
+    let group = Group::new();
+    let [first, second] = group.members();
+    let subscriber = listens(&second, "test/**");
+    let stranger = group.stranger();
+    for length in [0, 1, 2, 7, 100, 4096, 60_000] {
+        for byte in 0..=255 {
+            stranger.says(&vec![byte; length]);
+        }
+    }
+    // A client, a contradiction of what was said, another version, this node's own id.
+    stranger.joins(2, 9, 10);
+    stranger.joins(1, 7, 10);
+    stranger.joins(1, 8, 10);
+    stranger.joins(1, 8, 20);
+    stranger.says(&[0xa7, 8, 1, 8, 10, 5, 5, 0x27, 1]);
+    until("the last of them is there", || others(&second) == 2);
+    // Another priority, a sequence number beyond the resolution, what does not decode, then what does.
+    stranger.says(&[0xa5, 5, 0x31, 4, 0x7d, 0, 1, b'x', 1, 1, b'x']);
+    stranger.says(&[
+        0x25, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x7d, 0, 1, b'x', 1, 1, b'x',
+    ]);
+    stranger.says(&[0x25, 5, 0xff, 0xff]);
+    // A payload in shared memory.
+    stranger.says(&[
+        0x25, 6, 0x7d, 0, 6, b't', b'e', b's', b't', b'/', b's', 0x81, 0x12, 1, 1, 7, 0xa0, 0x9c, 1,
+    ]);
+    // A key by its number, which was never said here.
+    stranger.says(&[0x25, 7, 0x5d, 1, 1, 1, b'x']);
+    stranger.puts(9);
+    let heard = next(&subscriber);
+    assert_eq!(heard.payload().to_bytes(), b"x".as_slice());
+    until_heard(&first, &subscriber, "test/y", "still there");
+    let counts = second.info().groups()[0].counts;
+    assert!(
+        counts.malformed > 3 && counts.refused >= 2 && counts.misplaced >= 1,
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn a_group_has_room_for_so_many() {
+    let group = Group::new();
+    let config = Config::peer().with("transport/multicast/max_sessions", "2");
+    let member = group.member(config);
+    let strangers: Vec<Stranger> = (0..4).map(|_| group.stranger()).collect();
+    let mut id = 0;
+    until("there are too many", || {
+        for stranger in &strangers {
+            id = id % 4 + 1;
+            stranger.joins(1, id, 10);
+        }
+        member.info().groups()[0].counts.over_limit > 0
+    });
+    assert_eq!(others(&member), 2);
+}
+
+#[test]
+fn every_runtime_is_in_a_group() {
+    let group = Group::new();
+    let member = group.member(Config::peer());
+    let subscriber = listens(&member, "test/there");
+    for kind in RuntimeKind::available() {
+        let other = group.member(Config::peer().with_runtime(kind));
+        let back = listens(&other, "test/back");
+        until_heard(&other, &subscriber, "test/there", kind.name());
+        until_heard(&member, &back, "test/back", kind.name());
+        other.close().wait().expect("it closes");
+        until("it is gone", || others(&member) == 0);
+    }
+}
+
+#[test]
+fn members_have_priorities_and_hear_those_who_have_none() {
+    let group = Group::new();
+    let urgent = || Config::peer().with("transport/multicast/qos/enabled", "true");
+    let (first, second) = (group.member(urgent()), group.member(urgent()));
+    let subscriber = listens(&second, "test/**");
+    for priority in [Priority::RealTime, Priority::Data, Priority::Background] {
+        until("it is heard", || {
+            let put = first.put("test/a", "x").priority(priority);
+            put.wait().expect("it is sent");
+            let wait = Duration::from_millis(50);
+            let received = subscriber.recv_timeout(wait).expect("it is open");
+            received.is_some_and(|sample| sample.priority() == priority)
+        });
+    }
+    let plain = group.member(Config::peer());
+    until_heard(&plain, &subscriber, "test/b", "plain");
+}
+
+#[test]
+fn a_router_bridges_a_group_and_nothing_comes_twice() {
+    let group = Group::new();
+    let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let tcp = format!("tcp/{}", free.local_addr().expect("bound"));
+    let config = Config::router()
+        .listen([group.endpoint(), tcp.clone()])
+        .with("transport/multicast/join_interval", "200");
+    let router = zonda::open(config).wait().expect("it listens");
+    let client = zonda::open(Config::client([&tcp]))
+        .wait()
+        .expect("connected");
+    let [alone, both] = [&[][..], &[tcp.as_str()][..]].map(|to| {
+        let member = group.member(Config::peer().connect(to.iter().copied()));
+        until("the router is there", || others(&member) >= 1);
+        member
+    });
+    until("all are there", || {
+        others(&router) == 2 && others(&alone) == 2 && others(&both) == 2
+    });
+    let sessions = [&router, &client, &alone, &both];
+    let subscribers = sessions.map(|session| listens(session, "test/**"));
+    for (index, session) in sessions.into_iter().enumerate() {
+        // Until what they want is known everywhere.
+        for subscriber in &subscribers {
+            until_heard(session, subscriber, "test/a", &format!("{index} begins"));
+        }
+    }
+    for (index, session) in sessions.into_iter().enumerate() {
+        for round in 0..5 {
+            let value = format!("{index} {round}");
+            session.put("test/a", value.as_str()).wait().expect("sent");
+            let mut heard = subscribers.each_ref().map(|to| until_last(to, &value));
+            for heard in &mut heard {
+                heard.retain(|value| !value.ends_with("begins"));
+                assert_eq!(heard.len(), 1, "{heard:?}");
+            }
+        }
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    for subscriber in &subscribers {
+        assert_eq!(
+            subscriber
+                .try_recv()
+                .expect("open")
+                .map(|s| s.payload().to_bytes().to_vec()),
+            None
+        );
+    }
+}
+
+#[test]
+fn a_peer_bridges_a_group_for_its_clients() {
+    let group = Group::new();
+    let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let tcp = format!("tcp/{}", free.local_addr().expect("bound"));
+    let config = Config::peer()
+        .listen([group.endpoint(), tcp.clone()])
+        .with("transport/multicast/join_interval", "200");
+    let bridge = zonda::open(config).wait().expect("it listens");
+    let client = zonda::open(Config::client([&tcp]))
+        .wait()
+        .expect("connected");
+    let member = group.member(Config::peer());
+    until("all are there", || {
+        others(&bridge) == 1 && others(&member) == 1
+    });
+    let (at_client, at_member) = (listens(&client, "test/**"), listens(&member, "test/**"));
+    until_heard(&client, &at_member, "test/a", "from the client");
+    until_heard(&member, &at_client, "test/b", "from the member");
+}
+
+#[test]
+fn a_group_is_for_peers_and_routers_and_is_not_connected_to() {
+    let at = Group::new().endpoint();
+    let error = zonda::open(Config::client([] as [&str; 0]).listen([&at])).wait();
+    let error = error.expect_err("a client").to_string();
+    assert!(error.contains("client") && error.contains(&at), "{error}");
+    let error = zonda::open(Config::client([&at])).wait();
+    let error = error.expect_err("nobody to connect to").to_string();
+    assert!(error.contains("listen/endpoints"), "{error}");
+}
