@@ -2,7 +2,7 @@
 
 //! The check of a value against the kind that its key takes, and what lists of endpoints hold.
 
-use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId};
+use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId, masked};
 use zonda_runtime::{RuntimeKind, Scheduling};
 use zonda_transport::dial::RetryPolicy;
 use zonda_transport::link::{EndpointProblem, Protocol};
@@ -170,9 +170,10 @@ pub fn groups(value: &Value) -> Result<Vec<Vec<Endpoint>>, String> {
     let mut found = Vec::new();
     for item in items {
         match &item.value {
-            Value::Text(text) => found.push(vec![
-                parse_endpoint(text).map_err(|e| format!("endpoints (in {text:?}: {e})"))?,
-            ]),
+            Value::Text(text) => found
+                .push(vec![parse_endpoint(text).map_err(|e| {
+                    format!("endpoints (in {:?}: {e})", masked(text))
+                })?]),
             Value::Object(_) => match group(&item.value)? {
                 (true, of_group) => found.push(of_group),
                 (false, of_group) => found.extend(of_group.into_iter().map(|e| vec![e])),

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use zonda_codec::masked;
+
 use crate::config::{
     Config, Origin, keys,
     kind::Kind,
@@ -98,7 +100,10 @@ impl Config {
         Effective {
             key: path.to_owned(),
             meaning: key.map_or("", |key| key.meaning),
-            value: if is_secret { HIDDEN.to_owned() } else { value },
+            value: match is_secret {
+                true => HIDDEN.to_owned(),
+                false => masked(&value).into_owned(),
+            },
             origin: self.origin(path),
             line: self.settings.get(path).and_then(|setting| setting.line),
         }

@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use zonda_codec::WhatAmI;
+use zonda_codec::{WhatAmI, masked};
 use zonda_runtime::AnyRuntime;
 
 pub use check::parse_endpoint;
@@ -293,7 +293,7 @@ impl fmt::Display for Config {
         for secret in SECRETS {
             shown.settings.remove(*secret);
         }
-        write!(f, "{}", shown.section(""))
+        f.write_str(&masked(&shown.section("").to_string()))
     }
 }
 
@@ -303,7 +303,10 @@ impl fmt::Debug for Config {
         let mut map = f.debug_map();
         for (path, setting) in &self.settings {
             if !SECRETS.contains(&path.as_str()) {
-                map.entry(path, &format_args!("{}", setting.value));
+                map.entry(
+                    path,
+                    &format_args!("{}", masked(&setting.value.to_string())),
+                );
             }
         }
         map.finish()

@@ -248,3 +248,27 @@ fn keys_that_do_not_belong_together() {
         assert_eq!(listening(&at), format!("cannot listen on {at}: {expected}"));
     }
 }
+
+/// A private key in an endpoint is shown by nothing: no error, no list, no configuration.
+#[cfg(feature = "tls")]
+#[test]
+fn a_key_in_an_endpoint_is_shown_nowhere() {
+    for option in ["raw", "base64"] {
+        let at = format!(
+            "tls/127.0.0.1:0#listen_private_key_{option}=cHJlY2lvdXM;listen_certificate_file=/none"
+        );
+        let config = Config::peer().listen([&at]);
+        let effective = config.effective();
+        let shown = [
+            listening(&at),
+            connecting(&at.replace("listen_", "connect_")),
+            listening(&format!("{at};enable_mtls=maybe")),
+            format!("{config} {config:?}"),
+            effective.iter().map(ToString::to_string).collect(),
+        ];
+        for text in shown {
+            assert!(text.contains("(hidden)"), "{text}");
+            assert!(!text.contains("cHJl"), "{text}");
+        }
+    }
+}
