@@ -249,7 +249,15 @@ const LINKS: &[Feature] = &[
             Ok("multilink::two_links_from_their_peer_to_our_peer"),
         ]),
     },
+    SHARED_MEMORY,
 ];
+
+const SHARED_MEMORY: Feature = one_each(
+    "theirs shares memory, which ours stays out of",
+    "shm::sharing_nodes_at_our_router",
+    "shm::our_client_at_a_router_that_shares",
+    Ok("shm::a_sharing_peer_and_ours"),
+);
 
 const DISCOVERY: &[Feature] = &[
     Feature {

@@ -53,6 +53,7 @@ mod runtimes;
 mod scene;
 #[cfg(target_os = "linux")]
 mod scouting;
+mod shm;
 mod stamping;
 #[cfg(feature = "tls")]
 mod tls;
