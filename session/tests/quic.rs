@@ -142,7 +142,12 @@ fn first_datagram() -> Vec<u8> {
     let at = socket.local_addr().expect("bound");
     let dialling = std::thread::spawn(move || {
         let config = Config::client([format!("quic/{at}")]);
-        let opened = zonda::open(config.with("connect/timeout_ms", "1")).wait();
+        let opened = zonda::open(
+            config
+                .with("connect/timeout_ms", "0")
+                .with("transport/unicast/open_timeout", "50"),
+        )
+        .wait();
         assert!(opened.is_err());
     });
     let mut datagram = vec![0; 2048];
@@ -167,7 +172,7 @@ fn who_begins_and_falls_silent_delays_nobody() {
     let far = listener("quic/127.0.0.1:0", &shown, &[]);
     let at: SocketAddr = ([127, 0, 0, 1], port(&far)).into();
     let first = first_datagram();
-    let sockets: Vec<_> = (0..500)
+    let sockets: Vec<_> = (0..1000)
         .map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port"))
         .collect();
     for (number, socket) in (0..).zip(&sockets) {

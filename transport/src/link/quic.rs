@@ -68,6 +68,7 @@ struct Dialling {
     /// The name that the certificate must be for.
     name: String,
     config: ClientConfig,
+    quic: QuicOptions,
     noted: Noted,
     options: SocketOptions,
 }
@@ -123,11 +124,10 @@ fn dialling(terms: &Terms<'_>, host: &str) -> Result<Dialling, LinkFailure> {
         place: String::new(),
         problem: format!("cannot be used for QUIC: {error}"),
     })?;
-    let mut config = ClientConfig::new(Arc::new(crypto));
-    config.transport_config(QuicOptions::of(terms.endpoint)?.transport());
     Ok(Dialling {
         name,
-        config,
+        config: ClientConfig::new(Arc::new(crypto)),
+        quic: QuicOptions::of(terms.endpoint)?,
         noted,
         options: SocketOptions::of(terms.endpoint)?,
     })
@@ -164,7 +164,10 @@ async fn connect_to<R: Runtime>(
     socket.connect(&to.into())?;
     let local = internet(local_address(&socket)?);
     let hub = Hub::new(&socket, None)?;
-    let held = hub.connect(dialling.config.clone(), to, &dialling.name);
+    let mut config = dialling.config.clone();
+    let is_same_host = to.ip().is_loopback() || local_address(&socket)?.ip() == to.ip();
+    config.transport_config(dialling.quic.transport(is_same_host));
+    let held = hub.connect(config, to, &dialling.name);
     let held = held.map_err(|error| Failure::Text(error.to_string()))?;
     let mut listener = runtime.listen(socket)?;
     let own = runtime.clone();
@@ -188,11 +191,11 @@ async fn connect_to<R: Runtime>(
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     check(terms.endpoint)?;
     let settings = terms.links.tls.of(terms.endpoint)?;
-    let transport = QuicOptions::of(terms.endpoint)?.transport();
+    let quic = QuicOptions::of(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
     let greeting = || {
         let credentials = Credentials::load(settings.clone(), QuicOptions::alpn())?;
-        Greeting::new(credentials, Arc::clone(&transport))
+        Greeting::new(credentials, quic.transport(false), quic.transport(true))
     };
     // What is wrong with them is said before anything is bound.
     greeting()?;

@@ -16,9 +16,12 @@ pub(super) struct Greeting {
 }
 
 struct State {
-    /// What `config` was made of.
+    /// What the others were made of.
     tls: Arc<rustls::ServerConfig>,
-    config: Arc<ServerConfig>,
+    /// For strangers of other machines.
+    far: Arc<ServerConfig>,
+    /// For those of this one.
+    near: Arc<ServerConfig>,
 }
 
 fn crypto(tls: &Arc<rustls::ServerConfig>) -> Result<Arc<QuicServerConfig>, EndpointProblem> {
@@ -34,32 +37,37 @@ fn crypto(tls: &Arc<rustls::ServerConfig>) -> Result<Arc<QuicServerConfig>, Endp
 impl Greeting {
     pub(super) fn new(
         credentials: Credentials,
-        transport: Arc<TransportConfig>,
+        far: Arc<TransportConfig>,
+        near: Arc<TransportConfig>,
     ) -> Result<Greeting, EndpointProblem> {
         let tls = credentials.current();
         let mut config = ServerConfig::with_crypto(crypto(&tls)?);
-        config.transport_config(transport);
-        let config = Arc::new(config);
+        config.transport_config(far);
+        let far = Arc::new(config.clone());
+        config.transport_config(near);
+        let near = Arc::new(config);
         Ok(Greeting {
             credentials,
-            state: Mutex::new(State { tls, config }),
+            state: Mutex::new(State { tls, far, near }),
         })
     }
 
-    /// What a stranger is shown now. The key of the tokens stays as it is.
-    pub(super) fn current(&self) -> Arc<ServerConfig> {
+    /// What a stranger is shown now, of another machine or of this one. The key of the tokens stays as it is.
+    pub(super) fn current(&self, is_same_host: bool) -> Arc<ServerConfig> {
         let tls = self.credentials.current();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(&state.tls, &tls)
             && let Ok(crypto) = crypto(&tls)
         {
-            let mut config = ServerConfig::clone(&state.config);
-            config.crypto = crypto;
-            *state = State {
-                tls,
-                config: Arc::new(config),
-            };
+            let state = &mut *state;
+            for config in [&mut state.far, &mut state.near] {
+                Arc::make_mut(config).crypto = Arc::clone(&crypto) as _;
+            }
+            state.tls = tls;
         }
-        Arc::clone(&state.config)
+        Arc::clone(match is_same_host {
+            true => &state.near,
+            false => &state.far,
+        })
     }
 }

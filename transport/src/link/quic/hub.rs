@@ -68,7 +68,7 @@ impl Hub {
     /// Those of the system.
     pub(super) fn new(socket: &Socket, greeting: Option<Greeting>) -> io::Result<Arc<Hub>> {
         let post = Post::of(socket)?;
-        let server = greeting.as_ref().map(Greeting::current);
+        let server = greeting.as_ref().map(|greeting| greeting.current(false));
         let config = Arc::new(EndpointConfig::default());
         let state = State {
             endpoint: Endpoint::new(config, server, !post.may_fragment(), None),
@@ -236,7 +236,10 @@ impl Hub {
 
     /// Begins a handshake with a stranger; if many are under way already, only with one that is where it says it is.
     fn meet(self: &Arc<Self>, incoming: Incoming) -> Option<Held> {
-        let config = self.greeting.as_ref().map(Greeting::current);
+        let from = incoming.remote_address().ip();
+        let is_same_host = from.is_loopback() || incoming.local_ip() == Some(from);
+        let greeting = self.greeting.as_ref();
+        let config = greeting.map(|greeting| greeting.current(is_same_host));
         let mut answer = Vec::new();
         let mut state = self.lock();
         let endpoint = &mut state.endpoint;
