@@ -38,6 +38,8 @@ mod reentrancy_matrix;
 mod reentrancy_queries;
 mod relay;
 mod reliability;
+#[cfg(all(target_os = "linux", feature = "serial"))]
+mod serial;
 mod slow_peer;
 mod streams;
 mod timestamps;

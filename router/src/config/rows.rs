@@ -43,6 +43,11 @@ const U32: Kind = Whole {
     max: u32::MAX as i64,
 };
 
+const PIPES: Support = match cfg!(target_os = "linux") {
+    true => Full,
+    false => Not("there are no links over pipes on this system"),
+};
+
 const TLS: Support = match zonda_transport::link::HAS_TLS {
     true => Full,
     false => Not("this build has no TLS: build it with the feature `tls`"),
@@ -338,8 +343,9 @@ rows! {
     "transport/link/tcp/so_rcvbuf", U32, "null", Full,
         "bytes of a TCP socket's receive buffer; without it the system's choice"
         => tcp_receive_bytes: Option<usize>, optional;
-    "transport/link/unixpipe/file_access_mask", U32, "null", Not("pipes are not supported yet"),
-        "permissions of the files of pipes";
+    "transport/link/unixpipe/file_access_mask", U32, "null", PIPES,
+        "permission bits of the files of pipes that this node makes, as a decimal number; without it 511, everybody's, less the process's mask"
+        => pipe_mode: Option<usize>, optional;
     "transport/link/tls/root_ca_certificate", Text, "null", TLS,
         "PEM file of the authorities that sign the certificates which are trusted; without it those of the public web, for links that this node opens"
         => tls_root_ca: Option<String>, text;

@@ -163,6 +163,7 @@ impl Settings {
                 send_bytes: self.tcp_send_bytes,
                 receive_bytes: self.tcp_receive_bytes,
             },
+            pipe_mode: self.pipe_mode.and_then(|mode| mode.try_into().ok()),
             tls: TlsSettings {
                 root_ca_certificate: pem(&self.tls_root_ca, &self.tls_root_ca_base64),
                 listen_private_key: pem(

@@ -8,7 +8,7 @@ use ::tokio::io::Interest;
 #[cfg(unix)]
 use ::tokio::net::UnixListener;
 use ::tokio::net::{TcpListener, UdpSocket};
-use socket2::{Socket, Type};
+use socket2::{SockRef, Socket, Type};
 
 /// A listening socket on tokio.
 #[derive(Debug)]
@@ -18,19 +18,23 @@ pub enum TokioListener {
     /// Of the Unix family.
     #[cfg(unix)]
     Unix(UnixListener),
-    /// Of datagrams.
-    Datagrams(UdpSocket),
+    /// Of datagrams, or of a family that tokio does not know.
+    Other(UdpSocket),
 }
 
 impl TokioListener {
     /// Registers a non-blocking socket with the current runtime.
     pub(super) fn register(socket: Socket) -> io::Result<Self> {
         if socket.r#type()? == Type::DGRAM {
-            return UdpSocket::from_std(socket.into()).map(TokioListener::Datagrams);
+            return UdpSocket::from_std(socket.into()).map(TokioListener::Other);
         }
+        let address = socket.local_addr()?;
         #[cfg(unix)]
-        if socket.local_addr()?.is_unix() {
+        if address.is_unix() {
             return UnixListener::from_std(socket.into()).map(TokioListener::Unix);
+        }
+        if address.as_socket().is_none() {
+            return UdpSocket::from_std(socket.into()).map(TokioListener::Other);
         }
         TcpListener::from_std(socket.into()).map(TokioListener::Internet)
     }
@@ -46,13 +50,19 @@ impl TokioListener {
                 let (stream, _) = listener.accept().await?;
                 Ok((stream.into_std()?.into(), None))
             }
-            TokioListener::Datagrams(_) => Err(io::ErrorKind::Unsupported.into()),
+            TokioListener::Other(socket) => {
+                let listener = SockRef::from(&*socket);
+                let accepted = socket.async_io(Interest::READABLE, || listener.accept());
+                let (stream, _) = accepted.await?;
+                stream.set_nonblocking(true)?;
+                Ok((stream, None))
+            }
         }
     }
 
     pub(super) async fn take<T>(&mut self, take: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         match self {
-            TokioListener::Datagrams(socket) => socket.async_io(Interest::READABLE, take).await,
+            TokioListener::Other(socket) => socket.async_io(Interest::READABLE, take).await,
             _ => Err(io::ErrorKind::Unsupported.into()),
         }
     }

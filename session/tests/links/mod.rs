@@ -35,15 +35,23 @@ macro_rules! of_each_kind {
 
 fn on_each_runtime(place: fn() -> Place, case: fn(&Place, RuntimeKind)) {
     for runtime in RuntimeKind::available() {
-        case(&place(), runtime);
+        let place = place();
+        if let Some(reason) = place.missing {
+            return eprintln!("SKIPPED: {}: {reason}", place.kind);
+        }
+        case(&place, runtime);
     }
 }
 
 of_each_kind! {
     tcp
     udp
+    #[cfg(target_os = "linux")]
+    unixpipe
     #[cfg(unix)]
     unixsock
+    #[cfg(target_os = "linux")]
+    vsock
     #[cfg(feature = "ws")]
     ws
     #[cfg(feature = "tls")]

@@ -20,6 +20,8 @@ pub struct Place {
     pub listen: String,
     /// What is sent may get lost.
     pub is_lossy: bool,
+    /// Why there is no such place on this machine.
+    pub missing: Option<&'static str>,
     settings: Vec<(&'static str, String)>,
     /// What goes with it, such as files.
     _belongings: Option<Box<dyn Any>>,
@@ -32,6 +34,7 @@ impl Place {
             kind,
             listen: format!("{kind}/127.0.0.1:0"),
             is_lossy: false,
+            missing: None,
             settings: Vec::new(),
             _belongings: None,
         }
@@ -54,14 +57,28 @@ impl Place {
         Place::port("ws")
     }
 
+    /// Between a machine and itself, where the kernel has that.
+    #[cfg(target_os = "linux")]
+    pub fn vsock() -> Place {
+        let is_there = connects_to_itself();
+        Place {
+            listen: "vsock/VMADDR_CID_LOCAL:VMADDR_PORT_ANY".to_owned(),
+            missing: (!is_there).then_some("this kernel has no vsock loopback"),
+            ..Place::port("vsock")
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub fn unixpipe() -> Place {
+        Place {
+            listen: format!("unixpipe/{}", path().display()),
+            ..Place::port("unixpipe")
+        }
+    }
+
     #[cfg(unix)]
     pub fn unixsock() -> Place {
-        use std::sync::atomic::{AtomicU32, Ordering};
-
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("zonda-links-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = path();
         Place {
             listen: format!("unixsock-stream/{}", path.display()),
             _belongings: Some(Box::new(Files(path))),
@@ -149,6 +166,33 @@ impl Place {
 #[cfg(feature = "tls")]
 fn text(value: &str) -> String {
     format!("{value:?}")
+}
+
+/// Whether a socket of this machine's own CID finds a listener.
+#[cfg(target_os = "linux")]
+fn connects_to_itself() -> bool {
+    use socket2::{Domain, SockAddr, Socket, Type};
+
+    let socket = || Socket::new(Domain::VSOCK, Type::STREAM, None);
+    let attempt = || {
+        let (listener, near) = (socket()?, socket()?);
+        listener.bind(&SockAddr::vsock(1, u32::MAX))?;
+        listener.listen(1)?;
+        let at = listener.local_addr()?;
+        near.connect_timeout(&at, std::time::Duration::from_millis(300))
+    };
+    attempt().is_ok()
+}
+
+/// A path that nobody else has.
+#[cfg(unix)]
+fn path() -> PathBuf {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("zonda-links-{}-{number}", std::process::id());
+    std::env::temp_dir().join(name)
 }
 
 /// The files of a path that a listener may have left.

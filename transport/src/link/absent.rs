@@ -17,6 +17,9 @@ use super::{Bound, Connected, EndpointProblem, LinkAddress, LinkFailure, LinkStr
 
 pub(super) const AVAILABLE: bool = false;
 
+/// The longest batch.
+pub(crate) const CONTENT_BYTES_MAX: u16 = 0;
+
 /// How many bytes are encoded at once.
 pub(crate) const ENCODED_BYTES_MAX: usize = 0;
 

@@ -7,9 +7,17 @@
 mod address;
 mod failure;
 mod group;
+#[cfg(unix)]
+#[cfg_attr(
+    not(any(target_os = "linux", feature = "serial")),
+    allow(dead_code, reason = "no kind of link is handed over")
+)]
+mod handed;
 mod options;
 mod pacing;
 mod place;
+#[cfg(any(target_os = "linux", all(unix, feature = "serial")))]
+mod pump;
 #[cfg_attr(
     not(feature = "quic"),
     path = "absent.rs",
@@ -21,6 +29,13 @@ mod quic;
     allow(dead_code, reason = "no kind needs all of it")
 )]
 mod raw;
+#[cfg(unix)]
+#[cfg_attr(
+    not(feature = "serial"),
+    path = "absent.rs",
+    allow(clippy::duplicate_mod)
+)]
+mod serial;
 mod settings;
 mod stream;
 mod tcp;
@@ -30,7 +45,11 @@ mod udp;
 #[cfg(unix)]
 mod unix;
 #[cfg(target_os = "linux")]
+mod unixpipe;
+#[cfg(target_os = "linux")]
 pub(crate) mod unwaiting;
+#[cfg(target_os = "linux")]
+mod vsock;
 #[cfg_attr(not(feature = "ws"), path = "absent.rs", allow(clippy::duplicate_mod))]
 mod ws;
 #[cfg_attr(not(feature = "wss"), path = "absent.rs", allow(clippy::duplicate_mod))]
@@ -123,6 +142,13 @@ pub(crate) enum Entrance {
     /// A handshake of QUIC, on the socket that all of its links share.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nobody shares"))]
     Quic(quic::Gate),
+    /// Nothing; but the sockets are made by threads, and handed over.
+    #[cfg(unix)]
+    #[cfg_attr(
+        not(any(target_os = "linux", feature = "serial")),
+        allow(dead_code, reason = "no kind of link is handed over")
+    )]
+    Handed(Arc<handed::Handed>),
 }
 
 /// Somebody who has come to a listener.
@@ -139,7 +165,20 @@ impl Entrance {
     pub(crate) fn shared(&self) -> Option<&quic::Gate> {
         match self {
             Entrance::Quic(gate) => Some(gate),
-            Entrance::Open | Entrance::Tls(_) | Entrance::Ws(_) | Entrance::Wss(..) => None,
+            _ => None,
+        }
+    }
+
+    /// Waits for somebody who comes in.
+    pub(crate) async fn accept<R: Runtime>(
+        &self,
+        runtime: &R,
+        listener: &mut R::Listener,
+    ) -> io::Result<(Socket, Option<SocketAddr>)> {
+        match self {
+            #[cfg(unix)]
+            Entrance::Handed(handed) => runtime.take_from(listener, || handed.take()).await,
+            _ => runtime.accept(listener).await,
         }
     }
 
@@ -156,6 +195,8 @@ impl Entrance {
         };
         match self {
             Entrance::Open | Entrance::Quic(_) => Passage::Done(stream),
+            #[cfg(unix)]
+            Entrance::Handed(_) => Passage::Done(stream),
             Entrance::Tls(gate) => Passage::Wait(Box::pin(async move {
                 let passed = gate.pass(runtime, stream).await;
                 passed.map_err(HandshakeError::Encryption)
@@ -242,15 +283,24 @@ impl From<EndpointProblem> for LinkFailure {
 pub enum Protocol {
     /// `quic/HOST:PORT`
     Quic,
+    /// `serial/DEVICE`
+    #[cfg(unix)]
+    Serial,
     /// `tcp/HOST:PORT`
     Tcp,
     /// `tls/HOST:PORT`
     Tls,
     /// `udp/HOST:PORT`
     Udp,
+    /// `unixpipe/PATH`
+    #[cfg(target_os = "linux")]
+    Unixpipe,
     /// `unixsock-stream/PATH`
     #[cfg(unix)]
     UnixsockStream,
+    /// `vsock/CID:PORT`
+    #[cfg(target_os = "linux")]
+    Vsock,
     /// `ws/HOST:PORT`
     Ws,
     /// `wss/HOST:PORT`
@@ -262,12 +312,18 @@ impl Protocol {
     pub const ALL: &[Protocol] = &[
         #[cfg(feature = "quic")]
         Protocol::Quic,
+        #[cfg(all(unix, feature = "serial"))]
+        Protocol::Serial,
         Protocol::Tcp,
         #[cfg(feature = "tls")]
         Protocol::Tls,
         Protocol::Udp,
+        #[cfg(target_os = "linux")]
+        Protocol::Unixpipe,
         #[cfg(unix)]
         Protocol::UnixsockStream,
+        #[cfg(target_os = "linux")]
+        Protocol::Vsock,
         #[cfg(feature = "ws")]
         Protocol::Ws,
         #[cfg(feature = "wss")]
@@ -278,11 +334,17 @@ impl Protocol {
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Quic => "quic",
+            #[cfg(unix)]
+            Protocol::Serial => "serial",
             Protocol::Tcp => "tcp",
             Protocol::Tls => "tls",
             Protocol::Udp => "udp",
+            #[cfg(target_os = "linux")]
+            Protocol::Unixpipe => "unixpipe",
             #[cfg(unix)]
             Protocol::UnixsockStream => "unixsock-stream",
+            #[cfg(target_os = "linux")]
+            Protocol::Vsock => "vsock",
             Protocol::Ws => "ws",
             Protocol::Wss => "wss",
         }
@@ -297,6 +359,12 @@ impl Protocol {
         let mut all = Protocol::ALL
             .iter()
             .chain(&[Protocol::Quic, Protocol::Tls, Protocol::Ws, Protocol::Wss])
+            .chain(
+                #[cfg(unix)]
+                &[Protocol::Serial],
+                #[cfg(not(unix))]
+                &[],
+            )
             .copied();
         all.find(|protocol| protocol.name() == name)
             .ok_or_else(|| EndpointProblem::Protocol {
@@ -311,11 +379,17 @@ impl Protocol {
     pub fn check(self, endpoint: &Endpoint) -> Result<(), EndpointProblem> {
         match self {
             Protocol::Quic => quic::check(endpoint),
+            #[cfg(unix)]
+            Protocol::Serial => serial::check(endpoint),
             Protocol::Tcp => tcp::check(endpoint),
             Protocol::Tls => tls::check(endpoint),
             Protocol::Udp => udp::check(endpoint),
+            #[cfg(target_os = "linux")]
+            Protocol::Unixpipe => unixpipe::check(endpoint),
             #[cfg(unix)]
             Protocol::UnixsockStream => unix::check(endpoint),
+            #[cfg(target_os = "linux")]
+            Protocol::Vsock => vsock::check(endpoint),
             Protocol::Ws => ws::check(endpoint),
             Protocol::Wss => wss::check(endpoint),
         }
@@ -326,11 +400,21 @@ impl Protocol {
         self == Protocol::Udp
     }
 
+    /// The largest batch that a message of the kind can be, where it cannot be any. Such batches may get lost.
+    fn batch_bytes_max(self) -> Option<u16> {
+        match self {
+            #[cfg(unix)]
+            Protocol::Serial => Some(serial::CONTENT_BYTES_MAX),
+            Protocol::Udp => Some(udp::DATAGRAM_BYTES_MAX),
+            _ => None,
+        }
+    }
+
     /// What a node offers on links of this kind: batches that fit, and none that a datagram cannot be.
     pub(crate) fn offer(self, local: &LocalParameters) -> LocalParameters {
         let mut offered = local.clone();
-        if self.has_datagrams() {
-            offered.batch_size = offered.batch_size.min(udp::DATAGRAM_BYTES_MAX);
+        if let Some(most) = self.batch_bytes_max() {
+            offered.batch_size = offered.batch_size.min(most);
             if offered.options.low_latency {
                 Arc::make_mut(&mut offered.options).low_latency = false;
             }
@@ -340,12 +424,26 @@ impl Protocol {
 
     /// The peer's address of an accepted socket that came from `from`.
     pub(crate) fn remote(self, from: Option<SocketAddr>) -> LinkAddress {
-        match (self, from) {
-            (_, Some(from)) => LinkAddress::internet(self, from),
+        match from {
+            Some(from) => LinkAddress::internet(self, from),
             #[cfg(unix)]
-            (Protocol::UnixsockStream, None) => unix::nameless(),
-            (_, None) => LinkAddress::named(self, "unknown"),
+            None => unix::nameless(self),
+            #[cfg(not(unix))]
+            None => LinkAddress::named(self, "unknown"),
         }
+    }
+
+    /// The peer's address of an accepted socket that came from `from`, or says itself where it came from.
+    pub(crate) fn peer(self, socket: &Socket, from: Option<SocketAddr>) -> LinkAddress {
+        #[cfg(target_os = "linux")]
+        if self == Protocol::Vsock
+            && let Some(peer) = vsock::remote(socket)
+        {
+            return peer;
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = socket;
+        self.remote(from)
     }
 
     /// Prepares an accepted socket whose peer has introduced itself; tells this end's address.
@@ -357,12 +455,20 @@ impl Protocol {
     ) -> io::Result<LinkAddress> {
         match self {
             Protocol::Quic => quic::accept(stream, endpoint, listener),
+            #[cfg(unix)]
+            Protocol::Serial => Ok(listener.clone()),
             Protocol::Tcp => tcp::accept(stream, endpoint, listener),
             Protocol::Tls => tls::accept(stream, endpoint, listener),
             // They are not accepted one by one.
             Protocol::Udp => Ok(listener.clone()),
+            #[cfg(target_os = "linux")]
+            Protocol::Unixpipe => Ok(listener.clone()),
             #[cfg(unix)]
             Protocol::UnixsockStream => Ok(listener.clone()),
+            #[cfg(target_os = "linux")]
+            Protocol::Vsock => {
+                Ok(vsock::local(stream.socket()).unwrap_or_else(|| listener.clone()))
+            }
             Protocol::Ws => ws::accept(stream, endpoint, listener),
             Protocol::Wss => wss::accept(stream, endpoint, listener),
         }
@@ -376,11 +482,17 @@ pub(crate) async fn connect<R: Runtime>(
 ) -> Result<Connected, LinkFailure> {
     match Protocol::of(terms.endpoint)? {
         Protocol::Quic => Box::pin(quic::connect(runtime, terms)).await,
+        #[cfg(unix)]
+        Protocol::Serial => Box::pin(serial::connect(runtime, terms)).await,
         Protocol::Tcp => tcp::connect(runtime, terms, terms.links.tcp).await,
         Protocol::Tls => Box::pin(tls::connect(runtime, terms)).await,
         Protocol::Udp => Box::pin(udp::connect(runtime, terms)).await,
+        #[cfg(target_os = "linux")]
+        Protocol::Unixpipe => Box::pin(unixpipe::connect(runtime, terms)).await,
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::connect(runtime, terms).await,
+        #[cfg(target_os = "linux")]
+        Protocol::Vsock => Box::pin(vsock::connect(runtime, terms)).await,
         Protocol::Ws => Box::pin(ws::connect(runtime, terms)).await,
         Protocol::Wss => Box::pin(wss::connect(runtime, terms)).await,
     }
@@ -393,11 +505,17 @@ pub(crate) async fn connect<R: Runtime>(
 pub(crate) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     match Protocol::of(terms.endpoint)? {
         Protocol::Quic => quic::bind(runtime, terms),
+        #[cfg(unix)]
+        Protocol::Serial => serial::bind(runtime, terms),
         Protocol::Tcp => tcp::bind(runtime, terms, terms.links.tcp),
         Protocol::Tls => tls::bind(runtime, terms),
         Protocol::Udp => udp::bind(runtime, terms),
+        #[cfg(target_os = "linux")]
+        Protocol::Unixpipe => unixpipe::bind(terms),
         #[cfg(unix)]
         Protocol::UnixsockStream => unix::bind(terms),
+        #[cfg(target_os = "linux")]
+        Protocol::Vsock => vsock::bind(terms),
         Protocol::Ws => ws::bind(runtime, terms),
         Protocol::Wss => wss::bind(runtime, terms),
     }
@@ -448,13 +566,21 @@ pub enum EndpointProblem {
     /// A client is to be in a multicast group.
     #[error("a client cannot be in a multicast group; set mode to peer or router")]
     ClientInGroup,
-    /// The address is no path that a socket can have.
-    #[error(
-        "path \"{path}\" {what}; write unixsock-stream/PATH, such as unixsock-stream//run/zonda.sock"
-    )]
+    /// The address is no path that a link of the kind can have.
+    #[error("path \"{path}\" {what}; write {kind}/PATH, such as {kind}//run/zonda.sock")]
     Path {
+        /// The kind of link.
+        kind: &'static str,
         /// The path in the endpoint.
         path: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The address is not `CID:PORT`.
+    #[error("address \"{address}\" {what}; write CID:PORT, such as 2:7447 or VMADDR_CID_ANY:7447")]
+    Cid {
+        /// The address in the endpoint.
+        address: String,
         /// What is wrong with it.
         what: &'static str,
     },

@@ -20,6 +20,8 @@ pub struct SocketOptions {
     pub bind: Option<SocketAddr>,
     /// `iface`: the network interface that all packets must pass.
     pub interface: Option<String>,
+    /// `dscp`: the type of service of IPv4, the traffic class of IPv6: the whole byte.
+    pub traffic_class: Option<u8>,
 }
 
 /// The sizes of a socket's buffers where its endpoint does not say them.
@@ -42,7 +44,7 @@ impl SocketOptions {
         }
     }
 
-    /// Reads the options `so_sndbuf`, `so_rcvbuf`, `bind` and `iface`; others are not for sockets and left alone.
+    /// Reads the options `so_sndbuf`, `so_rcvbuf`, `bind`, `iface` and `dscp`; others are not for sockets and left alone.
     ///
     /// # Errors
     /// [`EndpointProblem::Option`] for a value that cannot be.
@@ -68,6 +70,12 @@ impl SocketOptions {
             receive_buffer_bytes: size(endpoint, "so_rcvbuf")?,
             bind: bound(endpoint)?,
             interface: None,
+            traffic_class: option(
+                endpoint,
+                "dscp",
+                "a byte, such as 0xb8 or 184, or several joined by |",
+                traffic_class,
+            )?,
         })
     }
 
@@ -81,6 +89,9 @@ impl SocketOptions {
         }
         if let Some(bytes) = self.receive_buffer_bytes {
             socket.set_recv_buffer_size(bytes)?;
+        }
+        if let Some(class) = self.traffic_class {
+            set_traffic_class(socket, class.into())?;
         }
         match &self.interface {
             Some(name) => bind_to_interface(socket, name),
@@ -99,6 +110,21 @@ fn bind_to_interface(socket: &Socket, name: &str) -> io::Result<()> {
 #[cfg(not(any(target_os = "android", target_os = "fuchsia", target_os = "linux")))]
 fn bind_to_interface(_socket: &Socket, name: &str) -> io::Result<()> {
     let text = format!("interface {name}: a socket cannot be tied to an interface on this system");
+    Err(io::Error::new(io::ErrorKind::Unsupported, text))
+}
+
+/// Both on a socket of IPv6, as that may have peers of IPv4.
+#[cfg(any(target_os = "android", target_os = "linux"))]
+fn set_traffic_class(socket: &Socket, class: u32) -> io::Result<()> {
+    if socket.local_addr()?.is_ipv6() {
+        socket.set_tclass_v6(class)?;
+    }
+    socket.set_tos_v4(class)
+}
+
+#[cfg(not(any(target_os = "android", target_os = "linux")))]
+fn set_traffic_class(_socket: &Socket, _class: u32) -> io::Result<()> {
+    let text = "dscp cannot be set on this system";
     Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }
 
@@ -145,6 +171,22 @@ fn address(value: &str) -> Option<SocketAddr> {
     let bare = value.trim_start_matches('[').trim_end_matches(']');
     let alone = || bare.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, 0));
     value.parse().ok().or_else(alone)
+}
+
+/// Several bytes are joined bit by bit.
+fn traffic_class(value: &str) -> Option<u8> {
+    let one = |text: &str| {
+        let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+        let binary = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B"));
+        match (hexadecimal, binary) {
+            (Some(digits), _) => u8::from_str_radix(digits, 16).ok(),
+            (_, Some(digits)) => u8::from_str_radix(digits, 2).ok(),
+            (None, None) => text.parse().ok(),
+        }
+    };
+    value
+        .split('|')
+        .try_fold(0, |sum, text| Some(sum | one(text)?))
 }
 
 fn interface(value: &str) -> Option<String> {

@@ -12,6 +12,8 @@ use super::{EndpointProblem, SocketBuffers, option};
 pub struct LinkSettings {
     /// Sizes of the buffers of TCP sockets. Default: the system's.
     pub tcp: SocketBuffers,
+    /// Permissions of named pipes, before the process's mask. Default: everybody's.
+    pub pipe_mode: Option<u32>,
     /// Keys and certificates. Default: none.
     pub tls: TlsSettings,
 }

@@ -63,12 +63,12 @@ fn addresses_that_are_none() {
 #[test]
 fn protocols() {
     assert_eq!(Protocol::of(&endpoint("tcp/a:1")), Ok(Protocol::Tcp));
-    let problem = Protocol::of(&endpoint("serial/dev")).expect_err("not there");
+    let problem = Protocol::of(&endpoint("pigeon/roof")).expect_err("not there");
     let all: Vec<_> = Protocol::ALL.iter().map(|kind| kind.name()).collect();
     assert_eq!(
         problem.to_string(),
         format!(
-            "protocol \"serial\" is not supported; use one of: {}",
+            "protocol \"pigeon\" is not supported; use one of: {}",
             all.join(", ")
         )
     );
@@ -78,10 +78,11 @@ fn protocols() {
 fn options() {
     let none = SocketOptions::of(&endpoint("tcp/a:1#retry_period_init_ms=5")).expect("valid");
     assert_eq!(none, SocketOptions::default());
-    let all = "tcp/a:1#bind=10.0.0.1:9;iface=eth0;so_rcvbuf=1;so_sndbuf=2147483647";
+    let all = "tcp/a:1#bind=10.0.0.1:9;dscp=0x48|3;iface=eth0;so_rcvbuf=1;so_sndbuf=2147483647";
     let all = SocketOptions::of(&endpoint(all)).expect("valid");
     assert_eq!(all.send_buffer_bytes, Some(2_147_483_647));
     assert_eq!(all.receive_buffer_bytes, Some(1));
+    assert_eq!(all.traffic_class, Some(0x4b));
     assert_eq!(all.bind, Some(([10, 0, 0, 1], 9).into()));
     assert_eq!(all.interface.as_deref(), Some("eth0"));
     for (bind, expected) in [
@@ -101,6 +102,9 @@ fn options() {
         "so_sndbuf=x",
         "bind=here",
         "iface=",
+        "dscp=256",
+        "dscp=0x",
+        "dscp=ef",
         "iface=a-name-too-long-for-it",
     ] {
         let error = SocketOptions::of(&endpoint(&format!("tcp/a:1#{wrong}"))).expect_err(wrong);

@@ -32,6 +32,7 @@ fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
     let path = endpoint.address();
     let problem = |what| {
         Err(EndpointProblem::Path {
+            kind: "unixsock-stream",
             path: path.to_owned(),
             what,
         })
@@ -53,10 +54,10 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
 }
 
 /// A name for an end that has no path.
-pub(super) fn nameless() -> LinkAddress {
+pub(super) fn nameless(protocol: Protocol) -> LinkAddress {
     let number = getrandom::u64().unwrap_or_default();
     let name = format!("{:x}-{number:016x}", std::process::id());
-    LinkAddress::named(Protocol::UnixsockStream, &name)
+    LinkAddress::named(protocol, &name)
 }
 
 fn at(path: &Path) -> LinkAddress {
@@ -101,7 +102,7 @@ pub(super) async fn connect<R: Runtime>(
     }
     Ok(Connected {
         stream: stream.into(),
-        local: nameless(),
+        local: nameless(Protocol::UnixsockStream),
         remote: at(path),
     })
 }

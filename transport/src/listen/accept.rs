@@ -89,12 +89,20 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     ) {
         let mut in_a_row = 0;
         let runtime = &self.runtime;
-        while let Ok(incoming) = unless(&mut stopped, runtime.accept(&mut door.listener)).await {
+        loop {
+            let Door {
+                listener, entrance, ..
+            } = &mut *door;
+            let incoming = unless(&mut stopped, entrance.accept(runtime, listener)).await;
+            let Ok(incoming) = incoming else {
+                break;
+            };
             match incoming {
                 Ok((stream, from)) => {
+                    let remote = door.address.protocol().peer(&stream, from);
                     self.receive(Stranger {
                         arrival: Arrival::Socket(stream),
-                        remote: door.address.protocol().remote(from),
+                        remote,
                         listener: door.address.clone(),
                         entrance: door.entrance.clone(),
                     });

@@ -238,13 +238,15 @@ pub fn socket_options_are_honoured<R: Runtime>(runtime: &R) {
         ListenOptions::default(),
     );
     let to = format!(
-        "{}#bind=127.0.0.2;iface=lo;so_sndbuf=30000",
+        "{}#bind=127.0.0.2;dscp=0xb8;iface=lo;so_sndbuf=30000",
         tcp(house.address())
     );
     let near = dial(runtime, &to).expect("a link");
     let far = house.link();
     let from = far.remote.socket_address().expect("of the internet");
     assert_eq!(from.ip().to_string(), "127.0.0.2");
+    let class = SockRef::from(near.stream.socket()).tos_v4();
+    assert_eq!(class.expect("a socket"), 0xb8);
     // Linux doubles the sizes, for its own bookkeeping.
     let near_size = SockRef::from(near.stream.socket())
         .send_buffer_size()
@@ -620,14 +622,14 @@ pub fn what_cannot_be_listened_on_is_said_in_one_line<R: Runtime>(runtime: &R) {
         absent.ends_with("; no interface of this machine has this address"),
         "{absent}"
     );
-    let unknown = refuse("serial/127.0.0.1:0");
+    let unknown = refuse("carrier-pigeon/roof:0");
     let problem = EndpointProblem::Protocol {
-        name: "serial".into(),
+        name: "carrier-pigeon".into(),
     };
     assert_eq!(
         unknown,
         ListenError::Endpoint {
-            endpoint: endpoint("serial/127.0.0.1:0"),
+            endpoint: endpoint("carrier-pigeon/roof:0"),
             problem
         }
     );

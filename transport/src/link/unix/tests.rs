@@ -63,7 +63,8 @@ fn paths_that_cannot_be() {
     ] {
         let problem = check(&endpoint(path)).expect_err(path);
         let path = path.to_owned();
-        assert_eq!(problem, EndpointProblem::Path { path, what });
+        let kind = "unixsock-stream";
+        assert_eq!(problem, EndpointProblem::Path { kind, path, what });
     }
     assert_eq!(check(&endpoint("/run/a")), Ok(()));
     assert_eq!(check(&endpoint("relative")), Ok(()));

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Serial lines: `serial/DEVICE`, one link at a time. A frame is a batch; one that is broken is lost, and nothing is repeated.
+//!
+//! Other than the reference, a link outlives a frame that is broken, and who connects asks again when nothing answers.
+
+mod frames;
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, flock};
+use serial2::{CharSize, FlowControl, Parity, SerialPort, Settings, StopBits};
+use socket2::{Domain, Type};
+use zonda_codec::Endpoint;
+use zonda_runtime::{Runtime, Socket};
+
+use self::frames::{Broken, Flags, Frames, frame};
+use super::handed::Handed;
+use super::pump::{Inner, Wanted, is_nothing, start, write_all};
+use super::{
+    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, Protocol, Terms, option,
+};
+use crate::log_limit::LogLimit;
+use crate::sync::Mutex;
+
+/// The longest batch.
+pub(crate) const CONTENT_BYTES_MAX: u16 = frames::CONTENT_BYTES_MAX as u16;
+
+/// Bytes that one read of the line brings at most.
+const READ_BYTES_MAX: usize = 4096;
+
+/// What may wait for the line in the system beside what the line itself has: little, as what is urgent waits for it.
+const WAITING_BYTES_MAX: usize = 4096;
+
+/// How often to look for an answer of the one that listens.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// When to ask again, if nothing has answered: the question may be lost, or nobody have the line open yet.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long to leave a line alone that cannot be opened any more, as when its plug was pulled.
+const REOPEN_EVERY: Duration = Duration::from_secs(1);
+
+/// What an endpoint says of its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    device: String,
+    baud_rate: u32,
+    is_exclusive: bool,
+    /// The wait after a link of before was ended.
+    pause: Duration,
+    /// Whether a listener opens the line anew for each link.
+    is_released: bool,
+}
+
+impl Line {
+    fn of(endpoint: &Endpoint) -> Result<Line, EndpointProblem> {
+        let device = endpoint.address();
+        if device.is_empty() || device.ends_with('/') {
+            return Err(EndpointProblem::Path {
+                kind: "serial",
+                path: device.to_owned(),
+                what: "is no device",
+            });
+        }
+        let flag = |key: &'static str| {
+            let found = option(endpoint, key, "true or false", |value| value.parse().ok());
+            found.map(|found: Option<bool>| found.unwrap_or(true))
+        };
+        let baud_rate = option(
+            endpoint,
+            "baudrate",
+            "bits in a second, such as 115200",
+            |value| value.parse().ok().filter(|rate| *rate > 0),
+        );
+        let pause = option(endpoint, "tout", "a number of microseconds", |value| {
+            value.parse().ok()
+        });
+        Ok(Line {
+            device: device.to_owned(),
+            baud_rate: baud_rate?.unwrap_or(9600),
+            is_exclusive: flag("exclusive")?,
+            pause: Duration::from_micros(pause?.unwrap_or(50_000)),
+            is_released: flag("release_on_close")?,
+        })
+    }
+
+    /// Opens the line with 8 bits, no parity, one stop bit and no flow control, and forgets what is in it.
+    fn open(&self) -> io::Result<Port> {
+        let port = SerialPort::open(&self.device, |mut settings: Settings| {
+            settings.set_raw();
+            settings.set_baud_rate(self.baud_rate)?;
+            settings.set_char_size(CharSize::Bits8);
+            settings.set_parity(Parity::None);
+            settings.set_stop_bits(StopBits::One);
+            settings.set_flow_control(FlowControl::None);
+            Ok(settings)
+        })?;
+        if self.is_exclusive {
+            // The lock is for processes that the system lets in all the same.
+            flock(&port, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error
+                .kind()
+            {
+                io::ErrorKind::WouldBlock => io::ErrorKind::ResourceBusy.into(),
+                _ => io::Error::from(error),
+            })?;
+            rustix::termios::ioctl_tiocexcl(&port)?;
+        }
+        port.discard_buffers()?;
+        Ok(Port {
+            port,
+            writing: Mutex::default(),
+        })
+    }
+
+    fn address(&self) -> LinkAddress {
+        LinkAddress::named(Protocol::Serial, &self.device)
+    }
+
+    fn refused(&self, error: io::Error) -> LinkFailure {
+        LinkFailure::Refused(vec![(self.address(), error.into())])
+    }
+}
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    Line::of(endpoint).map(drop)
+}
+
+/// A line that is open.
+#[derive(Debug)]
+struct Port {
+    port: SerialPort,
+    /// Held while a frame is written, as two threads do.
+    writing: Mutex<()>,
+}
+
+impl Port {
+    /// Says something that has no content.
+    fn say(&self, flags: Flags) -> io::Result<()> {
+        let mut line = Vec::new();
+        frame(flags, &[], &mut line);
+        let _writing = self.writing.lock();
+        self.port.write_all(&line)
+    }
+
+    /// Reads what there is.
+    fn read(&self, into: &mut [u8]) -> io::Result<usize> {
+        match self.port.read(into) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(0),
+            Err(error) if is_nothing(&error) => Ok(0),
+            result => result,
+        }
+    }
+
+    /// Whether there is something to read, or an error.
+    fn is_ready(&self) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&self.port, PollFlags::IN)];
+        Ok(poll(&mut fds, Some(&Timespec::default()))? > 0)
+    }
+}
+
+/// Asks the other end of the line for a link, until it says that there is one.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    let line = Line::of(terms.endpoint)?;
+    let refused = |error| line.refused(error);
+    let port = line.open().map_err(refused)?;
+    let mut frames = Frames::default();
+    let mut ask_at = Instant::now();
+    loop {
+        let now = Instant::now();
+        if now >= terms.deadline {
+            return Err(LinkFailure::Expired);
+        }
+        if now >= ask_at {
+            port.say(Flags::INIT).map_err(refused)?;
+            ask_at = now + ASK_AGAIN;
+        }
+        if !port.is_ready().map_err(refused)? {
+            let next = ask_at.min(now + LOOK_EVERY).min(terms.deadline);
+            runtime.sleep_until(next).await;
+            continue;
+        }
+        match answer(&port, &mut frames).map_err(refused)? {
+            Some(Answer::Accepted) => break,
+            Some(Answer::Reset) => ask_at = Instant::now() + line.pause,
+            None => {}
+        }
+    }
+    let stream = carry(port, frames, &line.device).map_err(refused)?;
+    Ok(Connected {
+        stream: stream.into(),
+        local: line.address(),
+        remote: line.address(),
+    })
+}
+
+/// What the other end says to a question.
+enum Answer {
+    Accepted,
+    Reset,
+}
+
+fn answer(port: &Port, frames: &mut Frames) -> io::Result<Option<Answer>> {
+    let mut bytes = [0; READ_BYTES_MAX];
+    let count = port.read(&mut bytes)?;
+    let mut found = None;
+    frames.take(&bytes[..count], |one| match one {
+        Ok((flags, _)) if flags.has(Flags::ACCEPTED) => found = Some(Answer::Accepted),
+        Ok((flags, _)) if flags.has(Flags::RESET) => found = Some(Answer::Reset),
+        // What is left of another time.
+        Ok(_) | Err(_) => {}
+    });
+    Ok(found)
+}
+
+/// Starts the threads of a link that was asked for. They end with it.
+fn carry(port: Port, frames: Frames, device: &str) -> io::Result<Socket> {
+    let (inner, link) = Inner::pair(Some(WAITING_BYTES_MAX))?;
+    let port = Arc::new(port);
+    let (sender, out) = (Arc::clone(&port), inner.clone());
+    let device = device.to_owned();
+    start("zonda-serial-rx", move || {
+        carry_in(&inner, &port, frames, &device);
+    })?;
+    start("zonda-serial-tx", move || carry_out(&out, &sender))?;
+    Ok(link)
+}
+
+/// Gives the link what comes on the line, until one of them ends; then the other does.
+fn carry_in(inner: &Inner, port: &Port, mut frames: Frames, device: &str) {
+    let broken = LogLimit::default();
+    let mut bytes = [0; READ_BYTES_MAX];
+    let mut batches = Vec::new();
+    loop {
+        let read = inner
+            .wait(&port.port, Wanted::Bytes)
+            .and_then(|is_ready| match is_ready {
+                true => port.read(&mut bytes).map(Some),
+                false => Ok(None),
+            });
+        let count = match read {
+            Ok(Some(count)) => count,
+            // Nobody has the link any more.
+            Ok(None) => return,
+            Err(error) => {
+                tracing::debug!("{device}: the line has ended: {error}");
+                return inner.end();
+            }
+        };
+        let mut is_over = false;
+        frames.take(&bytes[..count], |one| match one {
+            Ok((flags, content)) => is_over |= !batch(flags, content, &mut batches),
+            Err(reason) => note_broken(device, reason, &broken),
+        });
+        if inner.give(&batches).is_err() {
+            return;
+        }
+        batches.clear();
+        if is_over {
+            // The other end begins anew, and asks again.
+            let _ = port.say(Flags::RESET);
+            return inner.end();
+        }
+    }
+}
+
+/// Appends a batch with its length; false if the other end has begun anew, or says that this one has to.
+fn batch(flags: Flags, content: &[u8], batches: &mut Vec<u8>) -> bool {
+    if flags.has(Flags::ACCEPTED) {
+        // It has answered twice, as it was asked twice.
+        return true;
+    }
+    if flags.has(Flags::INIT) || flags.has(Flags::RESET) {
+        return false;
+    }
+    if !content.is_empty() {
+        crate::framing::frame(content, batches);
+    }
+    true
+}
+
+fn note_broken(device: &str, reason: Broken, limit: &LogLimit) {
+    if let Some(left_out) = limit.admit(Instant::now()) {
+        tracing::warn!(
+            "{device}: a frame is lost, {reason}; is the line free of other text, and the baud rate the same?{left_out}"
+        );
+    }
+}
+
+/// Gives the line what the link sends.
+fn carry_out(inner: &Inner, port: &Port) {
+    let mut batch = vec![0; frames::CONTENT_BYTES_MAX];
+    let mut line = Vec::new();
+    while let Ok(Some(length)) = take_batch(inner, &mut batch) {
+        line.clear();
+        frame(Flags::DATA, &batch[..length], &mut line);
+        let _writing = port.writing.lock();
+        if write_all(inner, &port.port, &line).is_err() {
+            return inner.end();
+        }
+    }
+}
+
+/// The next batch; `None` at the end of the link.
+fn take_batch(inner: &Inner, into: &mut [u8]) -> io::Result<Option<usize>> {
+    let mut length = [0; 2];
+    if !fill(inner, &mut length)? {
+        return Ok(None);
+    }
+    let length = usize::from(u16::from_le_bytes(length));
+    // No longer one was agreed on.
+    let batch = into.get_mut(..length).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(fill(inner, batch)?.then_some(length))
+}
+
+fn fill(inner: &Inner, mut into: &mut [u8]) -> io::Result<bool> {
+    while !into.is_empty() {
+        match inner.take(into)? {
+            0 => return Ok(false),
+            count => into = &mut into[count..],
+        }
+    }
+    Ok(true)
+}
+
+/// Opens the line, and lets those in on a thread who ask for a link.
+pub(super) fn bind<R: Runtime>(_runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let line = Line::of(terms.endpoint)?;
+    let bound = listen(line.clone()).map_err(|error| line.refused(error))?;
+    Ok(vec![bound])
+}
+
+fn listen(line: Line) -> io::Result<Bound> {
+    let address = line.address();
+    let port = line.open()?;
+    let (handed, socket) = Handed::new()?;
+    let (stop, stopped) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
+    let desk = Desk {
+        line,
+        stopped,
+        handed: Arc::clone(&handed),
+    };
+    start("zonda-serial", move || desk.serve(port))?;
+    Ok(Bound {
+        socket,
+        address,
+        belongings: Some(Box::new(stop)),
+        entrance: Entrance::Handed(handed),
+    })
+}
+
+/// What the thread of a listener has.
+struct Desk {
+    line: Line,
+    stopped: Socket,
+    handed: Arc<Handed>,
+}
+
+impl Desk {
+    /// Has one link after the other, until the listener is gone and the last of them has ended.
+    fn serve(self, port: Port) {
+        let mut port = Some(Arc::new(port));
+        loop {
+            let Some(open) = port.take().or_else(|| self.line.open().ok().map(Arc::new)) else {
+                match self.wait_for_stop() {
+                    true => return,
+                    false => continue,
+                }
+            };
+            match self.meet(&open) {
+                Ok(Some(frames)) => {
+                    let device = &self.line.device;
+                    if let Err(error) = self.have_link(&open, frames) {
+                        tracing::warn!("{device}: there is no link: {error}");
+                    }
+                    port = Some(open).filter(|_| !self.line.is_released);
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    let device = &self.line.device;
+                    tracing::warn!("{device}: the line has ended, and is opened again: {error}");
+                    drop(open);
+                    if self.wait_for_stop() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits a while; true when the listener is gone.
+    fn wait_for_stop(&self) -> bool {
+        let wait = Timespec {
+            tv_sec: REOPEN_EVERY.as_secs() as i64,
+            tv_nsec: 0,
+        };
+        let mut fds = [PollFd::new(&self.stopped, PollFlags::IN)];
+        matches!(poll(&mut fds, Some(&wait)), Ok(1..))
+    }
+
+    /// Waits for somebody who asks for a link; `None` when the listener is gone.
+    fn meet(&self, port: &Port) -> io::Result<Option<Frames>> {
+        let mut frames = Frames::default();
+        let mut bytes = [0; READ_BYTES_MAX];
+        loop {
+            let mut fds = [
+                PollFd::new(&self.stopped, PollFlags::IN),
+                PollFd::new(&port.port, PollFlags::IN),
+            ];
+            match poll(&mut fds, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                result => result?,
+            };
+            if !fds[0].revents().is_empty() {
+                return Ok(None);
+            }
+            let count = port.read(&mut bytes)?;
+            let mut is_asked = false;
+            frames.take(&bytes[..count], |one| {
+                is_asked |= one.is_ok_and(|(flags, _)| flags == Flags::INIT);
+            });
+            if is_asked {
+                port.say(Flags::ACCEPTED)?;
+                return Ok(Some(frames));
+            }
+        }
+    }
+
+    /// Has a link until its end.
+    fn have_link(&self, port: &Arc<Port>, frames: Frames) -> io::Result<()> {
+        let (inner, link) = Inner::pair(Some(WAITING_BYTES_MAX))?;
+        let (sender, out) = (Arc::clone(port), inner.clone());
+        let name = "zonda-serial-tx".to_owned();
+        let writer = std::thread::Builder::new().name(name);
+        let writer = writer.spawn(move || carry_out(&out, &sender))?;
+        self.handed.hand(link);
+        carry_in(&inner, port, frames, &self.line.device);
+        // What it has still to say comes before the next link.
+        let _ = writer.join();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

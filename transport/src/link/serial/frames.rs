@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The frames on a serial line, as the reference has them: flags, length, content and a checksum, without zeros (COBS), and a zero
+//! behind each.
+
+use std::fmt;
+
+/// The longest content of a frame.
+pub(crate) const CONTENT_BYTES_MAX: usize = 1500;
+
+/// Flags, length and checksum.
+const AROUND_BYTES: usize = 1 + 2 + 4;
+
+/// The longest frame on the line without its end: COBS puts a byte in front, and one behind each 254.
+const LINE_BYTES_MAX: usize =
+    CONTENT_BYTES_MAX + AROUND_BYTES + 1 + (CONTENT_BYTES_MAX + AROUND_BYTES) / 254;
+
+/// The end of a frame.
+const END: u8 = 0;
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flags(u8);
+
+impl Flags {
+    /// A batch.
+    pub(super) const DATA: Flags = Flags(0);
+    /// A link shall begin.
+    pub(super) const INIT: Flags = Flags(1);
+    /// A link has begun.
+    pub(super) const ACCEPTED: Flags = Flags(3);
+    /// There is a link already, which has ended now.
+    pub(super) const RESET: Flags = Flags(4);
+
+    pub(super) fn has(self, flags: Flags) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+}
+
+/// Why bytes are no frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Broken {
+    TooLong,
+    Stuffing,
+    Length,
+    Checksum,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Broken::TooLong => "it has no end",
+            Broken::Stuffing => "it is not in COBS",
+            Broken::Length => "its length is wrong",
+            Broken::Checksum => "its checksum is wrong",
+        })
+    }
+}
+
+/// Bit-wise as CRC-32 is, but with the constant of the other order of bits.
+const CHECKS: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut rest = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            rest = match rest & 1 {
+                1 => rest >> 1 ^ 0x04c1_1db7,
+                _ => rest >> 1,
+            };
+            bit += 1;
+        }
+        table[byte] = rest;
+        byte += 1;
+    }
+    table
+};
+
+fn checksum(content: &[u8]) -> u32 {
+    let rest = content.iter().fold(u32::MAX, |rest, byte| {
+        rest >> 8 ^ CHECKS[usize::from(rest as u8 ^ byte)]
+    });
+    !rest
+}
+
+/// Appends a frame. The content is no longer than [`CONTENT_BYTES_MAX`].
+pub(super) fn frame(flags: Flags, content: &[u8], out: &mut Vec<u8>) {
+    let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
+    let mut stuffing = Stuffing::new(out);
+    stuffing.add(&[flags.0]);
+    stuffing.add(&length.to_le_bytes());
+    stuffing.add(content);
+    stuffing.add(&checksum(content).to_le_bytes());
+    stuffing.end();
+}
+
+/// Puts counts in the place of zeros: each says where the next one is.
+struct Stuffing<'a> {
+    out: &'a mut Vec<u8>,
+    /// Where the count of the part stands that has begun.
+    part: usize,
+}
+
+impl<'a> Stuffing<'a> {
+    fn new(out: &'a mut Vec<u8>) -> Self {
+        let part = out.len();
+        out.push(0);
+        Stuffing { out, part }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if byte == 0 {
+                self.begin();
+                continue;
+            }
+            self.out.push(byte);
+            // 255 says that no zero follows.
+            if self.out.len() - self.part == 255 {
+                self.begin();
+            }
+        }
+    }
+
+    /// Begins another part.
+    fn begin(&mut self) {
+        self.out[self.part] = (self.out.len() - self.part) as u8;
+        self.part = self.out.len();
+        self.out.push(0);
+    }
+
+    fn end(self) {
+        self.out[self.part] = (self.out.len() - self.part) as u8;
+        self.out.push(END);
+    }
+}
+
+/// From bytes of the line to frames. What is broken is left out, up to the next end.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    /// The frame that has begun.
+    line: Vec<u8>,
+    is_too_long: bool,
+}
+
+impl Frames {
+    /// Takes bytes, and gives each frame that ends in them to `each`.
+    pub(super) fn take(
+        &mut self,
+        bytes: &[u8],
+        mut each: impl FnMut(Result<(Flags, &[u8]), Broken>),
+    ) {
+        for part in bytes.split_inclusive(|&byte| byte == END) {
+            let (content, has_end) = match part.split_last() {
+                Some((&END, content)) => (content, true),
+                _ => (part, false),
+            };
+            let room = LINE_BYTES_MAX.saturating_sub(self.line.len());
+            self.is_too_long |= content.len() > room;
+            if !self.is_too_long {
+                self.line.extend_from_slice(content);
+            }
+            if !has_end {
+                continue;
+            }
+            match std::mem::take(&mut self.is_too_long) {
+                true => each(Err(Broken::TooLong)),
+                // Two ends in a row, as after a line that was silent.
+                false if self.line.is_empty() => {}
+                false => each(read(&mut self.line)),
+            }
+            self.line.clear();
+        }
+    }
+}
+
+/// Reads a frame in its place.
+fn read(line: &mut [u8]) -> Result<(Flags, &[u8]), Broken> {
+    let length = unstuff(line)?;
+    let body = &line[..length];
+    let (flags, rest) = body.split_first().ok_or(Broken::Length)?;
+    let (length, rest) = rest.split_first_chunk().ok_or(Broken::Length)?;
+    let (content, check) = rest.split_last_chunk().ok_or(Broken::Length)?;
+    if content.len() != usize::from(u16::from_le_bytes(*length))
+        || content.len() > CONTENT_BYTES_MAX
+    {
+        return Err(Broken::Length);
+    }
+    match u32::from_le_bytes(*check) == checksum(content) {
+        true => Ok((Flags(*flags), content)),
+        false => Err(Broken::Checksum),
+    }
+}
+
+/// Puts zeros in the place of counts; tells how many bytes that leaves.
+fn unstuff(line: &mut [u8]) -> Result<usize, Broken> {
+    let (mut from, mut to) = (0, 0);
+    while from < line.len() {
+        let count = usize::from(line[from]);
+        let next = from + count;
+        if count == 0 || next > line.len() {
+            return Err(Broken::Stuffing);
+        }
+        line.copy_within(from + 1..next, to);
+        to += count - 1;
+        if count < 255 && next < line.len() {
+            line[to] = 0;
+            to += 1;
+        }
+        from = next;
+    }
+    Ok(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn framed(flags: Flags, content: &[u8]) -> Vec<u8> {
+        let mut line = Vec::new();
+        frame(flags, content, &mut line);
+        line
+    }
+
+    type Found = Vec<Result<(Flags, Vec<u8>), Broken>>;
+
+    fn found(frames: &mut Frames, bytes: &[u8]) -> Found {
+        let mut found = Vec::new();
+        frames.take(bytes, |one| {
+            found.push(one.map(|(flags, content)| (flags, content.to_vec())));
+        });
+        found
+    }
+
+    /// Frames of the reference.
+    #[test]
+    fn bytes_are_those_of_the_reference() {
+        for (flags, content, line) in [
+            (Flags::INIT, &b""[..], &[2, 1, 1, 1, 1, 1, 1, 1, 0][..]),
+            (Flags::ACCEPTED, b"", &[2, 3, 1, 1, 1, 1, 1, 1, 0]),
+            (Flags::RESET, b"", &[2, 4, 1, 1, 1, 1, 1, 1, 0]),
+            (
+                Flags::DATA,
+                &[0, 0x11, 0],
+                &[1, 2, 3, 1, 2, 0x11, 5, 0x73, 0xec, 0x75, 0xf9, 0],
+            ),
+            (
+                Flags::DATA,
+                &[0x11, 0x22, 0, 0x33],
+                &[1, 2, 4, 3, 0x11, 0x22, 6, 0x33, 0x8d, 3, 0x6d, 0xfb, 0],
+            ),
+            (
+                Flags::DATA,
+                b"123456789",
+                b"\x01\x02\x09\x0e123456789\xe9\x2b\x4f\xfc\x00",
+            ),
+        ] {
+            assert_eq!(framed(flags, content), line);
+            let read = found(&mut Frames::default(), line);
+            assert_eq!(read, [Ok((flags, content.to_vec()))]);
+        }
+        assert_eq!(checksum(b"123456789"), 0xfc4f_2be9);
+        assert_eq!(checksum(b""), 0);
+    }
+
+    #[test]
+    fn what_is_broken_is_one_frame_that_is_lost() {
+        let good = framed(Flags::DATA, b"good");
+        let mut frames = Frames::default();
+        for (broken, reason) in [
+            (vec![9, 1, 1, 0], Broken::Stuffing),
+            (vec![1, 1, 1, 0], Broken::Length),
+            (vec![7; LINE_BYTES_MAX * 3], Broken::TooLong),
+        ] {
+            let mut line = broken;
+            if line.last() != Some(&0) {
+                line.push(0);
+            }
+            line.extend_from_slice(&good);
+            let expected = [Err(reason), Ok((Flags::DATA, b"good".to_vec()))];
+            assert_eq!(found(&mut frames, &line), expected);
+        }
+        let mut line = good.clone();
+        line[5] ^= 4;
+        line.extend_from_slice(&good);
+        let expected = [Err(Broken::Checksum), Ok((Flags::DATA, b"good".to_vec()))];
+        assert_eq!(found(&mut frames, &line), expected);
+        assert!(found(&mut frames, &[0, 0, 0]).is_empty());
+        // The longest one there is.
+        let longest = framed(Flags::DATA, &[7; CONTENT_BYTES_MAX]);
+        assert!(longest.len() <= LINE_BYTES_MAX + 1);
+        assert_eq!(found(&mut frames, &longest).len(), 1);
+    }
+
+    proptest! {
+        /// The crate that the reference has decodes the same, and encodes the same.
+        #[test]
+        fn the_code_is_that_of_others(
+            content in prop::collection::vec(prop_oneof![Just(0_u8), any::<u8>()], 0..CONTENT_BYTES_MAX),
+            runs in any::<bool>(),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let content: Vec<u8> = match runs {
+                true => content.iter().map(|byte| byte | 1).collect(),
+                false => content,
+            };
+            let line = framed(Flags::DATA, &content);
+            let mut theirs = line[..line.len() - 1].to_vec();
+            let length = cobs::decode_in_place(&mut theirs).expect("in COBS");
+            prop_assert_eq!(&theirs[3..length - 4], &content[..]);
+            let mut encoded = vec![0; 2 * CONTENT_BYTES_MAX];
+            let count = cobs::encode(&theirs[..length], &mut encoded);
+            prop_assert_eq!(&encoded[..count], &line[..line.len() - 1]);
+            let mut frames = Frames::default();
+            let at = cut.index(line.len());
+            let mut read = found(&mut frames, &line[..at]);
+            read.extend(found(&mut frames, &line[at..]));
+            prop_assert_eq!(read, [Ok((Flags::DATA, content))]);
+        }
+
+        #[test]
+        fn any_bytes_bring_frames_or_none(bytes in prop::collection::vec(any::<u8>(), 0..4000)) {
+            let mut frames = Frames::default();
+            frames.take(&bytes, |_| {});
+            frames.take(&[0], |_| {});
+            let good = framed(Flags::INIT, b"");
+            prop_assert_eq!(found(&mut frames, &good), [Ok((Flags::INIT, Vec::new()))]);
+        }
+    }
+}

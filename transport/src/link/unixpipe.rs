@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Named pipes: `unixpipe/PATH`, two of them for each link within one machine, as the reference has them.
+//!
+//! A listener reads invitations from `PATH_uplink`, on which it holds a lock. Who connects makes `PATH_downlink<n>`, invites by
+//! the number, and finds the listener's `PATH_uplink<n>` once that has answered. What is read is made, locked and removed by the
+//! one that reads it: here as soon as both ends have it open, so that a crash leaves nothing behind.
+
+mod files;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Type};
+use zonda_codec::Endpoint;
+use zonda_runtime::{Runtime, Socket};
+
+use self::files::{Claim, Names, Own, open_writer};
+use super::handed::Handed;
+use super::pump::{carry, is_nothing, start};
+use super::{
+    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, LinkSettings, Protocol,
+    Terms, option,
+};
+
+/// What an invitation and each of its two confirmations begin with; the number follows, as this machine writes it.
+const MAGIC: [u8; 4] = [0xde, 0xad, 0xbe, 0xef];
+
+const INVITATION_BYTES: usize = 8;
+
+/// How long one that has invited may take to open its pipes.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Invitations that are followed at a time; others are left, and those who sent them give up.
+const FOLLOWED_MAX: usize = 64;
+
+/// How often to look for an answer: a pipe has no reader before, so nothing says that there is one.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Numbers that are tried for new pipes.
+const TRIES: usize = 100;
+
+fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
+    let path = endpoint.address();
+    let problem = |what| EndpointProblem::Path {
+        kind: "unixpipe",
+        path: path.to_owned(),
+        what,
+    };
+    if path.is_empty() {
+        return Err(problem("is empty"));
+    }
+    if path.ends_with('/') {
+        return Err(problem("is a directory"));
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let longest = name.len() + "_downlink4294967295".len();
+    match longest <= 255 && path.len() < 4000 && !path.contains('\0') {
+        true => Ok(Path::new(path)),
+        false => Err(problem(
+            "is longer than the system allows, or has a zero byte",
+        )),
+    }
+}
+
+/// The permissions of pipes that this node makes, before the process's mask: the endpoint's, or the configuration's.
+fn mode_of(endpoint: &Endpoint, links: &LinkSettings) -> Result<u32, EndpointProblem> {
+    let expected = "permission bits as a decimal number, such as 384 for the owner alone";
+    let found = option(endpoint, "file_mask", expected, |value| {
+        value.parse().ok().filter(|mode| *mode <= 0o777)
+    });
+    Ok(found?.or(links.pipe_mode).unwrap_or(0o777) & 0o777)
+}
+
+pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    path_of(endpoint)?;
+    mode_of(endpoint, &LinkSettings::default()).map(drop)
+}
+
+fn at(path: &Path) -> LinkAddress {
+    LinkAddress::named(Protocol::Unixpipe, &path.to_string_lossy())
+}
+
+fn refused(path: &Path, error: io::Error) -> LinkFailure {
+    LinkFailure::Refused(vec![(at(path), error.into())])
+}
+
+fn invitation(number: u32) -> [u8; INVITATION_BYTES] {
+    let [a, b, c, d] = MAGIC;
+    let [e, f, g, h] = number.to_ne_bytes();
+    [a, b, c, d, e, f, g, h]
+}
+
+/// The number in an invitation.
+fn number_in(bytes: [u8; INVITATION_BYTES]) -> Option<u32> {
+    let (magic, number) = bytes.split_first_chunk::<4>()?;
+    let number = number.first_chunk::<4>()?;
+    (*magic == MAGIC).then(|| u32::from_ne_bytes(*number))
+}
+
+/// Invites the listener of the path to two new pipes.
+pub(super) async fn connect<R: Runtime>(
+    runtime: &R,
+    terms: &Terms<'_>,
+) -> Result<Connected, LinkFailure> {
+    let path = path_of(terms.endpoint)?;
+    let mode = mode_of(terms.endpoint, terms.links)?;
+    let names = Names::of(path);
+    let refused = |error| refused(path, error);
+    let requests = open_writer(&names.requests()).map_err(refused)?;
+    let (number, down) = dedicate(&names, mode).map_err(refused)?;
+    let bytes = invitation(number);
+    // 8 bytes are written as a whole or not at all.
+    retry(runtime, terms.deadline, || (&requests).write(&bytes))
+        .await?
+        .map_err(refused)?;
+    let mut answer = [0; INVITATION_BYTES];
+    let mut filled = 0;
+    while filled < INVITATION_BYTES {
+        let read = || match (&down.file).read(&mut answer[filled..]) {
+            // Nobody has opened it for writing yet.
+            Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
+            result => result,
+        };
+        filled += retry(runtime, terms.deadline, read)
+            .await?
+            .map_err(refused)?;
+    }
+    if answer != bytes {
+        let text = "what answers at the pipe speaks something else";
+        return Err(refused(io::Error::new(io::ErrorKind::InvalidData, text)));
+    }
+    let up = open_writer(&names.up(number)).map_err(refused)?;
+    (&up).write_all(&bytes).map_err(refused)?;
+    let local = at(&down.path);
+    let stream = down
+        .into_file()
+        .and_then(|down| carry(down, up))
+        .map_err(refused)?;
+    Ok(Connected {
+        stream: stream.into(),
+        local,
+        remote: at(path),
+    })
+}
+
+/// Calls until something comes of it, or the time is over.
+async fn retry<R: Runtime>(
+    runtime: &R,
+    deadline: Instant,
+    mut call: impl FnMut() -> io::Result<usize>,
+) -> Result<io::Result<usize>, LinkFailure> {
+    loop {
+        match call() {
+            Err(error) if is_nothing(&error) => {}
+            result => return Ok(result),
+        }
+        let now = Instant::now();
+        if now >= deadline {
+            return Err(LinkFailure::Expired);
+        }
+        runtime.sleep_until(deadline.min(now + LOOK_EVERY)).await;
+    }
+}
+
+/// Makes the pipe that this end of a link reads, under a number that is free for both.
+fn dedicate(names: &Names, mode: u32) -> io::Result<(u32, Own)> {
+    for _ in 0..TRIES {
+        let number = getrandom::u32().map_err(io::Error::other)?;
+        if names.up(number).symlink_metadata().is_ok() {
+            continue;
+        }
+        match Own::make(names.down(number), mode) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return Ok((number, result?)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Takes the path, and follows invitations on a thread.
+pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let path = path_of(terms.endpoint)?;
+    let mode = mode_of(terms.endpoint, terms.links)?;
+    let bound = listen(path, mode).map_err(|error| refused(path, error))?;
+    Ok(vec![bound])
+}
+
+fn listen(path: &Path, mode: u32) -> io::Result<Bound> {
+    let names = Names::of(path);
+    let claim = Claim::on(&names, mode)?;
+    let (handed, socket) = Handed::new()?;
+    let (stop, stopped) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
+    let desk = Desk {
+        requests: claim.requests.try_clone()?,
+        stopped,
+        names,
+        mode,
+        handed: Arc::clone(&handed),
+        followed: Arc::default(),
+    };
+    start("zonda-pipes", move || desk.serve())?;
+    Ok(Bound {
+        socket,
+        address: at(path),
+        belongings: Some(Box::new(Listener {
+            _stop: stop,
+            _claim: claim,
+        })),
+        entrance: Entrance::Handed(handed),
+    })
+}
+
+/// What goes with a listener: its thread first, as that hears of the end of the socket.
+struct Listener {
+    _stop: Socket,
+    _claim: Claim,
+}
+
+/// What the thread of a listener has.
+struct Desk {
+    requests: File,
+    stopped: Socket,
+    names: Names,
+    mode: u32,
+    handed: Arc<Handed>,
+    followed: Arc<AtomicUsize>,
+}
+
+impl Desk {
+    /// Reads invitations until the listener is gone.
+    fn serve(self) {
+        while self.wait() {
+            let mut bytes = [0; INVITATION_BYTES];
+            match (&self.requests).read(&mut bytes) {
+                Ok(INVITATION_BYTES) => match number_in(bytes) {
+                    Some(number) => self.follow(number),
+                    None => self.skip(),
+                },
+                Ok(_) => self.skip(),
+                Err(error) if is_nothing(&error) => {}
+                Err(error) => {
+                    let path = self.names.requests();
+                    tracing::warn!(
+                        "{}: no invitations are read any more: {error}",
+                        path.display()
+                    );
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for an invitation; false when the listener is gone.
+    fn wait(&self) -> bool {
+        let mut fds = [
+            PollFd::new(&self.stopped, PollFlags::IN),
+            PollFd::new(&self.requests, PollFlags::IN),
+        ];
+        match poll(&mut fds, None) {
+            Err(error) => error == rustix::io::Errno::INTR,
+            Ok(_) => fds[0].revents().is_empty(),
+        }
+    }
+
+    /// Somebody wrote what is no invitation: where the next one begins is not known, so what is there is thrown away.
+    fn skip(&self) {
+        let path = self.names.requests();
+        tracing::warn!(
+            "{}: something was written that is no invitation",
+            path.display()
+        );
+        files::drain(&self.requests);
+    }
+
+    /// Follows an invitation on a thread of its own, as the one that sent it may be slow.
+    fn follow(&self, number: u32) {
+        let followed = Followed::among(&self.followed);
+        let (names, mode) = (self.names.clone(), self.mode);
+        let handed = Arc::clone(&self.handed);
+        let started = followed.map(|followed| {
+            start("zonda-pipe", move || {
+                match accept(&names, number, mode) {
+                    Ok(socket) => handed.hand(socket),
+                    Err(error) => {
+                        let path = names.down(number);
+                        tracing::debug!("{}: the invitation led nowhere: {error}", path.display());
+                    }
+                }
+                drop(followed);
+            })
+        });
+        if !matches!(started, Some(Ok(()))) {
+            tracing::warn!("an invitation is not followed: too many are");
+        }
+    }
+}
+
+/// One of the invitations that are followed.
+struct Followed(Arc<AtomicUsize>);
+
+impl Followed {
+    fn among(count: &Arc<AtomicUsize>) -> Option<Followed> {
+        let before = count.fetch_add(1, Ordering::AcqRel);
+        let followed = Followed(Arc::clone(count));
+        (before < FOLLOWED_MAX).then_some(followed)
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Opens the pipe of the one that has invited, answers there, and waits for it in a pipe of this end.
+fn accept(names: &Names, number: u32, mode: u32) -> io::Result<Socket> {
+    let deadline = Instant::now() + PATIENCE;
+    let down = open_writer(&names.down(number))?;
+    let up = Own::make(names.up(number), mode)?;
+    let bytes = invitation(number);
+    (&down).write_all(&bytes)?;
+    let (mut confirmed, mut filled) = ([0; INVITATION_BYTES], 0);
+    while filled < INVITATION_BYTES {
+        wait_until(&up.file, deadline)?;
+        match (&up.file).read(&mut confirmed[filled..]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => filled += count,
+            Err(error) if is_nothing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if confirmed != bytes {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    carry(up.into_file()?, down)
+}
+
+/// Waits for bytes.
+fn wait_until(file: &impl AsFd, deadline: Instant) -> io::Result<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let left = Timespec {
+        tv_sec: left.as_secs() as i64,
+        tv_nsec: i64::from(left.subsec_nanos()),
+    };
+    match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&left)) {
+        Ok(0) => Err(io::ErrorKind::TimedOut.into()),
+        Err(error) if error != rustix::io::Errno::INTR => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
