@@ -47,6 +47,7 @@ mod timestamps;
 mod tls;
 mod traffic;
 mod udp;
+mod writers;
 #[cfg(feature = "ws")]
 mod ws;
 #[cfg(feature = "wss")]

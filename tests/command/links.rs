@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::perf::Folder;
-use super::program::{Ended, run, zonda};
+use super::program::{Ended, Running, run, zonda};
 
 const HAS_TLS: bool = cfg!(feature = "tls");
 const HAS_QUIC: bool = cfg!(all(feature = "quic", feature = "tokio"));
@@ -114,6 +114,27 @@ fn other_measurements_take_links() {
         let link = arguments.split_whitespace().nth(2).unwrap_or_default();
         assert_eq!(record["settings"]["link"], link, "{name}");
     }
+}
+
+/// Both ends of a connection, and the sockets below them, are served by the thread that sends and receives.
+#[cfg(all(target_os = "linux", feature = "tokio"))]
+#[test]
+fn one_thread_serves_all_sockets_where_the_runtime_is_the_callers() {
+    let arguments = [
+        "perf",
+        "lat-one-way",
+        "1",
+        "-l",
+        "tcp/127.0.0.1:0",
+        "--no-multicast-scouting",
+    ];
+    let timing = ["--warm-up", "0.05", "--seconds", "0.3"];
+    let mut worker = Running::start(&zonda(), &[&arguments[..], &timing].concat());
+    assert!(worker.line().contains("measuring"));
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", worker.pid())).expect("Linux tells");
+    // the other one reads standard input, whose end ends a worker
+    assert_eq!(tasks.count(), 2);
+    assert!(worker.line().contains("latency"));
 }
 
 #[test]
