@@ -187,6 +187,7 @@ fn who_begins_and_falls_silent_delays_nobody() {
     let trusted = [(trusted[0].0, trusted[0].1.as_str())];
     let near = dial(&format!("quic/{at}"), &trusted).expect("in time");
     let took = begin.elapsed();
+    eprintln!("connected in {took:?}");
     assert!(took < Duration::from_secs(5), "{took:?}");
     check_traffic(&near, &far, &[8, 5000]);
 }
