@@ -6,7 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use crate::authority::{Authority, Pair};
-use crate::pair::until;
+use crate::pair::{LONG, until};
 use crate::traffic::{check_traffic, port};
 use zonda::{Config, Session, Wait};
 
@@ -190,4 +190,24 @@ fn who_begins_and_falls_silent_delays_nobody() {
     eprintln!("connected in {took:?}");
     assert!(took < Duration::from_secs(5), "{took:?}");
     check_traffic(&near, &far, &[8, 5000]);
+}
+
+#[test]
+fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
+    let authority = Authority::new();
+    let shown = authority.sign_for("server", HOSTS, 3);
+    let far = listener("quic/127.0.0.1:0", &shown, &[]);
+    let (ca, to) = (authority.ca(), format!("quic/localhost:{}", port(&far)));
+    let settings = [
+        ("root_ca_certificate", ca.as_str()),
+        ("close_link_on_expiration", "true"),
+    ];
+    // Short, as the clock is looked at with each keep-alive.
+    let config = with(Config::client([&to]), &settings).with("transport/link/tx/lease", "1000");
+    let near = zonda::open(config).wait().expect("valid still");
+    let events = near.info().link_events_listener().wait();
+    let event = events.expect("a listener").recv_timeout(LONG);
+    let event = event.expect("open").expect("in time");
+    let reason = event.reason().expect("it is lost").to_string();
+    assert!(reason.contains("certificate has expired"), "{reason}");
 }

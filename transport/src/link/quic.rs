@@ -69,6 +69,8 @@ struct Dialling {
     name: String,
     config: ClientConfig,
     quic: QuicOptions,
+    /// Whether links end when the peer's certificate expires.
+    ends_with_certificate: bool,
     noted: Noted,
     options: SocketOptions,
 }
@@ -128,6 +130,7 @@ fn dialling(terms: &Terms<'_>, host: &str) -> Result<Dialling, LinkFailure> {
         name,
         config: ClientConfig::new(Arc::new(crypto)),
         quic: QuicOptions::of(terms.endpoint)?,
+        ends_with_certificate: settings.close_link_on_expiration == Some(true),
         noted,
         options: SocketOptions::of(terms.endpoint)?,
     })
@@ -179,12 +182,23 @@ async fn connect_to<R: Runtime>(
         Err(Lost::Refused) => return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into()),
         Err(lost) => return Err(Failure::Text(explain_lost(&lost, Some(&dialling.noted)))),
     }
-    let stream = carry::start(runtime, held)?;
     Ok(Connected {
-        stream: LinkStream::coded(stream, Coding::Carried),
+        stream: link(runtime, held, dialling.ends_with_certificate)?,
         local,
         remote: internet(to),
     })
+}
+
+/// The link of a connection that is open.
+fn link<R: Runtime>(
+    runtime: &R,
+    held: Held,
+    ends_with_certificate: bool,
+) -> io::Result<LinkStream> {
+    let valid_until = || held.0.valid_until();
+    let end = ends_with_certificate.then(valid_until).flatten();
+    let socket = carry::start(runtime, held)?;
+    Ok(LinkStream::coded(socket, Coding::Carried(end)))
 }
 
 /// Binds every address of the endpoint's host, once keys and certificates are there.
@@ -214,7 +228,10 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
             address: internet(local_address(&socket)?),
             socket,
             belongings: None,
-            entrance: Entrance::Quic(Gate { hub }),
+            entrance: Entrance::Quic(Gate {
+                hub,
+                ends_with_certificate: settings.close_link_on_expiration == Some(true),
+            }),
         })
     })
 }
@@ -223,6 +240,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     hub: Arc<Hub>,
+    ends_with_certificate: bool,
 }
 
 impl Gate {
@@ -234,7 +252,13 @@ impl Gate {
         listener: &mut R::Listener,
         mut meet: impl FnMut(Stranger) + Send,
     ) {
-        let meet = |held| meet(Stranger { held });
+        let ends_with_certificate = self.ends_with_certificate;
+        let meet = |held| {
+            meet(Stranger {
+                held,
+                ends_with_certificate,
+            });
+        };
         self.hub.serve(runtime, listener, meet).await;
     }
 
@@ -248,6 +272,7 @@ impl Gate {
 #[derive(Debug)]
 pub(crate) struct Stranger {
     held: Held,
+    ends_with_certificate: bool,
 }
 
 impl Stranger {
@@ -263,8 +288,8 @@ impl Stranger {
     pub(crate) async fn pass<R: Runtime>(self, runtime: &R) -> Result<LinkStream, String> {
         let opened = self.held.0.opened().await;
         opened.map_err(|lost| explain_lost(&lost, None))?;
-        let stream = carry::start(runtime, self.held).map_err(|error| error.to_string())?;
-        Ok(LinkStream::coded(stream, Coding::Carried))
+        let stream = link(runtime, self.held, self.ends_with_certificate);
+        stream.map_err(|error| error.to_string())
     }
 }
 

@@ -32,9 +32,9 @@ pub(crate) enum Coding {
     Ws(std::sync::Arc<ws::Session>),
     /// In frames of WebSocket, which are encrypted.
     Wss(std::sync::Arc<ws::Session>, std::sync::Arc<tls::Session>),
-    /// As they are, in a socket of this machine, whose other end has what carries them on.
+    /// As they are, in a socket of this machine, whose other end has what carries them on, until that time of day.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
-    Carried,
+    Carried(Option<SystemTime>),
 }
 
 /// A time of day.
@@ -95,7 +95,8 @@ impl LinkStream {
     pub(crate) fn valid_until(&self) -> Option<Expiry> {
         let end = match &self.coding {
             Coding::Tls(tls) | Coding::Wss(_, tls) => tls.valid_until(),
-            Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) | Coding::Carried => None,
+            Coding::Carried(end) => *end,
+            Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) => None,
         };
         end.map(Expiry)
     }
@@ -104,7 +105,7 @@ impl LinkStream {
     pub(crate) fn agree(&self, framing: Framing) {
         match &self.coding {
             Coding::Ws(session) | Coding::Wss(session, _) => session.agree(framing.is_bare()),
-            Coding::Plain | Coding::Tls(_) | Coding::Datagrams(_) | Coding::Carried => {}
+            Coding::Plain | Coding::Tls(_) | Coding::Datagrams(_) | Coding::Carried(_) => {}
         }
     }
 
@@ -116,7 +117,7 @@ impl LinkStream {
         let (read, write) = runtime.adopt(self.socket)?;
         Ok(match self.coding {
             Coding::Plain => (StreamRead::Plain(read), StreamWrite::Plain(write)),
-            Coding::Carried => (StreamRead::Carried(read), StreamWrite::Carried(write)),
+            Coding::Carried(end) => (StreamRead::Carried(read, end), StreamWrite::Carried(write)),
             Coding::Tls(session) => (
                 StreamRead::Tls(Box::new(tls::Reading::new(read, session.clone()))),
                 StreamWrite::Tls(Box::new(tls::Writing::new(write, session))),
@@ -153,9 +154,9 @@ impl LinkStream {
             (StreamRead::Plain(read), StreamWrite::Plain(write)) => {
                 runtime.release(read, write).map(LinkStream::from)
             }
-            (StreamRead::Carried(read), StreamWrite::Carried(write)) => {
+            (StreamRead::Carried(read, end), StreamWrite::Carried(write)) => {
                 let socket = runtime.release(read, write)?;
-                Ok(LinkStream::coded(socket, Coding::Carried))
+                Ok(LinkStream::coded(socket, Coding::Carried(end)))
             }
             (StreamRead::Tls(read), StreamWrite::Tls(write)) => {
                 let (read, session) = read.into_parts();
@@ -203,15 +204,15 @@ pub enum StreamRead<L> {
     Ws(Box<ws::Reading<L>>),
     /// They are decrypted, and taken out of frames.
     Wss(Box<ws::Reading<tls::Reading<L>>>),
-    /// They are as the socket has them, which another task fills.
-    Carried(L),
+    /// They are as the socket has them, which another task fills until that time of day.
+    Carried(L, Option<SystemTime>),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {
     #[inline]
     async fn read(&mut self, buf: RxBuf) -> (io::Result<usize>, RxBuf) {
         match self {
-            StreamRead::Plain(link) | StreamRead::Carried(link) => link.read(buf).await,
+            StreamRead::Plain(link) | StreamRead::Carried(link, _) => link.read(buf).await,
             // In a box, as below: plain links have no room for it.
             StreamRead::Tls(link) => Box::pin(link.read(buf)).await,
             StreamRead::Datagrams(link) => Box::pin(link.read(buf)).await,

@@ -24,6 +24,8 @@ pub(super) use self::credentials::{Credentials, client, explain};
 #[cfg(feature = "quic")]
 pub(super) use self::credentials::{Noted, Within};
 use self::shares::{Budget, Shares};
+#[cfg(feature = "quic")]
+pub(super) use self::validity::first_end;
 use super::raw::Raw;
 use super::stream::Coding;
 use super::{

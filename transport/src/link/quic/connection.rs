@@ -9,7 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use atomic_waker::AtomicWaker;
 use bytes::Bytes;
@@ -18,6 +18,9 @@ use quinn_proto::{
     StreamId, Transmit, VarInt, WriteError,
 };
 
+use rustls::pki_types::CertificateDer;
+
+use super::super::tls::first_end;
 use super::hub::Hub;
 
 /// What is read at once.
@@ -210,6 +213,13 @@ impl Connection {
             }
         })
         .await
+    }
+
+    /// When the first of the certificates expires that the peer has shown.
+    pub(super) fn valid_until(&self) -> Option<SystemTime> {
+        let shown = self.lock().proto.crypto_session().peer_identity()?;
+        let shown: &Vec<CertificateDer<'static>> = shown.downcast_ref()?;
+        first_end(shown)
     }
 
     /// Has bytes sent, as many as may wait for the peer; tells how many that is.

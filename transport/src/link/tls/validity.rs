@@ -12,7 +12,7 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
 /// When the first of these certificates expires; `None` if there is none whose time can be read.
-pub(super) fn first_end(certificates: &[CertificateDer<'_>]) -> Option<SystemTime> {
+pub(in crate::link) fn first_end(certificates: &[CertificateDer<'_>]) -> Option<SystemTime> {
     certificates.iter().filter_map(|one| end(one)).min()
 }
 

@@ -72,7 +72,7 @@ impl DirectSocket {
     pub(in crate::outbox) fn send(&self, transmit: &Transmit) -> io::Result<usize> {
         let socket = &self.0.socket;
         match &self.0.coding {
-            Coding::Plain | Coding::Carried => Self::send_plain(socket, transmit),
+            Coding::Plain | Coding::Carried(_) => Self::send_plain(socket, transmit),
             Coding::Tls(session) => {
                 let mut slices = [IoSlice::new(&[]); SLICES_MAX];
                 let slices = within(transmit, &mut slices, crate::link::SEALED_BYTES_MAX);
@@ -153,7 +153,7 @@ impl DirectSocket {
             // Nobody confirms anything, and what the socket has is on its way.
             return Some(true);
         }
-        if let Coding::Carried = &self.0.coding {
+        if let Coding::Carried(_) = &self.0.coding {
             return self.is_carried();
         }
         self.0.socket.set_send_buffer_size(1).ok()?;
