@@ -6,6 +6,7 @@ mod err;
 mod put;
 mod query;
 mod reply;
+mod shared;
 
 pub use del::Del;
 pub use err::ErrBody;

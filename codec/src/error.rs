@@ -51,6 +51,12 @@ pub enum DecodeError {
         /// Where reading stopped.
         offset: usize,
     },
+    /// The payload lies in the sender's shared memory. The message was read as far as it goes: another may follow.
+    #[error("a payload in shared memory before byte {end}")]
+    SharedMemory {
+        /// Where the message ends.
+        end: usize,
+    },
     /// A body uses the reserved encoding 3.
     #[error("reserved body encoding before byte {offset}")]
     ReservedEncoding {

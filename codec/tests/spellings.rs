@@ -147,10 +147,7 @@ fn an_extension_ends_where_its_field_ends() {
 fn a_question_in_shared_memory_is_refused() {
     let question = [0x1c, 1, 1, 0x83, 0x84, 0x43, 2, 0, b'x'];
     let ours = NetworkMessage::decode(&mut Reader::new(&question));
-    let refused = DecodeError::MandatoryExtension {
-        key: 0x04,
-        offset: 5,
-    };
+    let refused = DecodeError::SharedMemory { end: 9 };
     assert_eq!(ours, Err(refused));
     assert_eq!(theirs(&question), None);
 }

@@ -15,7 +15,7 @@
 //! ```
 
 use crate::{
-    body::{KEY_SOURCE_INFO, id, write_source_info},
+    body::{KEY_SOURCE_INFO, id, shared, write_source_info},
     encoding::Encoding,
     error::DecodeError,
     extension::{self, Chain, MORE, RawExtensions},
@@ -120,7 +120,7 @@ impl<'a> Put<'a> {
         }
         let chain = *reader;
         let mut more = header;
-        let mut any_unknown = false;
+        let (mut any_unknown, mut is_shared) = (false, false);
         while more & MORE != 0 {
             more = reader.u8()?;
             match more & !MORE {
@@ -128,11 +128,15 @@ impl<'a> Put<'a> {
                     self.source_info = Some(reader.whole_section_z32(SourceInfo::read)?);
                 }
                 KEY_ATTACHMENT => self.attachment = Some(reader.bytes_z32()?),
+                shared::KEY => is_shared = true,
                 _ => {
                     extension::skip(more, reader)?;
                     any_unknown = true;
                 }
             }
+        }
+        if is_shared {
+            return Err(shared::read_over(reader));
         }
         if any_unknown {
             self.unknown = RawExtensions::unknown_of(reader.since(chain), KNOWN);

@@ -72,13 +72,14 @@ impl<'a> Query<'a> {
         }
         let chain = *reader;
         let mut more = header;
-        let mut any_unknown = false;
+        let (mut any_unknown, mut is_shared) = (false, false);
         while more & MORE != 0 {
             more = reader.u8()?;
             match more & !MORE {
                 KEY_SOURCE_INFO => {
                     query.source_info = Some(reader.whole_section_z32(SourceInfo::read)?);
                 }
+                KEY_BODY if is_shared => drop(reader.bytes_z32()?),
                 KEY_BODY => {
                     let mut section = reader.section_z32()?;
                     query.body = Some(QueryBody {
@@ -87,17 +88,17 @@ impl<'a> Query<'a> {
                     });
                 }
                 KEY_ATTACHMENT => query.attachment = Some(reader.bytes_z32()?),
-                KEY_SHARED_BODY => {
-                    return Err(DecodeError::MandatoryExtension {
-                        key: KEY_SHARED_BODY,
-                        offset: reader.position(),
-                    });
-                }
+                KEY_SHARED_BODY => is_shared = true,
                 _ => {
                     extension::skip(more, reader)?;
                     any_unknown = true;
                 }
             }
+        }
+        if is_shared {
+            return Err(DecodeError::SharedMemory {
+                end: reader.position(),
+            });
         }
         if any_unknown {
             query.unknown = RawExtensions::unknown_of(reader.since(chain), KNOWN);

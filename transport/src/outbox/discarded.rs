@@ -20,7 +20,8 @@ pub struct Discarded {
     pub messages: u64,
     /// Messages above the limit of one message (`transport/link/rx/max_message_size`), or of all unfinished ones.
     pub too_large: u64,
-    /// Messages put together from fragments that could not be decoded.
+    /// Messages put together from fragments that could not be decoded, and those whose payload lies in the sender's shared
+    /// memory.
     pub undecodable: u64,
 }
 
@@ -43,6 +44,12 @@ impl Outbox {
     #[cold]
     pub(crate) fn note_discarded(&self, received: &Received) -> bool {
         let before = self.discarded();
+        if self.discards.is_shared_for_the_first_time(received) {
+            tracing::warn!(
+                "a neighbour sends messages that lie in its shared memory, though this node shares none; they are dropped, and \
+                 counted as undecodable"
+            );
+        }
         let counts = [
             received.frames_dropped,
             received.fragments_dropped + received.fragments_discarded,

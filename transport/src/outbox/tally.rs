@@ -2,10 +2,11 @@
 
 //! What an outbox counts, as it is kept.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use zonda_codec::Priority;
 
+use crate::protocol::rx::Received;
 use crate::protocol::tx::Batch;
 
 /// What an outbox has done so far. All counts are since the connection opened.
@@ -45,7 +46,14 @@ impl Tally {
 
 /// What was received and thrown away, in the order of the fields of [`Discarded`](super::Discarded).
 #[derive(Debug, Default)]
-pub(super) struct Discards(pub(super) [AtomicU64; 5]);
+pub(super) struct Discards(pub(super) [AtomicU64; 5], AtomicBool);
+
+impl Discards {
+    /// Whether a message in shared memory is among it, and nobody has asked since.
+    pub(super) fn is_shared_for_the_first_time(&self, received: &Received) -> bool {
+        received.messages_in_shared_memory > 0 && !self.1.swap(true, Ordering::Relaxed)
+    }
+}
 
 /// Which of so many lanes is that of a priority: there is one for all where the peer knows no priorities.
 #[inline]

@@ -173,8 +173,10 @@ pub struct Received {
     pub messages_discarded: u64,
     /// Those of them that were over a limit.
     pub messages_too_large: u64,
-    /// Messages put together from fragments that could not be decoded.
+    /// Messages put together from fragments that could not be decoded, and those in shared memory.
     pub messages_undecodable: u64,
+    /// Messages whose payload lies in the sender's shared memory, in fragments or not. They are dropped.
+    pub messages_in_shared_memory: u64,
     /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
     pub ignored: u64,
 }
@@ -221,6 +223,12 @@ pub enum Hopeless {
 const KEEP_ALIVES_MIN: u32 = 3;
 
 impl Receiver {
+    #[cold]
+    pub(super) fn note_shared_memory(&mut self) {
+        self.counters.messages_undecodable += 1;
+        self.counters.messages_in_shared_memory += 1;
+    }
+
     /// A receiver for what was agreed. Fragmented messages above `message_size_max` bytes are
     /// discarded, and all unfinished ones together stay below twice that.
     pub fn new(established: &Established, message_size_max: usize) -> Self {
@@ -541,14 +549,26 @@ impl<D: Deliver> Pass<'_, D> {
             let offset = r.position();
             if byte & ID_BITS == PUSH_ID {
                 let start = *r;
-                let (push, raw) = self.decoded(offset, Push::decode_with_raw(r))?;
+                let (push, raw) = match Push::decode_with_raw(r) {
+                    Ok(decoded) => decoded,
+                    Err(error) => {
+                        self.unusable(offset, error)?;
+                        continue;
+                    }
+                };
                 self.deliver.push(&push, raw, &context);
                 if let Some(run) = PushRun::following(start, &push, raw, *r) {
                     messages += self.run(&push, run, r, &context);
                 }
             } else {
                 let start = *r;
-                let message = self.decoded(offset, NetworkMessage::decode(r))?;
+                let message = match NetworkMessage::decode(r) {
+                    Ok(message) => message,
+                    Err(error) => {
+                        self.unusable(offset, error)?;
+                        continue;
+                    }
+                };
                 let raw = r.since(start);
                 self.deliver.message(message, &Context { raw, ..context });
             }
@@ -590,7 +610,9 @@ impl<D: Deliver> Pass<'_, D> {
     fn skip(&mut self, r: &mut Reader<'_>) -> Result<(), PeerMisbehaved> {
         while r.peek().is_some_and(NetworkMessage::starts) {
             let offset = r.position();
-            self.decoded(offset, NetworkMessage::decode(r))?;
+            if let Err(error) = NetworkMessage::decode(r) {
+                self.unusable(offset, error)?;
+            }
         }
         Ok(())
     }
@@ -636,9 +658,21 @@ impl<D: Deliver> Pass<'_, D> {
             self.deliver,
         ) {
             Ok(true) => self.receiver.counters.messages += 1,
+            Err(DecodeError::SharedMemory { .. }) => self.receiver.note_shared_memory(),
             Ok(false) | Err(_) => self.receiver.counters.messages_undecodable += 1,
         }
         Ok(())
+    }
+
+    /// What a message that cannot be used means for the link: nothing where its payload lies in the sender's shared memory, as
+    /// it is for somebody else, and what follows it is read. Else the link is of no use any more.
+    #[cold]
+    fn unusable(&mut self, offset: usize, source: DecodeError) -> Result<(), PeerMisbehaved> {
+        if let DecodeError::SharedMemory { .. } = source {
+            self.receiver.note_shared_memory();
+            return Ok(());
+        }
+        self.decoded(offset, Err(source))
     }
 
     #[inline]

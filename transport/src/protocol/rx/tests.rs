@@ -255,6 +255,42 @@ fn close_ends_the_batch_and_other_messages_do_not_disturb() {
     assert_eq!(receiver.received().ignored, 1);
 }
 
+/// As the reference sends them in a multicast group (captured), with one behind it that is for everybody. The forms that
+/// questions and errors have are of its source.
+#[test]
+fn messages_in_shared_memory_are_read_over() {
+    let push = b"\x7d\x00\x03a/b\x81\x12\x01\x01\x07\xa0\x9c\x01\xbc\x67\x00\x00";
+    let several = b"\x7d\x00\x03a/b\x81\x12\x02\x00\x01x\x01\x00";
+    let question = b"\x1c\x01\x01\x83\x84\x43\x02\x00x";
+    let error = b"\x1b\x01\x00\x85\x12\x01\x01\x01x";
+    let messages: [&[u8]; 4] = [push, several, question, error];
+    for message in messages {
+        let mut batch = frame(DATA, 100, &[b"before"]);
+        batch.extend_from_slice(message);
+        batch.append(&mut put(b"behind"));
+        let (seen, received) = receive(&established(), &[batch]);
+        assert_eq!(seen.payloads, [&b"before"[..], b"behind"], "{message:02x?}");
+        assert_eq!((received.messages, seen.others), (2, 0));
+        assert_eq!(received.messages_in_shared_memory, 1);
+        assert_eq!(received.messages_undecodable, 1);
+        // The same in fragments.
+        let (first, last) = message.split_at(message.len() / 2);
+        let batches = [
+            fragment(100, "fm", first),
+            fragment(101, "", last),
+            frame(DATA, 102, &[b"behind"]),
+        ];
+        let (seen, received) = receive(&established(), &batches);
+        assert_eq!(seen.payloads, [b"behind"]);
+        assert_eq!(received.messages_in_shared_memory, 1);
+    }
+    // One that is cut ends the link, as any other.
+    let cut = [frame(DATA, 100, &[]), push[..push.len() - 1].to_vec()].concat();
+    let mut receiver = Receiver::new(&established(), 1 << 20);
+    let taken = take(&mut receiver, &mut Seen::default(), &cut);
+    assert!(matches!(taken, Err(PeerMisbehaved::Undecodable { .. })));
+}
+
 /// Sends `marks` as the fragments of one message (each `f`, `m`, `d` or none of them) from number
 /// 100 on, except for those at `missing`; tells how many messages came out.
 fn fragments(patch: u8, marks: &[&str], missing: &[usize]) -> (usize, Received) {

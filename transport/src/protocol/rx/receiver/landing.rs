@@ -12,7 +12,7 @@
 //! [looked at](Receiver::landed), until nothing is lent any more. A read goes a little beyond the fragment, so that the
 //! header of the next one comes with it; that is taken out by moving the few bytes behind it.
 
-use zonda_codec::{Fragment, Priority, Reader, Reliability, TransportMessage};
+use zonda_codec::{DecodeError, Fragment, Priority, Reader, Reliability, TransportMessage};
 
 use super::{Context, Deliver, ID_BITS, Piece, Receiver, channel, deliver_one};
 
@@ -312,6 +312,7 @@ impl Receiver {
         };
         match deliver_one(message.as_slice(), &context, deliver) {
             Ok(true) => self.counters.messages += 1,
+            Err(DecodeError::SharedMemory { .. }) => self.note_shared_memory(),
             Ok(false) | Err(_) => self.counters.messages_undecodable += 1,
         }
     }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Payloads that lie in the sender's shared memory: a body says so by an extension, and has in place of its payload
+//!
+//! ```text
+//! | z32 count     |
+//! | u8 kind       |   count times; 0 the bytes themselves, 1 where they lie
+//! | z32 length    |
+//! | bytes         |
+//! ```
+//! This implementation shares no memory and never says that it does, so such a message is for somebody else. It is read over.
+
+use crate::{error::DecodeError, reader::Reader};
+
+/// The extension of a body with a payload that says that this is shared: a unit that must be understood.
+pub(crate) const KEY: u8 = 0x12;
+
+/// Reads over a shared payload, the last field of its message, and tells that it was one.
+#[cold]
+pub(crate) fn read_over(reader: &mut Reader<'_>) -> DecodeError {
+    match slices(reader) {
+        Ok(()) => DecodeError::SharedMemory {
+            end: reader.position(),
+        },
+        Err(error) => error,
+    }
+}
+
+fn slices(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
+    for _ in 0..reader.z32()? {
+        reader.u8()?;
+        reader.bytes_z32()?;
+    }
+    Ok(())
+}
