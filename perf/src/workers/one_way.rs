@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use zonda::bytes::ZBytes;
-use zonda::config::AnyRuntime;
 use zonda::qos::CongestionControl;
 use zonda::{Config, Wait};
 use zonda_codec::Locator;
@@ -97,6 +96,7 @@ fn meet(mut way: impl FnMut() -> Result<Way, Failure>) -> Result<(), Failure> {
 fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
     use tokio::runtime::Builder;
     use tokio::time::timeout;
+    use zonda::config::AnyRuntime;
 
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let on = || AnyRuntime::from_tokio(runtime.handle().clone());
