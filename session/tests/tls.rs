@@ -256,3 +256,89 @@ fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
     assert_eq!(reason, expected);
     assert_eq!(staying.info().links().len(), 1);
 }
+
+/// What OpenSSL says of a handshake with this listener; `None` where it is not installed.
+fn openssl(of: &Session, more: &[&str]) -> Option<String> {
+    let output = std::process::Command::new("openssl")
+        .args(["s_client", "-verify_return_error", "-connect"])
+        .arg(format!("127.0.0.1:{}", port(of)))
+        .args(more)
+        .stdin(std::process::Stdio::null())
+        .output();
+    let output = output.ok()?;
+    let said = [output.stdout, output.stderr].concat();
+    Some(String::from_utf8_lossy(&said).into_owned())
+}
+
+/// Another implementation of TLS is the judge: versions, the chain, names, and who is let in.
+#[test]
+fn openssl_finds_what_the_listener_shows() {
+    let authority = Authority::new();
+    let (shown, own) = (
+        authority.sign("server", HOSTS),
+        authority.sign("client", &["client"]),
+    );
+    let ca = authority.ca();
+    let mtls = [("enable_mtls", "true"), ("root_ca_certificate", &*ca)];
+    let one = listener("tls/127.0.0.1:0", &shown, &[]);
+    let both = listener("tls/127.0.0.1:0", &shown, &mtls);
+    let trusting = ["-CAfile", &*ca, "-verify_ip", "127.0.0.1"];
+    let certified = ["-cert", &*own.certificate, "-key", &*own.key];
+    let stranger = Authority::new();
+    let other = stranger.ca();
+    for (to, more, expected) in [
+        (
+            &one,
+            &[&trusting[..], &["-tls1_3"]].concat(),
+            "New, TLSv1.3, Cipher is",
+        ),
+        (&one, &trusting.to_vec(), "Verify return code: 0 (ok)"),
+        (
+            &one,
+            &[&trusting[..], &["-tls1_2"]].concat(),
+            "New, TLSv1.2, Cipher is",
+        ),
+        (
+            &one,
+            &[&trusting[..], &["-tls1_1"]].concat(),
+            "New, (NONE), Cipher is (NONE)",
+        ),
+        (
+            &one,
+            &[&trusting[..], &["-alpn", "h2"]].concat(),
+            "No ALPN negotiated",
+        ),
+        (
+            &one,
+            &vec!["-CAfile", &*ca, "-verify_hostname", "other"],
+            "mismatch",
+        ),
+        (&one, &vec!["-CAfile", &*other], "verify error"),
+        (
+            &both,
+            &[&trusting[..], &certified].concat(),
+            "Verify return code: 0 (ok)",
+        ),
+        (
+            &both,
+            &[&trusting[..], &["-tls1_2"]].concat(),
+            "alert protocol version",
+        ),
+        (
+            &both,
+            &trusting.to_vec(),
+            "Acceptable client certificate CA names",
+        ),
+    ] {
+        let Some(said) = openssl(to, more) else {
+            return eprintln!("SKIPPED: what OpenSSL says: it is not installed");
+        };
+        assert!(said.contains(expected), "{more:?}: {said}");
+    }
+    // Who shows no certificate learns of it by the first thing that it reads.
+    let refused = dial(
+        &format!("tls/127.0.0.1:{}", port(&both)),
+        &[("root_ca_certificate", &ca)],
+    );
+    refused.expect_err("it shows no certificate");
+}

@@ -113,18 +113,93 @@ fn what_answers_otherwise_is_said() {
     }
 }
 
+/// The example of RFC 6455.
+const REQUEST: &str = "GET /any?path HTTP/1.1\r\nHost: somewhere\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\
+                       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+/// A client that is not of this project: it has asked for a WebSocket and sent this right behind.
+fn stranger(to: &Session, behind: &[u8]) -> TcpStream {
+    let at: SocketAddr = ([127, 0, 0, 1], port(to)).into();
+    let mut stream = TcpStream::connect(at).expect("it listens");
+    let start = [REQUEST.as_bytes(), behind].concat();
+    stream.write_all(&start).expect("it takes it");
+    stream
+}
+
+/// A frame of a client whose mask is 0.
+fn frame(first: u8, content: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(content.len()).expect("a short one");
+    [&[first, 0x80 | length, 0, 0, 0, 0], content].concat()
+}
+
+/// Who breaks the rules of RFC 6455 is told so by the code that it has for that, and hung up on.
+#[test]
+fn a_violation_is_answered_with_its_code() {
+    let far = listener("ws/127.0.0.1:0", &[]);
+    let too_long = [&[0x82, 0xff][..], &(1_u64 << 40).to_be_bytes(), &[0; 4]].concat();
+    let in_parts = [frame(0x02, b"a"), frame(0x82, b"b")].concat();
+    for (name, sent, code) in [
+        ("without a mask", b"\x82\x01x".to_vec(), 1002_u16),
+        ("of an extension", frame(0xc2, b"x"), 1002),
+        ("a continuation of nothing", frame(0x80, b"x"), 1002),
+        ("a message in another one", in_parts, 1002),
+        ("a ping in parts", frame(0x09, b"x"), 1002),
+        (
+            "a ping of 126 bytes",
+            [&b"\x89\xfe\0\x7e\0\0\0\0"[..], &[0; 126]].concat(),
+            1002,
+        ),
+        ("text", frame(0x81, b"hello"), 1003),
+        ("too long", too_long, 1009),
+        ("the end", frame(0x88, &1000_u16.to_be_bytes()), 1000),
+    ] {
+        let mut answer = Vec::new();
+        // What it had not read makes the system forget the end of the answer, now and then.
+        let ended = stranger(&far, &sent).read_to_end(&mut answer);
+        let close = [&[0x88, 2][..], &code.to_be_bytes()].concat();
+        let is_told = answer.ends_with(&close);
+        assert!(is_told || ended.is_err(), "{name}: {answer:?}");
+        assert!(answer.starts_with(b"HTTP/1.1 101 "), "{name}");
+    }
+}
+
+/// A first message in several frames, a ping between them, is understood; its answer is one binary message without a mask.
+#[test]
+fn a_message_in_parts_is_put_together() {
+    // InitSyn of a client with the id 1, at the defaults
+    let init_syn = b"\x01\x09\x02\x01";
+    let far = listener("ws/127.0.0.1:0", &[]);
+    let parts = [
+        frame(0x02, &init_syn[..1]),
+        frame(0x89, b"ping"),
+        frame(0x00, &init_syn[1..3]),
+        frame(0x80, &init_syn[3..]),
+    ]
+    .concat();
+    let mut stream = stranger(&far, &parts);
+    let mut found = Vec::new();
+    let has = |found: &[u8], part: &[u8]| found.windows(part.len()).any(|at| at == part);
+    let is_answered = |found: &[u8]| {
+        let head = found.windows(4).position(|at| at == b"\r\n\r\n");
+        let frames = head.map_or(&[][..], |at| &found[at + 4..]);
+        // a final binary frame whose content begins as InitAck does
+        has(frames, b"\x8a\x04ping")
+            && frames
+                .windows(3)
+                .any(|at| at[0] == 0x82 && at[2] & 0x3f == 0x21)
+    };
+    while !is_answered(&found) {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("an answer");
+        found.push(byte[0]);
+    }
+}
+
 /// A proxy or a library of WebSocket may ask whether this end is there, also while nothing else is said.
 #[test]
 fn a_ping_before_the_introduction_is_answered() {
     let far = listener("ws/127.0.0.1:0", &[]);
-    let at: SocketAddr = ([127, 0, 0, 1], port(&far)).into();
-    let mut stream = TcpStream::connect(at).expect("it listens");
-    let request = "GET /any?path HTTP/1.1\r\nHost: somewhere\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\
-                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-    // the example of RFC 6455, with a Ping right behind it
-    let ping = b"\x89\x85\0\0\0\0hello";
-    let start = [request.as_bytes(), ping].concat();
-    stream.write_all(&start).expect("it takes it");
+    let mut stream = stranger(&far, b"\x89\x85\0\0\0\0hello");
     let mut found = Vec::new();
     while !found.ends_with(b"\x8a\x05hello") {
         let mut byte = [0];

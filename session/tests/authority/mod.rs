@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 
 pub struct Authority {
     directory: PathBuf,
@@ -31,6 +31,9 @@ impl Authority {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(Vec::new()).expect("parameters");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // Of one name, a certificate and its authority are the same to OpenSSL.
+        let name = format!("authority {number}");
+        params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.self_signed(&key).expect("a certificate");
         write(&directory.join("ca.pem"), &certificate.pem());
         let issuer = Issuer::new(params, key);
