@@ -101,17 +101,17 @@ fn everything_passes_a_line_on_every_runtime() {
 #[test]
 fn a_line_has_one_link_after_the_other() {
     let wire = Wire::new();
-    let (near, far) = wire.sessions(RuntimeKind::Threads);
+    let (near, far) = wire.sessions(RuntimeKind::default());
     near.close().wait().expect("it closes");
     until("the link is gone", || far.info().links().is_empty());
-    let near = wire.dial(RuntimeKind::Threads);
+    let near = wire.dial(RuntimeKind::default());
     check_question(&near, &far);
 }
 
 #[test]
 fn what_is_garbled_is_lost_and_the_link_stays() {
     let wire = Wire::new();
-    let (near, far) = wire.sessions(RuntimeKind::Threads);
+    let (near, far) = wire.sessions(RuntimeKind::default());
     let subscriber = far.declare_subscriber("a").wait().expect("a subscriber");
     let link = far.info().links().remove(0);
     for round in 0..5_u8 {
