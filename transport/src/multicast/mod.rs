@@ -3,7 +3,7 @@
 //! JOIN that says who it is and what its next sequence numbers are, and who has not been heard for the lease that it
 //! announced is gone.
 //!
-//! One outbox sends to all of them. The address that a datagram comes from says which of the [`members`] has sent it; each has
+//! One outbox sends to all of them. The address that a datagram comes from says which of the `members` has sent it; each has
 //! sequence numbers and unfinished messages of its own. Nothing that a member sends, and nothing that comes from
 //! elsewhere, costs more than the datagram that it is in.
 
