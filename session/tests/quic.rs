@@ -3,11 +3,16 @@
 //! Links over QUIC: that everything passes them, who is let in, and that nobody who is not delays others.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::authority::{Authority, Pair};
 use crate::pair::{LONG, until};
 use crate::traffic::{check_traffic, port};
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::rustls::pki_types::CertificateDer;
+use quinn::rustls::pki_types::pem::PemObject;
+use quinn::rustls::{ClientConfig, RootCertStore};
 use zonda::{Config, Session, Wait};
 
 const HOSTS: &[&str] = &["localhost", "127.0.0.1", "::1"];
@@ -210,4 +215,47 @@ fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
     let event = event.expect("open").expect("in time");
     let reason = event.reason().expect("it is lost").to_string();
     assert!(reason.contains("certificate has expired"), "{reason}");
+}
+
+/// A client of QUIC that is no node.
+fn stranger(ca: &str) -> quinn::Endpoint {
+    let mut trusted = RootCertStore::empty();
+    let authority = CertificateDer::from_pem_file(ca).expect("a certificate");
+    trusted.add(authority).expect("an authority");
+    let provider = Arc::new(quinn::rustls::crypto::ring::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.expect("versions").with_root_certificates(trusted);
+    let mut config = config.with_no_client_auth();
+    config.alpn_protocols = vec![b"zenoh".to_vec()];
+    let config = QuicClientConfig::try_from(config).expect("for QUIC");
+    let mut endpoint =
+        quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a socket");
+    endpoint.set_default_client_config(quinn::ClientConfig::new(Arc::new(config)));
+    endpoint
+}
+
+/// What a peer sends on streams that nobody reads is not kept.
+#[test]
+fn streams_that_nobody_reads_are_refused() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    let far = listener("quic/127.0.0.1:0", &shown, &[]);
+    let to = SocketAddr::from(([127, 0, 0, 1], port(&far)));
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let endpoint = stranger(&authority.ca());
+        let connection = endpoint.connect(to, "localhost").expect("a name");
+        let connection = connection.await.expect("a connection");
+        let (mut link, _answers) = connection.open_bi().await.expect("a stream");
+        link.write_all(&[1]).await.expect("it is sent");
+        for _ in 0..20 {
+            let mut stream = connection.open_uni().await.expect("another stream");
+            // it may be refused before all is sent
+            let _ = stream.write_all(&[0; 1000]).await;
+            let refused = tokio::time::timeout(LONG, stream.stopped()).await;
+            assert_eq!(refused.expect("in time"), Ok(Some(0_u32.into())));
+        }
+    });
 }

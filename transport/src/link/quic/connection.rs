@@ -349,6 +349,7 @@ impl State {
                     self.lost.get_or_insert(Lost::Ended(reason));
                     woken = Woken::ALL;
                 }
+                Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => self.refuse_streams(),
                 Event::Stream(StreamEvent::Readable { .. }) => woken.reader = true,
                 Event::Stream(StreamEvent::Writable { .. }) => woken.writer = true,
                 Event::Stream(StreamEvent::Finished { .. } | StreamEvent::Stopped { .. }) => {
@@ -359,6 +360,14 @@ impl State {
             }
         }
         woken
+    }
+
+    /// Streams in one direction carry nothing that this node knows: what comes on them is thrown away.
+    fn refuse_streams(&mut self) {
+        while let Some(stream) = self.proto.streams().accept(Dir::Uni) {
+            // One that has ended already needs no end.
+            let _ = self.proto.recv_stream(stream).stop(VarInt::from_u32(0));
+        }
     }
 
     fn write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {

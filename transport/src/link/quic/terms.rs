@@ -13,6 +13,9 @@ use super::super::{EndpointProblem, option};
 /// window is hardly larger.
 const SEND_WINDOW: u64 = 1024 * 1024;
 
+/// Bytes of a peer that may wait here to be read, of all its streams: also those before which something is missing.
+const RECEIVE_WINDOW: u32 = 1024 * 1024;
+
 /// The same within the machine, both ways. Such a path holds nothing itself: all that is under way waits in the socket of the
 /// other end, where more than the system permits it is lost (16 % of the packets were, with windows of a megabyte).
 const SAME_HOST_WINDOW: u32 = 128 * 1024;
@@ -108,6 +111,7 @@ impl QuicOptions {
         config.max_concurrent_bidi_streams(VarInt::from_u32(1));
         config.max_concurrent_uni_streams(VarInt::from_u32(PRIORITY_STREAMS));
         config.send_window(SEND_WINDOW);
+        config.receive_window(VarInt::from_u32(RECEIVE_WINDOW));
         if is_same_host {
             config.send_window(SAME_HOST_WINDOW.into());
             config.receive_window(VarInt::from_u32(SAME_HOST_WINDOW));
