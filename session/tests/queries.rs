@@ -424,7 +424,7 @@ fn a_full_queue_of_queries_is_waited_for_while_the_query_lives() {
     assert_eq!(queryable.dropped(), 1);
     drop(queryable);
     drop((first, second));
-    // Who has no patience is told so.
+    // The same with a queue that drops the newest query.
     let queue = FifoChannel::new(1).overflow(Overflow::DropNewest);
     let queryable = session
         .declare_queryable("busy")

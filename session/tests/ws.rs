@@ -132,7 +132,7 @@ fn frame(first: u8, content: &[u8]) -> Vec<u8> {
     [&[first, 0x80 | length, 0, 0, 0, 0], content].concat()
 }
 
-/// Who breaks the rules of RFC 6455 is told so by the code that it has for that, and hung up on.
+/// A peer that breaks the rules of RFC 6455 gets the code that the RFC has for that, and the listener hangs up.
 #[test]
 fn a_violation_is_answered_with_its_code() {
     let far = listener("ws/127.0.0.1:0", &[]);
