@@ -49,14 +49,6 @@ pub(super) fn bind<R: Runtime>(
     Err(absent().into())
 }
 
-pub(super) fn accept(
-    _stream: &LinkStream,
-    _endpoint: &Endpoint,
-    _listener: &LinkAddress,
-) -> io::Result<LinkAddress> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
 /// There is none.
 #[derive(Debug, Clone)]
 pub(crate) enum Gate {}

@@ -454,13 +454,13 @@ impl Protocol {
         listener: &LinkAddress,
     ) -> io::Result<LinkAddress> {
         match self {
-            Protocol::Quic => quic::accept(stream, endpoint, listener),
             #[cfg(unix)]
             Protocol::Serial => Ok(listener.clone()),
-            Protocol::Tcp => tcp::accept(stream, endpoint, listener),
-            Protocol::Tls => tls::accept(stream, endpoint, listener),
+            Protocol::Tcp | Protocol::Tls | Protocol::Ws | Protocol::Wss => {
+                Ok(tcp::accept(stream, endpoint, listener)?.over(self))
+            }
             // They are not accepted one by one.
-            Protocol::Udp => Ok(listener.clone()),
+            Protocol::Udp | Protocol::Quic => Ok(listener.clone()),
             #[cfg(target_os = "linux")]
             Protocol::Unixpipe => Ok(listener.clone()),
             #[cfg(unix)]
@@ -469,8 +469,6 @@ impl Protocol {
             Protocol::Vsock => {
                 Ok(vsock::local(stream.socket()).unwrap_or_else(|| listener.clone()))
             }
-            Protocol::Ws => ws::accept(stream, endpoint, listener),
-            Protocol::Wss => wss::accept(stream, endpoint, listener),
         }
     }
 }

@@ -19,7 +19,6 @@ use std::time::Instant;
 
 use quinn_proto::ClientConfig;
 use quinn_proto::crypto::rustls::QuicClientConfig;
-use socket2::{Domain, Socket, Type};
 use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
 
@@ -32,11 +31,8 @@ use super::stream::Coding;
 use super::tls::{self, Credentials, Noted, Within};
 use super::{
     Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
-    Protocol, SocketOptions, Terms, TlsSettings, tcp,
+    Protocol, SocketOptions, Terms, TlsSettings, tcp, udp,
 };
-
-/// What a socket may hold that nobody has taken yet, as far as the system permits.
-const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     HostPort::of(endpoint)?;
@@ -47,20 +43,6 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
 
 fn internet(at: SocketAddr) -> LinkAddress {
     LinkAddress::internet(Protocol::Quic, at)
-}
-
-fn socket_for(at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, None)?;
-    if options.receive_buffer_bytes.is_none() {
-        socket.set_recv_buffer_size(RECEIVE_BYTES)?;
-    }
-    options.apply(&socket)?;
-    Ok(socket)
-}
-
-fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
-    let address = socket.local_addr()?.as_socket();
-    address.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 /// What is the same for all addresses of a host.
@@ -156,7 +138,7 @@ async fn connect_to<R: Runtime>(
     to: SocketAddr,
     dialling: &Dialling,
 ) -> Result<Connected, Failure> {
-    let socket = socket_for(to, &dialling.options)?;
+    let socket = udp::socket_for(to, &dialling.options)?;
     let anywhere = match to {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
@@ -165,10 +147,10 @@ async fn connect_to<R: Runtime>(
     // The system says then if nobody is there. Elsewhere a connected socket takes no address with what it sends.
     #[cfg(target_os = "linux")]
     socket.connect(&to.into())?;
-    let local = internet(local_address(&socket)?);
+    let local = internet(udp::local_address(&socket)?);
     let hub = Hub::new(&socket, None)?;
     let mut config = dialling.config.clone();
-    let is_same_host = to.ip().is_loopback() || local_address(&socket)?.ip() == to.ip();
+    let is_same_host = to.ip().is_loopback() || udp::local_address(&socket)?.ip() == to.ip();
     config.transport_config(dialling.quic.transport(is_same_host));
     let held = hub.connect(config, to, &dialling.name);
     let held = held.map_err(|error| Failure::Text(error.to_string()))?;
@@ -215,7 +197,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     greeting()?;
     tcp::bind_each(runtime, terms, &|at| {
         let socket = tcp::everywhere(at, |at, dual_stack| {
-            let socket = socket_for(at, &options)?;
+            let socket = udp::socket_for(at, &options)?;
             if dual_stack {
                 socket.set_only_v6(false)?;
             }
@@ -225,7 +207,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
         let greeting = greeting().map_err(io::Error::other)?;
         let hub = Hub::new(&socket, Some(greeting))?;
         Ok(Bound {
-            address: internet(local_address(&socket)?),
+            address: internet(udp::local_address(&socket)?),
             socket,
             belongings: None,
             entrance: Entrance::Quic(Gate {
@@ -291,12 +273,4 @@ impl Stranger {
         let stream = link(runtime, self.held, self.ends_with_certificate);
         stream.map_err(|error| error.to_string())
     }
-}
-
-pub(super) fn accept(
-    _stream: &LinkStream,
-    _endpoint: &Endpoint,
-    listener: &LinkAddress,
-) -> io::Result<LinkAddress> {
-    Ok(listener.clone())
 }

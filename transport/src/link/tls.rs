@@ -29,8 +29,8 @@ pub(super) use self::validity::first_end;
 use super::raw::Raw;
 use super::stream::Coding;
 use super::{
-    AddressGroup, Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure,
-    LinkStream, Protocol, Terms, TlsSettings, option, tcp,
+    AddressGroup, Bound, Connected, EndpointProblem, Entrance, HostPort, LinkFailure, LinkStream,
+    Protocol, Terms, TlsSettings, option, tcp,
 };
 
 pub(super) const AVAILABLE: bool = true;
@@ -202,15 +202,6 @@ impl Gate {
         }
         Ok(LinkStream::coded(socket, Coding::Tls(session)))
     }
-}
-
-pub(super) fn accept(
-    stream: &LinkStream,
-    endpoint: &Endpoint,
-    listener: &LinkAddress,
-) -> io::Result<LinkAddress> {
-    let own = tcp::accept(stream, endpoint, listener)?;
-    Ok(own.over(Protocol::Tls))
 }
 
 #[cfg(test)]

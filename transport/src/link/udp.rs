@@ -60,7 +60,8 @@ fn internet(at: SocketAddr) -> LinkAddress {
     LinkAddress::internet(Protocol::Udp, at)
 }
 
-fn socket_for(at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
+/// A socket of datagrams for this address, not bound yet.
+pub(super) fn socket_for(at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(at), Type::DGRAM, None)?;
     if options.receive_buffer_bytes.is_none() {
         socket.set_recv_buffer_size(RECEIVE_BYTES)?;
@@ -69,7 +70,8 @@ fn socket_for(at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
+/// The address that a socket is bound to.
+pub(super) fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
     let address = socket.local_addr()?.as_socket();
     address.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }

@@ -16,8 +16,7 @@ pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
 
 use self::frames::Side;
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, LinkStream, Protocol,
-    Terms, tcp,
+    Bound, Connected, EndpointProblem, Entrance, LinkFailure, LinkStream, Protocol, Terms, tcp,
 };
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
@@ -115,15 +114,6 @@ impl Gate {
     ) -> Result<LinkStream, String> {
         upgrade(runtime, stream, Side::Server, "").await
     }
-}
-
-pub(super) fn accept(
-    stream: &LinkStream,
-    endpoint: &Endpoint,
-    listener: &LinkAddress,
-) -> io::Result<LinkAddress> {
-    let own = tcp::accept(stream, endpoint, listener)?;
-    Ok(own.over(Protocol::Ws))
 }
 
 #[cfg(test)]

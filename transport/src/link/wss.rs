@@ -3,15 +3,10 @@
 //!
 //! The reference has no such links; any client of WebSocket that speaks TLS can connect to one.
 
-use std::io;
-
 use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
 
-use super::{
-    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, LinkStream, Protocol,
-    Terms, tls, ws,
-};
+use super::{Bound, Connected, EndpointProblem, Entrance, LinkFailure, Protocol, Terms, tls, ws};
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     tls::check(endpoint)
@@ -38,13 +33,4 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
         ..bound
     });
     Ok(bound.collect())
-}
-
-pub(super) fn accept(
-    stream: &LinkStream,
-    endpoint: &Endpoint,
-    listener: &LinkAddress,
-) -> io::Result<LinkAddress> {
-    let own = tls::accept(stream, endpoint, listener)?;
-    Ok(own.over(Protocol::Wss))
 }
