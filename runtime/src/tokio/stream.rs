@@ -11,7 +11,7 @@ use ::tokio::io::Interest;
 use ::tokio::net::TcpStream;
 use ::tokio::task::coop::consume_budget;
 use ::tokio::task::yield_now;
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Type};
 
 use crate::spin::Spin;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
@@ -29,7 +29,9 @@ const ASKS_LARGE: u32 = 24;
 /// Receiving half of a TCP stream on tokio.
 pub struct TokioRead {
     stream: Arc<TcpStream>,
-    /// After a read that did not fill its buffer tokio waits for the next event of its poller. While the peer is
+    /// A read that does not fill its buffer has emptied the socket.
+    is_emptied_by_short_reads: bool,
+    /// After such a read tokio waits for the next event of its poller. While the peer is
     /// streaming the next bytes are most often there by then, and asking the socket first saves that round. Events that
     /// come for bytes read in this way are harmless: the read they lead to finds nothing and waits again.
     asks_first: u32,
@@ -46,12 +48,22 @@ pub(super) fn split(stream: TcpStream, spin: Spin) -> (TokioRead, TokioWrite) {
     let stream = Arc::new(stream);
     (
         TokioRead {
+            is_emptied_by_short_reads: is_stream(&stream),
             stream: stream.clone(),
             asks_first: 0,
             spin,
         },
         TokioWrite { stream },
     )
+}
+
+/// Whether the socket hands out as many bytes as it has: it is none of datagrams, and no terminal.
+fn is_stream(stream: &TcpStream) -> bool {
+    let socket = SockRef::from(stream);
+    let is_known = |domain| matches!(domain, Domain::IPV4 | Domain::IPV6 | Domain::UNIX);
+    cfg!(target_os = "linux")
+        && socket.r#type().is_ok_and(|kind| kind == Type::STREAM)
+        && socket.local_addr().is_ok_and(|at| is_known(at.domain()))
 }
 
 /// Undoes [`split`].
@@ -93,6 +105,21 @@ impl TokioRead {
         }
     }
 
+    /// Reads if tokio knows of bytes. Where a short read says that there are no more tokio forgets them in the same step,
+    /// as it does in its own `AsyncRead`: the next read waits at once, without asking a socket that is empty.
+    fn try_read(&self, spare: &mut [u8]) -> io::Result<usize> {
+        let mut short = None;
+        let result = self.stream.try_io(Interest::READABLE, || {
+            let received = (&*SockRef::from(&*self.stream)).read(spare)?;
+            if self.is_emptied_by_short_reads && received > 0 && received < spare.len() {
+                short = Some(received);
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            Ok(received)
+        });
+        short.map_or(result, Ok)
+    }
+
     async fn receive(&mut self, spare: &mut [u8]) -> io::Result<usize> {
         if spare.is_empty() {
             return Err(io::Error::new(
@@ -109,7 +136,7 @@ impl TokioRead {
         let result = match at_once {
             Some(result) => result,
             None => loop {
-                match self.stream.try_read(spare) {
+                match self.try_read(spare) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         self.stream.readable().await?
                     }
