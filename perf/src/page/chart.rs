@@ -66,8 +66,6 @@ pub struct Chart<'a> {
     pub x: (&'a str, Unit),
     /// What stands left of the frame.
     pub y: Unit,
-    /// The group of boxes that the curves belong to.
-    pub group: &'a str,
     /// The curves.
     pub series: Vec<Series>,
 }
@@ -109,7 +107,7 @@ impl Chart<'_> {
                 let points = series.points.iter();
                 points.map(|p| (x.at(p.x), y.at(of(p)))).collect()
             };
-            figure.begin(&series.class, self.group, &series.name);
+            figure.begin(&series.class, &series.name);
             figure.band(&line(|p| p.band.0), &line(|p| p.band.1));
             let medians = line(|p| p.median);
             figure.line(&medians);
@@ -231,7 +229,6 @@ mod tests {
             title: "throughput".into(),
             x: ("payload", Unit::Bytes),
             y: Unit::Count,
-            group: "system",
             series,
         }
     }

@@ -88,12 +88,11 @@ impl Figure {
         ));
     }
 
-    /// Begins a series of a group such as `system`; what is drawn until its end is hidden with its box. `class`
-    /// gives it its colour.
-    pub fn begin(&mut self, class: &str, group: &str, name: &str) {
+    /// Begins the series of a system; what is drawn until its end is hidden with its box. `class` gives it its colour.
+    pub fn begin(&mut self, class: &str, system: &str) {
         self.add(&format!(
-            "<g class=\"{class}\" data-part=\"\" data-{group}=\"{}\">",
-            escape(name)
+            "<g class=\"{class}\" data-part=\"\" data-system=\"{}\">",
+            escape(system)
         ));
     }
 
@@ -167,7 +166,7 @@ mod tests {
         );
         figure.mark_x(100.0, "1k");
         figure.mark_y(100.0, "10 µs");
-        figure.begin("s-std", "framework", "std & co");
+        figure.begin("s-std", "std & co");
         figure.line(&[(64.0, 30.0), (70.04, 31.0)]);
         figure.band(&[(64.0, 30.0)], &[(64.0, 20.0), (65.0, 20.0)]);
         figure.dot(64.0, 30.0, "p50 < p99");
@@ -178,7 +177,7 @@ mod tests {
             "<svg viewBox=\"0 0 400 300\"",
             "points=\"64.0,30.0 70.0,31.0\"",
             "points=\"64.0,30.0 65.0,20.0 64.0,20.0\"",
-            "data-framework=\"std &amp; co\"",
+            "data-system=\"std &amp; co\"",
             "<title>p50 &lt; p99</title>",
             ">std</text>",
         ] {

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Pages to look at: one file each, without other files and without a network, with figures as SVG, boxes that hide
-//! what is not wanted, and the facts about the run. [`chart`] draws curves, [`record`] makes the page of a
-//! [`Record`](super::record::Record); the page of the raw round trips is put together beside its matrix.
+//! what is not wanted, and the facts about the run. [`chart`] draws curves, [`distribution`] latencies, and [`record`] makes the
+//! page of a [`Record`](super::record::Record).
 
 mod chart;
+mod distribution;
 mod figure;
 mod plot;
 mod record;
 mod scale;
 
-use std::fmt::Write;
-
-pub use chart::{Chart, Place, Point, Series};
-pub use figure::{Figure, Size};
-pub use plot::{Plot, plot, write};
-pub use record::page as of_record;
-pub use scale::Logarithmic;
+pub use plot::{Plot, plot, reserve, write};
 
 /// Looks and filters.
 const STYLE: &str = include_str!("page.css");
@@ -61,10 +56,7 @@ impl Filter {
             let (name, value) = (self.name, escape(value));
             let input =
                 format!("<input type=\"checkbox\" checked name=\"{name}\" value=\"{value}\">");
-            add(
-                &mut boxes,
-                &format!("<label class=\"{class}\">{input}{value}</label> "),
-            );
+            boxes += &format!("<label class=\"{class}\">{input}{value}</label> ");
         }
         format!("<fieldset><legend>{}</legend>{boxes}</fieldset>", self.name)
     }
@@ -92,16 +84,10 @@ impl Page {
     }
 }
 
-/// A section of the page, hidden with the boxes of its groups.
-pub fn section(groups: &[(&str, String)], title: &str, content: &str) -> String {
-    let mut data = String::new();
-    for (group, value) in groups {
-        add(&mut data, &format!(" data-{group}=\"{}\"", escape(value)));
-    }
-    format!(
-        "<section data-part{data}>\n<h2>{}</h2>\n{content}</section>\n",
-        escape(title)
-    )
+/// A section of the page, hidden with the box of its case.
+pub fn section(case: &str, title: &str, content: &str) -> String {
+    let (case, title) = (escape(case), escape(title));
+    format!("<section data-part data-case=\"{case}\">\n<h2>{title}</h2>\n{content}</section>\n")
 }
 
 /// Text that a page shows as it is.
@@ -114,10 +100,6 @@ pub fn escape(text: &str) -> String {
 /// The class of the colour with that number.
 pub fn colour(number: usize) -> String {
     format!("c{}", number % 8)
-}
-
-fn add(text: &mut String, part: &str) {
-    text.write_str(part).expect("a string takes everything");
 }
 
 #[cfg(test)]
@@ -136,7 +118,7 @@ mod tests {
             facts: vec![("command".into(), "zonda <x>".into())],
             legend: vec!["One round.".into()],
             filters: vec![Filter::plain("case", ["p2p".to_owned()])],
-            body: section(&[("case", "p2p".into())], "p2p", "<svg></svg>"),
+            body: section("p2p", "p2p", "<svg></svg>"),
         };
         let html = page.html();
         for part in [

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda perf plot`: the page of a record that was measured before.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use zonda_program::{Failure, print};
 
-use super::of_record;
+use super::record::page;
 use crate::record::Record;
 use crate::surroundings::cannot_write;
 
@@ -38,8 +38,17 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Finds out that the page and its folder, which is made, can be written: before the work and not after it.
+pub fn reserve(output: &Path) -> Result<(), Failure> {
+    let folder = output.parent().unwrap_or(output);
+    let opened = fs::create_dir_all(folder)
+        .and_then(|()| OpenOptions::new().create(true).append(true).open(output));
+    let opened = opened.map_err(|error| cannot_write(output, error, "--out DIR"));
+    opened.map(drop)
+}
+
 /// Writes the page of a record.
 pub fn write(record: &Record, output: &Path) -> Result<(), Failure> {
-    let text = of_record(record).html();
+    let text = page(record).html();
     fs::write(output, text).map_err(|error| cannot_write(output, error, "-o FILE.html"))
 }

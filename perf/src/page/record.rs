@@ -5,9 +5,10 @@
 use serde_json::Value;
 
 use super::chart::{Chart, Place, Point, Series};
+use super::distribution;
 use super::{Filter, Page, colour, escape, section};
 use crate::numbers::Unit;
-use crate::record::{Better, Cell, Record};
+use crate::record::{Better, Cell, Record, X};
 use crate::scenario::distinct;
 
 /// Metrics in the order of their figures, and that over rates; others follow by name. `bits` is made from the rate and
@@ -15,7 +16,8 @@ use crate::scenario::distinct;
 const ORDER: [&str; 2] = ["rate", "bits"];
 const ORDER_OVER_RATES: [&str; 6] = ["p50", "p90", "p99", "p99.9", "max", "rate"];
 /// Systems that have a colour of their own on every page.
-const SYSTEMS: [(&str, &str); 5] = [
+const SYSTEMS: [(&str, &str); 6] = [
+    ("std", "c-dark"),
     ("bare sockets", "c-dark"),
     ("bare", "c-dark"),
     ("zonda", "c0"),
@@ -38,8 +40,8 @@ pub fn page(record: &Record) -> Page {
         title: format!("zonda perf {}", record.tool),
         facts: facts(record),
         legend: vec![
-            "Lines: median of the rounds; bands: slowest to fastest round. Point at a dot for its figures. \
-             Both axes are logarithmic."
+            "Lines: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the round \
+             trips where these are known. Point at a dot for its figures. Both axes are logarithmic."
                 .into(),
         ],
         filters: vec![
@@ -111,12 +113,33 @@ impl Group<'_> {
                 false => others += &chart.narrow(),
             }
         }
-        if first.is_empty() {
+        for (at, cells) in self.places() {
+            let latencies = distribution::figures(&cells, &at, |system| class(system, systems));
+            others += &latencies.unwrap_or_default();
+        }
+        if first.is_empty() && others.is_empty() {
             return String::new();
         }
-        let title = format!("{} by {}", self.case, self.x.0);
+        let title = match self.x.0.as_str() {
+            "" => self.case.clone(),
+            x => format!("{} by {x}", self.case),
+        };
         let content = format!("{first}\n<div class=\"small\">{others}</div>");
-        section(&[("case", self.case.clone())], &title, &content)
+        section(&self.case, &title, &content)
+    }
+
+    /// The cells at each place, with its name.
+    fn places(&self) -> Vec<(String, Vec<&Cell>)> {
+        let xs = distinct(self.cells.iter().map(|cell| &cell.x));
+        let place = |x: &Option<X>| {
+            let at = x.as_ref().map_or_else(
+                || "back to back".to_owned(),
+                |x| format!("at {} {}", Unit::named(&x.unit).label(x.value), x.unit),
+            );
+            let here = self.cells.iter().filter(|cell| cell.x == *x);
+            (at, here.copied().collect())
+        };
+        xs.into_iter().map(place).collect()
     }
 
     /// The metrics of these cells, in the order of their figures. What is neither good nor bad has none.
@@ -162,7 +185,6 @@ impl Group<'_> {
             title: format!("{what}, {}", unit.replace("us", "µs")),
             x: (axis(&self.x.0), Unit::named(&self.x.1)),
             y: Unit::named(&unit),
-            group: "system",
             series,
         }
     }
@@ -206,7 +228,14 @@ fn point(cell: &Cell, metric: &str) -> Option<(Point, String)> {
         Unit::Count => unit.as_str(),
         _ => "",
     };
-    let tip = format!("{cell}: {middle} {shown} ({low} to {high})");
+    let mut tip = format!("{cell}: {middle} {shown} ({low} to {high})");
+    if let (Unit::Micros, Some(achieved)) = (of, cell.median("rate")) {
+        tip += &format!("; achieved {}/s", Unit::Count.label(achieved));
+    }
+    let band = match (metric, cell.median("p2.5"), cell.median("p97.5")) {
+        ("p50", Some(fast), Some(slow)) => (fast, slow),
+        _ => (spread.min, spread.max),
+    };
     let x = cell
         .x
         .as_ref()
@@ -214,7 +243,7 @@ fn point(cell: &Cell, metric: &str) -> Option<(Point, String)> {
     let point = Point {
         x,
         median: spread.median,
-        band: (spread.min, spread.max),
+        band,
         tip,
     };
     Some((point, unit))
@@ -233,11 +262,23 @@ fn class(system: &str, systems: &[String]) -> String {
 /// Machine, build and settings.
 fn facts(record: &Record) -> Vec<(String, String)> {
     let mut facts = vec![("taken at".to_owned(), record.taken_at.clone())];
-    for (name, value) in [("machine", &record.machine), ("build", &record.build)] {
-        facts.push((name.to_owned(), listed(value)));
+    if let Some(words) = record.command.get(1..) {
+        facts.push(("command".to_owned(), format!("zonda {}", words.join(" "))));
     }
     let settings = Value::Object(record.settings.clone());
-    facts.push(("settings".to_owned(), listed(&settings)));
+    let about = [
+        ("machine", &record.machine),
+        ("build", &record.build),
+        ("settings", &settings),
+    ];
+    let more = record
+        .more
+        .iter()
+        .map(|(name, value)| (name.as_str(), value));
+    let all = about.into_iter().chain(more);
+    // what a tool concludes is in its tables
+    let all = all.filter(|(_, value)| value.is_object());
+    facts.extend(all.map(|(name, value)| (name.to_owned(), listed(value))));
     facts
 }
 

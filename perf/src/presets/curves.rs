@@ -3,7 +3,6 @@
 //! session and by the node below it, beside bare sockets and the reference. What is measured is what `perf thr` and
 //! `perf lat` measure; here it becomes curves.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,7 +22,6 @@ use crate::reference::Reference;
 use crate::scenario::rates::{Pace, pace};
 use crate::scenario::sizes::{Sizes, sizes};
 use crate::scenario::{Scenario, Topologies, Trips, distinct};
-use crate::surroundings::cannot_write;
 use crate::system::{NODE, Span, System, ZONDA};
 use crate::table::{NONE, or_none};
 
@@ -98,8 +96,7 @@ impl Curves {
         let all = self.entries()?;
         let (json, html) = (self.out.join("curves.json"), self.out.join("curves.html"));
         if !self.list {
-            let tried = fs::create_dir_all(&self.out).and_then(|()| fs::write(&html, ""));
-            tried.map_err(|e| cannot_write(&html, &e, "--out DIR"))?;
+            page::reserve(&html)?;
         }
         let runtime = self.runtime.unwrap_or_default().name().into();
         let campaign = Campaign {

@@ -308,8 +308,7 @@ fn rate(entry: &Entry) -> Option<String> {
 
 /// Messages of all rounds that were lost, came twice, or came out of order.
 fn faults(entry: &Entry) -> String {
-    let sum = |name| entry.cell.rounds(name).iter().sum::<f64>() as u64;
-    match ["lost", "duplicated", "reordered"].map(sum) {
+    match ["lost", "duplicated", "reordered"].map(|name| entry.cell.sum(name) as u64) {
         _ if entry.cell.metrics.is_empty() => NONE.into(),
         [0, 0, 0] => "0".into(),
         [lost, twice, late] => format!("{lost} lost, {twice} dup, {late} order"),

@@ -187,9 +187,9 @@ fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
 fn legend(entries: &[Entry], rounds: u32, span: Span) -> String {
     let zonda = entries.iter().filter(|entry| entry.system.name == ZONDA);
     let [offered, delivered, dropped, lost, duplicated, reordered] = ACCOUNT.map(|name| {
-        let rounds = zonda.clone().flat_map(|entry| entry.cell.rounds(name));
+        let sums = zonda.clone().map(|entry| entry.cell.sum(name));
         // a sum of nothing is -0
-        rounds.sum::<f64>() + 0.0
+        sums.sum::<f64>() + 0.0
     });
     format!(
         "median of {rounds} rounds of {} s after {} s, all programs started anew in each, systems in turn. \

@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::spread::Spread;
+use crate::histogram::histogram_of;
 
 /// (nanoseconds, how often), ascending.
 pub type Pairs = Vec<(u64, u64)>;
@@ -201,6 +203,18 @@ impl Cell {
     /// The figures of a metric, by rounds.
     pub fn rounds(&self, metric: &str) -> &[f64] {
         self.metrics.get(metric).map_or(&[], |m| &m.rounds)
+    }
+
+    /// The sum of a metric over the rounds.
+    pub fn sum(&self, metric: &str) -> f64 {
+        // a sum of nothing is -0
+        self.rounds(metric).iter().sum::<f64>() + 0.0
+    }
+
+    /// The latencies of all rounds together, if there are some.
+    pub fn latencies(&self) -> Option<Histogram<u64>> {
+        let all = histogram_of(self.nanos_times.iter().flatten().copied());
+        (!all.is_empty()).then_some(all)
     }
 
     /// Middle and ends of a metric over the rounds.

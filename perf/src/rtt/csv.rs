@@ -3,11 +3,13 @@
 
 use std::fmt;
 
+use crate::scenario::raw::rate;
+
 /// The first line.
 pub const HEADER: &str = "framework,transport,test,count,rate,payload,tasks,value,unit";
 
 /// One line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row<'a> {
     /// What moved the bytes.
     pub framework: &'a str,
@@ -27,6 +29,45 @@ pub struct Row<'a> {
     pub value: f64,
     /// Its unit.
     pub unit: &'a str,
+}
+
+impl<'a> Row<'a> {
+    /// Reads a line. The error says what is wrong with it.
+    pub fn parse(line: &'a str) -> Result<Self, String> {
+        let columns: Vec<&str> = line.trim().split(',').collect();
+        let [
+            framework,
+            transport,
+            test,
+            count,
+            wanted,
+            payload,
+            tasks,
+            value,
+            unit,
+        ] = columns[..]
+        else {
+            let found = columns.len();
+            return Err(format!("{found} columns, expected those of {HEADER}"));
+        };
+        Ok(Row {
+            framework,
+            transport,
+            test,
+            count: number(count)?,
+            rate: rate(wanted)
+                .map_err(|_| format!("{wanted} is no rate"))?
+                .hertz(),
+            payload: number(payload)?,
+            tasks: number(tasks)?,
+            value: number(value)?,
+            unit,
+        })
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{text:?} is no number"))
 }
 
 impl fmt::Display for Row<'_> {
@@ -77,7 +118,9 @@ mod tests {
             value: 16_895.0,
             unit: "ns",
         };
-        assert_eq!(row.to_string(), "tokio,tcp,rtt,7,1000,64,10,16895,ns");
+        let line = "tokio,tcp,rtt,7,1000,64,10,16895,ns";
+        assert_eq!(row.to_string(), line);
+        assert_eq!(Row::parse(line), Ok(row));
         row.rate = None;
         row.value = 999.800_04;
         assert_eq!(row.to_string(), "tokio,tcp,rtt,7,inf,64,10,999.8,ns");

@@ -200,6 +200,14 @@ impl Scenario {
         }
     }
 
+    /// The raw round trips, if it is those.
+    pub fn raw(&self) -> Option<&Raw> {
+        match self {
+            Scenario::Raw(raw) => Some(raw),
+            _ => None,
+        }
+    }
+
     /// The name that the points of one curve share.
     pub fn case(&self) -> String {
         match self {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rates as people write them: `1`, `2.5`, `10k`, `1M`.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// More messages a second cannot be asked for.
@@ -52,6 +53,12 @@ impl Pace {
             Pace::Paced(hertz) => Some(hertz.into()),
             Pace::Rate(rate) => Some(rate),
         }
+    }
+
+    /// The slower one first.
+    pub fn order(&self, other: &Pace) -> Ordering {
+        let number = |pace: &Pace| pace.hertz().unwrap_or(f64::INFINITY);
+        number(self).total_cmp(&number(other))
     }
 }
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The raw round trips of `perf rtt`: what varies in the studies. Rates are written as there: 1, 10, 1k, 1M, inf.
 
-use std::cmp::Ordering;
 use std::fmt;
-use std::str::FromStr;
 
 use clap::ValueEnum;
 
-use super::rates::count;
+use super::rates::{self, Pace, count};
 
 /// What the messages travel by.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
     /// A stream without Nagle's delay
     Tcp,
@@ -38,7 +36,7 @@ impl fmt::Display for Transport {
 }
 
 /// Who decides when the next message is due.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pacing {
     /// An absolute schedule, with fine timers; no sleep when back to back
     Exact,
@@ -56,84 +54,16 @@ impl Pacing {
     }
 }
 
-/// Messages per second that are wanted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Rate {
-    /// So many.
-    Hertz(f64),
-    /// As many as possible, back to back.
-    Infinite,
-}
-
-/// All of them.
-pub const ALL: [Rate; 8] = [
-    Rate::Hertz(1.0),
-    Rate::Hertz(10.0),
-    Rate::Hertz(100.0),
-    Rate::Hertz(1e3),
-    Rate::Hertz(1e4),
-    Rate::Hertz(1e5),
-    Rate::Hertz(1e6),
-    Rate::Infinite,
-];
-
-/// Those of the article of 2025.
-pub const QUICK: [Rate; 5] = [
-    Rate::Hertz(10.0),
-    Rate::Hertz(100.0),
-    Rate::Hertz(1e3),
-    Rate::Hertz(1e4),
-    Rate::Infinite,
-];
-
-impl Rate {
-    /// Seconds from one message to the next.
-    pub fn interval(self) -> f64 {
-        match self {
-            Rate::Hertz(rate) => 1.0 / rate,
-            Rate::Infinite => 0.0,
-        }
-    }
-
-    /// As a number, if it is one.
-    pub fn hertz(self) -> Option<f64> {
-        match self {
-            Rate::Hertz(rate) => Some(rate),
-            Rate::Infinite => None,
-        }
-    }
-
-    /// The slower one first.
-    pub fn order(&self, other: &Rate) -> Ordering {
-        let number = |rate: &Rate| rate.hertz().unwrap_or(f64::INFINITY);
-        number(self).total_cmp(&number(other))
-    }
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Rate::Hertz(rate) => f.write_str(&count(*rate)),
-            Rate::Infinite => f.write_str("inf"),
-        }
-    }
-}
-
-impl FromStr for Rate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "inf" {
-            return Ok(Rate::Infinite);
-        }
-        let (number, times) = match text.strip_suffix(['k', 'K']) {
-            Some(number) => (number, 1e3),
-            None => text.strip_suffix('M').map_or((text, 1.0), |n| (n, 1e6)),
-        };
-        match number.parse::<f64>().map(|n| n * times) {
-            Ok(rate) if (0.01..=1e9).contains(&rate) => Ok(Rate::Hertz(rate)),
-            _ => Err("expected messages per second such as 10, 1k, 1M, or inf".into()),
-        }
+/// Reads messages per second, or `inf` for back to back.
+///
+/// # Errors
+/// What is wrong with it, in words for the user.
+pub fn rate(text: &str) -> Result<Pace, String> {
+    match text {
+        "inf" => Ok(Pace::BackToBack),
+        text => rates::rate(text)
+            .map(Pace::Rate)
+            .map_err(|_| "expected messages per second such as 10, 1k, 1M, or inf".into()),
     }
 }
 
@@ -147,7 +77,7 @@ pub struct Raw {
     /// Tasks beside the ping.
     pub tasks: u32,
     /// Messages wanted per second.
-    pub rate: Rate,
+    pub rate: Pace,
 }
 
 impl Raw {
@@ -157,11 +87,21 @@ impl Raw {
         let end = self.rate.hertz().map_or(" back to back", |_| "");
         format!("{} {pacing} {tasks} tasks{end}", self.transport)
     }
+
+    /// The rate in the words of the studies.
+    pub fn wanted(&self) -> String {
+        self.rate.hertz().map_or("inf".into(), count)
+    }
+
+    /// Seconds from one message to the next.
+    pub fn interval(&self) -> f64 {
+        self.rate.hertz().map_or(0.0, |hertz| 1.0 / hertz)
+    }
 }
 
 impl fmt::Display for Raw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (pacing, rate, tasks) = (self.pacing.name(), self.rate, self.tasks);
+        let (pacing, rate, tasks) = (self.pacing.name(), self.wanted(), self.tasks);
         write!(f, "{} {pacing} {rate}/s {tasks} tasks", self.transport)
     }
 }
@@ -172,20 +112,23 @@ mod tests {
 
     #[test]
     fn labels_are_true_and_lead_back() {
-        let labels: Vec<String> = ALL.iter().map(Rate::to_string).collect();
-        assert_eq!(labels, ["1", "10", "100", "1k", "10k", "100k", "1M", "inf"]);
-        for rate in ALL {
-            assert_eq!(rate.to_string().parse(), Ok(rate));
+        for label in ["1", "10", "100", "1k", "10k", "100k", "1M", "inf"] {
+            let raw = Raw {
+                transport: Transport::Tcp,
+                pacing: Pacing::Exact,
+                tasks: 0,
+                rate: rate(label).expect("a rate"),
+            };
+            assert_eq!(raw.wanted(), label);
+            let interval = raw.rate.hertz().map_or(0.0, f64::recip);
+            assert_eq!(raw.interval(), interval);
         }
-        assert_eq!(Rate::Hertz(1e3).interval(), 1e-3);
-        assert_eq!(Rate::Infinite.interval(), 0.0);
-        assert!(ALL.iter().is_sorted_by(|a, b| a.order(b).is_lt()));
     }
 
     #[test]
     fn nonsense_is_refused() {
         for wrong in ["", "0", "-1", "k", "fast", "1e12", "nan"] {
-            assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
+            assert!(rate(wrong).is_err(), "{wrong}");
         }
     }
 }

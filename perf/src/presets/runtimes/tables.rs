@@ -4,7 +4,7 @@
 use super::advice::{Advice, Standing, is_dense, seconds_per_million};
 use super::{BARE, RAW};
 use crate::campaign::Entry;
-use crate::histogram::{histogram_of, micros};
+use crate::histogram::micros;
 use crate::numbers::{short, tenths};
 use crate::record::Spread;
 use crate::scenario::{Receiving, Scenario, Topology, Trips, bytes, distinct};
@@ -169,8 +169,7 @@ fn round_trips(entries: &[Entry]) -> Option<String> {
 
 /// The p99.9 of all rounds together, in microseconds: one round has too few round trips for it.
 fn rarest(entry: &Entry) -> Option<f64> {
-    let together = histogram_of(entry.cell.nanos_times.iter().flatten().copied());
-    (!together.is_empty()).then(|| micros(&together, 99.9))
+    Some(micros(&entry.cell.latencies()?, 99.9))
 }
 
 fn recommended(advice: &[Advice]) -> Option<String> {

@@ -16,9 +16,8 @@ use crate::rtt::arguments::share;
 use crate::rtt::backend::Backend;
 use crate::rtt::icmp::Echo;
 use crate::rtt::place;
-use crate::scenario::raw::Pacing;
-use crate::scenario::raw::Transport;
-use crate::scenario::raw::{self as rate, Rate};
+use crate::scenario::rates::Pace;
+use crate::scenario::raw::{Pacing, Transport, rate};
 use crate::surroundings::note;
 
 /// What a reader of the help tries first.
@@ -52,8 +51,8 @@ pub struct Matrix {
     #[arg(default_values = ["exact", "seed"])]
     pub pacings: Vec<Pacing>,
     /// Only these rates, such as 10,1k,1M,inf
-    #[arg(long, value_name = "RATES", value_delimiter = ',')]
-    pub rates: Vec<Rate>,
+    #[arg(long, value_name = "RATES", value_delimiter = ',', value_parser = rate)]
+    pub rates: Vec<Pace>,
     /// Only these numbers of tasks beside the ping
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=100_000))]
@@ -100,10 +99,12 @@ impl Matrix {
             let text = "--protocols icmp: it is measured beside tcp and udp, name one of these";
             return Err(Failure::Usage(text.into()));
         }
-        let (tasks, rates): (&[u32], &[Rate]) = match self.full {
-            true => (&[0, 10, 100, 1000], &rate::ALL),
-            false => (&[0, 100], &rate::QUICK),
+        let (tasks, rates): (&[u32], &[f64]) = match self.full {
+            true => (&[0, 10, 100, 1000], &[1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]),
+            false => (&[0, 100], &[10.0, 100.0, 1e3, 1e4]),
         };
+        let rates = rates.iter().map(|hertz| Pace::Rate(*hertz));
+        let rates: Vec<Pace> = rates.chain([Pace::BackToBack]).collect();
         let backends = self.backends()?;
         let mut frameworks: Vec<&str> = backends.into_iter().map(Backend::name).collect();
         match Echo::open((Ipv4Addr::LOCALHOST, 0).into()) {
@@ -115,7 +116,7 @@ impl Matrix {
             transports: self.protocols.clone(),
             pacings: self.pacings.clone(),
             tasks: or(&self.tasks, tasks),
-            rates: or(&self.rates, rates),
+            rates: or(&self.rates, &rates),
         };
         Ok(plan.in_order())
     }

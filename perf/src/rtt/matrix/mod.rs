@@ -3,15 +3,15 @@
 //! article's, and as files to go on with. The programs it starts are `perf rtt` itself.
 
 mod arguments;
-mod files;
 mod namespaces;
-mod page;
 mod plan;
 mod plot;
-mod report;
+mod rows;
 mod stage;
-mod summary;
 mod table;
+
+use std::fs;
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use zonda_program::{Failure, print};
@@ -20,23 +20,19 @@ pub use arguments::Matrix;
 pub use plot::{Plot, plot};
 
 use super::place;
-use crate::campaign::{Campaign, Entry, named};
-use crate::machine;
-use crate::record::Record;
-use crate::scenario::Scenario;
-use files::{try_out, write};
-use plan::framework;
-use report::{Measured, Report};
+use crate::campaign::{Campaign, named};
+use crate::page;
+use crate::surroundings::cannot_write;
 use stage::Setting;
 
 /// Runs the plan, prints the tables and writes the files.
 pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     let plan = matrix.plan()?;
+    let (json, html) = (matrix.out.join("rtt.json"), matrix.out.join("rtt.html"));
     // better now than after minutes of work
-    try_out(&matrix.out)?;
+    page::reserve(&html)?;
     let setting = matrix.setting()?;
     let conditions = place::conditions();
-    let json = matrix.out.join("rtt.json");
     let campaign = Campaign {
         tool: "rtt",
         settings: settings(matrix, &setting),
@@ -52,17 +48,13 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     };
     let more = &mut outcome.record.more;
     more.insert("conditions".into(), conditions);
-    let report = Report {
-        cells: outcome.entries.iter().filter_map(measured).collect(),
-        size: setting.size,
-        facts: facts(&outcome.record, &setting),
-        legend: legend(matrix, &setting),
-        plan,
-    };
-    outcome.print(&table::tables(&report));
+    let tables = table::tables(&outcome.entries, setting.size);
+    let (legend, reading) = (legend(matrix, &setting), table::reading());
+    outcome.print(&format!("{tables}\n{legend} {reading}"));
     outcome.record.write(&json)?;
-    write(&matrix.out, "rtt.csv", &report.csv())?;
-    write(&matrix.out, "rtt.html", &page::page(&report))?;
+    let csv = rows::csv(&outcome.entries, setting.size);
+    write(&matrix.out.join("rtt.csv"), &csv)?;
+    page::write(&outcome.record, &html)?;
     let folder = matrix.out.display();
     print(format_args!(
         "written: rtt.csv, rtt.json and rtt.html in {folder}"
@@ -70,15 +62,8 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     outcome.finish(None)
 }
 
-fn measured(entry: &Entry) -> Option<Measured> {
-    let Scenario::Raw(case) = entry.scenario else {
-        return None;
-    };
-    Some(Measured {
-        framework: framework(&entry.system.name)?,
-        case,
-        cell: entry.cell.clone(),
-    })
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(file, text).map_err(|e| cannot_write(file, e, "--out DIR"))
 }
 
 fn settings(matrix: &Matrix, setting: &Setting) -> Map<String, Value> {
@@ -98,41 +83,6 @@ fn settings(matrix: &Matrix, setting: &Setting) -> Map<String, Value> {
     ])
 }
 
-fn facts(record: &Record, setting: &Setting) -> Vec<(&'static str, String)> {
-    let command: Vec<String> = std::env::args().skip(1).collect();
-    let build = machine::build();
-    vec![
-        ("command", format!("zonda {}", command.join(" "))),
-        ("machine", machine::summary()),
-        ("load before", known(&record.machine["load_average"])),
-        ("governor", known(&record.more["conditions"]["governor"])),
-        (
-            "waiting for a processor, %",
-            known(&record.more["conditions"]["cpu_pressure_percent"]),
-        ),
-        ("compiler", known(&build["rustc"])),
-        ("profile", known(&build["profile"])),
-        ("messages", format!("{} bytes", setting.size)),
-        ("network", network(setting).to_owned()),
-        ("processors", processors(setting)),
-    ]
-}
-
-fn known(value: &Value) -> String {
-    match value {
-        Value::Null => "not known".into(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-fn processors(setting: &Setting) -> String {
-    match setting.cpus {
-        Some((pong, ping)) => format!("pong on processor {pong}, ping on {ping}"),
-        None => "not pinned".to_owned(),
-    }
-}
-
 fn network(setting: &Setting) -> &'static str {
     match setting.namespaces {
         Some(_) => "between two network namespaces",
@@ -145,10 +95,10 @@ fn legend(matrix: &Matrix, setting: &Setting) -> String {
         Some(share) => format!("tasks compute on {share} of a processor"),
         None => "tasks multiply once a millisecond".to_owned(),
     };
-    format!(
-        "{} rounds {}, {}; {work}.",
-        matrix.rounds,
-        network(setting),
-        processors(setting)
-    )
+    let processors = match setting.cpus {
+        Some((pong, ping)) => format!("pong on processor {pong}, ping on {ping}"),
+        None => "not pinned".to_owned(),
+    };
+    let (rounds, network) = (matrix.rounds, network(setting));
+    format!("{rounds} rounds {network}, {processors}; {work}.")
 }

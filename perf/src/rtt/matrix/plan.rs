@@ -3,7 +3,8 @@
 
 use crate::campaign::Entry;
 use crate::rtt::backend::Backend;
-use crate::scenario::raw::{Pacing, Rate, Raw, Transport};
+use crate::scenario::rates::Pace;
+use crate::scenario::raw::{Pacing, Raw, Transport};
 use crate::scenario::{Scenario, distinct};
 use crate::system::{Kind, Span, System};
 
@@ -28,26 +29,14 @@ pub struct Plan {
     /// Numbers of tasks.
     pub tasks: Vec<u32>,
     /// Rates, ascending.
-    pub rates: Vec<Rate>,
+    pub rates: Vec<Pace>,
 }
 
 impl Plan {
-    /// What is compared at one transport, pacing and number of tasks, by ascending rate.
-    pub fn at_each_rate(&self, transport: Transport, pacing: Pacing, tasks: u32) -> Vec<Raw> {
-        let rates = self.rates.iter();
-        let case = |&rate| Raw {
-            transport,
-            pacing,
-            tasks,
-            rate,
-        };
-        rates.map(case).collect()
-    }
-
     /// In ascending order, and each once.
     pub fn in_order(mut self) -> Self {
         self.tasks.sort_unstable();
-        self.rates.sort_by(Rate::order);
+        self.rates.sort_by(Pace::order);
         Plan {
             frameworks: distinct(self.frameworks),
             transports: distinct(self.transports),
@@ -57,28 +46,30 @@ impl Plan {
         }
     }
 
-    /// The cases of each table.
-    pub fn tables(&self) -> Vec<Vec<Raw>> {
+    /// All cells, each measured for so long, in the order of the tables.
+    pub fn entries(&self, span: impl Fn(&Raw) -> Span) -> Vec<Entry> {
         let mut all = Vec::new();
-        for &transport in &self.transports {
-            for &pacing in &self.pacings {
-                let tasks = self.tasks.iter();
-                all.extend(tasks.map(|tasks| self.at_each_rate(transport, pacing, *tasks)));
-            }
+        for case in self.cases() {
+            let frameworks = self.frameworks.iter();
+            let here = frameworks.filter(|name| **name != ECHO || self.has_echo(&case));
+            all.extend(here.map(|name| entry(name, case, span(&case))));
         }
         all
     }
 
-    /// All cells, each measured for so long.
-    pub fn entries(&self, span: impl Fn(&Raw) -> Span) -> Vec<Entry> {
+    fn cases(&self) -> Vec<Raw> {
         let mut all = Vec::new();
-        for case in self.tables().into_iter().flatten() {
-            let frameworks = self.frameworks.iter();
-            let here = frameworks.filter(|name| **name != ECHO || self.has_echo(&case));
-            all.extend(here.map(|name| {
-                let system = System::new(*name, Kind::Raw(name));
-                Entry::new("", Scenario::Raw(case), &system, span(&case))
-            }));
+        for &transport in &self.transports {
+            for &pacing in &self.pacings {
+                for &tasks in &self.tasks {
+                    all.extend(self.rates.iter().map(|&rate| Raw {
+                        transport,
+                        pacing,
+                        tasks,
+                        rate,
+                    }));
+                }
+            }
         }
         all
     }
@@ -94,11 +85,16 @@ impl Plan {
     }
 }
 
+/// A cell of the column `framework`.
+pub fn entry(framework: &'static str, case: Raw, span: Span) -> Entry {
+    let system = System::new(framework, Kind::Raw(framework));
+    Entry::new("", Scenario::Raw(case), &system, span)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::campaign::turns;
-    use crate::scenario::raw;
 
     fn entries() -> Vec<Entry> {
         let plan = Plan {
@@ -106,7 +102,7 @@ mod tests {
             transports: vec![Transport::Tcp, Transport::Udp],
             pacings: vec![Pacing::Exact, Pacing::Seed],
             tasks: vec![10, 0, 10],
-            rates: raw::QUICK.to_vec(),
+            rates: [10.0, 100.0, 1e3, 1e4, 1e5].map(Pace::Rate).to_vec(),
         };
         let span = Span::new(0.1, 0.3);
         plan.in_order().entries(|_| span)

@@ -18,7 +18,6 @@ use crate::record::Better::{Higher, Lower, Neither};
 use crate::record::Round;
 use crate::rtt::outcome::{Outcome, PERCENTILES};
 use crate::rtt::place::machine_busy;
-use crate::scenario::Scenario;
 use crate::scenario::raw::{Raw, Transport};
 use crate::system::Span;
 
@@ -66,14 +65,12 @@ enum Side {
 impl Setting {
     /// How long a cell is measured.
     pub fn span(&self, case: &Raw) -> Span {
-        Span::new(WARM_UP, self.seconds.max(SAMPLES * case.rate.interval()))
+        Span::new(WARM_UP, self.seconds.max(SAMPLES * case.interval()))
     }
 
     /// Measures one cell, and how many processors other programs used meanwhile.
     pub fn measure(&self, entry: &Entry, interrupt: &Interrupt) -> Result<Round, CellError> {
-        let Scenario::Raw(case) = &entry.scenario else {
-            return Err(CellError::Interrupted);
-        };
+        let case = entry.scenario.raw().expect("a matrix has no others");
         let key = &Key {
             framework: &entry.system.name,
             case,
@@ -145,7 +142,7 @@ impl Setting {
         let mut arguments: Vec<String> = [
             ("--address", address.to_owned()),
             ("--size", self.size.to_string()),
-            ("--interval", format!("{:.9}", key.case.rate.interval())),
+            ("--interval", format!("{:.9}", key.case.interval())),
             ("--duration", format!("{:.3}", self.span(key.case).seconds)),
             ("--tasks", tasks.to_string()),
             ("--timeout", TIMEOUT.to_string()),

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How latencies are distributed: the share of messages that were not slower than a time, and the density of the times.
+
+use std::collections::BTreeMap;
+
+use super::figure::{Figure, Size};
+use super::scale::Logarithmic;
+use crate::numbers::micros;
+use crate::record::Cell;
+
+/// A figure of several beside each other.
+const SIZE: Size = Size {
+    width: 440,
+    height: 280,
+};
+/// Room that a label takes in width.
+const LABEL: f64 = 46.0;
+/// Beyond this share of the messages the axis ends.
+const MOST: f64 = 0.985;
+/// Points of a distribution function.
+const POINTS: usize = 60;
+/// Classes of a density in a factor of ten.
+const CLASSES: f64 = 20.0;
+
+/// Points of a curve: a time in microseconds, and a share of the messages.
+type Curve = Vec<(f64, f64)>;
+
+/// The latencies of a system.
+struct Latencies {
+    system: String,
+    /// The class that gives it its colour.
+    class: String,
+    /// The share of messages that were not slower.
+    function: Curve,
+    /// The middle of a class of times, and the share of messages in it.
+    density: Curve,
+}
+
+/// Both figures of cells that differ in their system only; `None` if none of them has kept its latencies.
+pub fn figures(cells: &[&Cell], at: &str, class: impl Fn(&str) -> String) -> Option<String> {
+    let mut all = Vec::new();
+    for cell in cells {
+        if let Some(together) = cell.latencies() {
+            let shares = (0..=POINTS).map(|point| point as f64 / POINTS as f64);
+            let point = |share| (together.value_at_quantile(share) as f64 / 1e3, share);
+            all.push(Latencies {
+                system: cell.system.clone(),
+                class: class(&cell.system),
+                function: shares.map(point).collect(),
+                density: density(cell.nanos_times.iter().flatten()),
+            });
+        }
+    }
+    let highest = all.iter().flat_map(|l| &l.density);
+    let highest = highest.map(|(_, share)| *share).reduce(f64::max)?;
+    let function = draw(&all, &format!("share of messages {at}"), 1.0, |l| {
+        &l.function
+    });
+    let density = draw(&all, &format!("density {at}"), highest, |l| &l.density);
+    Some(function + &density)
+}
+
+/// Curves of shares over the time, up to that of the slowest few messages.
+fn draw(all: &[Latencies], title: &str, highest: f64, curve: fn(&Latencies) -> &Curve) -> String {
+    let mut figure = Figure::new(SIZE, title);
+    let frame = figure.frame();
+    let points = all.iter().flat_map(|l| &l.function);
+    let times = points
+        .filter(|(_, share)| *share <= MOST)
+        .map(|(us, _)| *us);
+    let low = times.clone().fold(f64::INFINITY, f64::min) * 0.9;
+    let high = times.fold(0.0, f64::max) * 1.1;
+    let x = Logarithmic::new(low, high, frame.x.0, frame.x.1);
+    let y = |share: f64| frame.y.1 + share / highest * (frame.y.0 - frame.y.1);
+    for mark in x.marks(LABEL) {
+        figure.mark_x(x.at(mark), &micros(mark));
+    }
+    for quarter in [0.0, 0.25, 0.5, 0.75, 1.0] {
+        let share = quarter * highest;
+        figure.mark_y(y(share), &format!("{:.0} %", share * 100.0));
+    }
+    for latencies in all {
+        figure.begin(&latencies.class, &latencies.system);
+        let shown = curve(latencies).iter();
+        let shown = shown.filter(|(us, _)| (low..=high).contains(us));
+        let line: Vec<_> = shown.map(|(us, share)| (x.at(*us), y(*share))).collect();
+        figure.line(&line);
+        figure.end();
+    }
+    figure.finish()
+}
+
+/// The shares in classes of the same width on a logarithmic axis, with those between them that are empty.
+fn density<'p>(pairs: impl Iterator<Item = &'p (u64, u64)>) -> Curve {
+    let mut classes: BTreeMap<i64, u64> = BTreeMap::new();
+    for (nanos, times) in pairs {
+        let micros = (*nanos).max(1) as f64 / 1e3;
+        let class = (micros.log10() * CLASSES).floor() as i64;
+        *classes.entry(class).or_default() += times;
+    }
+    let total: u64 = classes.values().sum();
+    let ends = classes.keys().next().zip(classes.keys().next_back());
+    let Some((first, last)) = ends else {
+        return Vec::new();
+    };
+    let share = |class| classes.get(&class).copied().unwrap_or(0) as f64 / total.max(1) as f64;
+    (first - 1..=last + 1)
+        .map(|class| (10_f64.powf((class as f64 + 0.5) / CLASSES), share(class)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Round;
+
+    #[test]
+    fn a_density_has_the_gaps_too() {
+        let density = density([(10_000, 3), (12_590, 1)].iter());
+        let shares: Vec<f64> = density.iter().map(|(_, share)| *share).collect();
+        assert_eq!(shares, [0.0, 0.75, 0.0, 0.25, 0.0]);
+        assert!(density[1].0 > 10.0 && density[1].0 < 11.3, "{density:?}");
+    }
+
+    #[test]
+    fn every_system_that_kept_its_latencies_has_a_curve() {
+        let mut kept = Cell::new("smol", "tcp");
+        kept.append(Round::of_latencies(vec![(10_000, 3), (20_000, 1)]));
+        let other = Cell::new("std", "tcp");
+        let class = |_: &str| "c1".to_owned();
+        let svg = figures(&[&kept, &other], "at 1k msg/s", class).expect("two figures");
+        assert_eq!(
+            (
+                svg.matches("<svg").count(),
+                svg.matches("data-system=\"smol\"").count()
+            ),
+            (2, 2)
+        );
+        assert!(
+            svg.contains("share of messages at 1k msg/s") && !svg.contains("\"std\""),
+            "{svg}"
+        );
+        assert!(figures(&[&other], "at 1k msg/s", class).is_none());
+    }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells as rows of the studies: for each round one for each time that occurred, with how often; then the rate and the losses.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use zonda_program::Failure;
+
+use super::plan::{ECHO, entry, framework};
+use crate::campaign::Entry;
+use crate::record::Better::{Higher, Lower, Neither};
+use crate::record::Round;
+use crate::rtt::csv::{HEADER, Row};
+use crate::rtt::samples::trimmed;
+use crate::scenario::rates::Pace;
+use crate::scenario::raw::{Pacing, Raw, Transport};
+use crate::system::Span;
+
+/// The rows of all cells, of messages of `size` bytes.
+pub fn csv(entries: &[Entry], size: usize) -> String {
+    let mut text = format!("{HEADER}\n");
+    for (entry, case) in entries.iter().filter_map(|e| Some((e, e.scenario.raw()?))) {
+        let (cell, name) = (&entry.cell, entry.system.name.as_str());
+        let mut add = |test: &str, count: u64, value: f64, unit: &str| {
+            let row = Row {
+                framework: name,
+                transport: if name == ECHO {
+                    name
+                } else {
+                    case.transport.name()
+                },
+                test: &format!("{test}-{}", case.pacing.name()),
+                count,
+                rate: case.rate.hertz(),
+                payload: size,
+                tasks: case.tasks,
+                value,
+                unit,
+            };
+            writeln!(text, "{row}").expect("a string takes everything");
+        };
+        for (round, pairs) in cell.nanos_times.iter().enumerate() {
+            let figure = |metric| cell.rounds(metric).get(round).copied().unwrap_or(0.0);
+            for (nanos, times) in pairs {
+                add("rtt", *times, *nanos as f64, "ns");
+            }
+            let (sent, lost) = (figure("sent"), figure("lost"));
+            let answered = (sent - lost).max(0.0) as u64;
+            add("throughput", answered, figure("rate"), "1/s");
+            add("lost", sent as u64, lost, "messages");
+        }
+    }
+    text
+}
+
+/// Reads rows back.
+pub struct Reader {
+    /// The pacing of rows that do not say theirs.
+    pub pacing: Pacing,
+    /// Only rows with messages of this size are read; that of the first row if none is given.
+    pub size: Option<usize>,
+    /// What has been read, cell by cell.
+    pub entries: Vec<Entry>,
+}
+
+impl Reader {
+    /// Adds the rows of a file. Each run of rows with the same case, up to its losses, is a round of it.
+    pub fn read(&mut self, file: &Path, text: &str) -> Result<(), Failure> {
+        let mut open: Option<Open> = None;
+        for (number, line) in text.lines().enumerate() {
+            if line.trim().is_empty() || line == HEADER {
+                continue;
+            }
+            let wrong = |why: String| {
+                Failure::Run(format!("{}:{}: {why}: {line}", file.display(), number + 1))
+            };
+            let row = Row::parse(line).map_err(wrong)?;
+            let (framework, case, test) = self.case(&row).map_err(wrong)?;
+            if row.payload != *self.size.get_or_insert(row.payload) {
+                continue;
+            }
+            if open
+                .as_ref()
+                .is_some_and(|o| (o.framework, o.case) != (framework, case))
+            {
+                self.close(open.take());
+            }
+            let round = open.get_or_insert_with(|| Open::new(framework, case));
+            match test {
+                Test::Sample => round.samples.push(row.value as u64),
+                Test::Times => round.pairs.push((row.value as u64, row.count)),
+                Test::Throughput => round.achieved = Some(row.value),
+                Test::Lost => {
+                    round.counts = Some((row.count, row.value as u64));
+                    self.close(open.take());
+                }
+            }
+        }
+        self.close(open);
+        Ok(())
+    }
+
+    /// The cell of a row, and what it says of it.
+    fn case(&self, row: &Row<'_>) -> Result<(&'static str, Raw, Test), String> {
+        let name = row.framework;
+        let framework = framework(name).ok_or_else(|| format!("unknown framework {name}"))?;
+        let transport = match row.transport {
+            "udp" => Transport::Udp,
+            "tcp" | "icmp" => Transport::Tcp,
+            other => return Err(format!("unknown transport {other}")),
+        };
+        let (kind, pacing) = row.test.split_once('-').unwrap_or((row.test, ""));
+        let test = match (kind, pacing) {
+            ("rtt", "") => Test::Sample,
+            ("rtt", _) => Test::Times,
+            ("throughput", _) => Test::Throughput,
+            ("lost", _) => Test::Lost,
+            _ => return Err(format!("unknown test {}", row.test)),
+        };
+        let pacing = match pacing {
+            "" => self.pacing,
+            "exact" => Pacing::Exact,
+            "seed" => Pacing::Seed,
+            _ => return Err(format!("unknown test {}", row.test)),
+        };
+        let case = Raw {
+            transport,
+            pacing,
+            tasks: row.tasks,
+            rate: row.rate.map_or(Pace::BackToBack, Pace::Rate),
+        };
+        Ok((framework, case, test))
+    }
+
+    fn close(&mut self, open: Option<Open>) {
+        let Some(open) = open else { return };
+        let round = open.round();
+        if round.nanos_times.is_empty() {
+            return;
+        }
+        let is_it = |e: &&mut Entry| {
+            e.system.name == open.framework && e.scenario.raw() == Some(&open.case)
+        };
+        match self.entries.iter_mut().find(is_it) {
+            Some(entry) => entry.cell.append(round),
+            None => {
+                let mut entry = entry(open.framework, open.case, Span::new(0.0, 0.0));
+                entry.cell.append(round);
+                self.entries.push(entry);
+            }
+        }
+    }
+}
+
+/// What a row says.
+#[derive(Clone, Copy, Debug)]
+enum Test {
+    /// One round trip.
+    Sample,
+    /// So many round trips of the same time.
+    Times,
+    /// The rate of a round.
+    Throughput,
+    /// The losses of a round, which they end.
+    Lost,
+}
+
+/// A round that is being read.
+struct Open {
+    framework: &'static str,
+    case: Raw,
+    samples: Vec<u64>,
+    pairs: Vec<(u64, u64)>,
+    achieved: Option<f64>,
+    /// Messages sent, and those of them lost.
+    counts: Option<(u64, u64)>,
+}
+
+impl Open {
+    fn new(framework: &'static str, case: Raw) -> Self {
+        Open {
+            framework,
+            case,
+            samples: Vec::new(),
+            pairs: Vec::new(),
+            achieved: None,
+            counts: None,
+        }
+    }
+
+    fn round(&self) -> Round {
+        let mut pairs = self.pairs.clone();
+        pairs.extend(trimmed(&self.samples).iter().map(|nanos| (*nanos, 1)));
+        pairs.sort_unstable();
+        let answered = pairs.iter().map(|(_, times)| times).sum();
+        let (sent, lost) = self.counts.unwrap_or((answered, 0));
+        let mut round = Round::of_latencies(pairs);
+        round.add("sent", "msg", Neither, sent as f64);
+        round.add("lost", "msg", Lower, lost as f64);
+        if let Some(achieved) = self.achieved {
+            round.add("rate", "msg/s", Higher, achieved);
+        }
+        round
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::micros;
+
+    fn read(text: &str) -> Result<Vec<Entry>, Failure> {
+        let mut reader = Reader {
+            pacing: Pacing::Seed,
+            size: None,
+            entries: Vec::new(),
+        };
+        reader.read(Path::new("x.csv"), text)?;
+        Ok(reader.entries)
+    }
+
+    #[test]
+    fn single_rows_lose_their_ends_and_counted_ones_do_not() {
+        let mut text = format!("{HEADER}\n");
+        for micros in [900, 900, 10, 20, 30, 900, 900] {
+            text += &format!("std,tcp,rtt,1,1000,64,0,{micros}000,ns\n");
+        }
+        text += "std,tcp,throughput,7,1000,64,0,998.5,1/s\nstd,tcp,lost,7,1000,64,0,0,messages\n";
+        text +=
+            "smol,udp,rtt-exact,3,inf,64,10,5000,ns\nsmol,udp,lost-exact,4,inf,64,10,1,messages\n";
+        text += "smol,udp,rtt-exact,1,inf,128,10,7000,ns\n";
+        let entries = read(&text).expect("rows");
+        let [first, second] = &entries[..] else {
+            panic!("the other size is left out: {entries:?}");
+        };
+        assert_eq!([first.cell.sum("sent"), first.cell.sum("lost")], [7.0, 0.0]);
+        let latencies = first.cell.latencies().expect("round trips");
+        assert!((micros(&latencies, 99.0) - 30.0).abs() < 0.1);
+        assert_eq!(first.cell.median("rate"), Some(998.5));
+        assert_eq!(first.to_string(), "tcp seed 1k/s 0 tasks std");
+        assert_eq!(
+            [second.cell.sum("sent"), second.cell.sum("lost")],
+            [4.0, 1.0]
+        );
+        assert_eq!(second.to_string(), "udp exact inf/s 10 tasks smol");
+        let again = read(&csv(&entries, 64)).expect("its own rows");
+        assert_eq!(again[0].cell, first.cell);
+    }
+
+    #[test]
+    fn a_repeated_case_is_another_round() {
+        let round = "std,tcp,rtt-exact,2,1,64,0,5000,ns\nstd,tcp,lost-exact,2,1,64,0,0,messages\n";
+        let entries = read(&round.repeat(3)).expect("rows");
+        assert_eq!(entries.len(), 1);
+        assert_eq!(entries[0].cell.nanos_times.len(), 3);
+    }
+
+    #[test]
+    fn a_wrong_row_is_named() {
+        for (line, words) in [
+            ("std,tcp", "2 columns"),
+            ("glommio,tcp,rtt,1,1,64,0,5,ns", "framework glommio"),
+            ("std,sctp,rtt,1,1,64,0,5,ns", "transport sctp"),
+            ("std,tcp,jitter,1,1,64,0,5,ns", "test jitter"),
+            ("std,tcp,rtt,1,often,64,0,5,ns", "no rate"),
+            ("std,tcp,rtt,1,1,64,0,long,ns", "no number"),
+        ] {
+            let Err(Failure::Run(text)) = read(&format!("\n{line}\n")) else {
+                panic!("{line} was understood");
+            };
+            assert!(
+                text.starts_with("x.csv:2: ") && text.contains(words),
+                "{text}"
+            );
+        }
+    }
+}
