@@ -8,7 +8,6 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use zonda_program::{Failure, Interrupt, print_lines};
 
-use super::cell_error::CellError;
 use super::link::Paths;
 use super::machine;
 use super::numbers::short;
@@ -95,7 +94,6 @@ impl Entry {
             }
             // the signal has ended the programs, too
             Err(_) if interrupt.happened() => None,
-            Err(CellError::Interrupted) => None,
             Err(error) => {
                 self.has_failed = true;
                 self.cell.fail(error.to_string());
@@ -145,7 +143,7 @@ pub struct Campaign<'a> {
 }
 
 /// Measures an entry once.
-pub type Measure<'a> = dyn Fn(&Entry, &Interrupt) -> Result<Round, CellError> + 'a;
+pub type Measure<'a> = dyn Fn(&Entry, &Interrupt) -> Result<Round, Failure> + 'a;
 
 /// The settings of what is measured so often and so long on one runtime.
 pub fn settings(rounds: u32, span: Span, runtime: Value) -> Map<String, Value> {

@@ -32,7 +32,6 @@
 //! read. `rtt/` is the raw ping-pong of the studies, without the protocol.
 
 mod campaign;
-mod cell_error;
 mod compare;
 mod cpu;
 mod event;

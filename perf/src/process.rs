@@ -12,9 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zonda_program::Interrupt;
-
-use super::cell_error::CellError;
+use zonda_program::{Failure, Interrupt};
 
 /// How soon a wait for a line notices Ctrl-C.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -52,12 +50,13 @@ pub struct Process {
     lines: Receiver<String>,
     errors: Arc<Mutex<VecDeque<String>>>,
     errors_end: Receiver<()>,
+    interrupt: Interrupt,
 }
 
 impl Process {
     /// Starts `program` with its output and errors piped here. Its standard input is a pipe that
     /// closes when this process dies, by which the workers know that they are alone.
-    pub fn start(program: &Program) -> Result<Self, CellError> {
+    pub fn start(program: &Program, interrupt: &Interrupt) -> Result<Self, Failure> {
         let mut child = Command::new(&program.executable)
             // what is measured is what the arguments say
             .env_remove("ZENOH_CONFIG")
@@ -69,7 +68,7 @@ impl Process {
             .spawn()
             .map_err(|error| {
                 let (name, file) = (&program.name, program.executable.display());
-                CellError::Failed(format!("cannot start {name} ({file}): {error}"))
+                Failure::Run(format!("cannot start {name} ({file}): {error}"))
             })?;
         let (line, lines) = channel();
         if let Some(out) = child.stdout.take() {
@@ -91,6 +90,7 @@ impl Process {
             lines,
             errors,
             errors_end,
+            interrupt: interrupt.clone(),
         })
     }
 
@@ -99,12 +99,10 @@ impl Process {
         self.child.id()
     }
 
-    /// The next line of its output, if one comes before `until`.
-    pub fn line(&mut self, until: Instant, interrupt: &Interrupt) -> Result<Said, CellError> {
+    /// The next line of its output, if one comes before `until`; a failure if the user ends the run.
+    pub fn line(&mut self, until: Instant) -> Result<Said, Failure> {
         loop {
-            if interrupt.happened() {
-                return Err(CellError::Interrupted);
-            }
+            self.interrupt.check()?;
             let left = until.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left.min(NOTICE)) {
                 Ok(line) => return Ok(Said::Line(line)),
@@ -116,7 +114,7 @@ impl Process {
     }
 
     /// The error to report when the program has ended although it should not have.
-    pub fn died(&mut self) -> CellError {
+    pub fn died(&mut self) -> Failure {
         let status = match self.wait_briefly() {
             Some(status) => status.to_string(),
             None => "closed its output".to_owned(),
@@ -129,24 +127,24 @@ impl Process {
             true => "it said nothing".to_owned(),
             false => tail.join(" | "),
         };
-        CellError::Failed(format!("{} ended early ({status}): {words}", self.name))
+        Failure::Run(format!("{} ended early ({status}): {words}", self.name))
     }
 
     /// The error to report when it did not get there in time.
-    pub fn late(&self, what: &str, after: Duration) -> CellError {
-        CellError::late(&self.name, what, after)
+    pub fn late(&self, what: &str, after: Duration) -> Failure {
+        late(&self.name, what, after)
     }
 
     /// The error to report when it has said something that does not belong to its role.
-    pub fn nonsense(&self, line: String, expected: &str) -> CellError {
+    pub fn nonsense(&self, line: String, expected: &str) -> Failure {
         let name = &self.name;
-        CellError::Failed(format!(
+        Failure::Run(format!(
             "{name} said {line:?} where {expected} was expected"
         ))
     }
 
     /// Says a line to the program on its standard input.
-    pub fn tell(&mut self, line: &str) -> Result<(), CellError> {
+    pub fn tell(&mut self, line: &str) -> Result<(), Failure> {
         let told = match &mut self.child.stdin {
             Some(input) => writeln!(input, "{line}").and_then(|()| input.flush()),
             None => Ok(()),
@@ -183,6 +181,11 @@ impl fmt::Debug for Process {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (pid {})", self.name, self.pid())
     }
+}
+
+/// The failure to report when `program` did not do `what` in time.
+pub fn late(program: &str, what: &str, after: Duration) -> Failure {
+    Failure::Run(format!("{program} did not {what} within {after:?}"))
 }
 
 fn keep(tail: &Mutex<VecDeque<String>>, text: String) -> bool {

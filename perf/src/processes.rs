@@ -4,9 +4,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zonda_program::Interrupt;
+use zonda_program::Failure;
 
-use super::cell_error::CellError;
 use super::event::Event;
 use super::footprint::Footprint;
 use super::port::{free_port, is_listening};
@@ -39,13 +38,13 @@ pub type Footprints = Vec<(&'static str, Footprint)>;
 
 impl Processes {
     /// Starts everything in order, each when what it connects to is there.
-    pub fn start(roles: Roles<'_>, interrupt: &Interrupt) -> Result<Self, CellError> {
+    pub fn start(roles: Roles<'_>) -> Result<Self, Failure> {
         let system = roles.system;
         let [publishers, subscribers] = roles.scenario.programs();
         let (mut receivers, mut addresses, mut router) = (Vec::new(), Vec::new(), None);
         let mut back = None;
         if roles.scenario.topology() == Topology::Routed {
-            let (process, of_router) = listening(system, |at| roles.router(at), interrupt)?;
+            let (process, of_router) = listening(roles, |at| roles.router(at))?;
             // a relay has one address for each side, a router the same for both
             back = of_router.last().cloned();
             addresses.push(first(&process, of_router)?);
@@ -55,15 +54,15 @@ impl Processes {
             let receiver = match &back {
                 None => {
                     let receiver = |at: &str| roles.receiver(&Side::Listen(at.to_owned()));
-                    let (process, of_receiver) = listening(system, receiver, interrupt)?;
+                    let (process, of_receiver) = listening(roles, receiver)?;
                     addresses.push(first(&process, of_receiver)?);
                     process
                 }
                 Some(back) => {
                     let side = Side::Connect(vec![back.clone()]);
-                    let mut process = Process::start(&roles.receiver(&side))?;
+                    let mut process = Process::start(&roles.receiver(&side), roles.interrupt)?;
                     if system.prints_events() {
-                        ready(&mut process, interrupt)?;
+                        ready(&mut process)?;
                     }
                     process
                 }
@@ -79,7 +78,7 @@ impl Processes {
             None => roles.sender(number, addresses.clone()),
         };
         let senders = (0..publishers)
-            .map(|number| Process::start(&sender(number)))
+            .map(|number| Process::start(&sender(number), roles.interrupt))
             .collect::<Result<_, _>>()?;
         let mut processes = Processes {
             senders,
@@ -87,44 +86,42 @@ impl Processes {
             router,
         };
         if system.is_own() && roles.scenario.flow().is_some() {
-            processes.introduce(publishers.into(), interrupt)?;
+            processes.introduce(publishers.into())?;
         }
         Ok(processes)
     }
 
     /// Waits until every subscriber has heard every publisher, and lets these go.
-    fn introduce(&mut self, publishers: u64, interrupt: &Interrupt) -> Result<(), CellError> {
+    fn introduce(&mut self, publishers: u64) -> Result<(), Failure> {
         let until = Instant::now() + CONTACT;
         for at in 0..self.receivers.len() {
-            let mut heard = 0;
-            while heard < publishers {
-                if let Event::Heard { publishers } =
-                    self.word(Role::Receiver(at), until, interrupt)?
-                {
-                    heard = publishers;
-                }
-            }
+            self.wait_for(Role::Receiver(at), until, |event| match event {
+                Event::Heard { publishers: heard } if heard >= publishers => Some(()),
+                _ => None,
+            })?;
         }
         self.order_senders(&Order::Hush)?;
         for at in 0..self.senders.len() {
-            while self.word(Role::Sender(at), until, interrupt)? != Event::Hushed {}
+            self.wait_for(Role::Sender(at), until, |e| {
+                (e == Event::Hushed).then_some(())
+            })?;
         }
         self.order_senders(&Order::Go)
     }
 
     /// Gives every publisher an order.
-    pub fn order_senders(&mut self, order: &Order) -> Result<(), CellError> {
+    pub fn order_senders(&mut self, order: &Order) -> Result<(), Failure> {
         let mut senders = self.senders.iter_mut();
         senders.try_for_each(|sender| sender.tell(&order.to_line()))
     }
 
-    /// The next word of one program; other lines are passed over.
-    pub fn word(
+    /// What `take` takes from a word of one program; all others are passed over.
+    pub fn wait_for<T>(
         &mut self,
         role: Role,
         until: Instant,
-        interrupt: &Interrupt,
-    ) -> Result<Event, CellError> {
+        take: impl Fn(Event) -> Option<T>,
+    ) -> Result<T, Failure> {
         /// How often the others are looked after.
         const LOOK: Duration = Duration::from_millis(200);
         loop {
@@ -134,10 +131,10 @@ impl Processes {
                 Role::Receiver(at) => self.receivers.get_mut(at),
             };
             let process = process.expect("the roles are those of these processes");
-            match process.line(until.min(Instant::now() + LOOK), interrupt)? {
+            match process.line(until.min(Instant::now() + LOOK))? {
                 Said::Line(line) => {
-                    if let Some(word) = Event::parse(&line) {
-                        return Ok(word);
+                    if let Some(taken) = Event::parse(&line).and_then(&take) {
+                        return Ok(taken);
                     }
                 }
                 Said::End => return Err(process.died()),
@@ -160,7 +157,7 @@ impl Processes {
     }
 
     /// The error if one of the programs has ended.
-    pub fn check(&mut self) -> Result<(), CellError> {
+    pub fn check(&mut self) -> Result<(), Failure> {
         let all = self.router.iter_mut().chain(&mut self.receivers);
         for program in all.chain(&mut self.senders) {
             if !program.is_running() {
@@ -193,37 +190,35 @@ impl Role {
 }
 
 /// The first of a program's addresses.
-fn first(program: &Process, addresses: Vec<String>) -> Result<String, CellError> {
+fn first(program: &Process, addresses: Vec<String>) -> Result<String, Failure> {
     let first = addresses.into_iter().next();
     first.ok_or_else(|| program.nonsense("ready".into(), "an address to connect to"))
 }
 
 /// Where a program of `system` is to listen; those who choose a port themselves get none.
-fn endpoint(system: &System) -> Result<String, CellError> {
+fn endpoint(system: &System) -> Result<String, Failure> {
     let port = match system.prints_events() {
         true => 0,
-        false => free_port().map_err(|e| CellError::own("looking for a free port", e))?,
+        false => free_port().map_err(|e| Failure::doing("looking for a free port", e))?,
     };
     Ok(system.link.endpoint(port))
 }
 
-/// Starts one program of `system` that listens on the endpoint it is given, and its addresses once it does.
+/// Starts a program that listens on the endpoint it is given, and its addresses once it does.
 pub fn listening(
-    system: &System,
+    roles: Roles<'_>,
     program: impl FnOnce(&str) -> Program,
-    interrupt: &Interrupt,
-) -> Result<(Process, Vec<String>), CellError> {
+) -> Result<(Process, Vec<String>), Failure> {
+    let system = roles.system;
     let endpoint = endpoint(system)?;
-    let mut process = Process::start(&program(&endpoint))?;
+    let mut process = Process::start(&program(&endpoint), roles.interrupt)?;
     if system.prints_events() {
-        let addresses = ready(&mut process, interrupt)?;
+        let addresses = ready(&mut process)?;
         return Ok((process, addresses));
     }
     let until = Instant::now() + READY;
     while !is_listening(system.link, &endpoint) {
-        if interrupt.happened() {
-            return Err(CellError::Interrupted);
-        }
+        roles.interrupt.check()?;
         if !process.is_running() {
             return Err(process.died());
         }
@@ -236,8 +231,8 @@ pub fn listening(
 }
 
 /// Waits for a worker's word, which names its addresses.
-pub fn ready(process: &mut Process, interrupt: &Interrupt) -> Result<Vec<String>, CellError> {
-    match process.line(Instant::now() + READY, interrupt)? {
+pub fn ready(process: &mut Process) -> Result<Vec<String>, Failure> {
+    match process.line(Instant::now() + READY)? {
         Said::Line(line) => match Event::parse(&line) {
             Some(Event::Ready { listening }) => Ok(listening),
             _ => Err(process.nonsense(line, "its readiness")),

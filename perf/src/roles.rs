@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use zonda::config::RuntimeKind;
+use zonda_program::Interrupt;
 
 use super::link::Link;
 use super::process::Program;
@@ -46,6 +47,8 @@ pub struct Roles<'a> {
     pub scenario: &'a Scenario,
     /// How long.
     pub span: Span,
+    /// The user's wish to end early.
+    pub interrupt: &'a Interrupt,
 }
 
 impl Roles<'_> {
@@ -463,6 +466,7 @@ mod tests {
             system,
             scenario: &scenario,
             span: SPAN,
+            interrupt: &Interrupt::default(),
         };
         role(&roles).arguments.join(" ")
     }

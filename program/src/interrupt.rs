@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use crate::Failure;
+
 /// How soon a waiting program notices the signal.
 const NOTICE: Duration = Duration::from_millis(50);
 
@@ -43,6 +45,20 @@ impl Interrupt {
     /// True from the first signal on, or once raised.
     pub fn happened(&self) -> bool {
         self.signalled.load(Ordering::Relaxed) || self.raised.load(Ordering::Relaxed)
+    }
+
+    /// A failure if the program was asked to end.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.happened() {
+            true => Err(Failure::Run("interrupted".into())),
+            false => Ok(()),
+        }
+    }
+
+    /// Blocks until `when`; a failure if the program was asked to end before.
+    pub fn rest_until(&self, when: Instant) -> Result<(), Failure> {
+        self.wait_until(when);
+        self.check()
     }
 
     /// Blocks until the first signal.

@@ -5,12 +5,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zonda_program::Interrupt;
+use zonda_program::Failure;
 
 use super::account::{Account, Receipt};
 use super::add_usage;
 use super::counter::{Counter, rate};
-use crate::cell_error::CellError;
 use crate::event::{Count, Event};
 use crate::process::Said;
 use crate::processes::{Processes, Role};
@@ -39,20 +38,18 @@ pub const ACCOUNT: [&str; 6] = [
 ];
 
 /// Runs the programs and watches them.
-pub fn measure(roles: Roles<'_>, flow: &Flow, interrupt: &Interrupt) -> Result<Round, CellError> {
-    let mut processes = Processes::start(roles, interrupt)?;
+pub fn measure(roles: Roles<'_>, flow: &Flow) -> Result<Round, Failure> {
+    let mut processes = Processes::start(roles)?;
     let mut gauges = Gauges::new(&processes, round_messages(flow));
-    gauges.watch(&mut processes, interrupt, |gauges, _| {
-        gauges.have_all_begun()
-    })?;
+    gauges.watch(&mut processes, |gauges, _| gauges.have_all_begun())?;
     let warm = Instant::now() + Duration::from_secs_f64(roles.span.warm_up);
-    gauges.watch(&mut processes, interrupt, |_, now| now >= warm)?;
+    gauges.watch(&mut processes, |_, now| now >= warm)?;
     gauges.open();
     let opened = Instant::now();
     let before = processes.footprints();
     let size = flow.size as u64;
     let close = opened + Duration::from_secs_f64(roles.span.seconds);
-    gauges.watch(&mut processes, interrupt, |gauges, now| {
+    gauges.watch(&mut processes, |gauges, now| {
         now >= close && gauges.have_all_moved() && gauges.moved() * size >= roles.span.bytes
     })?;
     let after = processes.footprints();
@@ -69,32 +66,25 @@ pub fn measure(roles: Roles<'_>, flow: &Flow, interrupt: &Interrupt) -> Result<R
     });
     if roles.system.is_own() {
         let is_lossy = roles.system.link.is_lossy();
-        let account = account(&mut processes, flow, is_lossy, interrupt)?;
+        let account = account(&mut processes, flow, is_lossy)?;
         add_account(&mut round, &account, flow, is_lossy);
     }
     Ok(round)
 }
 
 /// Stops the publishers, waits until what they sent has come, and adds it all up.
-fn account(
-    processes: &mut Processes,
-    flow: &Flow,
-    is_lossy: bool,
-    interrupt: &Interrupt,
-) -> Result<Account, CellError> {
+fn account(processes: &mut Processes, flow: &Flow, is_lossy: bool) -> Result<Account, Failure> {
     // the publishers end, and say how much it was
     processes.order_senders(&Order::Stop)?;
     let mut offers = Vec::new();
     for at in 0..processes.senders.len() {
         let until = Instant::now() + PATIENCE + QUIET;
-        let offer = loop {
-            if let Event::Offered { offered, dropped } =
-                processes.word(Role::Sender(at), until, interrupt)?
-            {
-                break (offered, dropped);
-            }
-        };
-        offers.push(offer);
+        offers.push(
+            processes.wait_for(Role::Sender(at), until, |event| match event {
+                Event::Offered { offered, dropped } => Some((offered, dropped)),
+                _ => None,
+            })?,
+        );
     }
     // the subscribers wait for all of it, or until nothing comes any more
     let quiet = match flow.service.congestion {
@@ -109,27 +99,24 @@ fn account(
     let mut receipts = Vec::new();
     for at in 0..processes.receivers.len() {
         let until = Instant::now() + 10 * QUIET;
-        let receipt = loop {
-            if let Event::Tally { seen, unstamped } =
-                processes.word(Role::Receiver(at), until, interrupt)?
-            {
-                break Receipt { seen, unstamped };
-            }
-        };
-        receipts.push(receipt);
+        receipts.push(
+            processes.wait_for(Role::Receiver(at), until, |event| match event {
+                Event::Tally { seen, unstamped } => Some(Receipt { seen, unstamped }),
+                _ => None,
+            })?,
+        );
     }
     // what did not come has to be what the nodes say they dropped
-    let mut behind = None;
+    let mut behind = 0;
     if let Some(router) = &mut processes.router {
         router.tell(&report.to_line())?;
         let until = Instant::now() + PATIENCE;
-        while behind.is_none() {
-            if let Event::Dropped { dropped } = processes.word(Role::Router, until, interrupt)? {
-                behind = Some(dropped);
-            }
-        }
+        behind = processes.wait_for(Role::Router, until, |event| match event {
+            Event::Dropped { dropped } => Some(dropped),
+            _ => None,
+        })?;
     }
-    Ok(Account::of(flow, &offers, behind.unwrap_or(0), &receipts))
+    Ok(Account::of(flow, &offers, behind, &receipts))
 }
 
 fn add_account(round: &mut Round, account: &Account, flow: &Flow, is_lossy: bool) {
@@ -213,15 +200,14 @@ impl Gauges {
     fn watch(
         &mut self,
         processes: &mut Processes,
-        interrupt: &Interrupt,
         is_done: impl Fn(&Gauges, Instant) -> bool,
-    ) -> Result<(), CellError> {
+    ) -> Result<(), Failure> {
         let mut moved = vec![Instant::now(); self.0.len()];
         loop {
             for (at, gauge) in self.0.iter_mut().enumerate() {
                 let receiver = &mut processes.receivers[at];
                 loop {
-                    match receiver.line(Instant::now(), interrupt)? {
+                    match receiver.line(Instant::now())? {
                         Said::Line(line) => {
                             if gauge.has_moved(&line) {
                                 moved[at] = Instant::now();

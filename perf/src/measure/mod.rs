@@ -7,10 +7,9 @@ mod flow;
 mod numbers;
 mod trips;
 
-use zonda_program::Interrupt;
+use zonda_program::{Failure, Interrupt};
 
 use super::campaign::Entry;
-use super::cell_error::CellError;
 use super::footprint::Footprint;
 use super::processes::Footprints;
 use super::record::Better::{Lower, Neither};
@@ -25,16 +24,17 @@ pub use numbers::subscription;
 pub const ROLES: [&str; 3] = ["sender", "router", "receiver"];
 
 /// Measures an entry once.
-pub fn measure(entry: &Entry, interrupt: &Interrupt) -> Result<Round, CellError> {
+pub fn measure(entry: &Entry, interrupt: &Interrupt) -> Result<Round, Failure> {
     let roles = Roles {
         system: &entry.system,
         scenario: &entry.scenario,
         span: entry.span,
+        interrupt,
     };
     match &entry.scenario {
-        Scenario::Flow(flow) => flow::measure(roles, flow, interrupt),
-        Scenario::Trips(trips) => trips::measure(roles, trips, interrupt),
-        Scenario::Numbers(numbers) => numbers::measure(roles, *numbers, interrupt),
+        Scenario::Flow(flow) => flow::measure(roles, flow),
+        Scenario::Trips(trips) => trips::measure(roles, trips),
+        Scenario::Numbers(numbers) => numbers::measure(roles, *numbers),
         Scenario::Raw(_) => unreachable!("its sides are started by the matrix"),
     }
 }

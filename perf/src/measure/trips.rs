@@ -4,10 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use zonda_program::Interrupt;
+use zonda_program::Failure;
 
 use super::{ROLES, add_usage};
-use crate::cell_error::CellError;
 use crate::event::Event;
 use crate::footprint::Footprint;
 use crate::histogram::{histogram, histogram_of, pairs};
@@ -40,8 +39,8 @@ impl Reading {
 }
 
 /// Runs the programs until the asking one has its result.
-pub fn measure(roles: Roles<'_>, trips: &Trips, interrupt: &Interrupt) -> Result<Round, CellError> {
-    let mut processes = Processes::start(roles, interrupt)?;
+pub fn measure(roles: Roles<'_>, trips: &Trips) -> Result<Round, Failure> {
+    let mut processes = Processes::start(roles)?;
     // samples of the reference are as many as the fastest would make
     let length = (roles.span.warm_up + roles.span.seconds) * 20.0;
     let is_lossy = roles.system.link.is_lossy();
@@ -50,9 +49,9 @@ pub fn measure(roles: Roles<'_>, trips: &Trips, interrupt: &Interrupt) -> Result
     let (mut before, mut samples) = (None, histogram());
     loop {
         let Some(asking) = processes.senders.first_mut() else {
-            return Err(CellError::Interrupted);
+            return Err(Failure::Run("nobody asks".into()));
         };
-        let line = match asking.line(until, interrupt)? {
+        let line = match asking.line(until)? {
             Said::Line(line) => line,
             Said::End if samples.is_empty() => return Err(asking.died()),
             Said::End => {

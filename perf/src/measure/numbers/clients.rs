@@ -13,7 +13,7 @@ use zonda_codec::{
     Declaration, Declare, Encode, Endpoint, Priority, Query, Reliability, Request, WhatAmI,
     WireExpr, ZenohId,
 };
-use zonda_program::Interrupt;
+use zonda_program::{Failure, Interrupt};
 use zonda_runtime::{AnyRuntime, Runtime, RuntimeKind, RuntimeOptions, with_runtime};
 use zonda_transport::dial::open_link;
 use zonda_transport::driver::{self, Drive};
@@ -24,7 +24,7 @@ use zonda_transport::protocol::timers::Timers;
 use zonda_transport::protocol::tx::{Outgoing, Tail};
 
 use super::watch::{Seen, Watch};
-use crate::cell_error::CellError;
+use crate::process::late;
 
 /// Clients that introduce themselves at the same time.
 const ABREAST: usize = 16;
@@ -44,6 +44,8 @@ pub struct Clients {
     runtime: AnyRuntime,
     /// The beginning of the time that is sent in messages.
     epoch: Instant,
+    /// The user's wish to end early.
+    pub interrupt: Interrupt,
 }
 
 /// One connected client. Dropping it cuts the connection.
@@ -56,15 +58,16 @@ pub struct Client {
 
 impl Clients {
     /// Nobody yet.
-    pub fn gather() -> Result<Clients, CellError> {
+    pub fn gather(interrupt: &Interrupt) -> Result<Clients, Failure> {
         let mut kinds = RuntimeKind::available();
         let kind = kinds
             .find(|kind| *kind == RuntimeKind::TokioCurrent)
             .unwrap_or_default();
         let runtime = AnyRuntime::start(kind, &RuntimeOptions::default());
         Ok(Clients {
-            runtime: runtime.map_err(|error| CellError::own("starting the clients", error))?,
+            runtime: runtime.map_err(|error| Failure::doing("starting the clients", error))?,
             epoch: Instant::now(),
+            interrupt: interrupt.clone(),
         })
     }
 
@@ -74,15 +77,10 @@ impl Clients {
     }
 
     /// Connects `count` clients; each is served when this returns.
-    pub fn connect(
-        &self,
-        address: &str,
-        count: usize,
-        interrupt: &Interrupt,
-    ) -> Result<Vec<Client>, CellError> {
+    pub fn connect(&self, address: &str, count: usize) -> Result<Vec<Client>, Failure> {
         let endpoint: Endpoint = address
             .parse()
-            .map_err(|error| CellError::own("the router's address", error))?;
+            .map_err(|error| Failure::doing("the router's address", error))?;
         let (tell, told) = channel();
         for lane in 0..ABREAST.min(count) {
             let share = (count - lane).div_ceil(ABREAST);
@@ -94,21 +92,19 @@ impl Clients {
         drop(tell);
         let mut clients = Vec::with_capacity(count);
         while clients.len() < count {
-            if interrupt.happened() {
-                return Err(CellError::Interrupted);
-            }
+            self.interrupt.check()?;
             match told.recv_timeout(LOOK * 50) {
                 Ok(client) => clients.push(client?),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(CellError::own("connecting clients", "the runtime is gone"));
+                    return Err(Failure::doing("connecting clients", "the runtime is gone"));
                 }
             }
         }
         for client in &clients {
             client.ask()?;
         }
-        all_answered(&clients, INTRODUCTION, interrupt)?;
+        self.all_answered(&clients, INTRODUCTION)?;
         Ok(clients)
     }
 
@@ -134,37 +130,68 @@ impl Clients {
             outbox.flush();
         });
     }
+
+    /// Asks a client, and returns when the router has answered: it has dealt with all that came before.
+    pub fn asked(&self, client: &Client, patience: Duration) -> Result<(), Failure> {
+        client.ask()?;
+        self.all_answered(std::slice::from_ref(client), patience)
+    }
+
+    /// Returns when all clients have the answers to their questions.
+    pub fn all_answered(&self, clients: &[Client], patience: Duration) -> Result<(), Failure> {
+        let mut waiting = clients.iter();
+        let Some(mut client) = waiting.next() else {
+            return Ok(());
+        };
+        self.until("answer its clients", patience, || {
+            while client.is_answered()? {
+                match waiting.next() {
+                    Some(next) => client = next,
+                    None => return Ok(true),
+                }
+            }
+            Ok(false)
+        })
+    }
+
+    /// Looks again and again until `holds` does.
+    pub fn until(
+        &self,
+        what: &'static str,
+        patience: Duration,
+        mut holds: impl FnMut() -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let deadline = Instant::now() + patience;
+        while !holds()? {
+            self.interrupt.check()?;
+            if Instant::now() > deadline {
+                return Err(late("the router", what, patience));
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
 }
 
 impl Client {
     /// Declares something at once.
-    pub fn say(&self, body: Declaration<'_>) -> Result<(), CellError> {
+    pub fn say(&self, body: Declaration<'_>) -> Result<(), Failure> {
         self.push(Priority::Control, &Declare::new(body))
     }
 
-    /// Declares a subscriber, and returns when the router knows it.
-    pub fn subscribe(&self, id: u32, key: &str, interrupt: &Interrupt) -> Result<(), CellError> {
-        self.say(Declaration::Subscriber {
-            id,
-            wire_expr: WireExpr::full(key),
-        })?;
-        self.ask()?;
-        all_answered(std::slice::from_ref(self), INTRODUCTION, interrupt)
-    }
-
     /// Sends a message now, whether the router keeps up or not.
-    pub fn push(&self, priority: Priority, message: &impl Encode) -> Result<(), CellError> {
+    pub fn push(&self, priority: Priority, message: &impl Encode) -> Result<(), Failure> {
         let message = outgoing(message);
         let queued = self
             .outbox
             .enqueue(priority, Overflow::Keep, Write::Now, &message);
         queued
             .map(drop)
-            .map_err(|refused| CellError::own("sending to the router", refused))
+            .map_err(|refused| Failure::doing("sending to the router", refused))
     }
 
     /// Asks a question that nobody has an answer to but the router.
-    pub fn ask(&self) -> Result<(), CellError> {
+    pub fn ask(&self) -> Result<(), Failure> {
         self.push(Priority::Data, &question(self.next_request()))
     }
 
@@ -184,9 +211,9 @@ impl Client {
     }
 
     /// Whether the answer to its last question is there.
-    fn is_answered(&self) -> Result<bool, CellError> {
+    fn is_answered(&self) -> Result<bool, Failure> {
         match self.seen.ended() {
-            Some(why) => Err(CellError::own("a client's connection", why)),
+            Some(why) => Err(Failure::doing("a client's connection", why)),
             None => Ok(self.seen.answered() >= self.requests.load(Ordering::Relaxed)),
         }
     }
@@ -196,47 +223,6 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.outbox.abort();
     }
-}
-
-/// Returns when all clients have the answers to their questions.
-pub fn all_answered(
-    clients: &[Client],
-    patience: Duration,
-    interrupt: &Interrupt,
-) -> Result<(), CellError> {
-    let mut waiting = clients.iter();
-    let Some(mut client) = waiting.next() else {
-        return Ok(());
-    };
-    until("answer its clients", patience, interrupt, || {
-        while client.is_answered()? {
-            match waiting.next() {
-                Some(next) => client = next,
-                None => return Ok(true),
-            }
-        }
-        Ok(false)
-    })
-}
-
-/// Looks again and again until `holds` does.
-pub fn until(
-    what: &'static str,
-    patience: Duration,
-    interrupt: &Interrupt,
-    mut holds: impl FnMut() -> Result<bool, CellError>,
-) -> Result<(), CellError> {
-    let deadline = Instant::now() + patience;
-    while !holds()? {
-        if interrupt.happened() {
-            return Err(CellError::Interrupted);
-        }
-        if Instant::now() > deadline {
-            return Err(CellError::late("the router", what, patience));
-        }
-        std::thread::sleep(LOOK);
-    }
-    Ok(())
 }
 
 /// Sends a message when there is room for it. It leaves with those that follow, or with a flush.
@@ -277,7 +263,7 @@ fn question(rid: u32) -> Request<'static> {
 fn introduce_some<R: Runtime>(
     runtime: &R,
     share: usize,
-    tell: Sender<Result<Client, CellError>>,
+    tell: Sender<Result<Client, Failure>>,
     endpoint: Endpoint,
     epoch: Instant,
 ) {
@@ -296,7 +282,7 @@ async fn introduce<R: Runtime>(
     runtime: &R,
     endpoint: &Endpoint,
     epoch: Instant,
-) -> Result<Client, CellError> {
+) -> Result<Client, Failure> {
     let parameters = LocalParameters {
         lease: LEASE,
         // as often as others do
@@ -305,9 +291,9 @@ async fn introduce<R: Runtime>(
     };
     let link = open_link(runtime, endpoint, &parameters, INTRODUCTION)
         .await
-        .map_err(|error| CellError::own("connecting a client", error))?;
+        .map_err(|error| Failure::doing("connecting a client", error))?;
     let direct = DirectSocket::of(&link.stream);
-    let direct = direct.map_err(|error| CellError::own("connecting a client", error))?;
+    let direct = direct.map_err(|error| Failure::doing("connecting a client", error))?;
     let outbox = Arc::new(Outbox::new(&link.established, QUEUE_BYTES_MAX, direct));
     let timers = Timers::new(
         Instant::now(),

@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 use zonda_codec::{
     CongestionControl, Declaration, Mapping, Priority, Push, PushBody, Put, Qos, WireExpr,
 };
-use zonda_program::Interrupt;
+use zonda_program::Failure;
 
-use super::clients::{Client, Clients, all_answered, send, until};
+use super::clients::{Client, Clients, send};
 use super::host::{Host, PATIENCE};
 use super::watch::{NO_STAMP, stamp};
-use crate::cell_error::CellError;
 
 /// The key of the messages that are routed, which no other subscription has.
 const KEY: &str = "plant/probe";
@@ -27,7 +26,8 @@ const WARM_UP: Duration = Duration::from_millis(100);
 const KEY_ID: u16 = 1;
 
 /// The two clients.
-pub struct Pair {
+pub struct Pair<'c> {
+    clients: &'c Clients,
     source: Client,
     sink: Client,
 }
@@ -48,43 +48,38 @@ impl Drop for Stream {
     }
 }
 
-impl Pair {
+impl<'c> Pair<'c> {
     /// A source that has declared its key, and a sink that subscribes to it.
-    pub fn connect(
-        clients: &Clients,
-        host: &Host,
-        interrupt: &Interrupt,
-    ) -> Result<Pair, CellError> {
-        let mut both = clients.connect(host.address(), 2, interrupt)?;
+    pub fn connect(clients: &'c Clients, host: &Host) -> Result<Self, Failure> {
+        let mut both = clients.connect(host.address(), 2)?;
         let (Some(sink), Some(source)) = (both.pop(), both.pop()) else {
-            return Err(CellError::own("connecting clients", "they are not there"));
+            return Err(Failure::doing("connecting clients", "they are not there"));
         };
         source.say(Declaration::KeyExpr {
             id: KEY_ID,
             wire_expr: WireExpr::full(KEY),
         })?;
-        sink.subscribe(1, KEY, interrupt)?;
-        Ok(Pair { source, sink })
+        sink.say(Declaration::Subscriber {
+            id: 1,
+            wire_expr: WireExpr::full(KEY),
+        })?;
+        clients.asked(&sink, PATIENCE)?;
+        Ok(Pair {
+            clients,
+            source,
+            sink,
+        })
     }
 
     /// The CPU time of the router for a message of a dense stream, in nanoseconds. A window in which nothing came is
     /// kept open until something does.
-    pub fn cost(
-        &self,
-        host: &Host,
-        window: Duration,
-        interrupt: &Interrupt,
-    ) -> Result<f64, CellError> {
-        let stream = self.dense();
-        if interrupt.wait_until(Instant::now() + WARM_UP) {
-            return Err(CellError::Interrupted);
-        }
+    pub fn cost(&self, host: &Host, window: Duration) -> Result<f64, Failure> {
+        let (stream, clients) = (self.dense(), self.clients);
+        clients.interrupt.rest_until(Instant::now() + WARM_UP)?;
         let seen = &self.sink.seen;
         let begin = (seen.messages(), host.cpu());
-        if interrupt.wait_until(Instant::now() + window) {
-            return Err(CellError::Interrupted);
-        }
-        until("forward a message", PATIENCE, interrupt, || {
+        clients.interrupt.rest_until(Instant::now() + window)?;
+        clients.until("forward a message", PATIENCE, || {
             self.check()?;
             Ok(seen.messages() > begin.0)
         })?;
@@ -92,8 +87,7 @@ impl Pair {
         drop(stream);
         // what is left on the way would delay what comes next: its answer is behind it
         for client in [&self.source, &self.sink] {
-            client.ask()?;
-            all_answered(std::slice::from_ref(client), PATIENCE, interrupt)?;
+            clients.asked(client, PATIENCE)?;
         }
         let messages = end.0 - begin.0;
         Ok((end.1 - begin.1).as_nanos() as f64 / messages as f64)
@@ -102,14 +96,12 @@ impl Pair {
     /// The longest that a probe waits while `work` is done.
     pub fn longest_wait<T>(
         &self,
-        clients: &Clients,
-        interrupt: &Interrupt,
-        work: impl FnOnce() -> Result<T, CellError>,
-    ) -> Result<(Duration, T), CellError> {
-        let probes = self.probes(clients);
+        work: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<(Duration, T), Failure> {
+        let probes = self.probes();
         let seen = &self.sink.seen;
         let one_more = |before: u64| {
-            until("forward a probe", PATIENCE, interrupt, || {
+            self.clients.until("forward a probe", PATIENCE, || {
                 self.check()?;
                 Ok(seen.probes() > before)
             })
@@ -124,21 +116,17 @@ impl Pair {
     }
 
     /// Sends a probe in each millisecond while `work` is done.
-    pub fn with_probes<T>(
-        &self,
-        clients: &Clients,
-        work: impl FnOnce() -> Result<T, CellError>,
-    ) -> Result<T, CellError> {
-        let probes = self.probes(clients);
+    pub fn with_probes<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        let probes = self.probes();
         let result = work();
         drop(probes);
         result
     }
 
-    fn check(&self) -> Result<(), CellError> {
+    fn check(&self) -> Result<(), Failure> {
         for client in [&self.source, &self.sink] {
             if let Some(why) = client.seen.ended() {
-                return Err(CellError::own("a client's connection", why));
+                return Err(Failure::doing("a client's connection", why));
             }
         }
         Ok(())
@@ -159,8 +147,8 @@ impl Pair {
         })
     }
 
-    fn probes(&self, clients: &Clients) -> Stream {
-        let (outbox, epoch) = (Arc::clone(self.source.outbox()), clients.epoch());
+    fn probes(&self) -> Stream {
+        let (outbox, epoch) = (Arc::clone(self.source.outbox()), self.clients.epoch());
         stream(move |stop| {
             let mut next = Instant::now();
             while !stop.load(Ordering::Relaxed) {

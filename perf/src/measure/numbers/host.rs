@@ -4,9 +4,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zonda_program::Interrupt;
+use zonda_program::{Failure, Interrupt};
 
-use crate::cell_error::CellError;
 use crate::footprint::Footprint;
 use crate::process::Process;
 use crate::processes::listening;
@@ -25,35 +24,28 @@ const PERIODS: usize = 3;
 pub struct Host {
     process: Process,
     address: String,
+    interrupt: Interrupt,
 }
 
 impl Host {
     /// Starts a router that takes `connections`, with values of its configuration beside.
-    pub fn start(
-        roles: Roles<'_>,
-        connections: usize,
-        more: &[&str],
-        interrupt: &Interrupt,
-    ) -> Result<Host, CellError> {
-        let (process, addresses) = listening(
-            roles.system,
-            |endpoint| {
-                let mut program = roles.router(endpoint);
-                let limit = format!("transport/unicast/max_sessions:{}", connections + 100);
-                let all = more.iter().map(|value| (*value).to_owned());
-                for value in all.chain([limit]) {
-                    program.arguments.extend(["--cfg".to_owned(), value]);
-                }
-                program
-            },
-            interrupt,
-        )?;
+    pub fn start(roles: Roles<'_>, connections: usize, more: &[&str]) -> Result<Host, Failure> {
+        let (process, addresses) = listening(roles, |endpoint| {
+            let mut program = roles.router(endpoint);
+            let limit = format!("transport/unicast/max_sessions:{}", connections + 100);
+            let all = more.iter().map(|value| (*value).to_owned());
+            for value in all.chain([limit]) {
+                program.arguments.extend(["--cfg".to_owned(), value]);
+            }
+            program
+        })?;
         let address = addresses.into_iter().next();
         Ok(Host {
             address: address
-                .ok_or_else(|| CellError::own("starting the router", "it has no address"))?
+                .ok_or_else(|| Failure::doing("starting the router", "it has no address"))?
                 + &roles.system.link.options(),
             process,
+            interrupt: roles.interrupt.clone(),
         })
     }
 
@@ -83,7 +75,7 @@ impl Host {
     }
 
     /// The trouble if it has ended.
-    pub fn check(&mut self) -> Result<(), CellError> {
+    pub fn check(&mut self) -> Result<(), Failure> {
         if self.process.is_running() {
             return Ok(());
         }
@@ -91,13 +83,11 @@ impl Host {
     }
 
     /// Waits until it has nothing left to do, at most `patience`.
-    pub fn settle(&mut self, patience: Duration, interrupt: &Interrupt) -> Result<(), CellError> {
+    pub fn settle(&mut self, patience: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + patience;
         let (mut before, mut quiet) = (self.cpu(), 0);
         while quiet < PERIODS {
-            if interrupt.happened() {
-                return Err(CellError::Interrupted);
-            }
+            self.interrupt.check()?;
             self.check()?;
             if Instant::now() > deadline {
                 return Err(self.process.late("finish its work", patience));

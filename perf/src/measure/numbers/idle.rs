@@ -3,36 +3,28 @@
 
 use std::time::{Duration, Instant};
 
-use zonda_program::Interrupt;
+use zonda_program::Failure;
 
 use super::clients::Clients;
 use super::host::Host;
 use super::host::PATIENCE;
-use crate::cell_error::CellError;
 use crate::record::Better::{Lower, Neither};
 use crate::record::Round;
 use crate::roles::Roles;
 
 /// One round: connects them all, and watches the router for a while.
-pub fn measure(
-    roles: Roles<'_>,
-    count: usize,
-    seconds: Duration,
-    interrupt: &Interrupt,
-) -> Result<Round, CellError> {
-    let mut host = Host::start(roles, count, &[], interrupt)?;
-    let clients = Clients::gather()?;
+pub fn measure(roles: Roles<'_>, count: usize, seconds: Duration) -> Result<Round, Failure> {
+    let mut host = Host::start(roles, count, &[])?;
+    let clients = Clients::gather(roles.interrupt)?;
     // what the first client costs beside itself is there once
-    let first = clients.connect(host.address(), 1, interrupt)?;
-    host.settle(PATIENCE, interrupt)?;
+    let first = clients.connect(host.address(), 1)?;
+    host.settle(PATIENCE)?;
     let before = (host.cpu(), host.memory());
-    let clients = clients.connect(host.address(), count, interrupt)?;
-    host.settle(PATIENCE, interrupt)?;
+    let clients = clients.connect(host.address(), count)?;
+    host.settle(PATIENCE)?;
     let connecting = host.cpu_since(before.0);
     let begin = (Instant::now(), host.cpu());
-    if interrupt.wait_until(begin.0 + seconds) {
-        return Err(CellError::Interrupted);
-    }
+    roles.interrupt.rest_until(begin.0 + seconds)?;
     let used = (begin.0.elapsed(), host.cpu_since(begin.1));
     let memory = host.memory() - before.1;
     host.check()?;

@@ -5,13 +5,12 @@
 use std::time::{Duration, Instant};
 
 use zonda_codec::{Declaration, WireExpr};
-use zonda_program::Interrupt;
+use zonda_program::Failure;
 
-use super::clients::{Client, Clients, all_answered, until};
+use super::clients::{Client, Clients};
 use super::flow::Pair;
 use super::host::Host;
 use super::host::PATIENCE;
-use crate::cell_error::CellError;
 use crate::record::Better::Lower;
 use crate::record::Round as Figures;
 use crate::roles::Roles;
@@ -48,24 +47,22 @@ pub fn subscription(session: u32, number: u32) -> String {
 /// One round.
 struct Round<'a> {
     plan: &'a Plan,
-    interrupt: &'a Interrupt,
-    clients: Clients,
+    clients: &'a Clients,
     /// The router with all the subscriptions, and the two clients that look at it.
     host: Host,
-    pair: Pair,
+    pair: Pair<'a>,
     figures: Figures,
 }
 
 /// One round: everything that happens to a router with many subscriptions, one after the other.
-pub fn measure(plan: &Plan, roles: Roles<'_>, interrupt: &Interrupt) -> Result<Figures, CellError> {
-    let clients = Clients::gather()?;
-    let lone = Host::start(roles, 2, &PATIENT, interrupt)?;
-    let lone_pair = Pair::connect(&clients, &lone, interrupt)?;
-    let host = Host::start(roles, plan.sessions as usize, &PATIENT, interrupt)?;
-    let pair = Pair::connect(&clients, &host, interrupt)?;
+pub fn measure(plan: &Plan, roles: Roles<'_>) -> Result<Figures, Failure> {
+    let clients = &Clients::gather(roles.interrupt)?;
+    let lone = Host::start(roles, 2, &PATIENT)?;
+    let lone_pair = Pair::connect(clients, &lone)?;
+    let host = Host::start(roles, plan.sessions as usize, &PATIENT)?;
+    let pair = Pair::connect(clients, &host)?;
     let mut round = Round {
         plan,
-        interrupt,
         clients,
         host,
         pair,
@@ -82,21 +79,21 @@ pub fn measure(plan: &Plan, roles: Roles<'_>, interrupt: &Interrupt) -> Result<F
 
 impl Round<'_> {
     /// All sessions declare at the same time.
-    fn declare(&mut self) -> Result<Vec<Client>, CellError> {
+    fn declare(&mut self) -> Result<Vec<Client>, Failure> {
         let sessions = self.plan.sessions;
-        let clients =
-            self.clients
-                .connect(self.host.address(), sessions as usize, self.interrupt)?;
-        self.host.settle(PATIENCE, self.interrupt)?;
+        let clients = self
+            .clients
+            .connect(self.host.address(), sessions as usize)?;
+        self.host.settle(PATIENCE)?;
         let before = (Instant::now(), self.host.cpu(), self.host.memory());
         for (session, client) in (0..).zip(&clients) {
             let share = self.plan.share(session);
             let keys = (0..share).map(move |n| subscription(session, n));
             self.clients.declare(client, keys);
         }
-        all_answered(&clients, PATIENCE, self.interrupt)?;
+        self.clients.all_answered(&clients, PATIENCE)?;
         let elapsed = before.0.elapsed();
-        self.host.settle(PATIENCE, self.interrupt)?;
+        self.host.settle(PATIENCE)?;
         let used = self.host.cpu_since(before.1);
         let held = self.host.memory() - before.2;
         let all = f64::from(self.plan.subscriptions);
@@ -108,12 +105,12 @@ impl Round<'_> {
     }
 
     /// What a message costs in the router, beside another with a single subscription.
-    fn route(&mut self, lone: &Host, lone_pair: &Pair) -> Result<(), CellError> {
+    fn route(&mut self, lone: &Host, lone_pair: &Pair) -> Result<(), Failure> {
         let window = self.plan.seconds / (2 * TURNS);
         let (mut one, mut many) = (0.0, 0.0);
         for _ in 0..TURNS {
-            one += lone_pair.cost(lone, window, self.interrupt)?;
-            many += self.pair.cost(&self.host, window, self.interrupt)?;
+            one += lone_pair.cost(lone, window)?;
+            many += self.pair.cost(&self.host, window)?;
         }
         let turns = f64::from(TURNS);
         self.figures
@@ -124,19 +121,16 @@ impl Round<'_> {
     }
 
     /// A client subscribes to a wildcard over them all: how long until it gets what others are published.
-    fn subscribe_to_all(&mut self) -> Result<Client, CellError> {
-        let mut one = self
-            .clients
-            .connect(self.host.address(), 1, self.interrupt)?;
-        let client = one.remove(0);
-        let (host, interrupt) = (&self.host, self.interrupt);
-        let (elapsed, used) = self.pair.with_probes(&self.clients, || {
+    fn subscribe_to_all(&mut self) -> Result<Client, Failure> {
+        let (host, clients) = (&self.host, self.clients);
+        let client = clients.connect(host.address(), 1)?.remove(0);
+        let (elapsed, used) = self.pair.with_probes(|| {
             let before = (Instant::now(), host.cpu());
             client.say(Declaration::Subscriber {
                 id: 1,
                 wire_expr: WireExpr::full("plant/**"),
             })?;
-            until("serve a wildcard subscription", PATIENCE, interrupt, || {
+            clients.until("serve a wildcard subscription", PATIENCE, || {
                 Ok(client.seen.first().is_some())
             })?;
             let first = client.seen.first().unwrap_or(before.0);
@@ -149,18 +143,14 @@ impl Round<'_> {
     }
 
     /// All sessions leave at once, while others go on.
-    fn leave(&mut self, sessions: Vec<Client>) -> Result<(), CellError> {
-        let interrupt = self.interrupt;
-        let wait = || match interrupt.wait_until(Instant::now() + self.plan.seconds / 3) {
-            true => Err(CellError::Interrupted),
-            false => Ok(()),
-        };
-        let (usual, ()) = self.pair.longest_wait(&self.clients, interrupt, wait)?;
-        let (clients, pair, host) = (&self.clients, &self.pair, &mut self.host);
-        let (longest, used) = pair.longest_wait(clients, interrupt, || {
+    fn leave(&mut self, sessions: Vec<Client>) -> Result<(), Failure> {
+        let (interrupt, host) = (&self.clients.interrupt, &mut self.host);
+        let wait = || interrupt.rest_until(Instant::now() + self.plan.seconds / 3);
+        let (usual, ()) = self.pair.longest_wait(wait)?;
+        let (longest, used) = self.pair.longest_wait(|| {
             let before = host.cpu();
             sessions.iter().for_each(Client::leave);
-            host.settle(PATIENCE, interrupt)?;
+            host.settle(PATIENCE)?;
             Ok(host.cpu_since(before))
         })?;
         let held = host.memory();

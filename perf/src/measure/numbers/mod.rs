@@ -10,31 +10,26 @@ mod watch;
 
 use std::time::Duration;
 
-use zonda_program::Interrupt;
+use zonda_program::Failure;
 
-use crate::cell_error::CellError;
 use crate::record::Round;
 use crate::roles::Roles;
 use crate::scenario::Numbers;
 
 /// Measures once.
-pub fn measure(
-    roles: Roles<'_>,
-    numbers: Numbers,
-    interrupt: &Interrupt,
-) -> Result<Round, CellError> {
+pub fn measure(roles: Roles<'_>, numbers: Numbers) -> Result<Round, Failure> {
     // each connection takes two descriptors at either end; the programs started here inherit the limit
     zonda_router::descriptors::raise();
     let seconds = Duration::from_secs_f64(roles.span.seconds);
     match numbers {
-        Numbers::Connections(count) => idle::measure(roles, count as usize, seconds, interrupt),
+        Numbers::Connections(count) => idle::measure(roles, count as usize, seconds),
         Numbers::Subscriptions(subscriptions, sessions) => {
             let plan = many::Plan {
                 subscriptions,
                 sessions,
                 seconds,
             };
-            many::measure(&plan, roles, interrupt)
+            many::measure(&plan, roles)
         }
     }
 }

@@ -4,12 +4,11 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use zonda_program::Interrupt;
+use zonda_program::{Failure, Interrupt};
 
 use super::namespaces::Namespaces;
 use super::plan::ECHO;
 use crate::campaign::Entry;
-use crate::cell_error::CellError;
 use crate::cpu::coarse_cpu_time;
 use crate::histogram::pairs;
 use crate::process::{Process, Program, Said};
@@ -69,7 +68,7 @@ impl Setting {
     }
 
     /// Measures one cell, and how many processors other programs used meanwhile.
-    pub fn measure(&self, entry: &Entry, interrupt: &Interrupt) -> Result<Round, CellError> {
+    pub fn measure(&self, entry: &Entry, interrupt: &Interrupt) -> Result<Round, Failure> {
         let case = entry.scenario.raw().expect("a matrix has no others");
         let key = &Key {
             framework: &entry.system.name,
@@ -78,16 +77,16 @@ impl Setting {
         let (pong, address) = match key.framework == ECHO {
             true => (None, format!("{}:0", self.host())),
             false => {
-                let mut pong = Process::start(&self.pong(key))?;
-                let address = ready(&mut pong, interrupt)?.concat();
+                let mut pong = Process::start(&self.pong(key), interrupt)?;
+                let address = ready(&mut pong)?.concat();
                 (Some(pong), address)
             }
         };
         let pong_pid = pong.as_ref().map(Process::pid);
         let begin = Instant::now();
         let (machine, answering) = (machine_busy(), pong_pid.and_then(coarse_cpu_time));
-        let mut ping = Process::start(&self.ping(key, &address))?;
-        let outcome = self.outcome(&mut ping, case, interrupt)?;
+        let mut ping = Process::start(&self.ping(key, &address), interrupt)?;
+        let outcome = self.outcome(&mut ping, case)?;
         let seconds = begin.elapsed().as_secs_f64();
         let ours = coarse_cpu_time(ping.pid())
             .unwrap_or_default()
@@ -104,14 +103,9 @@ impl Setting {
         Ok(round(&outcome, others))
     }
 
-    fn outcome(
-        &self,
-        ping: &mut Process,
-        case: &Raw,
-        interrupt: &Interrupt,
-    ) -> Result<Outcome, CellError> {
+    fn outcome(&self, ping: &mut Process, case: &Raw) -> Result<Outcome, Failure> {
         let patience = PATIENCE + Duration::from_secs_f64(self.span(case).seconds * 3.0);
-        match ping.line(Instant::now() + patience, interrupt)? {
+        match ping.line(Instant::now() + patience)? {
             Said::Line(line) => match Outcome::from_json(&line) {
                 Some(outcome) => Ok(outcome),
                 None => Err(ping.nonsense(line, "its figures")),
