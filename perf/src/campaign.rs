@@ -12,7 +12,7 @@ use super::link::Paths;
 use super::machine;
 use super::numbers::short;
 use super::progress::Progress;
-use super::record::{Cell, Record, Round};
+use super::record::{Cell, Record, Round, is_chosen};
 use super::scenario::{Scenario, distinct};
 use super::surroundings::{ENDS_EARLY, interrupt, note, warn_of_surroundings};
 use super::system::{Span, System};
@@ -63,12 +63,7 @@ impl Entry {
 
     /// True if every word of one of the `filters`, if there are any, is part of its name.
     pub fn is_wanted(&self, filters: &[String]) -> bool {
-        let name = self.to_string().to_lowercase();
-        let has_all = |filter: &String| {
-            let mut words = filter.split_whitespace();
-            words.all(|word| name.contains(&word.to_lowercase()))
-        };
-        filters.is_empty() || filters.iter().any(has_all)
+        is_chosen(&self.to_string(), filters)
     }
 
     /// One round, and what to say of it; `None` if the user ends the run. What fails is not tried again.

@@ -3,7 +3,7 @@
 //! chance.
 
 use crate::rank;
-use crate::record::{Better, Cell, Metric, Record, Spread, X};
+use crate::record::{Better, Cell, Metric, Record, Spread, is_chosen};
 
 /// Systems that nobody here has changed: if they differ, the machine does.
 const YARDSTICKS: [&str; 3] = ["bare sockets", "bare", "zenoh"];
@@ -24,17 +24,13 @@ pub struct Choice<'a> {
 
 /// One metric of one cell in both records.
 #[derive(Clone, Debug)]
-pub struct Difference {
-    /// The system.
-    pub system: String,
-    /// The case.
-    pub case: String,
-    /// The place on the x axis.
-    pub x: Option<X>,
+pub struct Difference<'r> {
+    /// The cell in the first record.
+    pub cell: &'r Cell,
     /// The metric's name.
-    pub metric: String,
+    pub metric: &'r str,
     /// Its unit.
-    pub unit: String,
+    pub unit: &'r str,
     /// Middle and ends in the first record.
     pub before: Spread,
     /// Middle and ends in the second.
@@ -59,11 +55,11 @@ pub enum Change {
 
 /// Everything that two records have in common, and what they have not.
 #[derive(Debug)]
-pub struct Comparison {
+pub struct Comparison<'r> {
     /// Figures of this project's own systems.
-    pub own: Vec<Difference>,
+    pub own: Vec<Difference<'r>>,
     /// Figures of the yardsticks.
-    pub yardsticks: Vec<Difference>,
+    pub yardsticks: Vec<Difference<'r>>,
     /// Cells that could be measured before and cannot be any more.
     pub broken: Vec<String>,
     /// Cells that are in one record only.
@@ -71,9 +67,9 @@ pub struct Comparison {
     level: f64,
 }
 
-impl Comparison {
+impl<'r> Comparison<'r> {
     /// Compares what `choice` chooses. The yardsticks are a family of questions of their own.
-    pub fn of(before: &Record, after: &Record, choice: &Choice<'_>) -> Self {
+    pub fn of(before: &'r Record, after: &'r Record, choice: &Choice<'_>) -> Self {
         let mut comparison = Comparison {
             own: Vec::new(),
             yardsticks: Vec::new(),
@@ -81,32 +77,30 @@ impl Comparison {
             alone: Vec::new(),
             level: choice.level,
         };
-        let chosen = |record: &'_ Record| -> Vec<Cell> {
-            let cells = record.cells.iter();
-            cells.filter(|c| choice.has(c)).cloned().collect()
-        };
-        let (cells, others) = (chosen(before), chosen(after));
-        for cell in &cells {
-            let Some(other) = others.iter().find(|o| is_same(o, cell)) else {
+        let is_asked = |cell: &&Cell| is_chosen(&cell.to_string(), choice.only);
+        let find = |record: &'r Record, cell: &Cell| record.cells.iter().find(|c| is_same(c, cell));
+        for cell in before.cells.iter().filter(is_asked) {
+            match find(after, cell) {
+                Some(other) => comparison.add(cell, other, choice),
+                None => comparison
+                    .alone
+                    .push(format!("{cell} is in the first only")),
+            }
+        }
+        for cell in after.cells.iter().filter(is_asked) {
+            if find(before, cell).is_none() {
                 comparison
                     .alone
-                    .push(format!("{cell} is in the first only"));
-                continue;
-            };
-            comparison.add(cell, other, choice);
+                    .push(format!("{cell} is in the second only"));
+            }
         }
-        let is_new = |other: &&Cell| !cells.iter().any(|cell| is_same(cell, other));
-        let new = others.iter().filter(is_new);
-        comparison
-            .alone
-            .extend(new.map(|cell| format!("{cell} is in the second only")));
         for family in [&mut comparison.own, &mut comparison.yardsticks] {
             judge(family, choice.level);
         }
         comparison
     }
 
-    fn add(&mut self, before: &Cell, after: &Cell, choice: &Choice<'_>) {
+    fn add(&mut self, before: &'r Cell, after: &'r Cell, choice: &Choice<'_>) {
         let is_yardstick = YARDSTICKS.contains(&before.system.as_str());
         if !before.metrics.is_empty() && after.metrics.is_empty() && !is_yardstick {
             let why = after.note.as_deref().unwrap_or("it has no figures");
@@ -144,7 +138,7 @@ impl Comparison {
             .collect();
         notes.extend(self.alone.iter().cloned());
         let moved = self.yardsticks.iter().filter(|d| d.change != Change::None);
-        let moved: Vec<&str> = moved.map(|d| d.system.as_str()).collect();
+        let moved: Vec<&str> = moved.map(|d| d.cell.system.as_str()).collect();
         if let Some(first) = moved.first() {
             notes.push(format!(
                 "{} figures of yardsticks have changed (such as {first}): the machine was not the same",
@@ -175,19 +169,8 @@ impl Comparison {
 }
 
 /// How many have become so.
-pub fn count(all: &[Difference], change: Change) -> usize {
+pub fn count(all: &[Difference<'_>], change: Change) -> usize {
     all.iter().filter(|d| d.change == change).count()
-}
-
-impl Choice<'_> {
-    fn has(&self, cell: &Cell) -> bool {
-        let name = cell.to_string().to_lowercase();
-        let has_all = |words: &String| {
-            let mut words = words.split_whitespace();
-            words.all(|word| name.contains(&word.to_lowercase()))
-        };
-        self.only.is_empty() || self.only.iter().any(has_all)
-    }
 }
 
 fn is_same(a: &Cell, b: &Cell) -> bool {
@@ -195,7 +178,12 @@ fn is_same(a: &Cell, b: &Cell) -> bool {
 }
 
 /// Not judged yet: `p` is that of this one question.
-fn difference(cell: &Cell, name: &str, before: &Metric, after: &Metric) -> Option<Difference> {
+fn difference<'r>(
+    cell: &'r Cell,
+    name: &'r str,
+    before: &'r Metric,
+    after: &Metric,
+) -> Option<Difference<'r>> {
     if before.better == Better::Neither || before.unit != after.unit {
         return None;
     }
@@ -211,11 +199,9 @@ fn difference(cell: &Cell, name: &str, before: &Metric, after: &Metric) -> Optio
         (false, false) => Change::Worse,
     };
     Some(Difference {
-        system: cell.system.clone(),
-        case: cell.case.clone(),
-        x: cell.x.clone(),
-        metric: name.to_owned(),
-        unit: before.unit.clone(),
+        cell,
+        metric: name,
+        unit: &before.unit,
         before: from,
         after: to,
         p: rank::p_value(first_rounds(before), first_rounds(after)),
@@ -230,7 +216,7 @@ fn first_rounds(metric: &Metric) -> &[f64] {
 }
 
 /// Corrects the probabilities of a family of questions, and takes back the changes that may be chance.
-fn judge(family: &mut [Difference], level: f64) {
+fn judge(family: &mut [Difference<'_>], level: f64) {
     let values: Vec<f64> = family.iter().map(|d| d.p).collect();
     for (difference, p) in family.iter_mut().zip(rank::corrected(&values)) {
         difference.p = p;

@@ -7,7 +7,7 @@ use crate::record::Spread;
 use crate::table::NONE;
 
 /// One row per metric and cell, or only those that have changed.
-pub fn table(comparison: &Comparison, changes_only: bool) -> String {
+pub fn table(comparison: &Comparison<'_>, changes_only: bool) -> String {
     let header = [
         "system", "case", "at", "metric", "A", "B", "change", "p", "verdict",
     ];
@@ -16,12 +16,17 @@ pub fn table(comparison: &Comparison, changes_only: bool) -> String {
     zonda_program::table(header, wanted.map(row), 4..8)
 }
 
-fn row(difference: &Difference) -> [String; 9] {
-    let Difference { before, after, .. } = difference;
-    let x = difference.x.as_ref();
+fn row(difference: &Difference<'_>) -> [String; 9] {
+    let Difference {
+        cell,
+        before,
+        after,
+        ..
+    } = difference;
+    let x = cell.x.as_ref();
     [
-        difference.system.clone(),
-        difference.case.clone(),
+        cell.system.clone(),
+        cell.case.clone(),
         x.map_or(NONE.into(), |x| format!("{} {}", x.value, x.unit)),
         format!("{} ({})", difference.metric, difference.unit),
         spread(before),
@@ -55,7 +60,7 @@ fn change(before: f64, after: f64) -> String {
 }
 
 /// How many have changed.
-pub fn summary(comparison: &Comparison) -> String {
+pub fn summary(comparison: &Comparison<'_>) -> String {
     let own = &comparison.own;
     let (better, worse) = (count(own, Change::Better), count(own, Change::Worse));
     if better + worse == 0 {

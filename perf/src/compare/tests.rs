@@ -48,7 +48,7 @@ fn better_and_worse_are_told_by_the_direction_of_a_metric() {
     let changes = |before, after| -> Vec<(String, Change)> {
         let comparison = Comparison::of(before, after, &ALL);
         let own = comparison.own.into_iter();
-        own.map(|d| (d.metric, d.change)).collect()
+        own.map(|d| (d.metric.to_owned(), d.change)).collect()
     };
     let all = |change| {
         vec![

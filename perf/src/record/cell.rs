@@ -246,6 +246,16 @@ impl Metric {
     }
 }
 
+/// True if every word of one of the `filters`, if there are any, is part of a cell's `name`.
+pub fn is_chosen(name: &str, filters: &[String]) -> bool {
+    let name = name.to_lowercase();
+    let has_all = |filter: &String| {
+        let mut words = filter.split_whitespace();
+        words.all(|word| name.contains(&word.to_lowercase()))
+    };
+    filters.is_empty() || filters.iter().any(has_all)
+}
+
 /// The name of a cell in lists: `zonda p2p size 8 B`.
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
