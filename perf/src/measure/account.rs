@@ -5,6 +5,16 @@ use crate::scenario::Topology;
 use crate::scenario::flow::{Congestion, Flow};
 use crate::workers::sequence_check::{STAMP, Seen};
 
+/// The names of the figures of an account.
+pub const ACCOUNT: [&str; 6] = [
+    "offered",
+    "delivered",
+    "dropped",
+    "lost",
+    "duplicated",
+    "reordered",
+];
+
 /// The account of one round: every message has to be found in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -67,16 +77,17 @@ impl Account {
         account
     }
 
-    /// The figures, in the order of their names in the record.
-    pub fn counts(&self) -> [u64; 6] {
-        [
+    /// The figures by their names in the record, in the order of [`ACCOUNT`].
+    pub fn figures(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = [
             self.offered,
             self.delivered,
             self.dropped,
             self.lost,
             self.duplicated,
             self.reordered,
-        ]
+        ];
+        ACCOUNT.into_iter().zip(counts)
     }
 
     /// What is wrong with it, in one line; `None` if nothing is. What a link may lose is no fault.

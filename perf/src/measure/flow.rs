@@ -27,16 +27,6 @@ const QUIET: Duration = Duration::from_secs(10);
 /// The same where messages are dropped, which happens to the last ones too.
 const QUIET_DROP: Duration = Duration::from_millis(500);
 
-/// The figures of the account of every message.
-pub const ACCOUNT: [&str; 6] = [
-    "offered",
-    "delivered",
-    "dropped",
-    "lost",
-    "duplicated",
-    "reordered",
-];
-
 /// Runs the programs and watches them.
 pub fn measure(roles: Roles<'_>, flow: &Flow) -> Result<Round, Failure> {
     let mut processes = Processes::start(roles)?;
@@ -125,15 +115,12 @@ fn add_account(round: &mut Round, account: &Account, flow: &Flow, is_lossy: bool
         Congestion::Block if !is_lossy => Better::Lower,
         _ => Better::Neither,
     };
-    let kinds = [
-        Better::Neither,
-        Better::Neither,
-        Better::Neither,
-        loss,
-        Better::Lower,
-        Better::Lower,
-    ];
-    for ((name, better), count) in ACCOUNT.into_iter().zip(kinds).zip(account.counts()) {
+    for (name, count) in account.figures() {
+        let better = match name {
+            "lost" => loss,
+            "duplicated" | "reordered" => Better::Lower,
+            _ => Better::Neither,
+        };
         round.add(name, "msg", better, count as f64);
     }
     round.fault = account.fault(flow, is_lossy);

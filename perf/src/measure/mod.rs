@@ -17,7 +17,7 @@ use super::record::Round;
 use super::roles::Roles;
 use super::scenario::Scenario;
 
-pub use flow::ACCOUNT;
+pub use account::ACCOUNT;
 pub use numbers::subscription;
 
 /// The programs in the order in which a message meets them.
