@@ -39,7 +39,6 @@ use crate::scenario::raw::Transport;
 use arguments::{Mode, Options};
 use icmp::Echo;
 use matrix::{Matrix, Plot};
-use outcome::Outcome;
 use samples::Recording;
 
 /// What a reader of the help tries first.
@@ -132,22 +131,21 @@ fn ask(options: &Options) -> Result<(), Failure> {
             options.backend().ping(ends, ping)
         }
     }?;
-    let outcome = Outcome::of(&recording);
     if options.csv {
         print_samples(options, &recording);
     } else if options.json {
-        print(format_args!("{}", outcome.to_json(options)));
+        print(format_args!("{}", outcome::to_json(&recording, options)));
     } else {
         print_lines(format_args!(
             "{}\n{}",
             title(options),
-            outcome.to_text(options)
+            outcome::to_text(&recording, options)
         ));
     }
-    match (outcome.answered, outcome.lost) {
+    match (recording.answered(), recording.lost) {
         (0, 1..) => Err(Failure::Run(format!(
             "all {} messages to {} {} were lost: does --mode pong run there?",
-            outcome.lost, options.protocol, options.address
+            recording.lost, options.protocol, options.address
         ))),
         _ => Ok(()),
     }

@@ -40,7 +40,7 @@ pub struct Recording {
     pub elapsed: Duration,
     before: Usage,
     /// What it used of the machine.
-    pub usage: Usage,
+    usage: Usage,
 }
 
 impl Recording {
@@ -85,6 +85,20 @@ impl Recording {
     /// Round trips per second.
     pub fn rate(&self) -> f64 {
         self.answered() as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// CPU time for each round trip, in nanoseconds.
+    pub fn cpu_nanos(&self) -> Option<f64> {
+        self.usage.cpu.map(|cpu| self.each(cpu.as_nanos() as f64))
+    }
+
+    /// Times that a thread went to sleep, for each round trip.
+    pub fn sleeps(&self) -> Option<f64> {
+        self.usage.sleeps.map(|sleeps| self.each(sleeps as f64))
+    }
+
+    fn each(&self, figure: f64) -> f64 {
+        figure / self.answered().max(1) as f64
     }
 
     /// Those kept one by one.

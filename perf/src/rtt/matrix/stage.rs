@@ -10,7 +10,7 @@ use super::namespaces::Namespaces;
 use super::plan::ECHO;
 use crate::campaign::Entry;
 use crate::cpu::coarse_cpu_time;
-use crate::histogram::pairs;
+use crate::histogram::{histogram_of, micros};
 use crate::process::{Process, Program, Said};
 use crate::processes::ready;
 use crate::record::Better::{Higher, Lower, Neither};
@@ -48,18 +48,8 @@ pub struct Setting {
     pub namespaces: Option<Namespaces>,
 }
 
-/// What both sides are started for.
-struct Key<'a> {
-    framework: &'a str,
-    case: &'a Raw,
-}
-
-/// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Pong,
-    Ping,
-}
+/// The processor of a side, among those of [`Setting::cpus`].
+type Side = fn(&(usize, usize)) -> usize;
 
 impl Setting {
     /// How long a cell is measured.
@@ -70,49 +60,27 @@ impl Setting {
     /// Measures one cell, and how many processors other programs used meanwhile.
     pub fn measure(&self, entry: &Entry, interrupt: &Interrupt) -> Result<Round, Failure> {
         let case = entry.scenario.raw().expect("a matrix has no others");
-        let key = &Key {
-            framework: &entry.system.name,
-            case,
-        };
-        let (pong, address) = match key.framework == ECHO {
-            true => (None, format!("{}:0", self.host())),
-            false => {
-                let mut pong = Process::start(&self.pong(key), interrupt)?;
-                let address = ready(&mut pong)?.concat();
-                (Some(pong), address)
-            }
-        };
-        let pong_pid = pong.as_ref().map(Process::pid);
-        let begin = Instant::now();
-        let (machine, answering) = (machine_busy(), pong_pid.and_then(coarse_cpu_time));
-        let mut ping = Process::start(&self.ping(key, &address), interrupt)?;
-        let outcome = self.outcome(&mut ping, case)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        let ours = coarse_cpu_time(ping.pid())
-            .unwrap_or_default()
-            .as_secs_f64()
-            + pong_pid
-                .and_then(coarse_cpu_time)
-                .unwrap_or_default()
-                .as_secs_f64()
-            - answering.unwrap_or_default().as_secs_f64();
-        let busy = machine_busy()
-            .zip(machine)
-            .map(|(after, before)| after - before);
-        let others = busy.map(|busy| ((busy - ours) / seconds).max(0.0));
-        Ok(round(&outcome, others))
-    }
-
-    fn outcome(&self, ping: &mut Process, case: &Raw) -> Result<Outcome, Failure> {
-        let patience = PATIENCE + Duration::from_secs_f64(self.span(case).seconds * 3.0);
-        match ping.line(Instant::now() + patience)? {
-            Said::Line(line) => match Outcome::from_json(&line) {
-                Some(outcome) => Ok(outcome),
-                None => Err(ping.nonsense(line, "its figures")),
-            },
-            Said::End => Err(ping.died()),
-            Said::Nothing => Err(ping.late("finish its round trips", patience)),
+        let mut address = format!("{}:0", self.host());
+        let mut pong = None;
+        if entry.system.name != ECHO {
+            let mut process = Process::start(&self.pong(entry, case, &address), interrupt)?;
+            address = ready(&mut process)?.concat();
+            pong = Some(process);
         }
+        let used = |process: Option<&Process>| {
+            let used = process.and_then(|process| coarse_cpu_time(process.pid()));
+            used.unwrap_or_default().as_secs_f64()
+        };
+        let (begin, busy) = (Instant::now(), machine_busy());
+        let answering = used(pong.as_ref());
+        let mut ping = Process::start(&self.ping(entry, case, &address), interrupt)?;
+        let outcome = outcome(&mut ping, entry.span)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let ours = used(Some(&ping)) + used(pong.as_ref()) - answering;
+        let others = machine_busy()
+            .zip(busy)
+            .map(|(after, before)| ((after - before - ours) / seconds).max(0.0));
+        Ok(round(outcome, others))
     }
 
     fn host(&self) -> &str {
@@ -121,81 +89,106 @@ impl Setting {
             .map_or("127.0.0.1", |n| n.address())
     }
 
-    fn pong(&self, key: &Key<'_>) -> Program {
-        let address = format!("{}:0", self.host());
-        let cpu = self.cpus.map(|(pong, _)| pong);
-        self.program(Side::Pong, key, cpu, vec!["--address".into(), address])
+    fn pong(&self, entry: &Entry, case: &Raw, address: &str) -> Program {
+        let arguments = flags([("--mode", "pong".into()), ("--address", address.into())]);
+        let program = self.program(entry, case, |(pong, _)| *pong, arguments);
+        match &self.namespaces {
+            Some(namespaces) => namespaces.inside(true, program),
+            None => program,
+        }
     }
 
-    fn ping(&self, key: &Key<'_>, address: &str) -> Program {
+    fn ping(&self, entry: &Entry, case: &Raw, address: &str) -> Program {
         // beside the kernel's echo there is no runtime for them
-        let tasks = match key.framework == ECHO {
+        let tasks = match entry.system.name == ECHO {
             true => 0,
-            false => key.case.tasks,
+            false => case.tasks,
         };
-        let mut arguments: Vec<String> = [
-            ("--address", address.to_owned()),
+        let mut arguments = flags([
+            ("--mode", "ping".into()),
+            ("--address", address.into()),
             ("--size", self.size.to_string()),
-            ("--interval", format!("{:.9}", key.case.interval())),
-            ("--duration", format!("{:.3}", self.span(key.case).seconds)),
+            ("--interval", format!("{:.9}", case.interval())),
+            ("--duration", format!("{:.3}", entry.span.seconds)),
             ("--tasks", tasks.to_string()),
             ("--timeout", TIMEOUT.to_string()),
-            ("--pacing", key.case.pacing.name().to_owned()),
-        ]
-        .into_iter()
-        .flat_map(|(flag, value)| [flag.to_owned(), value])
-        .collect();
+            ("--pacing", case.pacing.name().into()),
+        ]);
         if let Some(share) = self.cpu_work {
-            arguments.extend(["--cpu-work".into(), share.to_string()]);
+            arguments.extend(flags([("--cpu-work", share.to_string())]));
         }
-        let cpu = self.cpus.map(|(_, ping)| ping);
-        self.program(Side::Ping, key, cpu, arguments)
+        let program = self.program(entry, case, |(_, ping)| *ping, arguments);
+        match &self.namespaces {
+            Some(namespaces) => namespaces.inside(false, program),
+            None => program,
+        }
     }
 
-    fn program(&self, side: Side, key: &Key<'_>, cpu: Option<usize>, more: Vec<String>) -> Program {
-        let mode = match side {
-            Side::Pong => "pong",
-            Side::Ping => "ping",
-        };
-        let words = ["perf", "rtt", "--json", "--end-with-input", "--mode", mode];
+    fn program(&self, entry: &Entry, case: &Raw, side: Side, more: Vec<String>) -> Program {
+        let words = ["perf", "rtt", "--json", "--end-with-input"];
         let mut arguments: Vec<String> = words.map(String::from).into();
-        match key.framework == ECHO {
-            true => arguments.extend(["--protocol".into(), Transport::Icmp.to_string()]),
-            false => arguments.extend([
-                "--protocol".into(),
-                key.case.transport.to_string(),
-                "--backend".into(),
-                key.framework.to_owned(),
+        let name = &entry.system.name;
+        arguments.extend(match name == ECHO {
+            true => flags([("--protocol", Transport::Icmp.to_string())]),
+            false => flags([
+                ("--protocol", case.transport.to_string()),
+                ("--backend", name.clone()),
             ]),
-        }
-        if let Some(cpu) = cpu {
-            arguments.extend(["--cpus".into(), cpu.to_string()]);
+        });
+        if let Some(cpu) = self.cpus.as_ref().map(side) {
+            arguments.extend(flags([("--cpus", cpu.to_string())]));
         }
         arguments.extend(self.flags.iter().cloned());
         arguments.extend(more);
-        let program = Program {
-            name: format!("{mode} ({} {})", key.framework, key.case),
+        Program {
+            name: entry.to_string(),
             executable: self.executable.clone(),
             arguments,
-        };
-        match &self.namespaces {
-            Some(namespaces) => namespaces.inside(side == Side::Pong, program),
-            None => program,
         }
     }
 }
 
-/// The figures of a run, and how many processors other programs used meanwhile.
-fn round(outcome: &Outcome, others: Option<f64>) -> Round {
-    let mut round = Round::of_latencies(pairs(&outcome.histogram));
-    for (name, percentile) in PERCENTILES {
-        round.add(name, "us", Lower, outcome.micros(percentile));
+fn flags<const N: usize>(of: [(&str, String); N]) -> Vec<String> {
+    let words = of
+        .into_iter()
+        .flat_map(|(flag, value)| [flag.to_owned(), value]);
+    words.collect()
+}
+
+/// What ping prints when it has measured for that span.
+fn outcome(ping: &mut Process, span: Span) -> Result<Outcome, Failure> {
+    let patience = PATIENCE + Duration::from_secs_f64(span.seconds * 3.0);
+    match ping.line(Instant::now() + patience)? {
+        Said::Line(line) => {
+            serde_json::from_str(&line).map_err(|_| ping.nonsense(line, "its figures"))
+        }
+        Said::End => Err(ping.died()),
+        Said::Nothing => Err(ping.late("finish its round trips", patience)),
     }
-    round.add("rate", "msg/s", Higher, outcome.achieved);
+}
+
+/// The figures of a run, and how many processors other programs used meanwhile.
+fn round(outcome: Outcome, others: Option<f64>) -> Round {
+    let histogram = histogram_of(outcome.nanos_times.iter().copied());
+    let mut round = Round::of_latencies(outcome.nanos_times);
+    for (name, percentile) in PERCENTILES {
+        round.add(name, "us", Lower, micros(&histogram, percentile));
+    }
+    round.add("rate", "msg/s", Higher, outcome.achieved_per_second);
     round.add("sent", "msg", Neither, outcome.sent as f64);
     round.add("lost", "msg", Lower, outcome.lost as f64);
-    round.add_of(["cpu", "sender"], "ns/msg", Lower, outcome.cpu_nanos);
-    round.add_of(["sleeps", "sender"], "1/msg", Neither, outcome.sleeps);
+    round.add_of(
+        ["cpu", "sender"],
+        "ns/msg",
+        Lower,
+        outcome.cpu_ns_per_round_trip,
+    );
+    round.add_of(
+        ["sleeps", "sender"],
+        "1/msg",
+        Neither,
+        outcome.sleeps_per_round_trip,
+    );
     if let Some(others) = others {
         round.add("others", "processors", Neither, others);
     }
