@@ -31,10 +31,7 @@ impl Reference {
     /// # Errors
     /// One of them is missing there.
     pub fn examples(&self) -> Result<Option<&Path>, Failure> {
-        let directory = self.with_zenoh.as_deref();
-        let check = |directory| check_programs("--with-zenoh", directory, &ZENOH_PROGRAMS);
-        directory.map_or(Ok(()), check)?;
-        Ok(directory)
+        directory("--with-zenoh", self.with_zenoh.as_deref(), &ZENOH_PROGRAMS)
     }
 
     /// The same of programs that also measure one way, as those of peers/zenoh do.
@@ -42,10 +39,7 @@ impl Reference {
     /// # Errors
     /// One of them is missing there.
     pub fn programs_one_way(&self) -> Result<Option<&Path>, Failure> {
-        let directory = self.examples()?;
-        let check = |directory| check_programs("--with-zenoh", directory, &ONE_WAY);
-        directory.map_or(Ok(()), check)?;
-        Ok(directory)
+        directory("--with-zenoh", self.examples()?, &ONE_WAY)
     }
 
     /// The same of programs that also send on a schedule, as those of peers/zenoh do.
@@ -80,22 +74,29 @@ impl MessageIo {
     /// # Errors
     /// One of them is missing there.
     pub fn programs(&self) -> Result<Option<&Path>, Failure> {
-        let directory = self.with_message_io.as_deref();
-        let check =
-            |directory| check_programs("--with-message-io", directory, &MESSAGE_IO_PROGRAMS);
-        directory.map_or(Ok(()), check)?;
-        Ok(directory)
+        let there = self.with_message_io.as_deref();
+        directory("--with-message-io", there, &MESSAGE_IO_PROGRAMS)
     }
 }
 
-/// Whether all `programs` are in the `directory` that the flag names.
-fn check_programs(flag: &str, directory: &Path, programs: &[&str]) -> Result<(), Failure> {
-    let file = |name: &&&str| directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+/// The directory that a flag names, if it names one.
+///
+/// # Errors
+/// One of the `programs` is missing there.
+pub fn directory<'d>(
+    flag: &str,
+    directory: Option<&'d Path>,
+    programs: &[&str],
+) -> Result<Option<&'d Path>, Failure> {
+    let Some(there) = directory else {
+        return Ok(None);
+    };
+    let file = |name: &&&str| there.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     match programs.iter().find(|name| !file(name).is_file()) {
-        None => Ok(()),
+        None => Ok(directory),
         Some(missing) => Err(Failure::Usage(format!(
             "{flag} {}: no {missing} there; it must hold {}",
-            directory.display(),
+            there.display(),
             programs.join(", ")
         ))),
     }

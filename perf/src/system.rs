@@ -98,14 +98,13 @@ impl System {
         }
     }
 
-    /// This project by a session.
-    pub fn zonda(runtime: Option<&str>) -> System {
-        let runtime = runtime.map(str::to_owned);
+    /// This project by a session, on that runtime if one is asked for.
+    pub fn own(name: impl Into<String>, runtime: Option<&str>) -> System {
         let own = Own {
-            runtime,
+            runtime: runtime.map(str::to_owned),
             ..Own::default()
         };
-        System::new(ZONDA, Kind::Zonda(own))
+        System::new(name, Kind::Zonda(own))
     }
 
     /// This project by the node below the session.
@@ -118,11 +117,16 @@ impl System {
         System::new(NODE, Kind::Zonda(own))
     }
 
+    /// The reference, if there is a directory with its programs.
+    pub fn zenoh(directory: Option<&Path>) -> Option<System> {
+        directory.map(|there| System::new(ZENOH, Kind::Zenoh(there.to_owned())))
+    }
+
     /// The yardsticks: bare sockets, and the reference if there is a directory with its programs.
-    pub fn yardsticks(zenoh: Option<&Path>) -> Vec<System> {
-        let mut all = vec![System::new(BARE, Kind::Bare)];
-        all.extend(zenoh.map(|directory| System::new(ZENOH, Kind::Zenoh(directory.to_owned()))));
-        all
+    pub fn yardsticks(zenoh: Option<&Path>) -> impl Iterator<Item = System> {
+        [System::new(BARE, Kind::Bare)]
+            .into_iter()
+            .chain(System::zenoh(zenoh))
     }
 
     /// Whether it is this project.

@@ -3,7 +3,7 @@
 
 use super::campaign::Entry;
 use super::measure::ROLES;
-use super::numbers::short;
+use super::numbers::{nanos, short, tenths};
 use super::record::{Cell, Spread};
 
 /// What stands where there is no figure.
@@ -54,6 +54,29 @@ impl<'a> Table<'a> {
     pub fn ends(self, metric: &'a str, text: fn(Spread) -> String) -> Self {
         self.column("min..max", move |entry| {
             or_none(entry.cell.spread(metric).map(text))
+        })
+    }
+
+    /// The medians of the upper percentiles.
+    pub fn upper(self) -> Self {
+        ["p90", "p99", "p99.9", "max"]
+            .into_iter()
+            .fold(self, |table, name| table.median(name, name, tenths))
+    }
+
+    /// The payload moved.
+    pub fn gigabits(self) -> Self {
+        self.column("Gb/s", |entry| {
+            let size = entry.scenario.flow().map(|flow| flow.size as f64 * 8.0);
+            let bits = size.zip(entry.cell.median("rate"));
+            or_none(bits.map(|(size, rate)| format!("{:.2}", rate * size / 1e9)))
+        })
+    }
+
+    /// The CPU time of each program for a message.
+    pub fn cpu(self) -> Self {
+        self.column("CPU ns/msg", |entry| {
+            by_role(&entry.cell, "cpu", |s| nanos(s.median))
         })
     }
 

@@ -166,7 +166,7 @@ impl Curves {
     /// Every point of every curve.
     fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let runtime = self.runtime.map(|kind| kind.name());
-        let mut systems = vec![System::zonda(runtime), System::node(runtime)];
+        let mut systems = vec![System::own(ZONDA, runtime), System::node(runtime)];
         systems.extend(System::yardsticks(self.reference.programs()?));
         let systems = self.linked.put(systems);
         let (mut flows, mut trips) = (Vec::new(), Vec::new());

@@ -15,7 +15,7 @@ use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, named};
 use crate::link::Linked;
 use crate::measure::measure;
-use crate::numbers::{nanos, short, tenths};
+use crate::numbers::{short, tenths};
 use crate::reference::Reference;
 use crate::scenario::rates::{Pace, pace};
 use crate::scenario::sizes::{Sizes, sizes};
@@ -275,16 +275,11 @@ fn latencies(entries: &[Entry], references: &[&str]) -> Option<String> {
         .column("msg/s", |entry| or_none(rate(entry)))
         .median("p50 µs", "p50", tenths)
         .ends("p50", |s| format!("{:.1}..{:.1}", s.min, s.max))
-        .median("p90", "p90", tenths)
-        .median("p99", "p99", tenths)
-        .median("p99.9", "p99.9", tenths)
-        .median("max", "max", tenths)
+        .upper()
         .column("CPU %", |entry| {
             by_role(&entry.cell, "cpu_percent", |s| format!("{:.0}", s.median))
         })
-        .column("CPU ns/msg", |entry| {
-            by_role(&entry.cell, "cpu", |s| nanos(s.median))
-        })
+        .cpu()
         .column("faults", faults)
         .beside(
             entries,

@@ -17,7 +17,7 @@ use crate::scenario::rates::Pace;
 use crate::scenario::sizes::{Sizes, sizes};
 use crate::scenario::{Scenario, Topology, Trips, bytes};
 use crate::surroundings::note;
-use crate::system::{Kind, MESSAGE_IO, Own, Span, System, ZENOH, ZONDA};
+use crate::system::{Kind, MESSAGE_IO, Span, System, ZENOH, ZONDA};
 use crate::table::or_none;
 use crate::workers::is_available;
 
@@ -190,25 +190,16 @@ impl Links {
 
     /// The columns.
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let own = |runtime: Option<&str>| {
-            let runtime = runtime.map(str::to_owned);
-            Kind::Zonda(Own {
-                runtime,
-                ..Own::default()
-            })
-        };
         let threads = zonda::config::RuntimeKind::default().name();
         let mut all = vec![
             System::new(NATIVE, Kind::Bare),
-            System::new(ZONDA, own(None)),
-            System::new(THREADS, own(Some(threads))),
+            System::own(ZONDA, None),
+            System::own(THREADS, Some(threads)),
         ];
         let message_io = self.message_io.programs()?;
         let message_io = message_io.map(|directory| Kind::MessageIo(directory.to_owned()));
         all.extend(message_io.map(|kind| System::new(MESSAGE_IO, kind)));
-        let zenoh = self.reference.programs_one_way()?;
-        let zenoh = zenoh.map(|directory| Kind::Zenoh(directory.to_owned()));
-        all.extend(zenoh.map(|kind| System::new(ZENOH, kind)));
+        all.extend(System::zenoh(self.reference.programs_one_way()?));
         Ok(all)
     }
 

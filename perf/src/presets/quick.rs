@@ -11,12 +11,12 @@ use super::{Kept, flow};
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::Linked;
 use crate::measure::measure;
-use crate::numbers::{nanos, short, tenths};
+use crate::numbers::{short, tenths};
 use crate::reference::Reference;
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, Topology, Trips, bytes};
-use crate::system::{Kind, Span, System};
-use crate::table::{Table, by_role, or_none, range, times_better};
+use crate::system::{Kind, Span, System, ZONDA};
+use crate::table::{Table, range, times_better};
 
 /// Payload sizes of the throughput cases in bytes.
 pub const THROUGHPUT_SIZES: [usize; 4] = [8, 1024, 64 * 1024, 1024 * 1024];
@@ -51,10 +51,9 @@ pub struct Quick {
 
 impl Quick {
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let mut systems = vec![System::zonda(self.runtime.as_deref())];
+        let mut systems = vec![System::own(ZONDA, self.runtime.as_deref())];
         systems.push(System::new(BARE, Kind::Bare));
-        let zenoh = self.reference.examples()?;
-        systems.extend(System::yardsticks(zenoh).into_iter().skip(1));
+        systems.extend(System::zenoh(self.reference.examples()?));
         Ok(self.linked.put(systems))
     }
 
@@ -120,29 +119,17 @@ fn title(entry: &Entry) -> String {
 }
 
 fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
-    let gigabits = |entry: &Entry| {
-        let size = entry.scenario.flow()?.size as f64;
-        Some(format!(
-            "{:.2}",
-            entry.cell.median("rate")? * size * 8.0 / 1e9
-        ))
-    };
-    let table = Table::default()
+    Table::default()
         .title("case", title)
         .system("system")
         .median("msg/s", "rate", short)
         .ends("rate", range)
-        .column("Gb/s", move |entry| or_none(gigabits(entry)))
-        .column("CPU ns/msg", |entry| {
-            by_role(&entry.cell, "cpu", |s| nanos(s.median))
-        })
+        .gigabits()
+        .cpu()
         .median("p50 µs", "p50", tenths)
-        .median("p90", "p90", tenths)
-        .median("p99", "p99", tenths)
-        .median("p99.9", "p99.9", tenths)
-        .median("max", "max", tenths)
-        .beside(entries, references, |r| format!("x {r}"), times_better);
-    table.of(entries)
+        .upper()
+        .beside(entries, references, |r| format!("x {r}"), times_better)
+        .of(entries)
 }
 
 #[cfg(test)]
@@ -154,9 +141,8 @@ mod tests {
     #[test]
     fn rows_stand_beside_each_other() {
         let span = Span::after_half(Duration::from_secs(1));
-        let mut systems = System::yardsticks(Some("/ref".as_ref()));
-        systems[0].name = BARE.into();
-        systems.insert(0, System::zonda(None));
+        let mut systems = vec![System::own(ZONDA, None), System::new(BARE, Kind::Bare)];
+        systems.extend(System::zenoh(Some("/ref".as_ref())));
         let mut all = entries("", &[flow(Topology::PeerToPeer, 1024)], &systems, |_| span);
         for (entry, rates) in all.iter_mut().zip([&[3e6, 1e6, 2e6][..], &[4e6], &[]]) {
             for rate in rates {
@@ -176,7 +162,7 @@ mod tests {
     #[test]
     fn there_are_eight_cases_of_throughput() {
         let span = Span::after_half(Duration::from_secs(1));
-        let all = throughput(&[System::zonda(None)], span);
+        let all = throughput(&[System::own(ZONDA, None)], span);
         let names: Vec<String> = all.iter().map(Entry::to_string).collect();
         assert_eq!(names.len(), 8);
         assert_eq!(names[0], "throughput p2p 8B zonda");

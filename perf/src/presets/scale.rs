@@ -14,8 +14,9 @@ use crate::campaign::{Campaign, Entry, entries, named};
 use crate::link::Linked;
 use crate::measure::{measure, subscription};
 use crate::record::Spread;
+use crate::reference::directory;
 use crate::scenario::{Numbers, Scenario, distinct};
-use crate::system::{Kind, Span, System, ZENOH};
+use crate::system::{Span, System, ZONDA};
 use crate::table::{or_none, spread};
 
 /// What is measured if nothing is asked for.
@@ -155,15 +156,9 @@ impl Scale {
     }
 
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let mut systems = vec![System::zonda(self.runtime.as_deref())];
-        if let Some(directory) = &self.with_zenoh {
-            let file = directory.join(format!("zenohd{}", std::env::consts::EXE_SUFFIX));
-            if !file.is_file() {
-                let text = format!("--with-zenoh {}: no zenohd there", directory.display());
-                return Err(Failure::Usage(text));
-            }
-            systems.push(System::new(ZENOH, Kind::Zenoh(directory.clone())));
-        }
+        let mut systems = vec![System::own(ZONDA, self.runtime.as_deref())];
+        let zenoh = directory("--with-zenoh", self.with_zenoh.as_deref(), &["zenohd"])?;
+        systems.extend(System::zenoh(zenoh));
         Ok(self.linked.put(systems))
     }
 
@@ -239,8 +234,8 @@ mod tests {
     #[test]
     fn systems_stand_beside_each_other() {
         let systems = [
-            System::zonda(None),
-            System::new(ZENOH, Kind::Zenoh("/ref".into())),
+            System::own(ZONDA, None),
+            System::zenoh(Some("/ref".as_ref())).expect("a directory"),
         ];
         let scenario = Scenario::Numbers(Numbers::Connections(1000));
         let span = Span::new(0.0, 1.0);

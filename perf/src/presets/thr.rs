@@ -13,7 +13,7 @@ use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::Linked;
 use crate::measure::{ACCOUNT, measure};
-use crate::numbers::{nanos, short};
+use crate::numbers::short;
 use crate::record::Cell;
 use crate::reference::Reference;
 use crate::scenario::flow::{Flow, Service};
@@ -121,7 +121,7 @@ impl Thr {
     /// Measures, prints the table and writes the record.
     pub fn run(&self) -> Result<(), Failure> {
         let runtime = self.runtime.map(|kind| kind.name());
-        let mut systems = vec![System::zonda(runtime)];
+        let mut systems = vec![System::own(ZONDA, runtime)];
         systems.extend(System::yardsticks(self.reference.examples()?));
         let systems = self.linked.put(systems);
         let (flows, span) = (self.flows(), self.span());
@@ -154,10 +154,6 @@ impl Thr {
 }
 
 fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
-    let gigabits = |entry: &Entry| {
-        let bits = entry.cell.median("rate")? * entry.scenario.size() as f64 * 8.0;
-        Some(format!("{:.2}", bits / 1e9))
-    };
     let is_lossy = entries.iter().any(|entry| entry.system.link.is_lossy());
     let lost = |entry: &Entry| {
         let lost = |cell: &Cell| Some(100.0 * cell.median("lost")? / cell.median("offered")?);
@@ -171,10 +167,8 @@ fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
         .system("system")
         .median("msg/s", "rate", short)
         .ends("rate", range)
-        .column("Gb/s", move |entry| or_none(gigabits(entry)))
-        .column("CPU ns/msg", |entry| {
-            by_role(&entry.cell, "cpu", |s| nanos(s.median))
-        })
+        .gigabits()
+        .cpu()
         .column_if(is_lossy, "lost %", lost)
         .column("peak MiB", |entry| {
             by_role(&entry.cell, "rss", |s| short(s.max / 1024.0))
@@ -212,7 +206,7 @@ mod tests {
     #[test]
     fn rows_stand_beside_each_other() {
         let span = Span::new(0.5, 1.0);
-        let mut systems = vec![System::zonda(None)];
+        let mut systems = vec![System::own(ZONDA, None)];
         systems.extend(System::yardsticks(Some("/ref".as_ref())));
         let mut all = entries("", &[flow(Topology::PeerToPeer, 1024)], &systems, |_| span);
         for (entry, rates) in all.iter_mut().zip([&[3e6, 1e6, 2e6][..], &[4e6], &[]]) {

@@ -20,7 +20,7 @@ use crate::measure::measure;
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, Topology, Trips};
 use crate::surroundings::note;
-use crate::system::{Kind, Own, Span, System};
+use crate::system::{Kind, Span, System};
 use advice::Advice;
 
 /// The rate of the round trips that are not back to back.
@@ -158,13 +158,7 @@ impl Runtimes {
 /// Throughput as in `perf quick`, then the round trips. The raw ping-pongs know neither routers nor queues, bare sockets no
 /// queues.
 fn cells(kinds: &[RuntimeKind], span: Span, linked: Linked) -> Vec<Entry> {
-    let node = |kind: &RuntimeKind| {
-        let own = Own {
-            runtime: Some(kind.name().to_owned()),
-            ..Own::default()
-        };
-        System::new(kind.name(), Kind::Zonda(own))
-    };
+    let node = |kind: &RuntimeKind| System::own(kind.name(), Some(kind.name()));
     let raw = |kind: &RuntimeKind| {
         let backend = match kind {
             // blocking sockets have another name there
