@@ -39,7 +39,7 @@ mod values;
 
 pub use connection::Connection;
 pub use interrupt::Interrupt;
-pub use outcome::{Failure, complain, finish, one_line, parse, print, print_lines, run};
+pub use outcome::{Failure, complain, finish, one_line, parse, print, print_lines, run, write};
 pub use reach::{HELP as REACH_HELP, Reach};
 pub use received::received;
 pub use table::table;

@@ -100,6 +100,14 @@ pub fn print(line: Arguments<'_>) {
     }
 }
 
+/// Writes bytes to standard output at once, as they are. Ends the program quietly when nobody reads them any more.
+pub fn write(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
+        process::exit(0);
+    }
+}
+
 /// Prints text of several lines, each as [`print()`] does.
 pub fn print_lines(text: Arguments<'_>) {
     let text = text.to_string();

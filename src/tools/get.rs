@@ -11,19 +11,22 @@ use zonda::cancellation::CancellationToken;
 use zonda::handlers::FifoChannelHandler;
 use zonda::query::{
     ConsolidationMode, EndReason, GetEnd, QueryTarget, Reply, ReplyKeyExpr, Selector,
+    SessionGetBuilder,
 };
-use zonda::{RecvError, Session, Wait};
+use zonda::{RecvError, Wait};
 use zonda_program::{
     Connection, Failure, Interrupt, Reach, complain, consolidation, print, seconds, selector,
     target,
 };
 
-use super::show::{self, NOTICE, behind, text};
+use super::form::text;
+use super::operands::Given;
+use super::show::{self, Look, NOTICE, add_bytes};
 
 /// Below the help.
 const HELP: &str = "\
 Example:
-  zonda get -s 'demo/*?unit=celsius' -m client -e tcp/127.0.0.1:7447
+  zonda get 'demo/*?unit=celsius' -m client -e tcp/127.0.0.1:7447
 
 Exit code: 0 when there was an answer, or when everybody was asked and nobody had one; 1 when there was none because of an \
 error, which is one line; 2 for bad usage. If only some of the answers came, standard error says what is missing.";
@@ -34,13 +37,13 @@ error, which is one line; 2 for bad usage. If only some of the answers came, sta
 pub struct Get {
     /// Keys to ask for, with parameters: demo/*?unit=celsius
     #[arg(short, long, value_parser = selector)]
-    selector: Selector<'static>,
-    /// A payload for the queryables to work on
-    #[arg(short, long, short_alias = 'v', alias = "value")]
-    payload: Option<String>,
-    /// How to read the payload, such as text/plain or application/json [default: text/plain]
-    #[arg(long)]
-    encoding: Option<String>,
+    selector: Option<Selector<'static>>,
+    /// The same without a flag
+    #[arg(value_name = "SELECTOR", conflicts_with = "selector", value_parser = selector)]
+    word: Option<Selector<'static>>,
+    /// A value for the queryables to work on
+    #[command(flatten)]
+    given: Given,
     /// Bytes to send beside it
     #[arg(short, long)]
     attach: Option<String>,
@@ -57,13 +60,16 @@ pub struct Get {
     #[arg(long)]
     any_key: bool,
     #[command(flatten)]
+    look: Look,
+    #[command(flatten)]
     connection: Connection,
 }
 
 /// What has been printed of the answers.
-#[derive(Default)]
 struct Shown {
     samples: u64,
+    as_json: bool,
+    look: Look,
     /// The first error among the replies.
     error: Option<String>,
 }
@@ -72,16 +78,35 @@ impl Get {
     /// Asks and prints.
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
+        const NO_SELECTOR: &str =
+            "there is nothing to ask for: give a selector as a word, or by -s";
+        let selector = self.selector.as_ref().or(self.word.as_ref());
+        let selector = selector.ok_or_else(|| Failure::Usage(NO_SELECTOR.to_owned()))?;
+        let value = self.given.value(None)?;
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
         reach.tell(&session);
         let token = CancellationToken::default();
         let end = Arc::new(OnceLock::new());
-        let replies = self.ask(&session, &token, end.clone())?;
-        let mut shown = Shown::default();
+        let ended = end.clone();
+        let mut get = session.get(selector).on_end(move |how| {
+            let _ = ended.set(*how);
+        });
+        if let Some(value) = value {
+            get = get.payload(value).encoding(self.given.encoding());
+        } else if let Some(encoding) = self.given.named_encoding() {
+            get = get.encoding(encoding);
+        }
+        let replies = self.ask(get, &token)?;
+        let mut shown = Shown {
+            samples: 0,
+            as_json: self.connection.json,
+            look: self.look,
+            error: None,
+        };
         loop {
             match replies.recv_timeout(NOTICE) {
-                Ok(Some(reply)) => shown.show(&reply, self.connection.json),
+                Ok(Some(reply)) => shown.show(&reply),
                 Ok(None) if interrupt.happened() => token.cancel().wait()?,
                 Ok(None) => {}
                 Err(RecvError::Closed) => break,
@@ -94,27 +119,16 @@ impl Get {
 
     fn ask(
         &self,
-        session: &Session,
+        get: SessionGetBuilder<'_, '_>,
         token: &CancellationToken,
-        end: Arc<OnceLock<GetEnd>>,
     ) -> Result<FifoChannelHandler<Reply>, Failure> {
-        let mut get = session
-            .get(&self.selector)
+        let mut get = get
             .target(self.target)
             .consolidation(self.consolidation)
             .attachment(self.attach.as_deref())
-            .cancellation_token(token.clone())
-            .on_end(move |how| {
-                let _ = end.set(*how);
-            });
+            .cancellation_token(token.clone());
         if let Some(timeout) = self.timeout {
             get = get.timeout(timeout);
-        }
-        if let Some(payload) = &self.payload {
-            let encoding = self.encoding.as_deref().unwrap_or("text/plain");
-            get = get.payload(payload).encoding(encoding);
-        } else if let Some(encoding) = &self.encoding {
-            get = get.encoding(encoding.as_str());
         }
         if self.any_key {
             get = get.accept_replies(ReplyKeyExpr::Any);
@@ -124,37 +138,32 @@ impl Get {
 }
 
 impl Shown {
-    fn show(&mut self, reply: &Reply, as_json: bool) {
+    fn show(&mut self, reply: &Reply) {
         let replier = reply.replier_id().map(|id| id.zid.to_string());
-        let line = match reply.result() {
-            Ok(sample) if as_json => {
-                let mut line = show::sample(sample);
-                line["replier"] = json!(replier);
-                line.to_string()
-            }
-            Ok(sample) => format!(
-                "{} {}: {}{}",
-                sample.kind(),
-                sample.key_expr(),
-                text(sample.payload()),
-                behind(sample.attachment())
-            ),
-            Err(error) if as_json => json!({
-                "kind": "ERROR",
-                "payload": text(error.payload()),
-                "encoding": error.encoding().to_string(),
-                "replier": replier,
-            })
-            .to_string(),
-            Err(error) => format!("ERROR: {}", text(error.payload())),
-        };
         match reply.result() {
-            Ok(_) => self.samples += 1,
+            Ok(sample) => {
+                self.samples += 1;
+                if self.as_json {
+                    let mut line = show::sample(sample);
+                    line["replier"] = json!(replier);
+                    print(format_args!("{line}"));
+                } else {
+                    self.look.show(sample);
+                }
+            }
             Err(error) => {
                 self.error.get_or_insert_with(|| error.to_string());
+                if self.as_json {
+                    let encoding = error.encoding().to_string();
+                    let mut line =
+                        json!({"kind": "ERROR", "encoding": encoding, "replier": replier});
+                    add_bytes(&mut line, "payload", Some(error.payload()));
+                    print(format_args!("{line}"));
+                } else if !self.look.is_raw() {
+                    print(format_args!("ERROR: {}", text(error.payload())));
+                }
             }
         }
-        print(format_args!("{line}"));
     }
 
     fn finish(self, end: Option<&GetEnd>, timeout: Option<Duration>) -> Result<(), Failure> {

@@ -12,13 +12,15 @@ use zonda::sample::{Sample, SampleKind};
 use zonda::{Session, Wait};
 use zonda_program::{Connection, Failure, Interrupt, Reach, key_expr, print, seconds};
 
-use super::show::{NOTICE, each, ready};
+use super::operands::OnKey;
+use super::show::{NOTICE, each};
+use super::start::Start;
 
 /// Below the help.
 const HELP: &str = "\
 Examples:
   zonda live --token robots/7 -e tcp/127.0.0.1:7447             be alive until Ctrl-C
-  zonda live -k 'robots/*' --history -e tcp/127.0.0.1:7447      who is, comes and goes
+  zonda live 'robots/*' --history -e tcp/127.0.0.1:7447         who is, comes and goes
 
 Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached, or when --get did not \
 hear from everybody in time; 2 for bad usage.";
@@ -27,9 +29,8 @@ hear from everybody in time; 2 for bad usage.";
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Live {
-    /// Key expression of the tokens to show
-    #[arg(short, long, default_value = "**", value_parser = key_expr)]
-    key: KeyExpr<'static>,
+    #[command(flatten)]
+    what: OnKey,
     /// Be alive on this key until the end (repeatable)
     #[arg(long, value_name = "KEY", value_parser = key_expr)]
     token: Vec<KeyExpr<'static>>,
@@ -64,9 +65,10 @@ impl Live {
     }
 
     fn get(&self, session: &Session, interrupt: &Interrupt) -> Result<(), Failure> {
+        let key = self.what.or_all()?;
         let reach = Reach::insist(session)?;
         let _tokens = self.tokens(session)?;
-        let get = session.liveliness().get(&self.key).timeout(self.timeout);
+        let get = session.liveliness().get(&key).timeout(self.timeout);
         let replies = get.wait()?;
         while !interrupt.happened() {
             let Ok(reply) = replies.recv_timeout(NOTICE) else {
@@ -77,8 +79,8 @@ impl Live {
                 Some(Ok(sample)) => self.show(sample),
                 Some(Err(_)) => {
                     return Err(Failure::Run(format!(
-                        "not everybody who may know of tokens on {} has answered within {:?}: see --timeout",
-                        self.key, self.timeout
+                        "not everybody who may know of tokens on {key} has answered within {:?}: see --timeout",
+                        self.timeout
                     )));
                 }
             }
@@ -87,16 +89,18 @@ impl Live {
     }
 
     fn watch(&self, session: &Session, interrupt: &Interrupt) -> Result<(), Failure> {
+        let key = self.what.or_all()?;
         let subscriber = session
             .liveliness()
-            .declare_subscriber(&self.key)
+            .declare_subscriber(&key)
             .history(self.history)
             .wait()?;
         let _tokens = self.tokens(session)?;
-        if self.connection.json {
-            ready(session);
-        }
-        let next = |patience| subscriber.recv_timeout(patience);
+        let mut start = Start::new(session, self.connection.json);
+        let next = |patience| {
+            start.look();
+            subscriber.recv_timeout(patience)
+        };
         each(self.number, interrupt, next, |sample| {
             self.show(&sample);
             Ok(())

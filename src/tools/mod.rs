@@ -3,14 +3,17 @@
 //! a thin face on the session API.
 
 mod events;
+mod form;
 mod get;
 mod info;
 mod live;
+mod operands;
 mod publish;
 mod put;
 mod queryable;
 mod scout;
 mod show;
+mod start;
 mod subscribe;
 mod tls;
 

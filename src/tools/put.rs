@@ -3,20 +3,23 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use zonda::key_expr::KeyExpr;
 use zonda::qos::{CongestionControl, Priority};
 use zonda::{Session, Wait};
-use zonda_program::{Connection, Failure, REACH_HELP, Reach, key_expr, print, priority};
+use zonda_program::{Connection, Failure, REACH_HELP, Reach, print, priority};
+
+use super::operands::{KeyAndValue, OnKey};
 
 const PUT: &str = "\
-Example:
-  zonda put -k demo/hi -p hello -m client -e tcp/127.0.0.1:7447
+Examples:
+  zonda put demo/hi hello -m client -e tcp/127.0.0.1:7447
+  zonda put demo/map -f map.png --encoding image/png -m client -e tcp/127.0.0.1:7447
+  zonda put demo/cdr --hex '00 01 00 00 2a' -m client -e tcp/127.0.0.1:7447
 
 ";
 
 const DELETE: &str = "\
 Example:
-  zonda delete -k 'demo/*' -m client -e tcp/127.0.0.1:7447
+  zonda delete 'demo/*' -m client -e tcp/127.0.0.1:7447
 
 ";
 
@@ -24,15 +27,8 @@ Example:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = [PUT, REACH_HELP].concat())]
 pub struct Put {
-    /// Key to put to
-    #[arg(short, long, value_parser = key_expr)]
-    key: KeyExpr<'static>,
-    /// The value
-    #[arg(short, long, short_alias = 'v', alias = "value")]
-    payload: String,
-    /// How to read the value, such as text/plain or application/json
-    #[arg(long, default_value = "text/plain")]
-    encoding: String,
+    #[command(flatten)]
+    what: KeyAndValue,
     /// Bytes to send beside the value
     #[arg(short, long)]
     attach: Option<String>,
@@ -46,19 +42,20 @@ pub struct Put {
 impl Put {
     /// Puts it.
     pub fn run(self) -> Result<(), Failure> {
+        let (key, value) = (self.what.key()?, self.what.required_value()?);
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
-        let size = self.payload.len();
+        let size = value.len();
         let outcome = session
-            .put(&self.key, self.payload)
-            .encoding(self.encoding.as_str())
+            .put(&key, value)
+            .encoding(self.what.given.encoding())
             .attachment(self.attach)
             .priority(self.priority)
             .congestion_control(CongestionControl::Block)
             .wait()?;
         reach.tell(&session);
         let outcome = format!("{outcome:?}");
-        let line = json!({"put": self.key.as_str(), "bytes": size, "outcome": outcome});
+        let line = json!({"put": key.as_str(), "bytes": size, "outcome": outcome});
         leave(session, reach, self.connection.json.then_some(line))
     }
 }
@@ -77,9 +74,8 @@ fn leave(session: Session, reach: Reach, line: Option<Value>) -> Result<(), Fail
 #[derive(Args, Clone, Debug)]
 #[command(after_help = [DELETE, REACH_HELP].concat())]
 pub struct Delete {
-    /// Key, or key expression, to delete
-    #[arg(short, long, value_parser = key_expr)]
-    key: KeyExpr<'static>,
+    #[command(flatten)]
+    what: OnKey,
     /// Bytes to send along
     #[arg(short, long)]
     attach: Option<String>,
@@ -90,15 +86,16 @@ pub struct Delete {
 impl Delete {
     /// Deletes it.
     pub fn run(self) -> Result<(), Failure> {
+        let key = self.what.required()?;
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
         let outcome = session
-            .delete(&self.key)
+            .delete(&key)
             .attachment(self.attach)
             .congestion_control(CongestionControl::Block)
             .wait()?;
         reach.tell(&session);
-        let line = json!({"delete": self.key.as_str(), "outcome": format!("{outcome:?}")});
+        let line = json!({"delete": key.as_str(), "outcome": format!("{outcome:?}")});
         leave(session, reach, self.connection.json.then_some(line))
     }
 }

@@ -6,13 +6,19 @@ use serde_json::json;
 use zonda::key_expr::KeyExpr;
 use zonda::query::{Query, ReplyKeyExpr};
 use zonda::{AnswerError, Wait};
-use zonda_program::{Connection, Failure, Interrupt, key_expr, print};
+use zonda_program::{Connection, Failure, Interrupt, print};
 
-use super::show::{behind, each, ready, text};
+use super::form::text;
+use super::operands::KeyAndValue;
+use super::show::{add_bytes, behind, each};
+use super::start::Start;
 
 const HELP: &str = "\
 Example:
-  zonda queryable -k demo/answer -p 42 -l tcp/127.0.0.1:7450      zonda get -s 'demo/*' -e tcp/127.0.0.1:7450 asks it
+  zonda queryable demo/answer 42 -l tcp/127.0.0.1:7450
+  zonda get 'demo/*' -e tcp/127.0.0.1:7450                  in a second terminal: asks it
+
+The answer is on the key that is answered for, or on the query's if only that one has no wildcards.
 
 Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
 
@@ -20,15 +26,8 @@ Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad u
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Queryable {
-    /// Keys to answer for; the answer is on this key, or on the query's if only that one has no wildcards
-    #[arg(short, long, value_parser = key_expr)]
-    key: KeyExpr<'static>,
-    /// The answer
-    #[arg(short, long, short_alias = 'v', alias = "value")]
-    payload: String,
-    /// How to read the answer, such as text/plain or application/json
-    #[arg(long, default_value = "text/plain")]
-    encoding: String,
+    #[command(flatten)]
+    what: KeyAndValue,
     /// Bytes to send beside the answer
     #[arg(short, long)]
     attach: Option<String>,
@@ -46,34 +45,36 @@ impl Queryable {
     /// Answers until Ctrl-C or the number.
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
+        let (key, answer) = (self.what.key()?, self.what.required_value()?);
         let session = self.connection.open()?;
         let queryable = session
-            .declare_queryable(&self.key)
+            .declare_queryable(&key)
             .complete(self.complete)
             .wait()?;
-        if self.connection.json {
-            ready(&session);
-        }
-        let next = |patience| queryable.recv_timeout(patience);
+        let mut start = Start::new(&session, self.connection.json);
+        let next = |patience| {
+            start.look();
+            queryable.recv_timeout(patience)
+        };
         each(self.number, &interrupt, next, |query| {
             show(&query, self.connection.json);
-            self.answer(&query)
+            self.answer(&query, &key, &answer)
         })?;
         queryable.undeclare().wait()?;
         session.close().wait()?;
         Ok(())
     }
 
-    fn answer(&self, query: &Query) -> Result<(), Failure> {
-        let own_is_plain = !self.key.as_str().contains('*');
+    fn answer(&self, query: &Query, own: &KeyExpr<'static>, value: &[u8]) -> Result<(), Failure> {
+        let own_is_plain = !own.as_str().contains('*');
         let asked_is_plain = !query.key_expr().as_str().contains('*');
         let key = match own_is_plain || !asked_is_plain {
-            true => &self.key,
+            true => own,
             false => query.key_expr(),
         };
         let answer = query
-            .reply(key, &self.payload)
-            .encoding(self.encoding.as_str())
+            .reply(key, value)
+            .encoding(self.what.given.encoding())
             .attachment(self.attach.as_deref());
         match answer.wait() {
             Ok(_) => Ok(()),
@@ -89,14 +90,14 @@ impl Queryable {
 
 fn show(query: &Query, as_json: bool) {
     if as_json {
-        let line = json!({
+        let mut line = json!({
             "key": query.key_expr().as_str(),
             "parameters": query.parameters().as_str(),
-            "payload": query.payload().map(text),
             "encoding": query.encoding().map(ToString::to_string),
-            "attachment": query.attachment().map(text),
             "any_key": query.accepts_replies() == ReplyKeyExpr::Any,
         });
+        add_bytes(&mut line, "payload", query.payload());
+        add_bytes(&mut line, "attachment", query.attachment());
         return print(format_args!("{line}"));
     }
     let payload = query.payload().map(|p| format!(": {}", text(p)));

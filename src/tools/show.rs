@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::{Value, json};
-use zonda::Session;
 use zonda::bytes::ZBytes;
-use zonda::sample::Sample;
-use zonda_program::{Failure, Interrupt, print};
+use zonda::sample::{Sample, SampleKind};
+use zonda_program::{Failure, Interrupt, print, write};
+
+use super::form::{base64, dump, text};
 
 /// How soon Ctrl-C is noticed.
 pub const NOTICE: Duration = Duration::from_millis(50);
@@ -16,7 +18,7 @@ pub const NOTICE: Duration = Duration::from_millis(50);
 pub fn each<T, E>(
     number: Option<u64>,
     interrupt: &Interrupt,
-    next: impl Fn(Duration) -> Result<Option<T>, E>,
+    mut next: impl FnMut(Duration) -> Result<Option<T>, E>,
     mut show: impl FnMut(T) -> Result<(), Failure>,
 ) -> Result<(), Failure>
 where
@@ -32,29 +34,64 @@ where
     Ok(())
 }
 
+/// How a sample is shown to people.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Look {
+    /// Write the bytes of the values as they are, one behind the other, and nothing else
+    #[arg(long, conflicts_with_all = ["hexdump", "json"])]
+    raw: bool,
+    /// Show the bytes of the values in hexadecimal digits, with the characters beside them
+    #[arg(long, conflicts_with = "json")]
+    hexdump: bool,
+}
+
+impl Look {
+    /// Whether nothing but values is to be printed.
+    pub fn is_raw(self) -> bool {
+        self.raw
+    }
+
+    /// Prints a sample.
+    pub fn show(self, sample: &Sample) {
+        let bytes = sample.payload().to_bytes();
+        let what = format!("{} {}", sample.kind(), sample.key_expr());
+        let behind = behind(sample.attachment());
+        if self.raw {
+            write(&bytes);
+        } else if self.hexdump {
+            print(format_args!("{what} {} bytes{behind}", bytes.len()));
+            dump(&bytes)
+                .iter()
+                .for_each(|line| print(format_args!("{line}")));
+        } else if sample.kind() == SampleKind::Delete && bytes.is_empty() {
+            print(format_args!("{what}{behind}"));
+        } else {
+            print(format_args!("{what}: {}{behind}", text(sample.payload())));
+        }
+    }
+}
+
 /// What a sample says, as JSON.
 pub fn sample(sample: &Sample) -> Value {
-    json!({
+    let mut line = json!({
         "kind": sample.kind().to_string(),
         "key": sample.key_expr().as_str(),
-        "payload": text(sample.payload()),
         "encoding": sample.encoding().to_string(),
-        "attachment": sample.attachment().map(text),
         "timestamp": sample.timestamp().map(ToString::to_string),
-    })
+    });
+    add_bytes(&mut line, "payload", Some(sample.payload()));
+    add_bytes(&mut line, "attachment", sample.attachment());
+    line
 }
 
-/// Says where the node listens, now that everything is declared.
-pub fn ready(session: &Session) {
-    let locators = session.info().locators();
-    let listening: Vec<String> = locators.iter().map(ToString::to_string).collect();
-    let line = json!({"event": "ready", "listening": listening});
-    print(format_args!("{line}"));
-}
-
-/// Bytes as text, as well as they can be read as such.
-pub fn text(bytes: &ZBytes) -> String {
-    String::from_utf8_lossy(&bytes.to_bytes()).into_owned()
+/// Adds bytes under that name: as text if they are text, else as `null`, and in base64 under the name with `_base64`.
+pub fn add_bytes(line: &mut Value, name: &str, bytes: Option<&ZBytes>) {
+    let bytes = bytes.map(ZBytes::to_bytes);
+    let as_text = bytes.as_deref().map(str::from_utf8);
+    line[name] = json!(as_text.and_then(Result::ok));
+    if let (Some(Err(_)), Some(bytes)) = (as_text, &bytes) {
+        line[format!("{name}_base64")] = json!(base64(bytes));
+    }
 }
 
 /// An attachment behind everything else.

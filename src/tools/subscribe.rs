@@ -4,16 +4,18 @@
 use clap::Args;
 use serde_json::json;
 use zonda::Wait;
-use zonda::key_expr::KeyExpr;
 use zonda::sample::Sample;
-use zonda_program::{Connection, Failure, Interrupt, key_expr, print};
+use zonda_program::{Connection, Failure, Interrupt, print};
 
-use super::show::{self, behind, each, ready, text};
+use super::operands::OnKey;
+use super::show::{self, Look, each};
+use super::start::Start;
 
 const HELP: &str = "\
 Examples:
-  zonda sub -k 'demo/**' -l tcp/127.0.0.1:7450                from all that connect here
-  zonda sub -k 'demo/**' -m client -e tcp/127.0.0.1:7447      from all that are connected to that router
+  zonda sub 'demo/**' -l tcp/127.0.0.1:7450                from all that connect here
+  zonda sub 'demo/**' -m client -e tcp/127.0.0.1:7447      from all that are connected to that router
+  zonda sub demo/map -n 1 --raw > map.png                  the bytes of one value, and nothing else
 
 Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
 
@@ -21,12 +23,14 @@ Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad u
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Subscribe {
-    /// Key expression to subscribe to
-    #[arg(short, long, default_value = "**", value_parser = key_expr)]
-    key: KeyExpr<'static>,
+    /// What to subscribe to; everything if nothing is named
+    #[command(flatten)]
+    what: OnKey,
     /// Leave after so many samples [default: never]
     #[arg(short, long, value_name = "SAMPLES")]
     number: Option<u64>,
+    #[command(flatten)]
+    look: Look,
     #[command(flatten)]
     connection: Connection,
 }
@@ -35,34 +39,30 @@ impl Subscribe {
     /// Prints until Ctrl-C or the number.
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
+        let key = self.what.or_all()?;
         let session = self.connection.open()?;
-        let subscriber = session.declare_subscriber(&self.key).wait()?;
-        if self.connection.json {
-            ready(&session);
-        }
-        let next = |patience| subscriber.recv_timeout(patience);
+        let subscriber = session.declare_subscriber(&key).wait()?;
+        let mut start = Start::new(&session, self.connection.json);
+        let next = |patience| {
+            start.look();
+            subscriber.recv_timeout(patience)
+        };
         each(self.number, &interrupt, next, |sample| {
-            show(&sample, self.connection.json);
+            self.show(&sample);
             Ok(())
         })?;
         subscriber.undeclare().wait()?;
         session.close().wait()?;
         Ok(())
     }
-}
 
-fn show(sample: &Sample, as_json: bool) {
-    if as_json {
-        let mut line = show::sample(sample);
-        line["priority"] = json!(format!("{:?}", sample.priority()));
-        line["express"] = json!(sample.express());
-        return print(format_args!("{line}"));
+    fn show(&self, sample: &Sample) {
+        if self.connection.json {
+            let mut line = show::sample(sample);
+            line["priority"] = json!(format!("{:?}", sample.priority()));
+            line["express"] = json!(sample.express());
+            return print(format_args!("{line}"));
+        }
+        self.look.show(sample);
     }
-    let attachment = behind(sample.attachment());
-    print(format_args!(
-        "{} {}: {}{attachment}",
-        sample.kind(),
-        sample.key_expr(),
-        text(sample.payload())
-    ));
 }

@@ -23,3 +23,4 @@ mod thr;
 mod tls;
 mod tools;
 mod usage;
+mod values;

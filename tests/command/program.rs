@@ -101,6 +101,12 @@ impl Running {
         })
     }
 
+    /// The next line of its standard error.
+    pub fn error(&mut self) -> String {
+        let line = self.errors.recv_timeout(DEADLINE);
+        line.expect("a line on standard error")
+    }
+
     /// The first line for which `wanted` holds.
     pub fn line_where(&mut self, wanted: impl Fn(&str) -> bool) -> String {
         let start = Instant::now();
