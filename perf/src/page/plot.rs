@@ -49,6 +49,5 @@ pub fn reserve(output: &Path) -> Result<(), Failure> {
 
 /// Writes the page of a record.
 pub fn write(record: &Record, output: &Path) -> Result<(), Failure> {
-    let text = page(record).html();
-    fs::write(output, text).map_err(|error| cannot_write(output, error, "-o FILE.html"))
+    fs::write(output, page(record)).map_err(|error| cannot_write(output, error, "-o FILE.html"))
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::chart::{Chart, Place, Point, Series};
 use super::distribution;
-use super::{Filter, Page, colour, escape, section};
+use super::{Page, boxes, colour, escape, fact, section};
 use crate::numbers::Unit;
 use crate::record::{Better, Cell, Record, X};
 use crate::scenario::distinct;
@@ -27,32 +27,29 @@ const SYSTEMS: [(&str, &str); 6] = [
 /// The first colour of all other systems.
 const OTHERS: usize = 3;
 
+/// How to read the figures.
+const LEGEND: &str = "Lines: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the \
+                      round trips where these are known. Point at a dot for its figures. Both axes are logarithmic.";
+
 /// The whole page.
-pub fn page(record: &Record) -> Page {
+pub fn page(record: &Record) -> String {
     let systems = distinct(record.cells.iter().map(|c| c.system.clone()));
     let groups = groups(record);
     let mut body: String = groups.iter().map(|g| g.section(&systems)).collect();
     // without a figure, the table is what there is to see
     let is_open = body.is_empty();
     body += &everything(record, is_open);
-    let colours = systems.iter().map(|s| (s.clone(), class(s, &systems)));
+    let cases = distinct(groups.iter().map(|g| g.case.clone())).into_iter();
+    let cases = boxes("case", cases.map(|case| (case, String::new())));
+    let coloured = systems.iter().map(|s| (s.clone(), class(s, &systems)));
     Page {
         title: format!("zonda perf {}", record.tool),
         facts: facts(record),
-        legend: vec![
-            "Lines: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the round \
-             trips where these are known. Point at a dot for its figures. Both axes are logarithmic."
-                .into(),
-        ],
-        filters: vec![
-            Filter::plain("case", distinct(groups.iter().map(|g| g.case.clone()))),
-            Filter {
-                name: "system",
-                values: colours.collect(),
-            },
-        ],
+        legend: LEGEND.into(),
+        boxes: cases + &boxes("system", coloured),
         body,
     }
+    .html()
 }
 
 /// The cells of one case that differ in the same quantity.
@@ -260,10 +257,10 @@ fn class(system: &str, systems: &[String]) -> String {
 }
 
 /// Machine, build and settings.
-fn facts(record: &Record) -> Vec<(String, String)> {
-    let mut facts = vec![("taken at".to_owned(), record.taken_at.clone())];
+fn facts(record: &Record) -> String {
+    let mut facts = fact("taken at", &record.taken_at);
     if let Some(words) = record.command.get(1..) {
-        facts.push(("command".to_owned(), format!("zonda {}", words.join(" "))));
+        facts += &fact("command", &format!("zonda {}", words.join(" ")));
     }
     let settings = Value::Object(record.settings.clone());
     let about = [
@@ -275,10 +272,12 @@ fn facts(record: &Record) -> Vec<(String, String)> {
         .more
         .iter()
         .map(|(name, value)| (name.as_str(), value));
-    let all = about.into_iter().chain(more);
-    // what a tool concludes is in its tables
-    let all = all.filter(|(_, value)| value.is_object());
-    facts.extend(all.map(|(name, value)| (name.to_owned(), listed(value))));
+    for (name, value) in about.into_iter().chain(more) {
+        // what a tool concludes is in its tables
+        if value.is_object() {
+            facts += &fact(name, &listed(value));
+        }
+    }
     facts
 }
 
@@ -370,7 +369,7 @@ mod tests {
                 ));
             }
         }
-        let html = page(&record(cells)).html();
+        let html = page(&record(cells));
         assert_eq!(html.matches("<svg").count(), 2, "{html}");
         for part in [
             "rate, msg/s",
@@ -396,7 +395,7 @@ mod tests {
             cell("zonda", Some(("rate", 1.0)), &p50(60.0)),
             cell("zonda", Some(("rate", 1000.0)), &p50(50.0)),
         ];
-        let html = page(&record(cells)).html();
+        let html = page(&record(cells));
         assert_eq!(html.matches("<svg").count(), 1, "{html}");
         assert!(html.contains(">∞</text>"), "{html}");
         assert_eq!(html.matches("<circle").count(), 3);
@@ -407,7 +406,7 @@ mod tests {
         let mut failed = cell("zenoh", None, &[]);
         failed.fail("it did not <start>");
         let alone = cell("zonda", None, &[("p50", "us", 20.0)]);
-        let html = page(&record(vec![alone, failed])).html();
+        let html = page(&record(vec![alone, failed]));
         assert!(
             !html.contains("<svg") && html.contains("<details open>"),
             "{html}"
