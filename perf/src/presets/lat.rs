@@ -18,7 +18,7 @@ use crate::measure::measure;
 use crate::numbers::{short, tenths};
 use crate::reference::Reference;
 use crate::scenario::rates::{Pace, pace};
-use crate::scenario::sizes::{Sizes, sizes};
+use crate::scenario::sizes::{Sizes, one_size, sizes};
 use crate::scenario::{Scenario, Topologies, Trips};
 use crate::system::{BARE, Kind, Own, Span, System};
 use crate::table::{NONE, Table, by_role, or_none};
@@ -78,8 +78,8 @@ pub struct Lat {
     #[arg(long, value_name = "HOW", default_value = "auto")]
     express: Express,
     /// Measure beside samples of this size too, which saturate the same link at a lower priority
-    #[arg(long, value_name = "SIZE", value_parser = sizes)]
-    load: Option<Sizes>,
+    #[arg(long, value_name = "SIZE", value_parser = one_size)]
+    load: Option<usize>,
     /// Measure each cell this often; the tables show the median
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -171,12 +171,7 @@ impl Lat {
                 format!("--sizes {size}: a message holds its number, which takes {STAMP} bytes");
             return Err(Failure::Usage(text));
         }
-        let load = self.load.as_ref();
-        let load = match load.map(|l| Sizes::all(std::slice::from_ref(l))).as_deref() {
-            None => None,
-            Some([size]) if *size > 0 => Some(*size),
-            Some(_) => return Err(Failure::Usage("--load takes one size, such as 10M".into())),
-        };
+        let load = self.load;
         let mut all = Vec::new();
         for topology in self.topologies.each() {
             for &size in &sizes {

@@ -14,11 +14,10 @@ use crate::link::Link;
 use crate::measure::measure;
 use crate::reference::{MessageIo, Reference};
 use crate::scenario::rates::Pace;
-use crate::scenario::sizes::{Sizes, sizes};
+use crate::scenario::sizes::one_size;
 use crate::scenario::{Scenario, Topology, Trips, bytes};
 use crate::surroundings::note;
 use crate::system::{Kind, MESSAGE_IO, Span, System, ZENOH, ZONDA};
-use crate::table::or_none;
 use crate::workers::is_available;
 
 /// Payload of the throughput: the largest round number that all four carry in one datagram.
@@ -68,8 +67,8 @@ pub struct Links {
     #[arg(long)]
     quick: bool,
     /// Bytes that have to arrive in each round [default: 1G; 256M with --quick]
-    #[arg(long, value_name = "SIZE", value_parser = sizes)]
-    bytes: Option<Sizes>,
+    #[arg(long, value_name = "SIZE", value_parser = one_size)]
+    bytes: Option<usize>,
     /// Send single bytes for this long in each round
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds)]
     seconds: Duration,
@@ -130,7 +129,7 @@ impl Links {
     /// Measures, prints the tables and writes the record.
     pub fn run(&self) -> Result<(), Failure> {
         let rounds = self.rounds.unwrap_or(if self.quick { 2 } else { 5 });
-        let (flows, ways) = (self.flow_span()?, self.way_span());
+        let (flows, ways) = (self.flow_span(), self.way_span());
         let systems = self.systems()?;
         let mut all = self.entries("flow", &systems, &flow(Topology::PeerToPeer, CHUNK), flows);
         let trips = Trips::new(Topology::OneThread, 1, Pace::BackToBack);
@@ -159,27 +158,12 @@ impl Links {
     }
 
     /// How long flows last.
-    fn flow_span(&self) -> Result<Span, Failure> {
-        let bytes = match self
-            .bytes
-            .as_ref()
-            .map(|b| Sizes::all(std::slice::from_ref(b)))
-        {
-            None if self.quick => BYTES_QUICK,
-            None => BYTES,
-            Some(all) => match all[..] {
-                [size] if size > 0 => size as u64,
-                _ => {
-                    return Err(Failure::Usage(
-                        "--bytes takes one size, such as 100M".into(),
-                    ));
-                }
-            },
-        };
-        Ok(Span {
-            bytes,
+    fn flow_span(&self) -> Span {
+        let usual = if self.quick { BYTES_QUICK } else { BYTES };
+        Span {
+            bytes: self.bytes.map_or(usual, |bytes| bytes as u64),
             ..Span::new(0.1, 0.0)
-        })
+        }
     }
 
     /// How long single bytes are sent.
@@ -234,52 +218,47 @@ impl Links {
         let ways = [NATIVE, ZONDA, THREADS, MESSAGE_IO, ZENOH].map(column);
         format!(
             "\nThroughput, GB/s (share of native)\n\n{}\n\nOne way of 1 byte, us (more than native)\n\n{}",
-            self.table(entries, &flows, &share),
-            self.table(entries, &ways, &overhead)
+            self.table(entries, &flows, share),
+            self.table(entries, &ways, overhead)
         )
     }
 
-    /// A row for each transport, a column for each system.
-    fn table(&self, entries: &[Entry], columns: &[(&str, bool)], figure: &Figure) -> String {
-        let rows = self.transports.iter().filter_map(|transport| {
-            let (_, label) = transport.row()?;
-            let of = |name: &str| {
-                let mut all = entries.iter().filter(|e| e.system.name == name);
-                all.find(|e| e.title().starts_with(label) && figure(e, e).is_some())
+    /// A row for each transport, a column for each system, or for those that could have been asked for.
+    fn table(&self, entries: &[Entry], columns: &[(&str, bool)], figure: Figure) -> String {
+        let mut rows = Vec::new();
+        for (_, label) in self.transports.iter().filter_map(|t| t.row()) {
+            let here = entries.iter().filter(|e| e.title().starts_with(label));
+            let here: Vec<&Entry> = here.collect();
+            let of = |name: &str| -> Vec<&Entry> {
+                let of = here.iter().filter(|e| e.system.name == name);
+                of.copied().collect()
             };
-            let native = of(NATIVE);
-            let texts = columns
-                .iter()
-                .map(|&(name, is_asked)| match (of(name), is_asked) {
-                    (Some(entry), _) => or_none(figure(entry, native.unwrap_or(entry))),
+            let native = of(NATIVE).into_iter().find(|e| figure(e, e).is_some());
+            let texts = columns.iter().map(|&(name, is_asked)| {
+                let mut of = of(name).into_iter().peekable();
+                let is_here = of.peek().is_some();
+                let shown = of.find_map(|e| figure(e, native.unwrap_or(e)));
+                match (shown, is_asked) {
+                    (Some(text), _) => text,
                     (None, false) => NOT_ASKED.into(),
-                    (None, true) => match has_entry(entries, label, name) {
-                        true => "failed".into(),
-                        false => NO_TRANSPORT.into(),
-                    },
-                });
-            Some(
+                    (None, true) if is_here => "failed".into(),
+                    (None, true) => NO_TRANSPORT.into(),
+                }
+            });
+            rows.push(
                 [label.trim_end().to_owned()]
                     .into_iter()
                     .chain(texts)
                     .collect::<Vec<_>>(),
-            )
-        });
-        let head = ["transport"]
-            .into_iter()
-            .chain(columns.iter().map(|(name, _)| *name));
-        zonda_program::table(head, rows.collect::<Vec<_>>(), 1..)
+            );
+        }
+        let names = columns.iter().map(|(name, _)| *name);
+        zonda_program::table(["transport"].into_iter().chain(names), rows, 1..)
     }
 }
 
 /// What stands in a table of a system's entry beside the native one.
-type Figure = dyn Fn(&Entry, &Entry) -> Option<String>;
-
-/// Whether a system has a part in a row at all.
-fn has_entry(entries: &[Entry], label: &str, name: &str) -> bool {
-    let mut of = entries.iter().filter(|entry| entry.system.name == name);
-    of.any(|entry| entry.title().starts_with(label))
-}
+type Figure = fn(&Entry, &Entry) -> Option<String>;
 
 /// Throughput, and the share of the native one.
 fn share(entry: &Entry, native: &Entry) -> Option<String> {

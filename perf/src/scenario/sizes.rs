@@ -45,6 +45,15 @@ pub fn sizes(text: &str) -> Result<Sizes, String> {
     Ok(Sizes(all))
 }
 
+/// Reads one size of a byte or more.
+///
+/// # Errors
+/// What is wrong with it, in words for the user.
+pub fn one_size(text: &str) -> Result<usize, String> {
+    let size = size(text).ok().filter(|size| *size > 0);
+    size.ok_or_else(|| format!("{text:?}: expected one size, such as 10M"))
+}
+
 /// A number of bytes with a unit: `k`, `M` and `G` are powers of 1024, with or without `B` or `iB`.
 fn size(text: &str) -> Result<usize, String> {
     let wrong = || format!("{text:?} is no size: expected 8, 64k, 1M, 1G or 8..1G");
