@@ -24,6 +24,14 @@ pub fn p_value_min(figures: usize) -> f64 {
     p_value(a, b)
 }
 
+/// How many rounds it takes, from `rounds` on, to find one of so many questions answered below `level`; `None` if even many do not.
+pub fn rounds_needed(rounds: usize, questions: usize, level: f64) -> Option<usize> {
+    /// More nobody makes.
+    const MOST: usize = 30;
+    let tells = |rounds: &usize| p_value_min(*rounds) * (questions as f64) < level;
+    (rounds..rounds.max(MOST) + 1).find(tells)
+}
+
 /// The values after Holm's correction, in the order of the arguments.
 pub fn corrected(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();

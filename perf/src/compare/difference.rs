@@ -152,14 +152,10 @@ impl<'r> Comparison<'r> {
     /// Says so if no difference of any size could be distinguished from chance.
     fn too_few(&self) -> Option<String> {
         let rounds = self.own.iter().map(|d| d.rounds).min()?;
-        let questions = self.own.len() as f64;
-        let can_tell = |rounds: &usize| rank::p_value_min(*rounds) * questions < self.level;
-        if can_tell(&rounds) {
+        let needed = rank::rounds_needed(rounds, self.own.len(), self.level)?;
+        if needed == rounds {
             return None;
         }
-        /// More nobody makes.
-        const ROUNDS: usize = 30;
-        let needed = (rounds + 1..ROUNDS).find(can_tell)?;
         Some(format!(
             "{rounds} rounds cannot tell a single one of {} differences from chance: take {needed} \
              rounds or more, or choose with --metrics and --only",

@@ -130,8 +130,8 @@ impl Advice {
     /// Rounds that are needed to tell so many runtimes apart, if these are too few.
     pub fn rounds_needed(&self) -> Option<usize> {
         let others = self.standings.len().saturating_sub(1);
-        let tells = |rounds: &usize| rank::p_value_min(*rounds) * (others as f64) < LEVEL;
-        (!tells(&self.rounds)).then(|| (self.rounds..).find(tells))?
+        let needed = rank::rounds_needed(self.rounds, others, LEVEL)?;
+        (needed > self.rounds).then_some(needed)
     }
 }
 
