@@ -113,6 +113,20 @@ impl Process {
         }
     }
 
+    /// What `parse` makes of its next line, which has to come in time: `duty` is what it does then, `expected` what it says.
+    pub fn reply<T>(
+        &mut self,
+        patience: Duration,
+        [duty, expected]: [&str; 2],
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, Failure> {
+        match self.line(Instant::now() + patience)? {
+            Said::Line(line) => parse(&line).ok_or_else(|| self.nonsense(line, expected)),
+            Said::Nothing => Err(self.late(duty, patience)),
+            Said::End => Err(self.died()),
+        }
+    }
+
     /// The error to report when the program has ended although it should not have.
     pub fn died(&mut self) -> Failure {
         let status = match self.wait_briefly() {

@@ -232,12 +232,12 @@ pub fn listening(
 
 /// Waits for a worker's word, which names its addresses.
 pub fn ready(process: &mut Process) -> Result<Vec<String>, Failure> {
-    match process.line(Instant::now() + READY)? {
-        Said::Line(line) => match Event::parse(&line) {
-            Some(Event::Ready { listening }) => Ok(listening),
-            _ => Err(process.nonsense(line, "its readiness")),
+    process.reply(
+        READY,
+        ["start to listen", "its readiness"],
+        |line| match Event::parse(line) {
+            Some(Event::Ready { listening }) => Some(listening),
+            _ => None,
         },
-        Said::Nothing => Err(process.late("start to listen", READY)),
-        Said::End => Err(process.died()),
-    }
+    )
 }

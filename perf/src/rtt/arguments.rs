@@ -9,7 +9,7 @@ use zonda_program::{Failure, Interrupt, seconds};
 use super::backend::Backend;
 use super::ping::COUNTER;
 use super::place::Cpus;
-use super::plan::{Ping, Style};
+use super::plan::Ping;
 use super::tasks::{Load, Work};
 use crate::scenario::raw::{Pacing, Transport};
 
@@ -150,10 +150,7 @@ impl Options {
             work: self.cpu_work.map_or(Work::Multiply, |share| {
                 Work::Compute(Load::calibrated(share, tasks))
             }),
-            style: match self.pipelined {
-                true => Style::Pipelined,
-                false => Style::Wait,
-            },
+            is_pipelined: self.pipelined,
             timeout: self.timeout,
             may_lose: self.protocol != Transport::Tcp,
             quirks: self.quirks,

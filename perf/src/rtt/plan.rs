@@ -9,15 +9,6 @@ use zonda_program::Interrupt;
 use super::tasks::Work;
 use crate::scenario::raw::Pacing;
 
-/// How requests and answers follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// The next request leaves after the answer to the last one.
-    Wait,
-    /// Requests leave on their schedule; a reader of its own takes the answers.
-    Pipelined,
-}
-
 /// The asking side's orders.
 #[derive(Clone, Debug)]
 pub struct Ping {
@@ -35,8 +26,9 @@ pub struct Ping {
     pub tasks: usize,
     /// What each of them does.
     pub work: Work,
-    /// Whether to wait for each answer.
-    pub style: Style,
+    /// Whether requests leave on their schedule, and a reader of its own takes the answers; otherwise the next request leaves
+    /// after the answer to the last one.
+    pub is_pipelined: bool,
     /// A message unanswered for this long is lost.
     pub timeout: Duration,
     /// A lost message is counted; otherwise it ends the run.

@@ -19,7 +19,7 @@ use crate::rtt::icmp::Echo;
 use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
 use crate::rtt::ping;
-use crate::rtt::plan::{Doors, Ends, Ping, Style};
+use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 use crate::rtt::{pipeline, tasks};
@@ -133,7 +133,7 @@ fn measure(mut sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failu
         })?;
     }
     gate.wait();
-    if ping.style == Style::Wait {
+    if !ping.is_pipelined {
         return done(ping::wait::<Blocking>(sender, receiver, ping));
     }
     let flight = Arc::new(Flight::new());

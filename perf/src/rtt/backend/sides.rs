@@ -11,7 +11,7 @@ macro_rules! asking {
                 detach(spawn(crate::rtt::tasks::beside::<$native>(ping.work)));
             }
             let (mut sender, receiver) = split(ends)?;
-            if ping.style == Style::Wait {
+            if !ping.is_pipelined {
                 return crate::rtt::ping::wait::<$native>(sender, receiver, ping).await;
             }
             let flight = Arc::new(Flight::new());

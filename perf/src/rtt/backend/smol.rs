@@ -18,7 +18,7 @@ use crate::rtt::flight::Flight;
 use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
 use crate::rtt::pipeline;
-use crate::rtt::plan::{Doors, Ends, Ping, Style};
+use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 

@@ -20,7 +20,7 @@ use super::tokio_timer::Timer;
 use crate::rtt::flight::Flight;
 use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pipeline;
-use crate::rtt::plan::{Doors, Ends, Ping, Style};
+use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 

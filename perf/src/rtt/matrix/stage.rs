@@ -11,7 +11,7 @@ use super::plan::ECHO;
 use crate::campaign::Entry;
 use crate::cpu::coarse_cpu_time;
 use crate::histogram::{histogram_of, micros};
-use crate::process::{Process, Program, Said};
+use crate::process::{Process, Program};
 use crate::processes::ready;
 use crate::record::Better::{Higher, Lower, Neither};
 use crate::record::Round;
@@ -158,13 +158,11 @@ fn flags<const N: usize>(of: [(&str, String); N]) -> Vec<String> {
 /// What ping prints when it has measured for that span.
 fn outcome(ping: &mut Process, span: Span) -> Result<Outcome, Failure> {
     let patience = PATIENCE + Duration::from_secs_f64(span.seconds * 3.0);
-    match ping.line(Instant::now() + patience)? {
-        Said::Line(line) => {
-            serde_json::from_str(&line).map_err(|_| ping.nonsense(line, "its figures"))
-        }
-        Said::End => Err(ping.died()),
-        Said::Nothing => Err(ping.late("finish its round trips", patience)),
-    }
+    ping.reply(
+        patience,
+        ["finish its round trips", "its figures"],
+        |line| serde_json::from_str(line).ok(),
+    )
 }
 
 /// The figures of a run, and how many processors other programs used meanwhile.
