@@ -17,7 +17,7 @@ use super::answer::{KEY_PING, KEY_PONG, Quality};
 use super::closed_loop::{ClosedLoop, Step, Trip, go_round};
 use super::level::{Door, Publisher};
 use super::load::{Load, Mark};
-use super::open_loop::{RealTime, Run, lead, settle};
+use super::open_loop::{RealTime, Run, settle};
 use super::recorder::{Answer, COUNTED, Recorder, WARM};
 use super::report::Report;
 use super::sequence_check::STAMP;
@@ -115,16 +115,27 @@ fn by_queue(asking: &Asking, door: &Door) -> Result<Report, Failure> {
         || Ok(publisher.put(warm.payload()).map(drop)?),
         |patience| Ok(answers.recv_timeout(patience)?.is_some()),
     )?;
-    let mut counted = Stamper::new(COUNTED, asking.size);
-    go_round(&asking.timing, |_| {
+    let counted = Stamper::new(COUNTED, asking.size);
+    one_by_one(&asking.timing, &publisher, counted, || {
+        let answer = answers.recv_timeout(ANSWER)?;
+        let came = Instant::now();
+        Ok(answer.map(|answer| (came, first_bytes(answer.payload().as_slice()))))
+    })
+}
+
+/// Sends each message when the answer to the one before is there and it is due; `receive` waits for an answer.
+fn one_by_one(
+    timing: &Timing,
+    publisher: &Publisher,
+    mut counted: Stamper,
+    receive: impl Fn() -> Result<Option<(Instant, [u8; STAMP])>, Failure>,
+) -> Result<Report, Failure> {
+    go_round(timing, |_| {
         let payload = counted.payload();
         let sent = Instant::now();
         publisher.put(payload)?;
         loop {
-            let answer = answers.recv_timeout(ANSWER)?;
-            let came = Instant::now();
-            let answer = answer.ok_or_else(|| silence(ANSWER))?;
-            let stamp = first_bytes(answer.payload().as_slice());
+            let (came, stamp) = receive()?.ok_or_else(|| silence(ANSWER))?;
             if Answer::read(&stamp) != Answer::Warm {
                 return Ok(Trip { sent, came, stamp });
             }
@@ -197,7 +208,15 @@ impl Main<'_> {
     fn run(mut self) -> Result<Report, Failure> {
         let mut report = match (self.timing.rate, self.timing.interval) {
             (Some(rate), _) => self.on_schedule(rate)?,
-            (None, Some(_)) => return self.with_pauses(),
+            (None, Some(_)) => {
+                let publisher = &self.line.publisher;
+                return one_by_one(self.timing, publisher, self.counted, || {
+                    match next(self.words, ANSWER)? {
+                        Some(Word::Answer(came, stamp)) => Ok(Some((came, stamp))),
+                        _ => Ok(None),
+                    }
+                });
+            }
             (None, None) => self.back_to_back()?,
         };
         let moved = self.load.zip(self.mark.as_ref());
@@ -229,38 +248,18 @@ impl Main<'_> {
         }
     }
 
-    /// Sends each message when it is due and the answer to the one before is there.
-    fn with_pauses(mut self) -> Result<Report, Failure> {
-        let (line, words) = (self.line, self.words);
-        go_round(self.timing, |_| {
-            let payload = self.counted.payload();
-            let sent = Instant::now();
-            line.publisher.put(payload)?;
-            loop {
-                match next(words, ANSWER)? {
-                    Some(Word::Answer(_, stamp)) if Answer::read(&stamp) == Answer::Warm => {}
-                    Some(Word::Answer(came, stamp)) => return Ok(Trip { sent, came, stamp }),
-                    _ => return Err(silence(ANSWER)),
-                }
-            }
-        })
-    }
-
     /// Sends each message when it is due.
     fn on_schedule(&mut self, rate: f64) -> Result<Report, Failure> {
-        let lead = lead(rate, self.timing.warm_up);
-        if lead.is_zero() {
-            self.warm_up()?;
-        }
+        let (run, recorder) = Run::begin(self.timing, rate, || {
+            self.line.send_warm()?;
+            let came = next(self.words, ANSWER)?;
+            came.map(drop).ok_or_else(|| silence(ANSWER))
+        })?;
         let clock = RealTime::on_this_thread();
-        let first = (lead.as_secs_f64() * rate).ceil() as u64;
-        let run = Run::new(Instant::now(), rate, lead + self.timing.seconds);
-        let mut recorder = Recorder::default();
-        recorder.count_from(first);
         self.line.state().course = Course::Open(run.table, recorder);
         let sent = run.send(&clock, |numbers| {
             for number in numbers {
-                if number == first {
+                if number == run.first {
                     self.measuring();
                 }
                 self.line.publisher.put(self.counted.payload())?;
@@ -276,21 +275,7 @@ impl Main<'_> {
         let Course::Open(_, recorder) = &state.course else {
             return Err(silence(ANSWER));
         };
-        // the wait for what is lost is no part of the run
-        let over = recorder.last().map_or(end, |last| last.max(end));
-        Ok(recorder.report(run.planned, sent, run.length(first, sent, over)))
-    }
-
-    /// Goes round by the main thread, one message at a time.
-    fn warm_up(&self) -> Result<(), Failure> {
-        let start = Instant::now();
-        while start.elapsed() < self.timing.warm_up {
-            self.line.send_warm()?;
-            if next(self.words, ANSWER)?.is_none() {
-                return Err(silence(ANSWER));
-            }
-        }
-        Ok(())
+        Ok(run.report(recorder, sent, end))
     }
 }
 

@@ -6,6 +6,9 @@ use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::recorder::Recorder;
+use super::report::Report;
+use super::timing::Timing;
 use crate::schedule::{Rest, Schedule, Timetable};
 
 /// At most so many messages are sent between two looks at the clock.
@@ -65,7 +68,7 @@ fn exact_sleeps() {
 fn exact_sleeps() {}
 
 /// How long a schedule runs before recording begins; zero for a slow one, which is warmed up back to back.
-pub fn lead(rate: f64, warm_up: Duration) -> Duration {
+fn lead(rate: f64, warm_up: Duration) -> Duration {
     match rate * warm_up.as_secs_f64() >= LEAD_MIN {
         true => warm_up,
         false => Duration::ZERO,
@@ -94,29 +97,59 @@ pub struct Run {
     /// When each is due.
     pub table: Timetable,
     /// How many there are.
-    pub planned: u64,
+    planned: u64,
     /// Those that could not leave by then are not sent any more.
-    pub cutoff: Instant,
+    cutoff: Instant,
+    /// The first that is recorded; those before it warm up.
+    pub first: u64,
 }
 
 impl Run {
+    /// The messages of an asking worker that begins now, and the recorder of their answers. Calls `warm` again and again before
+    /// where the schedule is too slow to be its own warm-up.
+    pub fn begin<E>(
+        timing: &Timing,
+        rate: f64,
+        mut warm: impl FnMut() -> Result<(), E>,
+    ) -> Result<(Run, Recorder), E> {
+        let (lead, start) = (lead(rate, timing.warm_up), Instant::now());
+        while lead.is_zero() && start.elapsed() < timing.warm_up {
+            warm()?;
+        }
+        let run = Run {
+            first: (lead.as_secs_f64() * rate).ceil() as u64,
+            ..Run::new(Instant::now(), rate, lead + timing.seconds)
+        };
+        let mut recorder = Recorder::default();
+        recorder.count_from(run.first);
+        Ok((run, recorder))
+    }
+
+    /// What the answers come to, if the last of `sent` messages left at `end`.
+    pub fn report(&self, recorder: &Recorder, sent: u64, end: Instant) -> Report {
+        // the wait for what is lost is no part of the run
+        let over = recorder.last().map_or(end, |last| last.max(end));
+        recorder.report(self.planned, sent, self.length(sent, over))
+    }
+
     /// From `start` on, `rate` messages a second for so long, and one at least. Those that are late have half of that time
     /// beyond its end, and [`GRACE`]: a stall near the end shows too, and a link that is too slow does not go on for ever.
-    pub fn new(start: Instant, rate: f64, length: Duration) -> Self {
+    fn new(start: Instant, rate: f64, length: Duration) -> Self {
         let planned = ((length.as_secs_f64() * rate) as u64).max(1);
         let table = Timetable::new(start, rate);
         Run {
             table,
             planned,
             cutoff: table.due(planned) + length / 2 + GRACE,
+            first: 0,
         }
     }
 
-    /// How long it went on from message `first` on, after `sent` messages, the last answer of which came at `over`: to the
+    /// How long it went on from the first recorded message on, after `sent` messages, the last answer of which came at `over`: to the
     /// end of the last message's interval at least.
-    pub fn length(&self, first: u64, sent: u64, over: Instant) -> Duration {
+    fn length(&self, sent: u64, over: Instant) -> Duration {
         let end = over.max(self.table.due(sent));
-        end.saturating_duration_since(self.table.due(first))
+        end.saturating_duration_since(self.table.due(self.first))
     }
 
     /// Calls `send` with the numbers of the messages that are due, again and again; how many were sent.
@@ -149,7 +182,6 @@ impl Run {
 mod tests {
     use std::cell::Cell;
 
-    use super::super::recorder::Recorder;
     use super::super::sequence_check::stamp;
     use super::*;
 
@@ -239,11 +271,12 @@ mod tests {
     #[test]
     fn the_last_interval_belongs_to_the_run() {
         let start = Instant::now();
-        let run = Run::new(start, 10.0, MILLI * 1000);
-        assert_eq!(run.length(2, 10, start + MILLI * 905), MILLI * 800);
-        assert_eq!(run.length(0, 10, start + MILLI * 1500), MILLI * 1500);
+        let mut run = Run::new(start, 10.0, MILLI * 1000);
+        assert_eq!(run.length(10, start + MILLI * 1500), MILLI * 1500);
         // with messages that could not be sent, it ends with those that could
-        assert_eq!(run.length(0, 5, start + MILLI * 300), MILLI * 500);
+        assert_eq!(run.length(5, start + MILLI * 300), MILLI * 500);
+        run.first = 2;
+        assert_eq!(run.length(10, start + MILLI * 905), MILLI * 800);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::event::Event;
 use crate::schedule::Timetable;
 use crate::workers::ask::stamped_size;
 use crate::workers::closed_loop::{Trip, go_round};
-use crate::workers::open_loop::{RealTime, Run, lead, settle};
+use crate::workers::open_loop::{RealTime, Run, settle};
 use crate::workers::recorder::{Answer, COUNTED, Recorder, WARM};
 use crate::workers::report::Report;
 use crate::workers::sequence_check::stamp;
@@ -79,16 +79,8 @@ impl Sides {
     }
 
     fn on_schedule(&mut self, timing: &Timing, rate: f64) -> io::Result<Report> {
-        let lead = lead(rate, timing.warm_up);
-        let warm = Instant::now();
-        while lead.is_zero() && warm.elapsed() < timing.warm_up {
-            self.round_trip(WARM, 0)?;
-        }
+        let (run, recorder) = Run::begin(timing, rate, || self.round_trip(WARM, 0).map(drop))?;
         let clock = RealTime::on_this_thread();
-        let first = (lead.as_secs_f64() * rate).ceil() as u64;
-        let run = Run::new(Instant::now(), rate, lead + timing.seconds);
-        let mut recorder = Recorder::default();
-        recorder.count_from(first);
         let recorder = Arc::new(Mutex::new(recorder));
         let writer = self.stream.writer()?;
         let reader = Reader {
@@ -102,7 +94,7 @@ impl Sides {
             .spawn(move || reader.read())?;
         let mut batch = Vec::new();
         let sent = run.send(&clock, |numbers| {
-            if numbers.contains(&first) {
+            if numbers.contains(&run.first) {
                 Event::Measuring.say();
             }
             self.write(numbers, &mut batch)
@@ -111,8 +103,7 @@ impl Sides {
         settle(sent, || lock(&recorder).answers());
         // the connection stays, and with it the reader: what the other programs have used is still to be looked at
         let recorder = lock(&recorder);
-        let over = recorder.last().map_or(end, |last| last.max(end));
-        Ok(recorder.report(run.planned, sent, run.length(first, sent, over)))
+        Ok(run.report(&recorder, sent, end))
     }
 
     /// Writes what is due: a large message from where it lies, small ones together.
