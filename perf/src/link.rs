@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Args, ValueEnum};
@@ -50,28 +50,22 @@ pub enum Link {
 /// The largest payload of a datagram.
 pub const DATAGRAM_MAX: usize = 65_507;
 
-/// What follows the path of a socket in the names of the files that belong to it: a lock, and the second listener of a relay.
-const BESIDE: [&str; 3] = [".lock", ".back", ".back.lock"];
-
-/// The paths that were given out.
-static PATHS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
 /// The settings of nodes whose links are encrypted, with certificates of this run.
 static CREDENTIALS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Removes what workers leave behind that are ended by force, when it is dropped.
+/// The folder of the sockets of this run. What workers leave there that are ended by force goes when it is dropped.
 pub struct Paths;
+
+impl Paths {
+    fn folder() -> PathBuf {
+        std::env::temp_dir().join(format!("zonda-perf-{}", std::process::id()))
+    }
+}
 
 impl Drop for Paths {
     fn drop(&mut self) {
-        let mut paths = PATHS.lock().unwrap_or_else(PoisonError::into_inner);
-        for path in paths.drain(..) {
-            // a listener that ends by itself has removed them
-            for end in BESIDE {
-                let _ = fs::remove_file(format!("{}{end}", path.display()));
-            }
-            let _ = fs::remove_file(path);
-        }
+        // there is none where no link needed it
+        let _ = fs::remove_dir_all(Paths::folder());
     }
 }
 
@@ -109,12 +103,14 @@ impl Link {
         let place = match self {
             #[cfg(unix)]
             Link::Unix => {
-                let mut paths = PATHS.lock().unwrap_or_else(PoisonError::into_inner);
-                let name = format!("zonda-perf-{}-{}", std::process::id(), paths.len());
-                let path = std::env::temp_dir().join(name);
-                let place = path.display().to_string();
-                paths.push(path);
-                place
+                use std::sync::atomic::{AtomicUsize, Ordering};
+                /// How many were given out.
+                static PATHS: AtomicUsize = AtomicUsize::new(0);
+                let folder = Paths::folder();
+                // a folder that cannot be made is what the listener complains of
+                let _ = fs::create_dir_all(&folder);
+                let number = PATHS.fetch_add(1, Ordering::Relaxed);
+                folder.join(number.to_string()).display().to_string()
             }
             _ => format!("127.0.0.1:{port}"),
         };
