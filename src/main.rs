@@ -6,7 +6,7 @@ mod tools;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use zonda_perf::Perf;
 use zonda_program as program;
 use zonda_router::daemon::{self, DaemonArgs};
@@ -14,11 +14,13 @@ use zonda_router::daemon::{self, DaemonArgs};
 /// What a newcomer tries first, below every overview of the commands.
 const FIRST_STEPS: &str = "\
 Examples:
-  zonda sub -k 'demo/**' -l tcp/127.0.0.1:7450              print what comes in
-  zonda put -k demo/hi -p hello -e tcp/127.0.0.1:7450       in a second terminal
-  zonda get -s 'demo/**' -e tcp/127.0.0.1:7450              ask all that can answer (zonda queryable)
+  zonda sub 'demo/**' -l tcp/127.0.0.1:7450                 print what comes in
+  zonda put demo/hi hello -e tcp/127.0.0.1:7450             in a second terminal
+  zonda get 'demo/**' -e tcp/127.0.0.1:7450                 ask all that can answer (zonda queryable)
   zonda router -l tcp/0.0.0.0:7447                          forward between many
-  zonda perf quick                                          measure this machine";
+  zonda perf quick                                          measure this machine
+
+RUST_LOG=info has more said on standard error, RUST_LOG=off nothing. `zonda COMMAND --help` says what a command takes.";
 
 /// A publish/subscribe node that speaks the Zenoh protocol: router, tools and measurements.
 #[derive(Parser, Debug)]
@@ -46,6 +48,10 @@ enum Command {
     Queryable(tools::Queryable),
     /// Show which liveliness tokens come and go, or be alive
     Live(tools::Live),
+    /// Write down what is published, with the times at which it came
+    Record(tools::Record),
+    /// Publish a recording again, at its own times or faster
+    Replay(tools::Replay),
     /// Look for routers and peers by multicast
     Scout(tools::Scout),
     /// Show what this program is and, with -e or -l, what its node is connected to
@@ -56,6 +62,10 @@ enum Command {
     /// Measure this machine: throughput, latency, CPU time per message
     #[command(subcommand, arg_required_else_help = true)]
     Perf(Box<Perf>),
+    /// Print what makes a shell complete the command line
+    Completions(tools::Completions),
+    /// Write the manual, a page for each sub-command
+    Man(tools::Man),
 }
 
 fn main() -> ExitCode {
@@ -71,9 +81,13 @@ fn main() -> ExitCode {
         Command::Get(get) => get.run(),
         Command::Queryable(queryable) => queryable.run(),
         Command::Live(live) => live.run(),
+        Command::Record(record) => record.run(),
+        Command::Replay(replay) => replay.run(),
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
         Command::Tls(tls) => tls.run(),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
     };
     program::finish(result)
 }

@@ -35,10 +35,10 @@ error, which is one line; 2 for bad usage. If only some of the answers came, sta
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Get {
-    /// Keys to ask for, with parameters: demo/*?unit=celsius
+    /// The selector, by a flag
     #[arg(short, long, value_parser = selector)]
     selector: Option<Selector<'static>>,
-    /// The same without a flag
+    /// Keys to ask for, with parameters: demo/*?unit=celsius
     #[arg(value_name = "SELECTOR", conflicts_with = "selector", value_parser = selector)]
     word: Option<Selector<'static>>,
     /// A value for the queryables to work on

@@ -15,10 +15,10 @@ use super::form::Form;
 /// The key of a tool that needs nothing else.
 #[derive(Args, Clone, Debug)]
 pub struct OnKey {
-    /// Key expression
+    /// The key expression, by a flag
     #[arg(short, long, value_parser = key_expr)]
     key: Option<KeyExpr<'static>>,
-    /// The same without a flag
+    /// Key expression, such as demo/**
     #[arg(value_name = "KEY", conflicts_with = "key", value_parser = key_expr)]
     word: Option<KeyExpr<'static>>,
 }
@@ -43,13 +43,13 @@ impl OnKey {
 /// A key and a value.
 #[derive(Args, Clone, Debug)]
 pub struct KeyAndValue {
-    /// Key
+    /// The key, by a flag; the first word is the value then
     #[arg(short, long, value_parser = key_expr)]
     key: Option<KeyExpr<'static>>,
-    /// The key without a flag; with -k, the value
+    /// Key, such as demo/a
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     first: Option<String>,
-    /// The value without a flag
+    /// The value
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     second: Option<String>,
     /// How the value is given.

@@ -14,6 +14,7 @@ mod perf;
 mod program;
 mod queries;
 mod reach;
+mod recording;
 mod router;
 mod rtt;
 mod runtimes;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The format of a recording: JSON, one object in a line. The first line says what the file is, each other one is a message and
+//! the time from the beginning at which it came.
+
+use serde::{Deserialize, Serialize};
+use zonda::bytes::ZBytes;
+use zonda::qos::Priority;
+use zonda::sample::{Sample, SampleKind};
+
+use super::form::{Form, base64};
+
+/// The number of this format.
+pub const FORMAT: u32 = 1;
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Head {
+    /// The number of the format.
+    pub zonda_recording: u32,
+    /// What was subscribed to.
+    pub key: String,
+}
+
+/// A message.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Message {
+    /// Seconds from the beginning.
+    pub at: f64,
+    /// Its key.
+    pub key: String,
+    /// Whether it deletes the value of the key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub delete: bool,
+    /// As text, if it is text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    payload: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    payload_base64: Option<String>,
+    /// How to read the payload.
+    #[serde(default)]
+    pub encoding: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    attachment_base64: Option<String>,
+    /// 1 (most urgent) to 7 (least).
+    #[serde(default = "usual_priority")]
+    pub priority: u8,
+    /// Whether it was sent at once instead of in a batch.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub express: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn usual_priority() -> u8 {
+    Priority::default() as u8
+}
+
+impl Message {
+    /// A sample that came so many seconds after the beginning.
+    pub fn new(sample: &Sample, at: f64) -> Self {
+        let bytes = sample.payload().to_bytes();
+        let text = std::str::from_utf8(&bytes).ok();
+        Message {
+            at,
+            key: sample.key_expr().to_string(),
+            delete: sample.kind() == SampleKind::Delete,
+            payload: text.map(str::to_owned),
+            payload_base64: text.is_none().then(|| base64(&bytes)),
+            encoding: sample.encoding().to_string(),
+            attachment_base64: sample.attachment().map(|bytes| base64(&bytes.to_bytes())),
+            priority: sample.priority() as u8,
+            express: sample.express(),
+        }
+    }
+
+    /// Its payload.
+    ///
+    /// # Errors
+    /// That there is none, or two, or what is wrong with the base64.
+    pub fn payload(&self) -> Result<Vec<u8>, String> {
+        match (&self.payload, &self.payload_base64) {
+            (Some(text), None) => Ok(text.clone().into_bytes()),
+            (None, Some(text)) => Form::Base64.read(text.clone().into_bytes()),
+            _ => Err("expected either payload or payload_base64".to_owned()),
+        }
+    }
+
+    /// The bytes beside it.
+    ///
+    /// # Errors
+    /// What is wrong with the base64.
+    pub fn attachment(&self) -> Result<Option<ZBytes>, String> {
+        let text = self.attachment_base64.clone();
+        let bytes = text.map(|text| Form::Base64.read(text.into_bytes()));
+        Ok(bytes.transpose()?.map(ZBytes::from))
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda replay`: publishes what `zonda record` has written down, at the times at which it came.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use zonda::qos::CongestionControl;
+use zonda::{Session, Wait};
+use zonda_program::{Connection, Failure, Interrupt, REACH_HELP, Reach, complain, priority};
+
+use super::recording::{FORMAT, Head, Message};
+
+/// How often the tool says how far it is.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// The longest time of a message in a recording, in seconds: ten years.
+const LONGEST: f64 = 315_360_000.0;
+
+const EXAMPLES: &str = "\
+Examples:
+  zonda replay walk.jsonl -e tcp/127.0.0.1:7447                at the times at which the messages came
+  zonda replay walk.jsonl --speed 4 --times 10 -e tcp/127.0.0.1:7447
+  zonda replay walk.jsonl --fast -e tcp/127.0.0.1:7447         as fast as they can be sent
+
+";
+
+/// Publish a recording again.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = [EXAMPLES, REACH_HELP].concat())]
+pub struct Replay {
+    /// The recording; - is standard input
+    file: PathBuf,
+    /// How many times as fast as it was recorded
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed)]
+    speed: f64,
+    /// As fast as the messages can be sent
+    #[arg(long, conflicts_with = "speed")]
+    fast: bool,
+    /// How often; 0 is until Ctrl-C
+    #[arg(long, value_name = "N", default_value = "1")]
+    times: u64,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if (0.001..=1000.0).contains(&factor) => Ok(factor),
+        _ => Err("expected a number between 0.001 and 1000; see --fast".to_owned()),
+    }
+}
+
+/// How far the tool is.
+struct Progress {
+    messages: u64,
+    said: Instant,
+}
+
+impl Replay {
+    /// Publishes until the end of the recording or Ctrl-C.
+    pub fn run(self) -> Result<(), Failure> {
+        let interrupt = Interrupt::listen()?;
+        if self.is_input() && self.times != 1 {
+            return Err(Failure::Usage(
+                "standard input can be read once: --times needs a file".to_owned(),
+            ));
+        }
+        // A file that is none is said before anybody is connected.
+        let mut recording = Recording::open(&self.file)?;
+        let session = self.connection.open()?;
+        let mut reach = Reach::insist(&session)?;
+        let mut progress = Progress {
+            messages: 0,
+            said: Instant::now(),
+        };
+        let mut done = 0;
+        while !interrupt.happened() {
+            self.play(recording, &session, &interrupt, &mut progress)?;
+            reach.tell(&session);
+            done += 1;
+            if done == self.times {
+                break;
+            }
+            recording = Recording::open(&self.file)?;
+        }
+        complain(format_args!("published: messages {}", progress.messages));
+        let reached = reach.finish(&session);
+        session.close().wait()?;
+        reached
+    }
+
+    fn is_input(&self) -> bool {
+        self.file == Path::new("-")
+    }
+
+    fn play(
+        &self,
+        mut recording: Recording,
+        session: &Session,
+        interrupt: &Interrupt,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        let start = Instant::now();
+        while let Some(message) = recording.next()? {
+            if !self.fast {
+                let due = start + Duration::from_secs_f64(message.at / self.speed);
+                interrupt.wait_until(due);
+            }
+            if interrupt.happened() {
+                return Ok(());
+            }
+            publish(&message, session).map_err(|failure| recording.wrong(failure))?;
+            progress.messages += 1;
+            if progress.said.elapsed() >= PROGRESS {
+                progress.said = Instant::now();
+                complain(format_args!(
+                    "published: messages {} so far",
+                    progress.messages
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn publish(message: &Message, session: &Session) -> Result<(), Failure> {
+    let urgency = priority(&message.priority.to_string()).map_err(Failure::Run)?;
+    let attachment = message.attachment().map_err(Failure::Run)?;
+    if message.delete {
+        let delete = session.delete(&message.key).attachment(attachment);
+        let delete = delete.priority(urgency).express(message.express);
+        delete.congestion_control(CongestionControl::Block).wait()?;
+        return Ok(());
+    }
+    let payload = message.payload().map_err(Failure::Run)?;
+    let put = session.put(&message.key, payload).attachment(attachment);
+    let put = put.encoding(message.encoding.as_str());
+    let put = put.priority(urgency).express(message.express);
+    put.congestion_control(CongestionControl::Block).wait()?;
+    Ok(())
+}
+
+/// A recording that is being read, line by line.
+struct Recording {
+    name: String,
+    lines: io::Lines<Box<dyn BufRead>>,
+    /// The number of the line that was read last.
+    line: u64,
+}
+
+impl Recording {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let input: Box<dyn BufRead> = match path == Path::new("-") {
+            true => Box::new(BufReader::new(io::stdin())),
+            false => {
+                let file = File::open(path);
+                Box::new(BufReader::new(file.map_err(|e| {
+                    Failure::doing(format_args!("cannot read {name}"), e)
+                })?))
+            }
+        };
+        let mut recording = Recording {
+            name,
+            lines: input.lines(),
+            line: 0,
+        };
+        let head: Option<Head> = recording.read()?;
+        match head {
+            Some(head) if head.zonda_recording == FORMAT => Ok(recording),
+            Some(head) => Err(recording.wrong(format_args!(
+                "format {}, this program knows {FORMAT}",
+                head.zonda_recording
+            ))),
+            None => Err(recording.wrong("it is empty, and no recording")),
+        }
+    }
+
+    /// The next message.
+    fn next(&mut self) -> Result<Option<Message>, Failure> {
+        let message: Option<Message> = self.read()?;
+        match message {
+            Some(message) if !(0.0..=LONGEST).contains(&message.at) => {
+                Err(self.wrong(format_args!("{} is no time", message.at)))
+            }
+            message => Ok(message),
+        }
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, Failure> {
+        self.line += 1;
+        match self.lines.next() {
+            None => Ok(None),
+            Some(Err(error)) => Err(self.wrong(error)),
+            Some(Ok(line)) => serde_json::from_str(&line)
+                .map(Some)
+                .map_err(|error| self.wrong(error)),
+        }
+    }
+
+    /// What is wrong with the line that was read last.
+    fn wrong(&self, what: impl std::fmt::Display) -> Failure {
+        Failure::Run(format!("{}:{}: {what}", self.name, self.line))
+    }
+}
