@@ -14,6 +14,7 @@ use super::show::each;
 const HELP: &str = "\
 Examples:
   zonda info                                   version and runtimes
+  zonda info -e tcp/127.0.0.1:7447             what a node with these connections reaches
   zonda info --limits                          the limits of a node with this configuration
   zonda info -e tcp/127.0.0.1:7447 --metrics   all that a node with these connections counts
   zonda info -e tcp/127.0.0.1:7447 --watch     who is there, and each connection that comes, fails or goes, and why
@@ -64,6 +65,55 @@ fn table_of(session: &Session) -> String {
     table(header, rows, 1..4)
 }
 
+/// The facts in lines that begin with what they are about.
+fn for_people(facts: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
+    let texts = |value: &Value| each_of(value, text).join(", ");
+    let program = ["version", "protocol", "profile", "rustc"].map(|name| text(&facts[name]));
+    let [version, protocol, profile, rustc] = program;
+    let runtime = &facts["runtime"];
+    let mut rows = vec![
+        (
+            "program",
+            format!("zonda {version}, protocol {protocol}, {profile}, {rustc}"),
+        ),
+        (
+            "runtime",
+            format!("{} ({})", text(&runtime["runs"]), text(&runtime["why"])),
+        ),
+        ("built in", texts(&facts["runtimes"])),
+    ];
+    if facts["zid"].is_string() {
+        let link = |link: &Value| {
+            let parts = ["role", "zid", "remote", "opened_by"].map(|name| text(&link[name]));
+            let [role, zid, remote, opener] = parts;
+            format!("{role} {zid} at {remote}, opened by {opener}")
+        };
+        let missing = |one: &Value| match one["why"].as_str() {
+            Some(why) => format!("{}: {why}", text(&one["endpoint"])),
+            None => format!("{}: under way", text(&one["endpoint"])),
+        };
+        rows.push(("node", text(&facts["zid"])));
+        let lists = [
+            ("listening", each_of(&facts["listening"], text)),
+            ("link", each_of(&facts["links"], link)),
+            ("unreached", each_of(&facts["unreached"], missing)),
+        ];
+        for (name, lines) in lists {
+            match lines.is_empty() {
+                true => rows.push((name, "none".to_owned())),
+                false => rows.extend(lines.into_iter().map(|line| (name, line))),
+            }
+        }
+    }
+    let lines = rows.iter().map(|(name, line)| format!("{name:<10} {line}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn each_of(list: &Value, line: impl Fn(&Value) -> String) -> Vec<String> {
+    list.as_array().into_iter().flatten().map(line).collect()
+}
+
 impl Info {
     /// Shows it.
     pub fn run(self) -> Result<(), Failure> {
@@ -93,7 +143,7 @@ impl Info {
                 print_lines(format_args!("{}", text.trim_end()))
             }
             (true, _) => print(format_args!("{facts}")),
-            (false, _) => print_lines(format_args!("{facts:#}")),
+            (false, _) => print_lines(format_args!("{}", for_people(&facts))),
         }
         let Some(session) = session else {
             return Ok(());

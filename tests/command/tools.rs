@@ -200,6 +200,30 @@ fn info_follows_what_happens_to_connections() {
 }
 
 #[test]
+fn info_is_for_people_unless_json_is_asked_for() {
+    let alone = run(&zonda(), &["info"]);
+    let names = |out: &str| -> Vec<String> {
+        let first = |line: &str| line.split("  ").next().unwrap_or_default().to_owned();
+        out.lines().map(first).collect()
+    };
+    assert_eq!(
+        names(&alone.out),
+        ["program", "runtime", "built in"],
+        "{alone:?}"
+    );
+    let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);
+    let address = listening(&mut router);
+    let linked = run(&zonda(), &["info", "-m", "client", "-e", &address]);
+    let link = linked.out.lines().find(|line| line.starts_with("link "));
+    let link = link.unwrap_or_else(|| panic!("{linked:?}"));
+    assert!(
+        link.contains("router ") && link.contains(&address),
+        "{link}"
+    );
+    assert!(linked.out.contains("unreached  none"), "{linked:?}");
+}
+
+#[test]
 fn info_says_what_runs_where_io_uring_was_asked_for() {
     // Whether the system has it or not, the two agree and there is a reason.
     let told = run(&zonda(), &["info", "--json", "--runtime", "uring"]);
