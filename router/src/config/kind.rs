@@ -66,6 +66,8 @@ pub enum Kind {
     Scheduling,
     /// The rules of the low-pass filter.
     LowPass,
+    /// The weights of links to other routers.
+    Weights,
     /// Anything; may be addressed below its own path.
     Tree,
     /// A value of this kind for all roles, or one for each as `{ router: a, peer: b, client: c }`.

@@ -31,6 +31,7 @@ mod tests;
 mod transport;
 mod validate;
 mod value;
+mod weights;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -9,13 +9,14 @@ use std::{
     time::Duration,
 };
 
-use zonda_codec::{Endpoint, KeyExpr, Resolution, Roles, WhatAmI};
+use zonda_codec::{Endpoint, KeyExpr, Resolution, Roles, WhatAmI, ZenohId};
 
 use crate::{
     config::{
         check,
         low_pass::{self, LowPassRule},
         value::Value,
+        weights,
     },
     table::scouting::Strategy,
 };
@@ -188,6 +189,10 @@ pub fn key_expr(found: &Found) -> Option<KeyExpr<'static>> {
 
 pub fn low_pass(found: &Found) -> Vec<LowPassRule> {
     low_pass::rules(&found.value).unwrap_or_default()
+}
+
+pub fn weights(found: &Found) -> Vec<(ZenohId, u16)> {
+    weights::weights(&found.value).unwrap_or_default()
 }
 
 pub fn cpus(found: &Found) -> Vec<usize> {

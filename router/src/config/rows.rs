@@ -65,7 +65,7 @@ const MULTILINK: Support = match zonda_transport::protocol::multilink::AVAILABLE
 };
 const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
 const ACL: Support = Not("access control is not supported yet: nothing is denied");
-const ROUTING: Support = Not("routing between routers is not supported yet");
+const ROUTING: Support = Not("regions of routers are not supported yet");
 const PLUGINS: Support = Not("plugins are not supported");
 const FILTERS: Support = Not("not supported yet; no message is changed or filtered");
 const AUTOCONNECT: &str =
@@ -231,8 +231,9 @@ rows! {
     // Routing.
     "routing/router/peers_failover_brokering", Bool, "null", Gone,
         "given up: routers do not broker between peers";
-    "routing/router/linkstate/transport_weights", Tree, "[]", ROUTING,
-        "costs of links between routers";
+    "routing/router/linkstate/transport_weights", Weights, "[]", Full,
+        "weights of the links to other routers, 1 to 65535, which choose among several ways: `dst_zid`, `weight`. The greater one of both \
+         ends counts, 100 if neither has one" => link_weights: Vec<(ZenohId, u16)>, weights;
     "routing/peer", Tree, "null", Gone,
         "given up: peers have one way of routing";
     "routing/interests/timeout", COUNT, "10000", Full,

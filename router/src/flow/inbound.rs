@@ -38,7 +38,7 @@ use crate::{
         shared::{Shared, first},
         state::State,
     },
-    table::{FaceId, INITIAL, Locality, QuerySearch},
+    table::{FaceId, INITIAL, QuerySearch},
 };
 
 /// The receiving end of one face.
@@ -106,11 +106,11 @@ impl Inbound {
         self.burst.begin_work();
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
-        let looked = key.map(|key| {
-            let (table, everywhere) = (&mut state.table, Locality::Any);
-            let mut looking = Looking::new(table, self.face, key, None, everywhere);
+        let looked = key.and_then(|key| {
+            let (table, node_id) = (&mut state.table, push.node_id);
+            let mut looking = Looking::from_neighbour(table, self.face, node_id, key)?;
             let route = self.shared.look_on(&mut state, &mut looking);
-            route.ok_or_else(|| Box::new(looking))
+            Some(route.ok_or_else(|| Box::new(looking)))
         });
         let notes = state.table.take_notes();
         drop(state);
@@ -119,7 +119,7 @@ impl Inbound {
         match looked? {
             Ok(route) => {
                 self.burst.close();
-                self.cache.put(expr, Arc::clone(&route));
+                self.remember(push, &route);
                 Some(route)
             }
             Err(looking) => {
@@ -128,6 +128,30 @@ impl Inbound {
                 None
             }
         }
+    }
+
+    fn remember(&mut self, push: &Push<'_>, route: &Arc<Route>) {
+        let (expr, route) = (&push.wire_expr, Arc::clone(route));
+        match push.node_id {
+            0 => self.cache.put(expr, route),
+            node_id => self.cache.put_from(node_id, expr, route),
+        }
+    }
+
+    /// A message that entered the mesh further away than at the neighbour.
+    #[cold]
+    #[inline(never)]
+    fn push_from_beyond(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
+        let known = self.cache.get_from(push.node_id, &push.wire_expr).cloned();
+        let Some(route) = known.or_else(|| self.look_up(push, context)) else {
+            return;
+        };
+        let message = Incoming {
+            push,
+            raw_body,
+            context,
+        };
+        message.pass(&route, &self.shared, &mut self.burst);
     }
 
     /// Goes on looking for the route of the message that waits for it.
@@ -143,7 +167,7 @@ impl Inbound {
         self.answering = false;
         self.burst.close();
         parked.lend(|push, raw_body, context| {
-            self.cache.put(&push.wire_expr, Arc::clone(&route));
+            self.remember(push, &route);
             let message = Incoming {
                 push,
                 raw_body,
@@ -157,6 +181,9 @@ impl Inbound {
 impl Deliver for Inbound {
     #[inline]
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
+        if push.node_id != 0 {
+            return self.push_from_beyond(push, raw_body, context);
+        }
         let looked_up;
         let route = match self.cache.get(&push.wire_expr) {
             Some(route) => route,
@@ -234,7 +261,7 @@ impl Deliver for Inbound {
                 self.respect_room(Priority::Control);
             }
             NetworkMessage::Request(request) => {
-                let mut search = QuerySearch::default();
+                let mut search = QuerySearch::with_node_id(request.node_id);
                 if !shared.take_question(face, context, &mut search, &mut self.burst) {
                     self.parked_question = Some(Box::new(ParkedQuestion::new(search, context)));
                     self.answering = true;

@@ -46,6 +46,23 @@ impl Looking {
     }
 }
 
+impl Looking {
+    /// For messages on `key` that a neighbour sends with this node id. `None` if that means nobody.
+    pub(crate) fn from_neighbour(
+        table: &mut ForwardingTable,
+        from: FaceId,
+        node_id: u16,
+        key: KeyExpr<'static>,
+    ) -> Option<Self> {
+        let key = key.into_cloneable();
+        Some(Looking {
+            from,
+            search: table.begin_route_from(from, node_id, key)?,
+            destination: Locality::Any,
+        })
+    }
+}
+
 impl Shared {
     /// Goes on for a slice; `None` if there is more to look at.
     pub(crate) fn look_on(&self, state: &mut State, looking: &mut Looking) -> Option<Arc<Route>> {

@@ -74,7 +74,7 @@ impl Hop {
     /// What messages on the key begin with for this neighbour.
     #[inline]
     pub(crate) fn head(&self, qos: Qos) -> PushHead<'_> {
-        PushHead::new(self.spelling.wire_expr(), qos, 0)
+        PushHead::new(self.spelling.wire_expr(), qos, self.spelling.node_id)
     }
 }
 
@@ -260,6 +260,21 @@ impl RouteCache {
         self.by_text.get(&self.text)
     }
 
+    /// The route for `expr` in messages that entered the mesh at the router that has this number, if it is known and still valid.
+    pub(crate) fn get_from(&mut self, node_id: u16, expr: &WireExpr<'_>) -> Option<&Arc<Route>> {
+        write_text(&mut self.text, expr);
+        write_router(&mut self.text, node_id);
+        self.by_text.get(&self.text)
+    }
+
+    /// Remembers such a route.
+    pub(crate) fn put_from(&mut self, node_id: u16, expr: &WireExpr<'_>, route: Arc<Route>) {
+        write_text(&mut self.text, expr);
+        write_router(&mut self.text, node_id);
+        drop(self.by_text.put(&self.text, route));
+        self.say_held();
+    }
+
     /// Forgets the routes of keys that are written with an id of the neighbour, which means another key from now on or none.
     pub(crate) fn forget_id(&mut self, id: u16) {
         drop(self.by_id[mapping_index(Mapping::Sender)].take(usize::from(id)));
@@ -302,6 +317,12 @@ fn write_text(text: &mut String, expr: &WireExpr<'_>) {
     // Scopes have 16 bits; the shift keeps clear of the range that is no character.
     text.push(char::from_u32(u32::from(expr.scope) + 0x1_0000).unwrap_or('\0'));
     text.push_str(expr.suffix);
+}
+
+/// A router's number behind it: no key has this character.
+fn write_router(text: &mut String, node_id: u16) {
+    text.push('#');
+    text.push(char::from_u32(u32::from(node_id) + 0x1_0000).unwrap_or('\0'));
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Poll,
-    time::Instant,
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use event_listener::Event;
@@ -120,6 +120,7 @@ impl Shared {
         if role != WhatAmI::Router && settings.adminspace_enabled {
             table.add_admin_space();
         }
+        join_mesh(&mut table, &settings);
         let state = State {
             table,
             faces: HashMap::new(),
@@ -365,6 +366,14 @@ impl Shared {
         links.sort_by_key(|link| link.zid);
         links
     }
+}
+
+/// How a router takes part in a mesh. The count of its changes begins above any that it reached before with the same id.
+fn join_mesh(table: &mut ForwardingTable, settings: &Settings) {
+    let begun = SystemTime::now().duration_since(UNIX_EPOCH);
+    let first_sn = begun.map_or(1, |since| since.as_millis());
+    let weights = settings.link_weights.iter().copied().collect();
+    table.set_mesh(u64::try_from(first_sn).unwrap_or(1), weights);
 }
 
 /// Waits for whichever comes first.

@@ -63,8 +63,10 @@ impl State {
     /// What is listened on now is announced from now on.
     fn tell_own(&mut self, host: Host) {
         let listening = self.listening.iter().flat_map(Listening::locators);
-        let listening = listening.collect();
+        let listening: Vec<Locator> = listening.collect();
         if let Some(gossip) = &mut self.discovery.gossip {
+            let table = &mut self.table;
+            table.set_own_locators(&listening, &host, &mut self.actions);
             gossip.set_own(listening, host, &mut self.actions);
         }
     }
@@ -125,10 +127,13 @@ impl Shared {
                 state.table.count_misplaced(face);
                 return false;
             };
-            state.table.handle_link_states(face, &states);
             let State {
-                discovery, actions, ..
+                table,
+                discovery,
+                actions,
+                ..
             } = state;
+            table.handle_link_states(face, &states, actions);
             if let Some(gossip) = &mut discovery.gossip {
                 gossip.handle(face, &states, now, &mut found, actions);
             }

@@ -201,7 +201,7 @@ impl Passing<'_> {
                 rid: hop.rid,
                 wire_expr: hop.wire_expr(self.key.as_str()),
                 timestamp: None,
-                node_id: 0,
+                node_id: hop.node_id,
                 ..self.request
             });
             let message = Outgoing {

@@ -8,12 +8,13 @@ use zonda_codec::{Declaration, QueryableInfo, WireExpr};
 use crate::table::{
     announced::Announced,
     entity::Change,
-    face::visible,
+    face::{Face, visible},
     face_id::Action,
     forwarding::ForwardingTable,
     ids::{Spelling, beginning},
     kind::{EntityRef, Kind},
     message,
+    policy::Relation,
 };
 
 /// What a face is to hear of an entity.
@@ -76,6 +77,7 @@ impl ForwardingTable {
         EntityRef { kind, index }: EntityRef,
         actions: &mut Vec<Action>,
     ) {
+        self.end_in_mesh(EntityRef { kind, index }, actions);
         for &slot in self.entities_mut(kind).remove(index).as_slice() {
             if let Some(face) = self.topology.at_mut(slot)
                 && let Some(announced) = face.announced.remove(EntityRef { kind, index })
@@ -143,6 +145,9 @@ impl ForwardingTable {
             (Some(info), Some(announced)) if hears != Hears::Nothing && announced.info != info => {
                 self.announce(entity, info, slot, None, actions);
             }
+            (None, Some(_)) if face.relation == Relation::Mesh => {
+                self.end_in_mesh(entity, actions);
+            }
             (None, Some(announced)) => {
                 self.entities_mut(kind).remove_announced(index, slot);
                 if let Some(face) = self.topology.at_mut(slot) {
@@ -168,6 +173,10 @@ impl ForwardingTable {
         let Some(key) = self.entities(kind).key(index) else {
             return;
         };
+        let is_mesh = |face: &Face| face.relation == Relation::Mesh;
+        if self.topology.at(slot).is_some_and(is_mesh) {
+            return self.announce_to_mesh(entity, info, &key, actions);
+        }
         let spelling = self.spell(slot, &key, actions);
         let Some(face) = self.topology.at_mut(slot) else {
             return;
@@ -194,7 +203,9 @@ impl ForwardingTable {
         let prefix = beginning(key);
         if written.skip >= prefix.len()
             || face.ids.our_count() >= own_key_ids_max
-            || !(face.relation.conduct().announces_unasked || self.interests.grants(slot, prefix))
+            || !(face.relation.conduct().announces_unasked
+                || face.relation == Relation::RouterToRouter
+                || self.interests.grants(slot, prefix))
         {
             return written;
         }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use zonda_codec::QueryableInfo;
 
-use crate::table::kind::{EntityRef, PerKind};
+use crate::table::kind::{EntityRef, Kind, PerKind};
 
 /// What a face knows of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,12 @@ impl AnnouncedIds {
         }
     }
 
+    /// The entities of a kind that the face knows.
+    pub(super) fn of(&self, kind: Kind) -> impl Iterator<Item = (u32, QueryableInfo)> {
+        let known = self.entities.of(kind).iter();
+        known.map(|(index, known)| (*index, known.info))
+    }
+
     /// The entities that the face knows.
     pub(super) fn into_entities(self) -> impl Iterator<Item = EntityRef> {
         self.entities.into_each().flat_map(|(kind, known)| {
@@ -75,7 +81,6 @@ impl AnnouncedIds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::kind::Kind;
 
     #[test]
     fn ids_in_use_are_not_given_out_again() {

@@ -35,6 +35,9 @@ impl ForwardingTable {
         let Some(source) = self.face_mut(face) else {
             return;
         };
+        if source.relation == Relation::RouterToRouter {
+            return self.handle_sourced(face, declare, actions);
+        }
         if !source.relation.conduct().open {
             source.counters.misplaced += 1;
             return;
@@ -70,7 +73,7 @@ impl ForwardingTable {
     }
 
     /// A D_KEYEXPR. It has no mapping bit: a scope in it counts as one of the receiver's ids, as the reference has it.
-    fn learn_key(&mut self, face: FaceId, id: u16, expr: WireExpr<'_>) {
+    pub(super) fn learn_key(&mut self, face: FaceId, id: u16, expr: WireExpr<'_>) {
         let expr = WireExpr {
             mapping: Mapping::Receiver,
             ..expr
@@ -97,7 +100,7 @@ impl ForwardingTable {
         }
     }
 
-    fn forget_key(&mut self, face: FaceId, id: u16) {
+    pub(super) fn forget_key(&mut self, face: FaceId, id: u16) {
         if let Some((text, true)) = self.topology.forget_id(face, id) {
             self.outdate_spellings(face.index, &text);
         }
@@ -124,7 +127,7 @@ impl ForwardingTable {
             }
             (Kind::Token, Some(interest), Relation::Upstream)
                 if self.relay_token(face, interest, &key, actions)
-                    || (id == ANSWER && !self.is_interested(face, interest)) =>
+                    || (id == Some(ANSWER) && !self.is_interested(face, interest)) =>
             {
                 return;
             }
@@ -143,6 +146,12 @@ impl ForwardingTable {
         self.entities.by_id(face.index, kind, id)
     }
 
+    /// What a face declared on exactly this key, where it goes by its keys.
+    pub(super) fn entity_on(&self, face: FaceId, kind: Kind, key: &str) -> Option<u32> {
+        let index = self.entities(kind).on(key)?;
+        self.entity_of(face, kind, index)
+    }
+
     /// Records an entity of a face under its id.
     pub(super) fn add_entity(
         &mut self,
@@ -152,7 +161,11 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let Declared { kind, id, info, .. } = new;
-        if let Some(index) = self.entity_of(face, kind, id)
+        let known = match id {
+            Some(id) => self.entity_of(face, kind, id),
+            None => self.entity_on(face, kind, key.as_str()),
+        };
+        if let Some(index) = known
             && self.entities(kind).has_key(index, key.as_str())
         {
             let change = self.entities_mut(kind).set_info(index, face.index, info);
@@ -179,7 +192,9 @@ impl ForwardingTable {
         let south = source.relation.conduct().south;
         let index = self.entities_mut(kind).find_or_add(key.as_str());
         let entity = EntityRef { kind, index };
-        self.entities.insert_id(face.index, id, entity);
+        // An entity keeps its number for as long as the face declares it.
+        self.entities
+            .insert_id(face.index, id.unwrap_or(index), entity);
         let source = Source::new(face.index, south, info);
         let mut change = self.entities_mut(kind).add_source(index, source);
         if let Some(change) = &mut change {

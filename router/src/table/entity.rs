@@ -11,8 +11,8 @@ use crate::table::{few::Few, key_tree::KeyTree, kind::Kind, slots::Slots};
 #[derive(Clone, Copy)]
 pub(super) struct Declared {
     pub(super) kind: Kind,
-    /// The id that the face gives it.
-    pub(super) id: u32,
+    /// The id that the face gives it; `None` if it goes by its key.
+    pub(super) id: Option<u32>,
     pub(super) info: QueryableInfo,
     /// It is the answer to an interest: it was there before.
     pub(super) is_answer: bool,
@@ -22,9 +22,17 @@ impl Declared {
     pub(super) fn new(kind: Kind, id: u32, info: QueryableInfo) -> Self {
         Declared {
             kind,
-            id,
+            id: Some(id),
             info,
             is_answer: false,
+        }
+    }
+
+    /// Known by its key only.
+    pub(super) fn on_key(kind: Kind, info: QueryableInfo) -> Self {
+        Declared {
+            id: None,
+            ..Declared::new(kind, 0, info)
         }
     }
 

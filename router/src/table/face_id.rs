@@ -58,6 +58,11 @@ pub enum FaceKind {
     Remote,
     /// A multicast group: whatever is sent to it, all its members hear.
     Group,
+    /// A router of the mesh, be it a neighbour or further off: what it declared is its own, by whichever link it came. Nothing
+    /// is sent to it, but to the neighbour that leads there.
+    Beyond,
+    /// All other routers of the mesh together: what this node's own side has is declared to them.
+    Mesh,
 }
 
 /// Who stands behind a face.
@@ -67,7 +72,7 @@ pub struct FaceInfo {
     pub zid: ZenohId,
     /// The neighbour's role; the node's own for a local face.
     pub whatami: WhatAmI,
-    /// A session, a connection or a group.
+    /// A session, a connection, a group, or something of the mesh.
     pub kind: FaceKind,
 }
 

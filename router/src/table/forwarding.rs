@@ -19,6 +19,7 @@ use crate::table::{
     leaving::Leaving,
     limits::{BadKey, FaceCounters, KeyOverLimit, Limits},
     listeners::Listeners,
+    mesh::Mesh,
     message,
     note::Note,
     policy::{INITIAL, Relation},
@@ -43,6 +44,8 @@ pub struct ForwardingTable {
     pub(super) limits: Limits,
     /// The neighbours.
     pub(super) topology: Topology,
+    /// The other routers, if this node is one.
+    pub(super) mesh: Mesh,
     /// What they and the session have declared.
     pub(super) entities: Entities,
     /// What the neighbours want to hear of.
@@ -75,6 +78,7 @@ impl ForwardingTable {
         let mut table = ForwardingTable {
             limits,
             topology: Topology::new(zid, role),
+            mesh: Mesh::new(zid, role),
             entities: Entities::default(),
             interests: Interests::default(),
             announcing: Announcements::default(),
@@ -122,10 +126,14 @@ impl ForwardingTable {
     }
 
     /// A new neighbour. Appends what is sent over a new link: to a gateway the live interests and everything this side has,
-    /// to a fellow peer everything and the D_FINAL that ends it.
+    /// to a fellow peer everything and the D_FINAL that ends it, from router to router what there is of a mesh.
     pub fn add_face(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
-        let conduct = Relation::between(self.topology.role(), &info).conduct();
+        let relation = Relation::between(self.topology.role(), &info);
+        let conduct = relation.conduct();
         let id = self.topology.add(info);
+        if relation == Relation::RouterToRouter {
+            self.link_router(id, info.zid, actions);
+        }
         self.queries.welcome(info.zid, conduct.ask);
         if conduct.announces_unasked {
             // Everything goes there that it has not said it does not want.
@@ -162,8 +170,12 @@ impl ForwardingTable {
         self.wants.stop_waiting(face, INITIAL);
         self.forget_upstream(&gone, actions);
         self.stop_waiting_for(face, actions);
-        let leaving = Leaving::new(slot, interests, gone.announced, declared);
+        let (relation, announced) = (gone.relation, gone.announced);
+        let leaving = Leaving::new(slot, interests, announced, declared);
         self.leaving.push_back(leaving);
+        if relation == Relation::RouterToRouter {
+            self.unlink_router(face, actions);
+        }
     }
 
     /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical

@@ -5,7 +5,6 @@
 //! passed it on as well would deliver it twice.
 
 mod nodes;
-mod tell;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +12,11 @@ use zonda_codec::{LinkStateList, WhatAmI};
 
 pub use nodes::{Gossip, GossipCounts, GossipOptions};
 
-use crate::table::{face_id::FaceId, forwarding::ForwardingTable, policy::Relation};
+use crate::table::{
+    face_id::{Action, FaceId},
+    forwarding::ForwardingTable,
+    policy::Relation,
+};
 
 impl ForwardingTable {
     /// Whether a neighbour has declared all that it had when the link came up. Only peers do; of others nothing is awaited.
@@ -22,9 +25,17 @@ impl ForwardingTable {
             .is_some_and(|face| face.relation != Relation::PeerToPeer || face.final_zero)
     }
 
-    /// Link states of a neighbour. Those of a served peer say between which peers this node passes nothing on; others are
-    /// ignored.
-    pub fn handle_link_states(&mut self, face: FaceId, states: &LinkStateList<'_>) {
+    /// Link states of a neighbour. Those of a served peer say between which peers this node passes nothing on, those of another
+    /// router what the mesh looks like; others are ignored.
+    pub fn handle_link_states(
+        &mut self,
+        face: FaceId,
+        states: &LinkStateList<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        if self.relation(face) == Some(Relation::RouterToRouter) {
+            return self.hear_router(face, states, actions);
+        }
         let is_served_peer = self.face(face).is_some_and(|peer| {
             peer.relation == Relation::Served && peer.info.whatami == WhatAmI::Peer
         });

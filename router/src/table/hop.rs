@@ -21,6 +21,8 @@ pub struct Hop {
     pub mapping: Mapping,
     /// Text behind the scope.
     pub suffix: Suffix,
+    /// To another router: the number of the one where the message entered the mesh. Else, and for this node itself, 0.
+    pub node_id: u16,
 }
 
 /// The end of a key. All hops of a route share its text.

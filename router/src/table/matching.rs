@@ -45,7 +45,8 @@ impl ForwardingTable {
                 let face = self.topology.at(declared.slot);
                 (declared.info().complete || !complete)
                     && face.is_some_and(|face| {
-                        source.reaches(face) && self.counts(face, entity, audience)
+                        self.way(source, None, face).is_some()
+                            && self.counts(face, entity, audience)
                     })
             });
             reached

@@ -42,6 +42,30 @@ pub(super) fn undeclaration(kind: Kind, id: u32) -> Declaration<'static> {
     }
 }
 
+/// The end of an entity that is known by its key.
+pub(super) fn undeclaration_of(kind: Kind, key: WireExpr<'_>) -> Declaration<'_> {
+    let (id, key) = (0, Some(key));
+    match kind {
+        Kind::Subscriber => Declaration::UndeclareSubscriber { id, key },
+        Kind::Queryable => Declaration::UndeclareQueryable { id, key },
+        Kind::Token => Declaration::UndeclareToken { id, key },
+    }
+}
+
+/// Sends a declaration of the router that has this number.
+pub(super) fn declare_of(
+    face: FaceId,
+    node_id: u16,
+    body: Declaration<'_>,
+    actions: &mut Vec<Action>,
+) {
+    let declare = Declare {
+        node_id,
+        ..Declare::new(body)
+    };
+    send(face, &declare, actions);
+}
+
 /// Sends a declaration, as an answer to an interest or on its own.
 pub(super) fn declare(
     face: FaceId,

@@ -12,6 +12,7 @@
 //!   (`declare`, `announce`, `interest`, `upstream`, `route`, ...) import both, and nothing imports them.
 //! - [`policy`] says what routers, peers and clients are to each other, as data.
 //! - [`key_tree`] finds declarations by intersection of key expressions.
+//! - `mesh` is what routers know of each other: who there is, and the trees that messages between them follow.
 //! - `query` leads queries to the nodes that may answer, and the answers back.
 //! - [`Notice`]s are what it tells listeners of the session: who is alive, and whether anybody matches.
 //! - [`Gossip`] and [`scouting`] are how nodes find each other.
@@ -44,9 +45,11 @@ mod kind;
 mod leave;
 mod leaving;
 pub mod limits;
+mod link_states;
 mod listeners;
 mod liveliness;
 mod matching;
+mod mesh;
 mod message;
 mod note;
 mod notice;

@@ -18,8 +18,12 @@ pub enum Relation {
     Upstream,
     /// Two peers: each tells the other everything its own side has, unasked.
     PeerToPeer,
-    /// Two routers: connected, but nothing is exchanged until routers form networks.
+    /// Two routers: what passes between them belongs to the router where it entered the mesh, not to the link.
     RouterToRouter,
+    /// A router of the mesh, as the source of what it has and sends.
+    Routed,
+    /// All other routers: each hears what this node's own side has.
+    Mesh,
     /// Two clients: they have nothing to say to each other.
     Unrelated,
     /// A group of peers, and this router: it passes on between them and everybody else.
@@ -29,7 +33,8 @@ pub enum Relation {
 }
 
 use Relation::{
-    GroupBelow, GroupBeside, Local, PeerToPeer, RouterToRouter, Served, Unrelated, Upstream,
+    GroupBelow, GroupBeside, Local, Mesh, PeerToPeer, Routed, RouterToRouter, Served, Unrelated,
+    Upstream,
 };
 
 /// The interest of a link between peers, which nobody sends: its end is the end of what the other one has to tell when the
@@ -47,7 +52,7 @@ const RELATIONS: [[Relation; 3]; 3] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conduct {
     /// It belongs to this node's own side: whatever reaches this node may be passed on to it, and what it
-    /// has may be passed on to everybody. Between two faces that are not, nothing passes.
+    /// has may be passed on to everybody. Between two faces that are not, nothing passes but along the trees of a mesh.
     pub south: bool,
     /// Data and declarations cross this face at all.
     pub open: bool,
@@ -81,6 +86,8 @@ impl Relation {
             FaceKind::Remote => RELATIONS[row(own)][row(face.whatami)],
             FaceKind::Group if own == WhatAmI::Router => GroupBelow,
             FaceKind::Group => GroupBeside,
+            FaceKind::Beyond => Routed,
+            FaceKind::Mesh => Mesh,
         }
     }
 
@@ -117,8 +124,12 @@ impl Relation {
                 open: true,
                 ..CLOSED
             },
-            GroupBeside => Conduct {
+            GroupBeside | Routed => Conduct {
                 open: true,
+                ..CLOSED
+            },
+            Mesh => Conduct {
+                announces_unasked: true,
                 ..CLOSED
             },
             RouterToRouter | Unrelated => CLOSED,
@@ -144,12 +155,14 @@ const fn row(role: WhatAmI) -> usize {
 mod tests {
     use super::*;
 
-    const ALL: [Relation; 8] = [
+    const ALL: [Relation; 10] = [
         Local,
         Served,
         Upstream,
         PeerToPeer,
         RouterToRouter,
+        Routed,
+        Mesh,
         Unrelated,
         GroupBelow,
         GroupBeside,

@@ -24,6 +24,7 @@ use crate::table::{
     forwarding::ForwardingTable,
     key_tree::steps::Steps,
     kind::Kind,
+    policy::Relation,
     search::SLICE_STEPS,
 };
 
@@ -91,7 +92,8 @@ impl ForwardingTable {
             return Some(QueryDispatch::Ignored);
         };
         let is_own = source.info.kind == FaceKind::Local;
-        if !source.relation.conduct().open {
+        let is_router = source.relation == Relation::RouterToRouter;
+        if !is_router && !source.relation.conduct().open {
             source.counters.misplaced += 1;
             return Some(QueryDispatch::Ignored);
         }
@@ -203,13 +205,20 @@ impl ForwardingTable {
         let origin = self.queries.origin(query);
         let is_own = origin.is_some_and(|origin| self.is_local(origin.face));
         let complete_only = target == Target::AllComplete;
-        for &Destination { slot, .. } in destinations {
+        for &Destination { slot, node_id, .. } in destinations {
             let Some(face) = self.topology.at(slot) else {
                 continue;
             };
             let rid = self.queries.add_branch(query, slot);
             match face.info.kind {
-                FaceKind::Remote | FaceKind::Group => branches.hops.push(hop(face, rid, key)),
+                FaceKind::Remote | FaceKind::Group => {
+                    branches.hops.push(QueryHop {
+                        node_id,
+                        ..hop(face, rid, key)
+                    });
+                }
+                // These are asked by the next router on the way.
+                FaceKind::Beyond | FaceKind::Mesh => {}
                 FaceKind::Local => branches.local.push(LocalBranch {
                     face: face.id,
                     rid,
@@ -244,5 +253,6 @@ fn hop(face: &Face, rid: u32, key: &KeyExpr<'_>) -> QueryHop {
         scope: spelling.scope,
         mapping: spelling.mapping,
         skip: spelling.skip,
+        node_id: 0,
     }
 }

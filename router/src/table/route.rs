@@ -49,6 +49,8 @@ impl Route {
 #[derive(Debug)]
 pub struct RouteSearch {
     from: FaceId,
+    /// The link to another router that it came by.
+    link: Option<FaceId>,
     key: KeyExpr<'static>,
     publisher: Option<u32>,
     /// How long the answer holds, if it is kept.
@@ -62,6 +64,7 @@ impl RouteSearch {
     fn new(from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Self {
         RouteSearch {
             from,
+            link: None,
             key,
             publisher,
             validity: None,
@@ -111,6 +114,24 @@ impl ForwardingTable {
         }
     }
 
+    /// Begins to look for where a push on `key` goes that came from a neighbour with a node id. `None` if nobody knows which
+    /// router that is.
+    pub fn begin_route_from(
+        &mut self,
+        neighbour: FaceId,
+        node_id: u16,
+        key: KeyExpr<'static>,
+    ) -> Option<RouteSearch> {
+        let Some(from) = self.source_of(neighbour, node_id) else {
+            self.count_misplaced(neighbour);
+            return None;
+        };
+        Some(RouteSearch {
+            link: Some(neighbour),
+            ..self.begin_route(from, key, None)
+        })
+    }
+
     /// Goes on with a search for [`SLICE_STEPS`]; `None` if there is more to look at. The table may change between two
     /// slices: what comes or goes meanwhile may be on the route or not, and if it matters the answer does not
     /// [hold](RouteSearch::validity).
@@ -152,6 +173,7 @@ impl ForwardingTable {
         let (whole, nothing) = (LazyCell::new(|| Arc::from(key)), Arc::default());
         for slot in self.destinations(source, search) {
             if let Some(face) = self.topology.at(slot) {
+                let node_id = self.node_id(source, face);
                 let spelling = face.ids.spell(key);
                 route.hops.push(Hop {
                     face: face.id,
@@ -164,6 +186,7 @@ impl ForwardingTable {
                         },
                         skip: spelling.skip,
                     },
+                    node_id,
                 });
             }
         }
@@ -182,13 +205,12 @@ impl ForwardingTable {
                 slots.push(slot);
             }
         }
+        let wanting = slots.iter().filter_map(|slot| self.topology.at(*slot));
+        let others = wanting.filter(|face| face.info.kind != FaceKind::Local);
+        let ways = others.filter_map(|face| self.way(source, search.link, face));
+        let mut slots: Vec<u32> = ways.map(|face| face.index).collect();
         slots.sort_unstable();
         slots.dedup();
-        slots.retain(|&slot| {
-            self.topology
-                .at(slot)
-                .is_some_and(|face| face.info.kind != FaceKind::Local && source.reaches(face))
-        });
         slots
     }
 

@@ -52,6 +52,7 @@ impl ForwardingTable {
             }
         }
         self.expire_liveliness_queries(now, actions);
+        self.settle_mesh(now, actions);
         self.queries.expire(now);
     }
 
@@ -61,7 +62,8 @@ impl ForwardingTable {
         let answers = answers
             .chain(self.token_query_deadlines())
             .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At));
-        answers.chain(self.queries.deadline()).min()
+        let others = self.queries.deadline().into_iter();
+        answers.chain(others).chain(self.mesh.deadline()).min()
     }
 
     /// Asks a new gateway for all this node wants.

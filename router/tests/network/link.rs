@@ -15,6 +15,7 @@ pub enum Message {
     Question {
         rid: u32,
         key: String,
+        node_id: u16,
     },
     /// An answer, by a queryable of a node.
     Answer {

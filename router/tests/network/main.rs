@@ -21,6 +21,9 @@ use world::World;
 
 const SEEDS: u64 = 150;
 
+/// The same for meshes of routers, which take longer.
+const MESH_SEEDS: u64 = 40;
+
 /// Rounds of changes per seed, each followed by a look at what it left.
 const ROUNDS: usize = 3;
 
@@ -59,8 +62,36 @@ fn clients_of_a_peer_that_has_a_router() {
     ));
 }
 
+#[test]
+fn routers_in_a_line() {
+    run((
+        &[Router, Router, Router, Client, Client, Peer],
+        &[(1, 0), (2, 1), (3, 0), (4, 2), (5, 1)],
+    ));
+}
+
+#[test]
+fn routers_in_a_ring() {
+    run((
+        &[Router, Router, Router, Router, Client, Client],
+        &[(0, 1), (1, 2), (2, 3), (3, 0), (4, 0), (5, 2)],
+    ));
+}
+
+#[test]
+fn routers_that_are_all_linked() {
+    run((
+        &[Router, Router, Router, Router, Client],
+        &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (4, 3)],
+    ));
+}
+
 fn run(plan: Plan<'_>) {
-    for seed in 0..SEEDS {
+    let (roles, _) = plan;
+    let is_mesh = roles.iter().filter(|role| **role == Router).count() > 1;
+    let is_short = is_mesh && std::env::var_os("ZONDA_LONG").is_none();
+    let seeds = if is_short { MESH_SEEDS } else { SEEDS };
+    for seed in 0..seeds {
         let mut world = World::new(seed, plan);
         for round in 0..ROUNDS {
             world.disturb();

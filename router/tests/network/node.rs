@@ -2,7 +2,7 @@
 
 //! A node: its table, and what its session declared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
 use zonda_router::table::{
@@ -41,7 +41,7 @@ impl Node {
             kind: FaceKind::Local,
         };
         let local = table.add_face(info, &mut Vec::new());
-        Node {
+        let mut node = Node {
             table,
             role,
             zid,
@@ -53,7 +53,15 @@ impl Node {
             listeners: BTreeMap::new(),
             questions: BTreeMap::new(),
             starts: 0,
-        }
+        };
+        node.begin_mesh();
+        node
+    }
+
+    /// The count of its links' changes begins higher with each start, as with the time that real nodes begin with.
+    pub fn begin_mesh(&mut self) {
+        let first_sn = u64::from(self.starts + 1) << 33;
+        self.table.set_mesh(first_sn, HashMap::new());
     }
 
     pub fn subscribe(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {

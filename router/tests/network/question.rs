@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, Qos, Target};
-use zonda_router::table::{Branches, FaceId, Locality, NewQuery, QueryDispatch};
+use zonda_router::table::{Branches, FaceId, Locality, NewQuery, QueryDispatch, QuerySearch};
 
 use crate::link::Message;
 use crate::node::key_expr;
@@ -45,12 +45,12 @@ impl World {
             ended: false,
         };
         asker.questions.insert(rid, question);
-        self.question(node, (face, rid), key);
+        self.question(node, (face, rid, 0), key);
         self.settle(node);
         rid
     }
 
-    fn question(&mut self, node: usize, (face, rid): (FaceId, u32), key: &str) {
+    fn question(&mut self, node: usize, (face, rid, node_id): (FaceId, u32, u16), key: &str) {
         let expr: KeyExpr<'_> = key_expr(key);
         let ask = NewQuery {
             rid,
@@ -63,15 +63,25 @@ impl World {
         };
         let now = self.now();
         let table = &mut self.nodes[node].table;
-        if let QueryDispatch::Sent(branches) = table.handle_query(face, &ask, now) {
+        let mut search = QuerySearch::with_node_id(node_id);
+        let dispatch = loop {
+            if let Some(dispatch) = table.search_query(face, &ask, now, &mut search) {
+                break dispatch;
+            }
+        };
+        if let QueryDispatch::Sent(branches) = dispatch {
             self.branch_out(node, branches, key);
         }
     }
 
     fn branch_out(&mut self, node: usize, branches: Branches, key: &str) {
         for hop in branches.hops {
-            let (rid, key) = (hop.rid, key.to_owned());
-            self.post(node, hop.face, Message::Question { rid, key });
+            let question = Message::Question {
+                rid: hop.rid,
+                key: key.to_owned(),
+                node_id: hop.node_id,
+            };
+            self.post(node, hop.face, question);
         }
         for local in branches.local {
             let due = self.now() + self.up_to(THINKING);
@@ -109,7 +119,8 @@ impl World {
             let question = found.questions.get_mut(&asker.rid).expect("it asked");
             assert!(!question.ended, "an answer after the end");
             question.answers.push(by);
-        } else {
+        } else if self.link_of(node, asker.face).is_some() {
+            // Else whoever asked is gone, and the table has yet to forget the question.
             let rid = asker.rid;
             self.post(node, asker.face, Message::Answer { rid, by });
         }
@@ -118,7 +129,9 @@ impl World {
     /// What arrives of a question.
     pub fn asked_or_told(&mut self, node: usize, face: FaceId, message: Message) {
         match message {
-            Message::Question { rid, key } => self.question(node, (face, rid), &key),
+            Message::Question { rid, key, node_id } => {
+                self.question(node, (face, rid, node_id), &key);
+            }
             Message::Answer { rid, by } => self.pass_on(node, (face, rid), by),
             Message::Final { rid } => self.nodes[node].table.finish_branch(face, rid),
             Message::Control(_) => unreachable!("it is for the table"),

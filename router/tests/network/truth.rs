@@ -4,7 +4,7 @@
 
 use zonda_codec::KeyExpr;
 use zonda_codec::key_expr::intersects;
-use zonda_router::table::FaceId;
+use zonda_router::table::{FaceId, ForwardingTable, Route};
 
 use crate::listening::Heard;
 use crate::node::{Node, key_expr};
@@ -95,7 +95,7 @@ fn check_publication(world: &mut World, node: usize, message: (&str, Option<u32>
         in_vain: Vec::new(),
     };
     let local = walk.world.nodes[node].local;
-    walk.go((node, local), publisher, 0);
+    walk.go((node, local, 0), publisher, 0);
     let (mut delivered, in_vain) = (walk.delivered, walk.in_vain);
     delivered.sort_unstable();
     let mut expected = Delivered::new();
@@ -121,10 +121,14 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn go(&mut self, (node, from): (usize, FaceId), publisher: Option<u32>, hops: usize) {
+    fn go(&mut self, at: (usize, FaceId, u16), publisher: Option<u32>, hops: usize) {
+        let (node, from, node_id) = at;
         assert!(hops < HOPS_MAX, "{} goes in circles", self.key);
         let found = &mut self.world.nodes[node];
-        let route = found.table.route(from, self.key, publisher);
+        let route = match hops {
+            0 => found.table.route(from, self.key, publisher),
+            _ => route_from(&mut found.table, (from, node_id), self.key),
+        };
         if hops > 0 && route.hops.is_empty() && route.local.is_empty() {
             self.in_vain.push(node);
         }
@@ -138,7 +142,22 @@ impl Walk<'_> {
                 .table
                 .push_key(face, &hop.wire_expr());
             assert_eq!(read.as_ref(), Some(self.key), "as node {next} reads it");
-            self.go((next, face), None, hops + 1);
+            self.go((next, face, hop.node_id), None, hops + 1);
+        }
+    }
+}
+
+/// Where a message of a neighbour goes.
+fn route_from(
+    table: &mut ForwardingTable,
+    (from, node_id): (FaceId, u16),
+    key: &KeyExpr<'static>,
+) -> Route {
+    let search = table.begin_route_from(from, node_id, key.clone());
+    let mut search = search.expect("the neighbour has introduced the router");
+    loop {
+        if let Some(route) = table.search_route(&mut search) {
+            return route;
         }
     }
 }

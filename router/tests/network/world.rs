@@ -30,7 +30,7 @@ const DELAY: Duration = Duration::from_millis(200);
 const GIVEN_UP: Duration = Duration::from_secs(12);
 
 /// How often so long may pass before nothing is under way.
-const RESTS_MAX: usize = 2;
+const RESTS_MAX: usize = 4;
 
 pub struct World {
     pub nodes: Vec<Node>,
@@ -156,6 +156,7 @@ impl World {
         let (role, starts) = (self.nodes[node].role, self.nodes[node].starts);
         self.nodes[node] = Node::new(node as u128 + 1, role);
         self.nodes[node].starts = starts + 1;
+        self.nodes[node].begin_mesh();
     }
 
     fn cut(&mut self, link: usize) {
@@ -316,16 +317,16 @@ fn hand_over(table: &mut ForwardingTable, face: FaceId, bytes: &[u8], actions: &
             table.handle_interest(face, interest, actions);
             while table.answer_on(face, actions) {}
         }
-        NetworkMessage::Oam(oam) => hear_oam(table, face, oam),
+        NetworkMessage::Oam(oam) => hear_oam(table, face, oam, actions),
         other => panic!("{other:?} is no control message"),
     }
 }
 
 /// Link states are all that the table wants to hear of OAM.
-fn hear_oam(table: &mut ForwardingTable, face: FaceId, oam: &Oam<'_>) {
+fn hear_oam(table: &mut ForwardingTable, face: FaceId, oam: &Oam<'_>, actions: &mut Vec<Action>) {
     if let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body)
         && let Ok(states) = LinkStateList::decode(&mut Reader::new(body))
     {
-        table.handle_link_states(face, &states);
+        table.handle_link_states(face, &states, actions);
     }
 }

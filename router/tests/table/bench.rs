@@ -101,7 +101,7 @@ impl Bench {
                     table.handle_interest(face, interest, actions);
                     while table.answer_on(face, actions) {}
                 }
-                NetworkMessage::Oam(oam) => hear_oam(table, face, oam),
+                NetworkMessage::Oam(oam) => hear_oam(table, face, oam, actions),
                 other => panic!("{other:?} is not for the table"),
             });
         }
@@ -277,6 +277,7 @@ fn line(message: &NetworkMessage<'_>) -> String {
             );
             line.trim_end().to_owned()
         }
+        NetworkMessage::Oam(oam) => format!("oam {}", oam.id),
         other => panic!("{other:?} is not from the table"),
     }
 }
@@ -345,10 +346,10 @@ pub fn token(id: u32, key: &str) -> Declaration<'_> {
 }
 
 /// Link states are all that the table wants to hear of OAM.
-fn hear_oam(table: &mut ForwardingTable, face: FaceId, oam: &Oam<'_>) {
+fn hear_oam(table: &mut ForwardingTable, face: FaceId, oam: &Oam<'_>, actions: &mut Vec<Action>) {
     if let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body)
         && let Ok(states) = LinkStateList::decode(&mut Reader::new(body))
     {
-        table.handle_link_states(face, &states);
+        table.handle_link_states(face, &states, actions);
     }
 }

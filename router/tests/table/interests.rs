@@ -293,6 +293,7 @@ fn interests_of_the_wrong_side_are_ignored() {
     ] {
         let mut bench = Bench::new(own);
         let face = bench.connect(0xb2, remote);
+        bench.lines(face);
         bench.interest(face, 1, CurrentFuture, "SQT", None);
         assert_eq!(bench.lines(face), none(), "{own} from {remote}");
         let counters = bench.table.counters(face).expect("it is connected");

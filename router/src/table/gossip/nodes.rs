@@ -14,12 +14,15 @@ use zonda_codec::{LinkState, LinkStateList, Locator, Roles, WhatAmI, ZenohId};
 
 use crate::table::{
     Action, FaceId,
-    gossip::tell::{Entry, Telling},
+    link_states::{Entry, Telling},
     scouting::{Found, Host, LOCATORS_MAX, is_loopback},
 };
 
 /// The number of this node in its own list.
 const ITSELF: u64 = 0;
+
+/// States in one message; a long list goes in several.
+const STATES_MAX: usize = 256;
 
 /// Messages in a second by which news of neighbours are passed on at once. More of them are put off to the next
 /// [`tick`](Gossip::tick), and sent together then: when many nodes start at the same time, each hears of each other from
@@ -481,26 +484,28 @@ impl Gossip {
             telling.add(Entry {
                 psid: *number,
                 sn: node.sn,
-                zid: node.zid,
-                whatami: node.whatami,
+                zid: Some(node.zid),
+                whatami: Some(node.whatami),
                 locators: node.locators.iter().filter(leads_there).cloned().collect(),
                 links: Vec::new(),
+                weights: Vec::new(),
             });
         }
         if own {
             telling.add(Entry {
                 psid: ITSELF,
                 sn: self.sn,
-                zid: self.zid,
-                whatami: self.role,
+                zid: Some(self.zid),
+                whatami: Some(self.role),
                 locators: self.host.locators_for(link.remote, &self.listening),
                 links: match lists_links {
                     true => self.linked(),
                     false => Vec::new(),
                 },
+                weights: Vec::new(),
             });
         }
-        self.counts.told += telling.send(face, actions);
+        self.counts.told += telling.send(face, STATES_MAX, actions);
         if let Some(link) = self.links.get_mut(&face) {
             link.told.extend(numbers);
         }

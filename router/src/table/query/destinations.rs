@@ -32,13 +32,35 @@ pub(super) struct Destination {
     pub(super) is_known: bool,
     /// It is a gateway that may know somebody.
     pub(super) is_gateway: bool,
+    /// For another router: the number of the one where the query entered the mesh.
+    pub(super) node_id: u16,
+}
+
+/// A query, and where it comes from.
+struct Asking<'a> {
+    source: &'a Face,
+    /// The link to another router that it came by.
+    link: Option<FaceId>,
+    new: &'a NewQuery<'a>,
 }
 
 /// The faces that a query goes to, while they are being looked for.
 #[derive(Debug, Default)]
 pub struct QuerySearch {
+    /// With which node id the query came from a neighbour.
+    node_id: u16,
     search: Search,
     found: BTreeMap<u32, Destination>,
+}
+
+impl QuerySearch {
+    /// For a query that came with a node id.
+    pub fn with_node_id(node_id: u16) -> Self {
+        QuerySearch {
+            node_id,
+            ..QuerySearch::default()
+        }
+    }
 }
 
 impl ForwardingTable {
@@ -61,10 +83,16 @@ impl ForwardingTable {
         search: &mut QuerySearch,
         steps: &Steps,
     ) -> Option<Vec<Destination>> {
-        let Some(source) = self.face(from) else {
+        let source = self.source_of(from, search.node_id);
+        let Some(source) = source.and_then(|source| self.face(source)) else {
             return Some(Vec::new());
         };
-        if !self.search_queryables(source, new, search, steps) {
+        let asking = Asking {
+            source,
+            link: (source.id != from).then_some(from),
+            new,
+        };
+        if !self.search_queryables(&asking, search, steps) {
             return None;
         }
         let mut found = std::mem::take(&mut search.found);
@@ -100,6 +128,7 @@ impl ForwardingTable {
                     complete_at: None,
                     is_known: false,
                     is_gateway: face.relation == Relation::Upstream,
+                    node_id: 0,
                 });
             }
         }
@@ -118,7 +147,7 @@ impl ForwardingTable {
         }
         let mut add = |_, is_complete: bool| {
             let complete_at = (is_complete && new.target != Target::All).then_some(0);
-            note(found, source.id, complete_at);
+            note(found, source.id, 0, complete_at);
         };
         let own = &self.entities.session;
         own.each_private(Kind::Queryable, new.key.as_str(), &mut add);
@@ -128,9 +157,8 @@ impl ForwardingTable {
     /// more to look at.
     fn search_queryables(
         &self,
-        source: &Face,
-        new: &NewQuery<'_>,
-        QuerySearch { search, found }: &mut QuerySearch,
+        &Asking { source, link, new }: &Asking<'_>,
+        QuerySearch { search, found, .. }: &mut QuerySearch,
         steps: &Steps,
     ) -> bool {
         let (key, target) = (new.key.as_str(), new.target);
@@ -144,9 +172,10 @@ impl ForwardingTable {
                 let Some(face) = self.topology.at(queryable.slot) else {
                     continue;
                 };
-                if !source.reaches(face) {
+                let next = self.way(source, link, face).and_then(|way| self.face(way));
+                let Some(next) = next else {
                     continue;
-                }
+                };
                 let Some(info) = self.seen_as(source, face, entity, queryable, new) else {
                     continue;
                 };
@@ -159,8 +188,8 @@ impl ForwardingTable {
                         }
                     })
                 };
-                let complete_at = is_complete.then(|| distance(face.relation, info.distance));
-                note(found, face.id, complete_at);
+                let complete_at = is_complete.then(|| self.distance(face, info.distance));
+                note(found, next.id, self.node_id(source, next), complete_at);
             }
             ControlFlow::Continue(())
         })
@@ -187,6 +216,16 @@ impl ForwardingTable {
         })
     }
 
+    /// How far away what a face declares is: the session itself, a served node, a router by the way to it, somebody further off.
+    fn distance(&self, face: &Face, announced: u16) -> u32 {
+        match face.relation {
+            Relation::Local => 0,
+            Relation::Served => 1,
+            Relation::Routed => 1 + u32::from(self.distance_to_router(face)),
+            _ => 1 + u32::from(announced),
+        }
+    }
+
     /// Whether `face` is asked because it did not yet say (enough of) what it has.
     fn is_asked_unfiltered(
         &self,
@@ -205,7 +244,12 @@ impl ForwardingTable {
 }
 
 /// Adds a face that has a queryable, complete at that distance, to those that were found.
-fn note(found: &mut BTreeMap<u32, Destination>, id: FaceId, complete_at: Option<u32>) {
+fn note(
+    found: &mut BTreeMap<u32, Destination>,
+    id: FaceId,
+    node_id: u16,
+    complete_at: Option<u32>,
+) {
     let slot = id.index;
     if found.get(&slot).is_some_and(|known| known.id != id) {
         // Another face has got the place.
@@ -217,6 +261,7 @@ fn note(found: &mut BTreeMap<u32, Destination>, id: FaceId, complete_at: Option<
         complete_at: None,
         is_known: true,
         is_gateway: false,
+        node_id,
     });
     destination.complete_at = match (destination.complete_at, complete_at) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -232,13 +277,4 @@ fn nearest_complete(found: &BTreeMap<u32, Destination>) -> Option<Destination> {
     });
     let (_, nearest) = complete.min_by_key(|(distance, _)| *distance)?;
     Some(*nearest)
-}
-
-/// How far away what a face declares is: the session itself, a served node, somebody further off.
-fn distance(relation: Relation, announced: u16) -> u32 {
-    match relation {
-        Relation::Local => 0,
-        Relation::Served => 1,
-        _ => 1 + u32::from(announced),
-    }
 }

@@ -62,6 +62,8 @@ pub struct QueryHop {
     pub mapping: Mapping,
     /// From which byte of the key on text follows the scope.
     pub skip: usize,
+    /// To another router: the number of the one where the query entered the mesh. Else, and for this node itself, 0.
+    pub node_id: u16,
 }
 
 impl QueryHop {

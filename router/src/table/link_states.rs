@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Link states on their way out: collected, then encoded into as few messages as is reasonable.
+//! Link states on their way out: collected, then encoded into as few messages as the caller allows.
 
 use zonda_codec::{
     Encode, LinkState, LinkStates, Locator, Locators, Numbers, Oam, OamBody, Qos, WhatAmI, ZenohId,
@@ -8,19 +8,19 @@ use zonda_codec::{
 
 use crate::table::{Action, FaceId, message};
 
-/// States in one message; a long list goes in several.
-const STATES_MAX: usize = 256;
-
 /// The state of a node.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) psid: u64,
     pub(super) sn: u64,
-    pub(super) zid: ZenohId,
-    pub(super) whatami: WhatAmI,
+    /// `None` where the receiver knows what the number stands for.
+    pub(super) zid: Option<ZenohId>,
+    pub(super) whatami: Option<WhatAmI>,
     /// Left out if empty.
     pub(super) locators: Vec<Locator>,
     pub(super) links: Vec<u64>,
+    /// As many as links, or none.
+    pub(super) weights: Vec<u64>,
 }
 
 /// States to send.
@@ -32,10 +32,10 @@ impl Telling {
         self.0.push(node);
     }
 
-    /// Sends them to one neighbour; tells how many messages that took.
-    pub(super) fn send(&self, face: FaceId, actions: &mut Vec<Action>) -> u64 {
+    /// Sends them to one neighbour, at most `states_max` in one message; gives back how many messages that took.
+    pub(super) fn send(&self, face: FaceId, states_max: usize, actions: &mut Vec<Action>) -> u64 {
         let mut sent = 0;
-        for part in self.0.chunks(STATES_MAX) {
+        for part in self.0.chunks(states_max) {
             let texts: Vec<Vec<&str>> = part
                 .iter()
                 .map(|entry| entry.locators.iter().map(Locator::as_str).collect())
@@ -46,12 +46,12 @@ impl Telling {
                 .map(|(entry, texts)| LinkState {
                     psid: entry.psid,
                     sn: entry.sn,
-                    zid: Some(entry.zid),
-                    whatami: Some(entry.whatami),
+                    zid: entry.zid,
+                    whatami: entry.whatami,
                     locators: (!texts.is_empty()).then(|| Locators::new(texts)),
                     is_gateway: false,
                     links: Numbers::new(&entry.links),
-                    weights: None,
+                    weights: (!entry.weights.is_empty()).then(|| Numbers::new(&entry.weights)),
                 })
                 .collect();
             let Ok(body) = LinkStates(&states).to_vec() else {

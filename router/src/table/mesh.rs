@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Routers among themselves. Each knows all others and the links between them ([`Network`](network::Network)), and computes the
+//! same trees from that. What a router's own side has is declared down the router's tree, and what enters the mesh at a router
+//! goes down the same tree to those who want it.
+//!
+//! Every router has a face in the table, beside the face of the link for neighbours: its declarations and messages are
+//! those of that face, by whichever link they come. On the wire its number in the sender's own list names it.
+
+mod network;
+mod sourced;
+mod state;
+mod trees;
+
+use std::collections::HashMap;
+
+use zonda_codec::{LinkStateList, Locator, WhatAmI, ZenohId};
+
+use crate::table::{
+    face::Face,
+    face_id::{Action, FaceId, FaceInfo, FaceKind},
+    forwarding::ForwardingTable,
+    policy::Relation,
+    scouting::Host,
+};
+
+pub(super) use state::Mesh;
+
+impl ForwardingTable {
+    /// How this node takes part in a mesh of routers: where the count of its changes begins, greater than any that it used
+    /// before with the same id, and the weights that it gives links to these routers.
+    pub fn set_mesh(&mut self, first_sn: u64, weights: HashMap<ZenohId, u16>) {
+        self.mesh.network.begin_at(first_sn);
+        self.mesh.network.set_weights(weights);
+    }
+
+    /// Tells other routers where this node listens.
+    pub fn set_own_locators(
+        &mut self,
+        listening: &[Locator],
+        host: &Host,
+        actions: &mut Vec<Action>,
+    ) {
+        self.mesh.network.set_own(listening, host, actions);
+    }
+
+    /// The face that a message is from that came from a neighbour with a node id: that of the router where it entered the
+    /// mesh, or the neighbour's own if that is no router. `None` if the neighbour has not said who that is.
+    pub fn source_of(&self, face: FaceId, node_id: u16) -> Option<FaceId> {
+        match self.face(face)?.relation {
+            Relation::RouterToRouter => self.mesh.router(face, node_id),
+            _ => Some(face),
+        }
+    }
+
+    /// A link to another router is up.
+    pub(super) fn link_router(&mut self, link: FaceId, zid: ZenohId, actions: &mut Vec<Action>) {
+        if self.mesh.network.add_link(link, zid, actions) {
+            self.reshape_mesh(actions);
+        }
+    }
+
+    /// A link to another router is gone.
+    pub(super) fn unlink_router(&mut self, link: FaceId, actions: &mut Vec<Action>) {
+        if self.mesh.network.remove_link(link, actions) {
+            self.reshape_mesh(actions);
+        }
+    }
+
+    /// Link states of another router.
+    pub(super) fn hear_router(
+        &mut self,
+        link: FaceId,
+        states: &LinkStateList<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        let heard = self.mesh.network.hear(link, states, actions);
+        if heard.is_news {
+            self.reshape_mesh(actions);
+        } else if heard.is_renumbered {
+            self.outdate_all();
+        }
+    }
+
+    /// The network has changed: every tree may be another one, and those who are new below this node hear what there is.
+    fn reshape_mesh(&mut self, actions: &mut Vec<Action>) {
+        let reshaped = self.mesh.reshape();
+        for face in reshaped.gone {
+            self.remove_face(face, actions);
+        }
+        for zid in reshaped.new {
+            let face = self.topology.add(FaceInfo {
+                zid,
+                whatami: WhatAmI::Router,
+                kind: FaceKind::Beyond,
+            });
+            self.mesh.add_router(zid, face);
+        }
+        self.meet_mesh(actions);
+        self.outdate_all();
+        self.queries.stir_held();
+        self.declare_to_unheard(actions);
+    }
+
+    /// What this node's own side has is kept ready for other routers as long as there is a link to one.
+    fn meet_mesh(&mut self, actions: &mut Vec<Action>) {
+        let is_alone = self.mesh.network.is_alone();
+        match self.mesh.whole {
+            Some(whole) if is_alone => {
+                self.mesh.whole = None;
+                self.remove_face(whole, actions);
+            }
+            None if !is_alone => {
+                let info = FaceInfo {
+                    zid: self.topology.zid(),
+                    whatami: WhatAmI::Router,
+                    kind: FaceKind::Mesh,
+                };
+                let whole = self.topology.add(info);
+                self.mesh.whole = Some(whole);
+                self.announce_everything(whole.index, actions);
+            }
+            _ => {}
+        }
+    }
+
+    /// The face that a message from `source` is sent to on its way to `to`: that one itself, or the next router towards it.
+    /// `None` if it may not go there, or would go back to the link that it came by.
+    pub(super) fn way(&self, source: &Face, link: Option<FaceId>, to: &Face) -> Option<FaceId> {
+        if to.relation != Relation::Routed {
+            return source.reaches(to).then_some(to.id);
+        }
+        let root = match source.relation {
+            Relation::Routed => source.info.zid,
+            relation if relation.conduct().south => self.topology.zid(),
+            _ => return None,
+        };
+        let next = self.mesh.towards(&root, &to.info.zid);
+        next.filter(|next| link != Some(*next))
+    }
+
+    /// The number by which a neighbour gets to know where a message from `source` entered the mesh.
+    pub(super) fn node_id(&self, source: &Face, to: &Face) -> u16 {
+        match (source.relation, to.relation) {
+            (Relation::Routed, Relation::RouterToRouter) => self.mesh.number(&source.info.zid),
+            _ => 0,
+        }
+    }
+
+    /// How far what a router declares is from this one.
+    pub(super) fn distance_to_router(&self, router: &Face) -> u16 {
+        self.mesh.distance(&router.info.zid)
+    }
+}

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a router knows of the other routers: who there is, and which are linked to each other. Neighbours tell each other what is new,
+//! and each counts the changes of its own links, so that old news are recognised.
+//!
+//! Routers write each other's numbers instead of ids. A number is the place in the sender's own list, and is given to another
+//! router once its owner is gone: what a neighbour's number stands for is looked up when a message comes.
+
+use core::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use zonda_codec::{LinkState, LinkStateList, Locator, WhatAmI, ZenohId};
+
+use crate::table::{
+    face_id::{Action, FaceId},
+    link_states::{Entry, Telling},
+    mesh::trees::{Edge, ITSELF, weight},
+    scouting::{Host, LOCATORS_MAX, is_loopback},
+};
+
+/// Routers of one mesh, this one included. More are ignored and counted.
+const ROUTERS_MAX: usize = 1024;
+
+/// Counts of changes from here on are those of a router that begins with the time. Others begin with 1 whenever they start.
+const CLOCKS_BEGIN: u64 = 1 << 32;
+
+/// A router that is known, or only mentioned by others (then its count of changes is 0).
+#[derive(Debug)]
+struct Node {
+    zid: ZenohId,
+    whatami: Option<WhatAmI>,
+    locators: Vec<Locator>,
+    /// How often its links changed.
+    sn: u64,
+    /// The routers that it says it is linked to, with the weights it gives these links; 0 is none.
+    links: BTreeMap<ZenohId, u16>,
+}
+
+/// A link to another router.
+#[derive(Debug)]
+struct Link {
+    face: FaceId,
+    zid: ZenohId,
+    /// The routers behind the numbers that the neighbour uses.
+    nodes: HashMap<u16, ZenohId>,
+    /// The numbers of this node's own that the neighbour knows.
+    told: HashSet<u16>,
+    /// Up to which change of its links the neighbour has spoken of them itself.
+    said: u64,
+}
+
+/// What came of what a neighbour said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Heard {
+    /// Somebody has other links than before.
+    pub(super) is_news: bool,
+    /// A number of the neighbour stands for another router than before.
+    pub(super) is_renumbered: bool,
+}
+
+/// The routers that this one knows.
+#[derive(Debug)]
+pub(super) struct Network {
+    /// By number; this node is the first.
+    nodes: Vec<Option<Node>>,
+    numbers: HashMap<ZenohId, u16>,
+    /// Routers that could be reached once. Who mentions one again does not say anew what was said of it before.
+    lost: HashMap<ZenohId, Node>,
+    /// The oldest first.
+    links: Vec<Link>,
+    /// The weights that this node gives its links.
+    weights: HashMap<ZenohId, u16>,
+    /// What was ignored because too many routers are known or a number is too large.
+    over_limit: u64,
+}
+
+impl Network {
+    /// Knows nobody but this node.
+    pub(super) fn new(zid: ZenohId, whatami: WhatAmI) -> Network {
+        let itself = Node {
+            zid,
+            whatami: Some(whatami),
+            locators: Vec::new(),
+            sn: 1,
+            links: BTreeMap::new(),
+        };
+        Network {
+            nodes: vec![Some(itself)],
+            numbers: HashMap::from([(zid, ITSELF)]),
+            lost: HashMap::new(),
+            links: Vec::new(),
+            weights: HashMap::new(),
+            over_limit: 0,
+        }
+    }
+
+    /// The count of this node's changes begins here. It should be greater than any that the node used before with the same id:
+    /// the time is.
+    pub(super) fn begin_at(&mut self, sn: u64) {
+        self.itself_mut().sn = sn.max(1);
+    }
+
+    /// The weights that this node gives its links from now on to links that come up.
+    pub(super) fn set_weights(&mut self, weights: HashMap<ZenohId, u16>) {
+        self.weights = weights;
+    }
+
+    /// Where this node listens now. Sent if it is news.
+    pub(super) fn set_own(
+        &mut self,
+        listening: &[Locator],
+        host: &Host,
+        actions: &mut Vec<Action>,
+    ) {
+        let locators = host.locators_for(Ipv4Addr::UNSPECIFIED.into(), listening);
+        let itself = self.itself_mut();
+        if itself.locators != locators {
+            itself.locators = locators;
+            itself.sn += 1;
+            self.tell_itself(None, actions);
+        }
+    }
+
+    /// A link to another router is up. False if there are too many routers.
+    pub(super) fn add_link(
+        &mut self,
+        face: FaceId,
+        zid: ZenohId,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        // It will say all of itself now.
+        self.lost.remove(&zid);
+        let Some(number) = self.meet(zid) else {
+            return false;
+        };
+        if let Some(node) = self.node_mut(number) {
+            node.whatami = Some(WhatAmI::Router);
+        }
+        let weight = self.weights.get(&zid).copied().unwrap_or(0);
+        let itself = self.itself_mut();
+        itself.sn += 1;
+        itself.links.insert(zid, weight);
+        self.links.push(Link {
+            face,
+            zid,
+            nodes: HashMap::new(),
+            told: HashSet::new(),
+            said: 0,
+        });
+        let all: Vec<u16> = self.all().collect();
+        self.tell(self.links.len() - 1, &all, actions);
+        self.tell_itself(Some(face), actions);
+        true
+    }
+
+    /// A link is gone. True if that changes anything.
+    pub(super) fn remove_link(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
+        let Some(at) = self.links.iter().position(|link| link.face == face) else {
+            return false;
+        };
+        let gone = self.links.remove(at);
+        if self.link_to(&gone.zid).is_some() {
+            return false;
+        }
+        let itself = self.itself_mut();
+        itself.links.remove(&gone.zid);
+        itself.sn += 1;
+        self.forget_unreachable();
+        self.tell_itself(None, actions);
+        true
+    }
+
+    /// What a neighbour says.
+    pub(super) fn hear(
+        &mut self,
+        face: FaceId,
+        states: &LinkStateList<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Heard {
+        let mut heard = Heard::default();
+        let Some(at) = self.links.iter().position(|link| link.face == face) else {
+            return heard;
+        };
+        // Who is meant comes first: a state may list routers that are introduced behind it.
+        for state in states.iter() {
+            if let Some(zid) = state.zid {
+                heard.is_renumbered |= self.bind(at, state.psid, zid);
+            }
+        }
+        let mut news = News::default();
+        for state in states.iter() {
+            self.learn(at, &state, &mut news);
+        }
+        if news.new.is_empty() && news.changed.is_empty() {
+            return heard;
+        }
+        heard.is_news = true;
+        self.forget_unreachable();
+        self.spread(at, &news, actions);
+        heard
+    }
+
+    /// The router that a number of a neighbour stands for.
+    pub(super) fn node_of(&self, face: FaceId, number: u16) -> Option<ZenohId> {
+        let link = self.links.iter().find(|link| link.face == face)?;
+        match number {
+            ITSELF => Some(link.zid),
+            _ => link.nodes.get(&number).copied(),
+        }
+    }
+
+    /// The number that this node gives a router.
+    pub(super) fn number(&self, zid: &ZenohId) -> Option<u16> {
+        self.numbers.get(zid).copied()
+    }
+
+    /// The router of a number.
+    pub(super) fn zid(&self, number: u16) -> Option<ZenohId> {
+        Some(self.node(number)?.zid)
+    }
+
+    /// The other routers.
+    pub(super) fn others(&self) -> impl Iterator<Item = ZenohId> {
+        let others = self.nodes.iter().skip(1).flatten();
+        others.map(|node| node.zid)
+    }
+
+    /// The link to a neighbour: the newest, where an old one is about to end.
+    pub(super) fn link_to(&self, zid: &ZenohId) -> Option<FaceId> {
+        let mut newest = self.links.iter().rev();
+        newest.find(|link| link.zid == *zid).map(|link| link.face)
+    }
+
+    /// Whether there is no link.
+    pub(super) fn is_alone(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// All numbers are below this.
+    pub(super) fn size(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// What was ignored because there is too much.
+    #[cfg(test)]
+    pub(super) fn over_limit(&self) -> u64 {
+        self.over_limit
+    }
+
+    /// The links that both ends list, each once.
+    pub(super) fn edges(&self) -> Vec<Edge> {
+        let mut edges = Vec::new();
+        for one in self.all() {
+            let Some(node) = self.node(one) else { continue };
+            for (zid, set) in &node.links {
+                let other = self.number(zid).filter(|other| *other > one);
+                let Some((other, back)) = other.and_then(|o| Some((o, self.node(o)?))) else {
+                    continue;
+                };
+                if let Some(set_there) = back.links.get(&node.zid) {
+                    edges.push(Edge {
+                        ends: [one, other],
+                        weight: weight((node.zid, *set), (back.zid, *set_there)),
+                    });
+                }
+            }
+        }
+        edges
+    }
+
+    fn node(&self, number: u16) -> Option<&Node> {
+        self.nodes.get(usize::from(number))?.as_ref()
+    }
+
+    fn node_mut(&mut self, number: u16) -> Option<&mut Node> {
+        self.nodes.get_mut(usize::from(number))?.as_mut()
+    }
+
+    fn itself_mut(&mut self) -> &mut Node {
+        let itself = self.node_mut(ITSELF);
+        itself.expect("this node is never forgotten")
+    }
+
+    /// The numbers in use.
+    fn all(&self) -> impl Iterator<Item = u16> + use<'_> {
+        let used = self.nodes.iter().zip(0..);
+        used.filter_map(|(node, number)| node.as_ref().map(|_| number))
+    }
+
+    /// The number of a router, which is new perhaps; `None` if there are too many.
+    fn meet(&mut self, zid: ZenohId) -> Option<u16> {
+        if let Some(number) = self.number(&zid) {
+            return Some(number);
+        }
+        let free = self.nodes.iter().position(Option::is_none);
+        let at = free.unwrap_or(self.nodes.len());
+        let number = u16::try_from(at).ok().filter(|_| at < ROUTERS_MAX);
+        let Some(number) = number else {
+            self.over_limit += 1;
+            return None;
+        };
+        if free.is_none() {
+            self.nodes.push(None);
+        }
+        let blank = || Node {
+            zid,
+            whatami: None,
+            locators: Vec::new(),
+            sn: 0,
+            links: BTreeMap::new(),
+        };
+        self.nodes[at] = Some(self.lost.remove(&zid).unwrap_or_else(blank));
+        self.numbers.insert(zid, number);
+        Some(number)
+    }
+
+    /// A number of the neighbour stands for this router from now on. True if it stood for another one.
+    fn bind(&mut self, at: usize, psid: u64, zid: ZenohId) -> bool {
+        let nodes = &mut self.links[at].nodes;
+        // A number has to fit into the field of a message.
+        match u16::try_from(psid) {
+            Ok(number) if nodes.len() < 2 * ROUTERS_MAX || nodes.contains_key(&number) => {
+                let before = nodes.insert(number, zid);
+                before.is_some_and(|before| before != zid)
+            }
+            _ => {
+                self.over_limit += 1;
+                false
+            }
+        }
+    }
+
+    fn bound(&self, at: usize, psid: u64) -> Option<ZenohId> {
+        let number = u16::try_from(psid).ok()?;
+        self.links[at].nodes.get(&number).copied()
+    }
+
+    /// Takes in one state. What a neighbour says of itself counts even if others have newer news of it: those may be of a time
+    /// before it started anew.
+    fn learn(&mut self, at: usize, state: &LinkState<'_>, news: &mut News) {
+        let Some(zid) = self.bound(at, state.psid) else {
+            return;
+        };
+        if self.number(&zid) == Some(ITSELF) {
+            return;
+        }
+        let Some(number) = self.meet_anew(zid, news) else {
+            return;
+        };
+        let links = self.listed(at, state);
+        let link = &mut self.links[at];
+        let is_own_word = link.zid == zid && state.sn > link.said;
+        if is_own_word {
+            link.said = state.sn;
+        }
+        let is_found_again = news.new.contains(&number) && state.sn > 0;
+        let is_newer = |node: &&mut Node| {
+            let may_begin_anew = is_found_again && node.sn < CLOCKS_BEGIN;
+            state.sn > node.sn || may_begin_anew || is_own_word
+        };
+        let Some(node) = self.node_mut(number).filter(is_newer) else {
+            return;
+        };
+        node.sn = state.sn;
+        let role = state.whatami.or(node.whatami).unwrap_or(WhatAmI::Router);
+        node.whatami = Some(role);
+        if let Some(texts) = state.locators {
+            let parsed = texts.iter().filter_map(|text| text.parse().ok());
+            let usable = parsed.filter(|locator| !is_loopback(locator));
+            node.locators = usable.take(LOCATORS_MAX).collect();
+        }
+        let mentioned: Vec<ZenohId> = links.keys().copied().collect();
+        node.links = links;
+        news.changed.insert(number);
+        for zid in mentioned {
+            self.meet_anew(zid, news);
+        }
+    }
+
+    fn meet_anew(&mut self, zid: ZenohId, news: &mut News) -> Option<u16> {
+        let is_known = self.numbers.contains_key(&zid);
+        let number = self.meet(zid)?;
+        if !is_known {
+            news.new.insert(number);
+            self.find_again(number, news);
+        }
+        Some(number)
+    }
+
+    /// With a router that is found again come those to which the way leads through it.
+    fn find_again(&mut self, number: u16, news: &mut News) {
+        let mut next = vec![number];
+        while let Some(number) = next.pop() {
+            let links = self.node(number).into_iter().flat_map(|n| n.links.keys());
+            let lost = links.filter(|zid| self.lost.contains_key(zid));
+            for zid in lost.copied().collect::<Vec<_>>() {
+                if let Some(number) = self.meet(zid) {
+                    news.new.insert(number);
+                    next.push(number);
+                }
+            }
+        }
+    }
+
+    /// The routers that a state lists, as far as they were introduced.
+    fn listed(&self, at: usize, state: &LinkState<'_>) -> BTreeMap<ZenohId, u16> {
+        let mut weights = state.weights.iter().flat_map(|weights| weights.iter());
+        let mut listed = BTreeMap::new();
+        for psid in state.links.iter() {
+            // The codec has cut weights to their 16 bits.
+            let weight = weights.next().and_then(|weight| u16::try_from(weight).ok());
+            if let Some(zid) = self.bound(at, psid)
+                && listed.len() < ROUTERS_MAX
+            {
+                listed.insert(zid, weight.unwrap_or(0));
+            }
+        }
+        listed
+    }
+
+    /// Forgets the routers to which no way leads, be it one that only one end knows of.
+    fn forget_unreachable(&mut self) {
+        let mut is_reached = vec![false; self.nodes.len()];
+        let mut next = vec![ITSELF];
+        while let Some(number) = next.pop() {
+            if std::mem::replace(&mut is_reached[usize::from(number)], true) {
+                continue;
+            }
+            let links = self.node(number).into_iter().flat_map(|n| n.links.keys());
+            next.extend(links.filter_map(|zid| self.number(zid)));
+        }
+        for (number, is_reached) in (0..).zip(is_reached) {
+            if is_reached {
+                continue;
+            }
+            if let Some(gone) = self.nodes[usize::from(number)].take() {
+                self.numbers.remove(&gone.zid);
+                if gone.sn > 0 && self.lost.len() < ROUTERS_MAX {
+                    self.lost.insert(gone.zid, gone);
+                }
+                for link in &mut self.links {
+                    link.told.remove(&number);
+                }
+            }
+        }
+    }
+
+    /// Tells the others what a neighbour said: of new routers everybody, of changes all but that neighbour and the router itself.
+    fn spread(&mut self, from: usize, news: &News, actions: &mut Vec<Action>) {
+        for at in 0..self.links.len() {
+            let own = self.number(&self.links[at].zid);
+            let changed = news.changed.iter();
+            let changed = changed.filter(|number| at != from && Some(**number) != own);
+            let numbers: BTreeSet<u16> = news.new.iter().chain(changed).copied().collect();
+            let numbers: Vec<u16> = numbers.into_iter().collect();
+            self.tell(at, &numbers, actions);
+        }
+    }
+
+    /// Tells all neighbours but one which links this node has.
+    fn tell_itself(&mut self, except: Option<FaceId>, actions: &mut Vec<Action>) {
+        for at in 0..self.links.len() {
+            if Some(self.links[at].face) != except {
+                self.tell(at, &[ITSELF], actions);
+            }
+        }
+    }
+
+    /// Sends the states of these routers, and of those that they list and the neighbour does not know: all in one message, as
+    /// the receiver forgets at its end what is not connected.
+    fn tell(&mut self, at: usize, numbers: &[u16], actions: &mut Vec<Action>) {
+        let mut list: Vec<u16> = numbers.to_vec();
+        let mut listed: HashSet<u16> = numbers.iter().copied().collect();
+        let mut next = 0;
+        while let Some(number) = list.get(next) {
+            let links = self.node(*number).into_iter().flat_map(|n| n.links.keys());
+            let unknown = links.filter_map(|zid| self.number(zid));
+            let unknown = unknown.filter(|number| !self.links[at].told.contains(number));
+            let unknown: Vec<u16> = unknown.filter(|number| listed.insert(*number)).collect();
+            list.extend(unknown);
+            next += 1;
+        }
+        let mut telling = Telling::default();
+        for number in list {
+            if let Some(entry) = self.entry(at, number) {
+                telling.add(entry);
+                self.links[at].told.insert(number);
+            }
+        }
+        telling.send(self.links[at].face, ROUTERS_MAX, actions);
+    }
+
+    /// The state of a router as a neighbour is to hear it. Where it can be reached is sent of neighbours only.
+    fn entry(&self, at: usize, number: u16) -> Option<Entry> {
+        let (node, link) = (self.node(number)?, self.links.get(at)?);
+        let numbered = |(zid, weight): (&ZenohId, &u16)| Some((self.number(zid)?, *weight));
+        let links: Vec<(u16, u16)> = node.links.iter().filter_map(numbered).collect();
+        let is_near = number == ITSELF || self.link_to(&node.zid).is_some();
+        Some(Entry {
+            psid: u64::from(number),
+            sn: node.sn,
+            zid: (!link.told.contains(&number)).then_some(node.zid),
+            whatami: node.whatami,
+            locators: match is_near {
+                true => node.locators.clone(),
+                false => Vec::new(),
+            },
+            links: links.iter().map(|(number, _)| u64::from(*number)).collect(),
+            weights: match links.iter().any(|(_, weight)| *weight != 0) {
+                true => links.iter().map(|(_, weight)| u64::from(*weight)).collect(),
+                false => Vec::new(),
+            },
+        })
+    }
+}
+
+/// The numbers of the routers that a neighbour had something new to say about.
+#[derive(Debug, Default)]
+struct News {
+    /// Nobody had mentioned them before.
+    new: BTreeSet<u16>,
+    changed: BTreeSet<u16>,
+}
+
+#[cfg(test)]
+mod tests;

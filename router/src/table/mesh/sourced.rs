@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Declarations between routers. Each belongs to the router whose own side has what is declared, and goes down that router's
+//! tree. It has no id: the key says what ends.
+
+use std::time::Instant;
+
+use zonda_codec::{Declaration, Declare, QueryableInfo, WireExpr};
+
+use crate::table::{
+    announced::Announced,
+    entity::Declared,
+    face_id::{Action, FaceId},
+    forwarding::ForwardingTable,
+    kind::{EntityRef, Kind},
+    mesh::state::Settled,
+    message,
+};
+
+/// Something that a router has.
+struct Sourced<'a> {
+    kind: Kind,
+    /// The number of the router as the sender of the message writes it.
+    node_id: u16,
+    key: WireExpr<'a>,
+    info: QueryableInfo,
+}
+
+/// What another router is to hear of a key.
+#[derive(Clone, Copy)]
+struct News<'a> {
+    kind: Kind,
+    key: &'a str,
+    /// What there is; `None` if there is nothing any more.
+    info: Option<QueryableInfo>,
+}
+
+/// A router has something, or has it no more.
+enum Said<'a> {
+    Has(Sourced<'a>),
+    HasNoMore(Sourced<'a>),
+}
+
+/// What a declaration says; `None` if it makes no sense between routers.
+fn read<'a>(declare: &Declare<'a>) -> Option<Said<'a>> {
+    let with = |kind, key, info| Sourced {
+        kind,
+        node_id: declare.node_id,
+        key,
+        info,
+    };
+    let has = |kind, key| Some(Said::Has(with(kind, key, QueryableInfo::default())));
+    let no_more = |kind, key: Option<_>| {
+        let ended = with(kind, key?, QueryableInfo::default());
+        Some(Said::HasNoMore(ended))
+    };
+    match declare.body {
+        Declaration::Subscriber { wire_expr, .. } => has(Kind::Subscriber, wire_expr),
+        Declaration::Token { wire_expr, .. } => has(Kind::Token, wire_expr),
+        Declaration::Queryable {
+            wire_expr, info, ..
+        } => Some(Said::Has(with(Kind::Queryable, wire_expr, info))),
+        Declaration::UndeclareSubscriber { key, .. } => no_more(Kind::Subscriber, key),
+        Declaration::UndeclareQueryable { key, .. } => no_more(Kind::Queryable, key),
+        Declaration::UndeclareToken { key, .. } => no_more(Kind::Token, key),
+        Declaration::KeyExpr { .. } | Declaration::UndeclareKeyExpr { .. } | Declaration::Final => {
+            None
+        }
+    }
+}
+
+impl ForwardingTable {
+    /// A DECLARE from another router.
+    pub(in crate::table) fn handle_sourced(
+        &mut self,
+        link: FaceId,
+        declare: &Declare<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        match (declare.body, read(declare)) {
+            (Declaration::KeyExpr { id, wire_expr }, _) => self.learn_key(link, id, wire_expr),
+            (Declaration::UndeclareKeyExpr { id }, _) => self.forget_key(link, id),
+            (_, Some(Said::Has(what))) => self.learn_sourced(link, &what, actions),
+            (_, Some(Said::HasNoMore(what))) => self.forget_sourced(link, &what, actions),
+            (_, None) => self.count_misplaced(link),
+        }
+    }
+
+    fn learn_sourced(&mut self, link: FaceId, what: &Sourced<'_>, actions: &mut Vec<Action>) {
+        let &Sourced { kind, info, .. } = what;
+        let Some(router) = self.source_of(link, what.node_id) else {
+            return self.count_misplaced(link);
+        };
+        let Some(key) = self.declared_key(link, &what.key) else {
+            return;
+        };
+        let text = key.as_str().to_owned();
+        let before = self.sourced_info(router, kind, &text);
+        self.add_entity(router, Declared::on_key(kind, info), key, actions);
+        let zid = self.face(router).map(|face| face.info.zid);
+        if let (Some(zid), Some(index)) = (zid, self.entity_on(router, kind, &text)) {
+            self.mesh.note_told(&zid, EntityRef { kind, index }, link);
+        }
+        let now = self.sourced_info(router, kind, &text);
+        if now != before {
+            let (key, info) = (text.as_str(), now);
+            self.pass_on_declaration(Some(link), router, News { kind, key, info }, actions);
+        }
+    }
+
+    fn forget_sourced(&mut self, link: FaceId, what: &Sourced<'_>, actions: &mut Vec<Action>) {
+        let kind = what.kind;
+        let router = self.source_of(link, what.node_id);
+        let key = self.declared_key(link, &what.key);
+        let (Some(router), Some(key)) = (router, key) else {
+            return;
+        };
+        let zid = self.face(router).map(|face| face.info.zid);
+        let index = self.entity_on(router, kind, key.as_str());
+        let Some((zid, index)) = zid.zip(index) else {
+            if let Some(link) = self.face_mut(link) {
+                link.counters.unknown_ids += 1;
+            }
+            return;
+        };
+        let entity = EntityRef { kind, index };
+        if self.mesh.note_ended(&zid, entity, link) {
+            self.end_sourced(Some(link), router, entity, actions);
+        }
+    }
+
+    /// A router has something no more, as a neighbour said or as nobody says otherwise.
+    fn end_sourced(
+        &mut self,
+        link: Option<FaceId>,
+        router: FaceId,
+        EntityRef { kind, index }: EntityRef,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(key) = self.entities(kind).key(index) else {
+            return;
+        };
+        self.remove_entity(router, kind, index, actions);
+        let (key, info) = (key.as_str(), None);
+        self.pass_on_declaration(link, router, News { kind, key, info }, actions);
+    }
+
+    /// Once the network is quiet, all routers are brought to know the same.
+    pub(in crate::table) fn settle_mesh(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        match self.mesh.settle(now) {
+            Settled::Nothing => {}
+            Settled::Repeat => self.declare_to_unheard(actions),
+            Settled::Ended(ended) => {
+                for (router, entity) in ended {
+                    self.end_sourced(None, router, entity, actions);
+                }
+            }
+        }
+    }
+
+    /// What a router promises on a key; `None` if it has nothing there.
+    fn sourced_info(&self, router: FaceId, kind: Kind, key: &str) -> Option<QueryableInfo> {
+        let entity = self.entity_on(router, kind, key)?;
+        let sources = self.entities(kind).sources(entity);
+        let own = sources.iter().find(|source| source.slot == router.index);
+        own.map(|source| source.info())
+    }
+
+    /// Tells those below this node in the tree of a router what it has on a key, or that it has nothing there any more.
+    fn pass_on_declaration(
+        &mut self,
+        link: Option<FaceId>,
+        router: FaceId,
+        news: News<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(root) = self.face(router).map(|face| face.info.zid) else {
+            return;
+        };
+        let number = self.mesh.number(&root);
+        for child in self.mesh.children(&root) {
+            if Some(child) != link {
+                self.declare_sourced(child, number, news, actions);
+            }
+        }
+    }
+
+    /// Declares to a neighbour what the router of this number has on a key, or that it has nothing there any more.
+    fn declare_sourced(
+        &mut self,
+        link: FaceId,
+        number: u16,
+        News { kind, key, info }: News<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        let spelling = self.spell(link.index, key, actions);
+        let expr = spelling.wire_expr(key);
+        let body = match info {
+            Some(info) => message::declaration(kind, 0, expr, info),
+            None => message::undeclaration_of(kind, expr),
+        };
+        message::declare_of(link, number, body, actions);
+    }
+
+    /// Declares to those who are new below this node in the tree of a router what that router has.
+    pub(super) fn declare_to_unheard(&mut self, actions: &mut Vec<Action>) {
+        let own = self.topology.zid();
+        for link in self.mesh.unheard(own) {
+            for kind in Kind::ALL {
+                let all = self.own_entities(kind);
+                self.declare_all(link, 0, (kind, &all), actions);
+            }
+        }
+        for (zid, router) in self.mesh.routers() {
+            let number = self.mesh.number(&zid);
+            for link in self.mesh.unheard(zid) {
+                for kind in Kind::ALL {
+                    let all = self.entities_of(router, kind);
+                    self.declare_all(link, number, (kind, &all), actions);
+                }
+            }
+        }
+    }
+
+    fn declare_all(
+        &mut self,
+        link: FaceId,
+        number: u16,
+        all: (Kind, &[(String, QueryableInfo)]),
+        actions: &mut Vec<Action>,
+    ) {
+        let (kind, all) = all;
+        for (key, info) in all {
+            let info = Some(*info);
+            self.declare_sourced(link, number, News { kind, key, info }, actions);
+        }
+    }
+
+    /// What this node's own side has, as other routers know it.
+    fn own_entities(&self, kind: Kind) -> Vec<(String, QueryableInfo)> {
+        let whole = self.mesh.whole.and_then(|whole| self.face(whole));
+        let mut known: Vec<_> = whole
+            .into_iter()
+            .flat_map(|w| w.announced.of(kind))
+            .collect();
+        known.sort_unstable_by_key(|(index, _)| *index);
+        let entities = self.entities(kind);
+        let keyed = known.into_iter();
+        keyed
+            .filter_map(|(index, info)| Some((entities.key(index)?, info)))
+            .collect()
+    }
+
+    /// What another router has.
+    fn entities_of(&self, router: FaceId, kind: Kind) -> Vec<(String, QueryableInfo)> {
+        let mut declared: Vec<u32> = self.entities.declared(router.index, kind).collect();
+        declared.sort_unstable();
+        let keys = declared
+            .into_iter()
+            .filter_map(|i| self.entities(kind).key(i));
+        keys.filter_map(|key| {
+            let info = self.sourced_info(router, kind, &key)?;
+            Some((key, info))
+        })
+        .collect()
+    }
+
+    /// This node's own side has something new, or promises something else.
+    pub(in crate::table) fn announce_to_mesh(
+        &mut self,
+        entity: EntityRef,
+        info: QueryableInfo,
+        key: &str,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(whole) = self.mesh.whole else { return };
+        let Some(face) = self.face_mut(whole) else {
+            return;
+        };
+        let is_new = face.announced.get(entity).is_none();
+        face.announced.insert(entity, Announced { id: 0, info });
+        if is_new {
+            let entities = self.entities_mut(entity.kind);
+            entities.add_announced(entity.index, whole.index);
+        }
+        let (kind, info) = (entity.kind, Some(info));
+        self.declare_own(News { kind, key, info }, actions);
+    }
+
+    /// This node's own side has something no more, if other routers knew of it.
+    pub(in crate::table) fn end_in_mesh(&mut self, entity: EntityRef, actions: &mut Vec<Action>) {
+        let EntityRef { kind, index } = entity;
+        let Some(whole) = self.mesh.whole else { return };
+        let Some(face) = self.face_mut(whole) else {
+            return;
+        };
+        if face.announced.remove(entity).is_none() {
+            return;
+        }
+        let entities = self.entities_mut(kind);
+        entities.remove_announced(index, whole.index);
+        if let Some(key) = entities.key(index) {
+            let (key, info) = (key.as_str(), None);
+            self.declare_own(News { kind, key, info }, actions);
+        }
+    }
+
+    fn declare_own(&mut self, news: News<'_>, actions: &mut Vec<Action>) {
+        for child in self.mesh.children(&self.topology.zid()) {
+            self.declare_sourced(child, 0, news, actions);
+        }
+    }
+}
