@@ -28,6 +28,7 @@ mod low_pass;
 mod lowlatency;
 mod matching_cases;
 mod matrix;
+mod mesh;
 mod message;
 mod multilink;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Meshes of routers of both implementations: what one end of a line or the far side of a ring declares, sends and asks
+//! reaches the other one, once.
+
+use zonda::config::WhatAmI::{Client, Router as Routing};
+
+use crate::cases;
+use crate::environment::python;
+use crate::live_cases;
+use crate::message::Service;
+use crate::party::{Party, Setup};
+use crate::query_cases;
+use crate::router::free_endpoint;
+use crate::scene::Scene;
+use crate::wait::until;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Ours,
+    Theirs,
+}
+
+use Side::{Ours, Theirs};
+
+impl Side {
+    fn open(self, setup: &Setup) -> Party {
+        match self {
+            Ours => Party::Ours(setup.ours()),
+            Theirs => Party::Theirs(setup.theirs()),
+        }
+    }
+}
+
+/// Routers, each linked to those before it that it names.
+struct Mesh {
+    routers: Vec<(Party, String)>,
+}
+
+impl Mesh {
+    fn new() -> Mesh {
+        Mesh {
+            routers: Vec::new(),
+        }
+    }
+
+    /// One more router, which dials these.
+    fn with(mut self, side: Side, others: &[usize]) -> Mesh {
+        let endpoint = free_endpoint();
+        let dialled = others.iter().map(|other| &self.routers[*other]);
+        let router = side.open(&Setup {
+            connect: dialled.clone().map(|(_, at)| at.clone()).collect(),
+            ..Setup::listening(Routing, &endpoint)
+        });
+        for (other, _) in dialled {
+            let zid = router.zid();
+            until("both routers have the link", || {
+                other.linked().contains(&zid) && router.linked().contains(&other.zid())
+            });
+        }
+        self.routers.push((router, endpoint));
+        self
+    }
+
+    fn line(sides: [Side; 3]) -> Mesh {
+        let [first, second, third] = sides;
+        let line = Mesh::new().with(first, &[]).with(second, &[0]);
+        line.with(third, &[1])
+    }
+
+    /// A client of one of the routers.
+    fn client(&self, side: Side, at: usize) -> Party {
+        let (router, endpoint) = &self.routers[at];
+        let client = side.open(&Setup::client(endpoint));
+        until("it has its router", || {
+            client.linked().contains(&router.zid())
+        });
+        client
+    }
+
+    fn scene(&self, from: (Side, usize), to: (Side, usize)) -> Scene {
+        Scene {
+            from: self.client(from.0, from.1),
+            to: self.client(to.0, to.1),
+            router: None,
+            role: Client,
+        }
+    }
+
+    fn complaints(&self) -> Vec<String> {
+        let theirs = self.routers.iter().filter_map(|(router, _)| match router {
+            Party::Theirs(theirs) => Some(theirs.process.complaints()),
+            Party::Ours(_) => None,
+        });
+        theirs.flatten().collect()
+    }
+}
+
+/// Data, queries and tokens between a client of the first router and one of the last.
+fn from_end_to_end(sides: [Side; 3]) {
+    if python().is_none() {
+        return;
+    }
+    let mesh = Mesh::line(sides);
+    let scene = mesh.scene((Theirs, 0), (Ours, 2));
+    cases::wildcards_match_alike(&scene);
+    cases::payloads_of_all_sizes_arrive_whole(&scene);
+    cases::subscribers_come_and_go(&scene);
+    cases::ten_thousand_arrive_in_order(&scene);
+    query_cases::queries_are_answered(&scene);
+    query_cases::targets_choose_queryables(&scene);
+    live_cases::coming_and_going_is_seen(&scene);
+    assert_eq!(scene.complaints(), [""; 0]);
+    let back = mesh.scene((Ours, 2), (Theirs, 0));
+    cases::wildcards_match_alike(&back);
+    query_cases::queries_are_answered(&back);
+    assert_eq!(back.complaints(), [""; 0]);
+    assert_eq!(mesh.complaints(), [""; 0]);
+}
+
+#[test]
+fn ours_between_theirs() {
+    from_end_to_end([Theirs, Ours, Theirs]);
+}
+
+#[test]
+fn theirs_between_ours() {
+    from_end_to_end([Ours, Theirs, Ours]);
+}
+
+/// A ring of four: everything comes once, and by the other way round once a router is gone.
+#[test]
+fn a_ring_finds_another_way() {
+    if python().is_none() {
+        return;
+    }
+    let ring = Mesh::new().with(Ours, &[]).with(Theirs, &[0]);
+    let mut ring = ring.with(Ours, &[1]).with(Theirs, &[2, 0]);
+    let (from, to) = (ring.client(Theirs, 0), ring.client(Ours, 2));
+    let comes_once = |key: &str| {
+        let all = to.count(key);
+        let publisher = from.publisher(key, Service::BLOCK);
+        until("it is matched", || publisher.is_matched());
+        publisher.publish_numbered(1000, 8).done();
+        all.reaches(1000);
+        assert_eq!((all.now().count, all.now().disorder), (1000, None));
+    };
+    comes_once("ring/whole");
+    let (gone, _) = ring.routers.remove(1);
+    gone.close();
+    comes_once("ring/broken");
+}
