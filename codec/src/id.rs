@@ -89,7 +89,7 @@ impl ZenohId {
 
     /// The little-endian bytes with high zero bytes up to 16.
     #[inline]
-    pub fn to_padded(&self) -> [u8; 16] {
+    pub fn to_le_bytes(&self) -> [u8; 16] {
         self.bytes
     }
 
@@ -233,6 +233,29 @@ impl WhatAmI {
     }
 }
 
+/// The reference's names.
+impl WhatAmI {
+    /// The same as [`as_str`](Self::as_str).
+    pub const fn to_str(self) -> &'static str {
+        self.as_str()
+    }
+
+    /// Whether it forwards between everyone.
+    pub const fn is_router(self) -> bool {
+        matches!(self, WhatAmI::Router)
+    }
+
+    /// Whether it talks to its peers directly.
+    pub const fn is_peer(self) -> bool {
+        matches!(self, WhatAmI::Peer)
+    }
+
+    /// Whether it lives behind one router or peer.
+    pub const fn is_client(self) -> bool {
+        matches!(self, WhatAmI::Client)
+    }
+}
+
 impl fmt::Display for WhatAmI {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.as_str())
@@ -287,6 +310,58 @@ impl Roles {
     }
 }
 
+/// The reference's names.
+///
+/// ```
+/// use zonda_codec::{Roles, WhatAmI};
+/// let servers = Roles::empty().router().peer();
+/// assert!(servers.matches(WhatAmI::Peer) && !servers.matches(WhatAmI::Client));
+/// assert_eq!(servers.to_str(), "router|peer");
+/// ```
+impl Roles {
+    /// No role.
+    pub const fn empty() -> Self {
+        Roles(0)
+    }
+
+    /// The set with routers added.
+    #[must_use]
+    pub const fn router(self) -> Self {
+        self.with(WhatAmI::Router)
+    }
+
+    /// The set with peers added.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        self.with(WhatAmI::Peer)
+    }
+
+    /// The set with clients added.
+    #[must_use]
+    pub const fn client(self) -> Self {
+        self.with(WhatAmI::Client)
+    }
+
+    /// The same as [`contains`](Self::contains).
+    pub const fn matches(self, role: WhatAmI) -> bool {
+        self.contains(role)
+    }
+
+    /// The names joined by `|`.
+    pub const fn to_str(self) -> &'static str {
+        match self.0 {
+            0b001 => "router",
+            0b010 => "peer",
+            0b011 => "router|peer",
+            0b100 => "client",
+            0b101 => "router|client",
+            0b110 => "peer|client",
+            0b111 => "router|peer|client",
+            _ => "",
+        }
+    }
+}
+
 impl From<WhatAmI> for Roles {
     fn from(role: WhatAmI) -> Self {
         Roles::default().with(role)
@@ -318,14 +393,7 @@ impl<R: Into<Roles>> BitOr<R> for Roles {
 /// The names joined by `|`, in the order router, peer, client.
 impl fmt::Display for Roles {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        for role in [WhatAmI::Router, WhatAmI::Peer, WhatAmI::Client] {
-            if self.contains(role) {
-                write!(formatter, "{separator}{role}")?;
-                separator = "|";
-            }
-        }
-        Ok(())
+        formatter.write_str(self.to_str())
     }
 }
 
@@ -339,6 +407,16 @@ pub struct EntityGlobalId {
 }
 
 impl EntityGlobalId {
+    /// The node.
+    pub const fn zid(&self) -> ZenohId {
+        self.zid
+    }
+
+    /// The entity's number within the node.
+    pub const fn eid(&self) -> u32 {
+        self.eid
+    }
+
     /// `u8 (zidlen-1)<<4 | zid | v32 eid`.
     #[inline]
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {

@@ -34,6 +34,9 @@ pub enum Priority {
 }
 
 impl Priority {
+    /// The default as a constant.
+    pub const DEFAULT: Priority = Priority::Data;
+
     /// All priorities, the most urgent first.
     pub const ALL: [Priority; 8] = [
         Priority::Control,
@@ -99,6 +102,16 @@ pub enum CongestionControl {
     /// The first one waits, in the queue and beyond its limit, so that its sender does not; further ones are dropped
     /// while it does.
     BlockFirst,
+}
+
+impl CongestionControl {
+    /// The default as a constant.
+    pub const DEFAULT: CongestionControl = CongestionControl::Drop;
+}
+
+impl Reliability {
+    /// The default as a constant.
+    pub const DEFAULT: Reliability = Reliability::Reliable;
 }
 
 const BLOCK: u8 = 0x08;

@@ -165,6 +165,23 @@ impl ZBytes {
 pub struct ZBytesWriter(Vec<u8>);
 
 impl ZBytesWriter {
+    /// Adds these bytes.
+    ///
+    /// ```
+    /// use zonda::bytes::ZBytes;
+    ///
+    /// let mut writer = ZBytes::writer();
+    /// writer.append("to".into());
+    /// writer.append("gether".into());
+    /// assert_eq!(writer.finish(), ZBytes::from("together"));
+    /// ```
+    pub fn append(&mut self, bytes: ZBytes) {
+        match self.0.is_empty() {
+            true => self.0 = bytes.to_bytes().into_owned(),
+            false => self.0.extend_from_slice(bytes.as_slice()),
+        }
+    }
+
     /// The bytes written so far, without a copy.
     pub fn finish(self) -> ZBytes {
         ZBytes::from(self.0)

@@ -73,7 +73,8 @@
 //! for tests and for machines that shall send nothing unasked; what a configuration says wins.
 //!
 //! # What a put tells
-//! A put gives an [`Outcome`]: sent, queued, or dropped for a slow peer; a refusal names the reason and the peer. With
+//! A put gives `()`, or with `.outcome()` before its `.wait()` or `.await` an [`Outcome`]: sent, queued, or dropped for a
+//! slow peer; a refusal names the reason and the peer. With
 //! congestion control `Drop` (the default) it never waits; with `Block` it waits at most its timeout (5 s) and never
 //! drops silently. `docs/delivery.md` has every case in one table; [`pubsub::Publisher::counters`] and
 //! [`session::SessionInfo`] count them.
@@ -88,7 +89,7 @@
 //! | `zenoh::scout(..)`, `zenoh::scouting::Hello` | [`scout`], [`scouting::Hello`] |
 //! | `config.insert_json5("connect/endpoints", ..)` | the same; unknown keys are errors that name the right one |
 //! | `Config::from_file`, `DEFAULT_CONFIG.json5` | the same file works; what is not supported yet is a [warning](Config::warnings) |
-//! | `session.put(..).await?` is `()` | is an [`Outcome`] |
+//! | `session.put(..).await?` is `()` | the same; `session.put(..).outcome().await?` is an [`Outcome`] |
 //! | `session.declare_subscriber(..).callback(..)`, `.with(..)`, `.background()` | the same |
 //! | `FifoChannel`, `RingChannel`, `CallbackDrop` | the same in [`handlers`]; plus [`handlers::Overflow`] and counters |
 //! | `session.liveliness()`, `publisher.matching_listener()` | the same; [`liveliness`] says what a lost link does |
@@ -97,7 +98,8 @@
 //! | `SourceInfo::new(publisher.id(), sn)`, `.source_info(..)`, `.timestamp(..)` | the same |
 //! | config `namespace` | the same |
 //! | `session.close()` | the same; plus `.timeout(..)` |
-//! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`]; each operation has an enum of its own |
+//! | `zenoh::init_log_from_env_or("error")` | the same, with feature `logs` (default) |
+//! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`], any error; each operation has an enum of its own |
 //! | `session.get(..)`, `.declare_queryable(..)`, `.declare_querier(..)`, `query.reply(..)` | the same; plus [`on_end`](query::SessionGetBuilder::on_end), and an error reply for a link that is lost |
 //! | `.allowed_destination(..)`, `.allowed_origin(..)`, `.callback_mut(..)` | the same; [`sample::Locality`], [`handlers`] |
 
@@ -114,6 +116,7 @@ pub mod handlers;
 mod info;
 mod listening;
 pub mod liveliness;
+mod logging;
 pub mod matching;
 mod namespace;
 mod publication;
@@ -130,6 +133,7 @@ mod wait;
 
 pub use config::Config;
 pub use error::*;
+pub use logging::{init_log_from_env_or, try_init_log_from_env};
 pub use scouting::scout;
 pub use session::{Session, open};
 pub use wait::{Done, Listed, Wait};
@@ -146,7 +150,7 @@ pub mod key_expr {
 /// Publishers and subscribers.
 pub mod pubsub {
     pub use crate::matching::MatchingStatus;
-    pub use crate::publication::Publishing;
+    pub use crate::publication::{Given, OutcomeBuilder, Publish, Publishing};
     pub use crate::publisher::{
         Publisher, PublisherBuilder, PublisherDeleteBuilder, PublisherPutBuilder,
     };

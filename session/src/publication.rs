@@ -3,7 +3,8 @@
 //! The one message under construction that puts and deletes share, and what a publication ends in.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Tim
 use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as Limit};
 
 use crate::bytes::{Encoding, ZBytes};
-use crate::wait::Pending;
+use crate::wait::{Pending, Wait};
 
 /// Everything about one publication but its key.
 #[derive(Debug, Clone)]
@@ -142,7 +143,10 @@ pub(crate) fn forgive_drop(result: Result<Outcome, PublishError>) -> Result<Outc
 ///
 /// # Cancel safety
 /// Dropping it before it is ready publishes the message to some peers or to none.
-pub struct Publishing<'a>(Stage<'a>);
+pub struct Publishing<'a, T = ()> {
+    stage: Stage<'a>,
+    gives: PhantomData<fn() -> T>,
+}
 
 type Published = Result<Outcome, PublishError>;
 
@@ -153,32 +157,96 @@ enum Stage<'a> {
     Waiting(Pending<'a, Published>),
 }
 
-impl<'a> Publishing<'a> {
-    pub(crate) fn at_once(result: Published) -> Publishing<'a> {
-        Publishing(Stage::AtOnce(Some(result)))
+impl<'a, T> Publishing<'a, T> {
+    pub(crate) fn at_once(result: Published) -> Self {
+        Publishing {
+            stage: Stage::AtOnce(Some(result)),
+            gives: PhantomData,
+        }
     }
 
-    pub(crate) fn waiting(future: impl Future<Output = Published> + Send + 'a) -> Publishing<'a> {
-        Publishing(Stage::Waiting(Box::pin(future)))
+    pub(crate) fn waiting(future: impl Future<Output = Published> + Send + 'a) -> Self {
+        Publishing {
+            stage: Stage::Waiting(Box::pin(future)),
+            gives: PhantomData,
+        }
     }
 }
 
-impl Future for Publishing<'_> {
-    type Output = Published;
+/// What a publication gives when it did not fail: nothing, or its [`Outcome`].
+pub trait Given {
+    /// What of the outcome is given.
+    fn of(outcome: Outcome) -> Self;
+}
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Published> {
-        match &mut self.0 {
+impl Given for () {
+    #[inline(always)]
+    fn of(_: Outcome) {}
+}
+
+impl Given for Outcome {
+    #[inline(always)]
+    fn of(outcome: Outcome) -> Outcome {
+        outcome
+    }
+}
+
+impl<T: Given> Future for Publishing<'_, T> {
+    type Output = Result<T, PublishError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let published = match &mut self.stage {
             Stage::AtOnce(result) => Poll::Ready(
                 result
                     .take()
                     .expect("a future is not polled after it was ready"),
             ),
             Stage::Waiting(future) => future.as_mut().poll(context),
-        }
+        };
+        published.map_ok(T::of)
     }
 }
 
-impl fmt::Debug for Publishing<'_> {
+/// A put or delete that can be carried out.
+pub trait Publish {
+    /// Publishes, waiting by waker.
+    type Later: Future<Output = Result<Outcome, PublishError>>;
+
+    /// Publishes, on this thread.
+    fn publish_now(self) -> Result<Outcome, PublishError>;
+
+    /// Publishes, waiting by waker.
+    fn publish_later(self) -> Self::Later;
+}
+
+/// A put or delete under construction that gives its [`Outcome`]; made by `outcome()` of a put or delete.
+#[derive(Debug)]
+#[must_use = "nothing is published before .await or .wait()"]
+pub struct OutcomeBuilder<B>(pub(crate) B);
+
+impl<B: Publish> Wait for OutcomeBuilder<B> {
+    type To = Result<Outcome, PublishError>;
+
+    /// Publishes.
+    ///
+    /// # Blocking
+    /// Under congestion control `Block` at most the timeout of the builder, else never.
+    #[inline(always)]
+    fn wait(self) -> Self::To {
+        self.0.publish_now()
+    }
+}
+
+impl<B: Publish> IntoFuture for OutcomeBuilder<B> {
+    type Output = Result<Outcome, PublishError>;
+    type IntoFuture = B::Later;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.0.publish_later()
+    }
+}
+
+impl<T> fmt::Debug for Publishing<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Publishing")
     }

@@ -152,12 +152,13 @@ impl<'a> Publisher<'a> {
         self.put(payload).try_publish()
     }
 
-    /// Publishes a value; waits by waker under congestion control `Block`. The same as `self.put(payload).await`.
+    /// Publishes a value; waits by waker under congestion control `Block`. The same as
+    /// `self.put(payload).outcome().await`.
     ///
     /// # Errors
     /// As [`PublisherPutBuilder`].
     pub async fn put_async(&self, payload: impl Into<ZBytes>) -> Result<Outcome, PublishError> {
-        let put = self.put(payload);
+        let put = self.put(payload).outcome();
         put.await
     }
 

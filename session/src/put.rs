@@ -10,15 +10,15 @@ use zonda_router::node::{Outcome, PublishError, Wait as Limit};
 use crate::bytes::ZBytes;
 use crate::handle::Session;
 use crate::publication::{
-    Message, Publishing, forgive_drop, message_setters, patience, service_setters,
+    Given, Message, OutcomeBuilder, Publish, Publishing, forgive_drop, message_setters, patience,
+    service_setters,
 };
 use crate::sample::Locality;
 use crate::wait::Wait;
 
 /// A put or delete under construction; made by [`Session::put`] and [`Session::delete`].
 ///
-/// `.wait()` and `.await` give an [`Outcome`]: sent, queued, (congestion control `Drop` and `BlockFirst`) dropped for a slow
-/// peer, or without a link any more.
+/// `.wait()` and `.await` give `()`, as in programs for the reference; [`outcome`](Self::outcome) tells more.
 #[derive(Debug)]
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct SessionPutBuilder<'a, 'b> {
@@ -41,6 +41,19 @@ impl SessionPutBuilder<'_, '_> {
         self
     }
 
+    /// Gives what became of the message, where the put alone gives `()`: sent, queued, (congestion control `Drop` and
+    /// `BlockFirst`) dropped for a slow peer, or without a link any more.
+    ///
+    /// ```
+    /// # use zonda::{Config, Outcome, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// assert_eq!(session.put("demo/key", "value").outcome().wait()?, Outcome::Sent);
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn outcome(self) -> OutcomeBuilder<Self> {
+        OutcomeBuilder(self)
+    }
+
     /// Publishes without waiting, whatever the congestion control.
     ///
     /// # Errors
@@ -57,28 +70,18 @@ impl SessionPutBuilder<'_, '_> {
     }
 }
 
-impl Wait for SessionPutBuilder<'_, '_> {
-    type To = Result<Outcome, PublishError>;
-
-    /// Publishes.
-    ///
-    /// # Blocking
-    /// Under congestion control `Block` at most the timeout of the builder, else never.
-    fn wait(self) -> Self::To {
+impl SessionPutBuilder<'_, '_> {
+    fn now(self) -> Result<Outcome, PublishError> {
         let message = &self.message;
         let limit = patience(message.delivery.congestion_control, message.limit);
         forgive_drop(self.publish(limit))
     }
 }
 
-impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
-    type Output = Result<Outcome, PublishError>;
-    type IntoFuture = Publishing<'a>;
-
-    /// Publishes; under congestion control `Block` it waits by waker.
-    fn into_future(self) -> Publishing<'a> {
+impl<'a> SessionPutBuilder<'a, 'a> {
+    fn later<T: Given>(self) -> Publishing<'a, T> {
         if self.message.delivery.congestion_control != CongestionControl::Block {
-            return Publishing::at_once(self.wait());
+            return Publishing::at_once(self.now());
         }
         let SessionPutBuilder {
             session,
@@ -93,6 +96,40 @@ impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
             let publishing = node.publish_async(key, destination, &view, message.limit);
             forgive_drop(publishing.await)
         })
+    }
+}
+
+impl<'a> Publish for SessionPutBuilder<'a, 'a> {
+    type Later = Publishing<'a, Outcome>;
+
+    fn publish_now(self) -> Result<Outcome, PublishError> {
+        self.now()
+    }
+
+    fn publish_later(self) -> Self::Later {
+        self.later()
+    }
+}
+
+impl Wait for SessionPutBuilder<'_, '_> {
+    type To = Result<(), PublishError>;
+
+    /// Publishes.
+    ///
+    /// # Blocking
+    /// Under congestion control `Block` at most the timeout of the builder, else never.
+    fn wait(self) -> Self::To {
+        self.now().map(drop)
+    }
+}
+
+impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
+    type Output = Result<(), PublishError>;
+    type IntoFuture = Publishing<'a>;
+
+    /// Publishes; under congestion control `Block` it waits by waker.
+    fn into_future(self) -> Publishing<'a> {
+        self.later()
     }
 }
 

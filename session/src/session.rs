@@ -277,6 +277,14 @@ impl Session {
         Done(Ok(()))
     }
 
+    /// The id of this session as the source of what it publishes without a declared publisher.
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.zid(),
+            eid: 0,
+        }
+    }
+
     /// The id of this session's node.
     pub fn zid(&self) -> ZenohId {
         self.node().zid()

@@ -25,6 +25,7 @@ fn a_session_receives_what_it_publishes_itself() {
         .encoding("text/plain;utf-8")
         .attachment(Some("beside"))
         .priority(Priority::InteractiveHigh)
+        .outcome()
         .wait();
     assert_eq!(outcome, Ok(Outcome::Sent));
     let sample = subscriber.recv_timeout(LONG).unwrap().expect("a sample");

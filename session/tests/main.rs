@@ -21,6 +21,7 @@ mod local;
 mod locality;
 mod matching;
 mod metrics;
+mod moved;
 mod multilink;
 mod namespace;
 mod pair;

@@ -41,7 +41,7 @@ async fn awaited(first: Config, second: Config) {
         .await
         .unwrap();
     contexts::until("the publisher is matched", || pair::matched(&publisher)).await;
-    let outcome = publisher.put("hello").await.unwrap();
+    let outcome = publisher.put("hello").outcome().await.unwrap();
     assert!(matches!(outcome, Outcome::Sent | Outcome::Queued));
     publisher.put_async("again").await.unwrap();
     a.put("demo/other", "third")

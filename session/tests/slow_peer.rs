@@ -63,13 +63,16 @@ fn puts_to_a_stuck_peer_tell_the_truth_and_name_it() {
     );
 
     let dropping = a.declare_publisher("demo").wait().unwrap();
-    assert_eq!(dropping.put(&payload).wait(), Ok(Outcome::Dropped { peer }));
+    assert_eq!(
+        dropping.put(&payload).outcome().wait(),
+        Ok(Outcome::Dropped { peer })
+    );
     assert_eq!(
         dropping.try_put(&payload),
         Err(PublishError::Dropped { peer })
     );
     assert_eq!(
-        a.put("demo", &payload).wait(),
+        a.put("demo", &payload).outcome().wait(),
         Ok(Outcome::Dropped { peer })
     );
     drop(release);
@@ -166,7 +169,7 @@ fn the_owner_of_a_payload_may_publish_when_it_is_out() {
     };
     let payload = ZBytes::from(Bytes::from_owner(owner));
     let put = a.put("demo", payload).priority(Priority::RealTime);
-    assert_eq!(put.wait(), Ok(Outcome::Queued));
+    assert_eq!(put.outcome().wait(), Ok(Outcome::Queued));
     drop(release);
     assert_eq!(told.recv_timeout(LONG), Ok(true));
 }

@@ -92,6 +92,7 @@ impl Publish {
         let outcome = publisher
             .put(value)
             .attachment(self.attach.as_deref())
+            .outcome()
             .wait()?;
         if self.connection.json {
             let outcome = format!("{outcome:?}");

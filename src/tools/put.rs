@@ -52,6 +52,7 @@ impl Put {
             .attachment(self.attach)
             .priority(self.priority)
             .congestion_control(CongestionControl::Block)
+            .outcome()
             .wait()?;
         reach.tell(&session);
         let outcome = format!("{outcome:?}");
@@ -93,6 +94,7 @@ impl Delete {
             .delete(&key)
             .attachment(self.attach)
             .congestion_control(CongestionControl::Block)
+            .outcome()
             .wait()?;
         reach.tell(&session);
         let line = json!({"delete": key.as_str(), "outcome": format!("{outcome:?}")});

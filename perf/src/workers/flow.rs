@@ -191,7 +191,7 @@ struct Declared<'a>(Publisher<'a>);
 impl Outlet for Declared<'_> {
     #[inline(always)]
     fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError> {
-        self.0.put(payload).wait()
+        self.0.put(payload).outcome().wait()
     }
 }
 
@@ -226,6 +226,7 @@ impl Outlet for Rotating<'_> {
             .congestion_control(self.service.congestion.into())
             .reliability(self.service.reliability.into())
             .express(self.service.express)
+            .outcome()
             .wait()
     }
 }

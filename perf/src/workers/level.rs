@@ -126,7 +126,7 @@ impl Publisher {
     #[inline]
     pub fn put(&self, payload: ZBytes) -> Result<Outcome, PublishError> {
         match self {
-            Publisher::Session(publisher) => publisher.put(payload).wait(),
+            Publisher::Session(publisher) => publisher.put(payload).outcome().wait(),
             Publisher::Node(publisher) => put_by_node(publisher, payload),
         }
     }

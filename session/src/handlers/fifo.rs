@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use zonda_runtime::Origin;
 
-use super::fifo_reading::{FifoIntoIter, FifoIter, FifoStream};
+use super::fifo_reading::{FifoIntoIter, FifoIntoStream, FifoIter, FifoRecv, FifoStream};
 use super::room::{Beyond, Room};
 use super::{Callback, IntoHandler, Patient, RecvError, Stored, Taken};
 
@@ -178,7 +178,7 @@ impl FifoChannel {
 /// The reading side of a [`FifoChannel`].
 #[derive(Debug)]
 pub struct FifoChannelHandler<T> {
-    receiver: flume::Receiver<T>,
+    pub(super) receiver: flume::Receiver<T>,
     dropped: Arc<AtomicU64>,
     /// Only of queues for queries and replies.
     beyond: Option<Arc<Beyond<T>>>,
@@ -187,7 +187,7 @@ pub struct FifoChannelHandler<T> {
 
 impl<T> FifoChannelHandler<T> {
     /// The thread that fills the queue, and holds its lock, may be left behind in the parent of a process that was forked off.
-    fn check(&self) -> Result<(), RecvError> {
+    pub(super) fn check(&self) -> Result<(), RecvError> {
         match self.origin.is_elsewhere() {
             true => Err(RecvError::Forked),
             false => Ok(()),
@@ -205,7 +205,7 @@ impl<T> FifoChannelHandler<T> {
         self.beyond.as_ref()?.pop_last()
     }
 
-    fn last(&self) -> Result<T, RecvError> {
+    pub(super) fn last(&self) -> Result<T, RecvError> {
         self.pop_last().ok_or(RecvError::Closed)
     }
 
@@ -232,12 +232,12 @@ impl<T> FifoChannelHandler<T> {
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
-    pub async fn recv_async(&self) -> Result<T, RecvError> {
-        self.check()?;
-        if let Some(value) = self.pop_first() {
-            return Ok(value);
+    pub fn recv_async(&self) -> FifoRecv<'_, T> {
+        FifoRecv {
+            handler: self,
+            queue: None,
+            is_over: false,
         }
-        self.receiver.recv_async().await.or_else(|_| self.last())
     }
 
     /// Takes the next value if there is one now.
@@ -312,6 +312,39 @@ impl<T> FifoChannelHandler<T> {
             handler: self,
             queue: self.receiver.stream(),
         }
+    }
+
+    /// The values as a `futures` stream that owns the queue.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let replies = session.get("demo/**").wait()?.into_stream();
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn into_stream(self) -> FifoIntoStream<T>
+    where
+        T: 'static,
+    {
+        FifoIntoStream {
+            queue: self.receiver.clone().into_stream(),
+            handler: self,
+        }
+    }
+
+    /// How many fill the queue: none once its subscriber, queryable or get is over.
+    pub fn sender_count(&self) -> usize {
+        self.receiver.sender_count()
+    }
+
+    /// How many read the queue: its handler, and the streams made of it.
+    pub fn receiver_count(&self) -> usize {
+        self.receiver.receiver_count()
+    }
+
+    /// Whether both read the same queue.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        self.receiver.same_channel(&other.receiver)
     }
 
     /// Whether its subscriber, queryable or get is over: what waits to be taken is all that there will be.

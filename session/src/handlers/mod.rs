@@ -32,7 +32,7 @@ mod tests;
 
 pub use callback::{Callback, CallbackDrop};
 pub use fifo::{FifoChannel, FifoChannelHandler, Overflow};
-pub use fifo_reading::{FifoIntoIter, FifoIter, FifoStream};
+pub use fifo_reading::{FifoIntoIter, FifoIntoStream, FifoIter, FifoRecv, FifoStream};
 pub use patient::{Patient, Taken};
 pub use ring::{RingChannel, RingChannelHandler};
 

@@ -9,10 +9,14 @@ use zonda_router::node::{Outcome, Plain, PublishError, Wait as Limit};
 
 use super::Publisher;
 use crate::bytes::ZBytes;
-use crate::publication::{Message, Publishing, forgive_drop, message_setters, patience};
+use crate::publication::{
+    Given, Message, OutcomeBuilder, Publish, Publishing, forgive_drop, message_setters, patience,
+};
 use crate::wait::Wait;
 
 /// A put or delete of a publisher under construction.
+///
+/// `.wait()` and `.await` give `()`, as in programs for the reference; [`outcome`](Self::outcome) tells more.
 ///
 /// A put that takes everything but its payload from the publisher is a few words; the first setter makes it a whole
 /// message, on the heap.
@@ -29,6 +33,20 @@ pub type PublisherDeleteBuilder<'a> = PublisherPutBuilder<'a>;
 
 impl PublisherPutBuilder<'_> {
     message_setters!(rich_mut());
+
+    /// Gives what became of the message, where the put alone gives `()`: sent, queued, (congestion control `Drop` and
+    /// `BlockFirst`) dropped for a slow peer, or without a link any more.
+    ///
+    /// ```
+    /// # use zonda::{Config, Outcome, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let publisher = session.declare_publisher("demo/key").wait()?;
+    /// assert_eq!(publisher.put("value").outcome().wait()?, Outcome::Sent);
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn outcome(self) -> OutcomeBuilder<Self> {
+        OutcomeBuilder(self)
+    }
 
     /// Publishes without waiting, whatever the congestion control.
     ///
@@ -86,15 +104,9 @@ impl PublisherPutBuilder<'_> {
     }
 }
 
-impl Wait for PublisherPutBuilder<'_> {
-    type To = Result<Outcome, PublishError>;
-
-    /// Publishes.
-    ///
-    /// # Blocking
-    /// Under congestion control `Block` at most the timeout of the builder, else never.
+impl<'a> PublisherPutBuilder<'a> {
     #[inline(always)]
-    fn wait(self) -> Self::To {
+    fn now(self) -> Result<Outcome, PublishError> {
         let Some(plain) = self.plain() else {
             return self.publish_rich();
         };
@@ -111,18 +123,12 @@ impl Wait for PublisherPutBuilder<'_> {
             Some(unusual) => forgive_drop(*unusual),
         }
     }
-}
 
-impl<'a> IntoFuture for PublisherPutBuilder<'a> {
-    type Output = Result<Outcome, PublishError>;
-    type IntoFuture = Publishing<'a>;
-
-    /// Publishes. Under congestion control `Block` waiting is by waker; no thread is held.
-    fn into_future(mut self) -> Publishing<'a> {
+    fn later<T: Given>(mut self) -> Publishing<'a, T> {
         let (service, rich) = (&self.publisher.service, &self.rich);
         let delivery = rich.as_ref().map_or(service, |message| &message.delivery);
         if delivery.congestion_control != CongestionControl::Block {
-            return Publishing::at_once(self.wait());
+            return Publishing::at_once(self.now());
         }
         Publishing::waiting(async move {
             let face = &self.publisher.face;
@@ -130,5 +136,41 @@ impl<'a> IntoFuture for PublisherPutBuilder<'a> {
             let limit = message.limit;
             forgive_drop(face.publish_async_within(&message.view()?, limit).await)
         })
+    }
+}
+
+impl<'a> Publish for PublisherPutBuilder<'a> {
+    type Later = Publishing<'a, Outcome>;
+
+    #[inline(always)]
+    fn publish_now(self) -> Result<Outcome, PublishError> {
+        self.now()
+    }
+
+    fn publish_later(self) -> Self::Later {
+        self.later()
+    }
+}
+
+impl Wait for PublisherPutBuilder<'_> {
+    type To = Result<(), PublishError>;
+
+    /// Publishes.
+    ///
+    /// # Blocking
+    /// Under congestion control `Block` at most the timeout of the builder, else never.
+    #[inline(always)]
+    fn wait(self) -> Self::To {
+        self.now().map(drop)
+    }
+}
+
+impl<'a> IntoFuture for PublisherPutBuilder<'a> {
+    type Output = Result<(), PublishError>;
+    type IntoFuture = Publishing<'a>;
+
+    /// Publishes. Under congestion control `Block` waiting is by waker; no thread is held.
+    fn into_future(self) -> Publishing<'a> {
+        self.later()
     }
 }

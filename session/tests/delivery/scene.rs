@@ -32,7 +32,7 @@ pub mod call {
     /// The future of a put of a message that is never published.
     pub async fn future(publisher: &Publisher<'_>, size: usize) -> Published {
         let put = publisher.put(vec![0; size]).timeout(LONG);
-        put.await
+        put.outcome().await
     }
 }
 
@@ -179,8 +179,8 @@ impl Scene {
         let put = put.timeout(self.patience);
         let result = match offer.call {
             Call::TryPublish => put.try_publish(),
-            Call::Wait => put.wait(),
-            Call::Await => async_io::block_on(async { put.await }),
+            Call::Wait => put.outcome().wait(),
+            Call::Await => async_io::block_on(async { put.outcome().await }),
         };
         match result {
             Ok(Outcome::Sent | Outcome::Queued) => self.accepted += 1,

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Where the log of a session goes, for programs that do not choose that themselves.
+
+#[cfg(feature = "logs")]
+use lines::write;
+
+/// Writes the log to standard error, as the environment variable `RUST_LOG` says (`debug`, `zonda=trace`), or as
+/// `fallback` says where that is not set or no filter. A program that has a subscriber of `tracing` already keeps it.
+/// Without the feature `logs` it does nothing.
+///
+/// ```
+/// zonda::init_log_from_env_or("error");
+/// ```
+pub fn init_log_from_env_or<S: AsRef<str>>(fallback: S) {
+    let filter = std::env::var("RUST_LOG").unwrap_or_default();
+    if filter.is_empty() || !write(&filter) {
+        write(fallback.as_ref());
+    }
+}
+
+/// Writes the log to standard error, as the environment variable `RUST_LOG` says, if it is set. As
+/// [`init_log_from_env_or`].
+///
+/// ```
+/// zonda::try_init_log_from_env();
+/// ```
+pub fn try_init_log_from_env() {
+    if let Ok(filter) = std::env::var("RUST_LOG") {
+        write(&filter);
+    }
+}
+
+#[cfg(feature = "logs")]
+mod lines {
+    use std::io::{self, IsTerminal};
+
+    use tracing_subscriber::EnvFilter;
+
+    /// Begins to write what passes the filter; `false` if it is none.
+    pub fn write(filter: &str) -> bool {
+        let Ok(filter) = EnvFilter::try_new(filter) else {
+            return false;
+        };
+        // An error means that the program has a subscriber already.
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(io::stderr)
+            .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+            .log_internal_errors(false)
+            .try_init();
+        true
+    }
+}
+
+/// Nobody writes the log.
+#[cfg(not(feature = "logs"))]
+fn write(_filter: &str) -> bool {
+    true
+}
