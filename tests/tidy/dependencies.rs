@@ -76,7 +76,7 @@ const ARROWS: [(&str, &str, &[&str]); 12] = [
         ],
     ),
     ("zonda-loom", "loom", &[]),
-    ("zenoh-peers", "peers/zenoh", &[]),
+    ("zenoh-peers", "peers/zenoh", &["peers-report"]),
 ];
 
 /// The crates of one workspace, as cargo understands their manifests.

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the three programs share: their transport, how lines are printed, and how a program ends.
+//! What the three programs share: their transport and their arguments.
 
-use std::fmt::{Arguments, Display};
-use std::io::{Read, Write};
-use std::time::Duration;
+use std::io::Read;
 use std::{process, thread};
 
 use message_io::network::Transport;
-
-/// How long a program stays after its result, so that what it has used can be read.
-pub const LINGER: Duration = Duration::from_secs(2);
+pub use peers_report::{fail, line, one_way};
 
 /// The transport of that name, and where: `tcp/127.0.0.1:0`, as Zonda writes endpoints. `framed` is TCP with messages.
 pub fn endpoint(text: &str) -> (Transport, &str) {
@@ -49,20 +45,6 @@ pub fn number<N: std::str::FromStr>(at: usize, what: &str) -> N {
     let text = argument(at, what);
     text.parse()
         .unwrap_or_else(|_| fail(&text, format_args!("{what} is a number")))
-}
-
-/// Ends the program for a failure.
-pub fn fail(what: impl Display, why: impl Display) -> ! {
-    eprintln!("error: {what}: {why}");
-    process::exit(1)
-}
-
-/// Prints one line at once; a reader who has gone away ends the program quietly.
-pub fn line(text: Arguments<'_>) {
-    let mut out = std::io::stdout().lock();
-    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
-        process::exit(0);
-    }
 }
 
 /// The program ends when its standard input does.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use peers_report::{LINGER, rounded};
 use serde_json::json;
 use zenoh::Wait;
 use zenoh::pubsub::Publisher;
@@ -27,16 +28,12 @@ const RETRY: Duration = Duration::from_millis(100);
 const CONTACT: Duration = Duration::from_secs(15);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(5);
-/// A message that has not come by then is lost, where it may be.
-const LOST: Duration = Duration::from_millis(200);
 /// A schedule with at least this many messages in its warm-up is its own warm-up.
 const LEAD_MIN: f64 = 10.0;
 /// Messages that are later than this, and half of the time of the run, are not sent any more.
 const GRACE: Duration = Duration::from_millis(500);
 /// A sleep ends this long before it should; the rest is spent letting others run.
 const MARGIN: Duration = Duration::from_micros(60);
-/// How long the process stays after its result, so that what it has used can be read.
-const LINGER: Duration = Duration::from_secs(2);
 /// The stamp of messages that are not measured.
 const WARM: u64 = 1 << 48;
 
@@ -389,64 +386,4 @@ fn report(shared: &Shared, outcome: &Outcome) {
     });
     drop(state);
     line(format_args!("{told}"));
-}
-
-/// Sends a message and waits until it comes, again and again, prints the line and stays for a while.
-pub fn one_way(
-    seconds: Duration,
-    warm_up: Duration,
-    send: impl Fn(),
-    comes: impl Fn(Duration) -> bool,
-) {
-    let (mut times, mut sent, mut lost) = (BTreeMap::new(), 0_u64, 0_u64);
-    let (mut begun, mut is_warm) = (Instant::now(), false);
-    loop {
-        let left = Instant::now();
-        send();
-        let is_here = comes(LOST);
-        let came = Instant::now();
-        if !is_warm && came - begun >= warm_up {
-            line(format_args!("{}", json!({"event": "measuring"})));
-            (is_warm, begun) = (true, Instant::now());
-        } else if is_warm {
-            sent += 1;
-            if is_here {
-                *times
-                    .entry(rounded((came - left).as_nanos() as u64))
-                    .or_insert(0_u64) += 1;
-            } else {
-                lost += 1;
-            }
-            if came - begun >= seconds {
-                break;
-            }
-        }
-    }
-    let told = json!({
-        "event": "latency",
-        "seconds": begun.elapsed().as_secs_f64(),
-        "planned": sent,
-        "sent": sent,
-        "lost": lost,
-        "nanos_times": times.into_iter().collect::<Vec<_>>(),
-    });
-    line(format_args!("{told}"));
-    thread::sleep(LINGER);
-}
-
-/// Three significant digits.
-fn rounded(nanos: u64) -> u64 {
-    let unit = 10_u64.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2));
-    (nanos + unit / 2) / unit * unit
-}
-
-#[cfg(test)]
-mod tests {
-    use super::rounded;
-
-    #[test]
-    fn figures_keep_three_digits() {
-        let all = [0, 7, 999, 1004, 1005, 123_456_789].map(rounded);
-        assert_eq!(all, [0, 7, 999, 1000, 1010, 123_000_000]);
-    }
 }

@@ -4,12 +4,13 @@
 
 pub mod latency;
 
-use std::fmt::{Arguments, Display};
-use std::io::Write;
+pub use peers_report::{fail, line};
+
+use std::fmt::Arguments;
 use std::path::PathBuf;
-use std::process;
 
 use clap::{Args, ValueEnum};
+use peers_report::end;
 use zenoh::qos::Priority;
 use zenoh::{Config, Session, Wait};
 
@@ -137,30 +138,6 @@ pub fn priority(text: &str) -> Result<Priority, String> {
 /// Ends the program for bad usage (exit code 2).
 pub fn usage(what: Arguments<'_>) -> ! {
     end(what, 2)
-}
-
-/// Ends the program for a failure at run time (exit code 1).
-pub fn fail(what: impl Display, why: impl Display) -> ! {
-    end(format_args!("{what}: {why}"), 1)
-}
-
-fn end(text: Arguments<'_>, code: i32) -> ! {
-    // one line, whatever the library's own text looks like
-    let line = text
-        .to_string()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    eprintln!("error: {line}");
-    process::exit(code)
-}
-
-/// Prints one line at once; a reader who has gone away ends the program quietly.
-pub fn line(text: Arguments<'_>) {
-    let mut out = std::io::stdout().lock();
-    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
-        process::exit(0);
-    }
 }
 
 /// A payload of `size` bytes with some variety in it.

@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use peers_report::one_way;
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::qos::CongestionControl;
-use zenoh_peers::latency::one_way;
 use zenoh_peers::{Common, KEY_PING, Mode, fail, payload};
 
 /// A first message that does not come is sent again after this long.

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the programs of all peers share: how lines are printed, how a program ends, and the measurement of one way.
+
+use std::collections::BTreeMap;
+use std::fmt::{Arguments, Display};
+use std::io::Write;
+use std::time::{Duration, Instant};
+use std::{process, thread};
+
+use serde_json::json;
+
+/// How long a program stays after its result, so that what it has used can be read.
+pub const LINGER: Duration = Duration::from_secs(2);
+
+/// A message that has not come by then is lost, where it may be.
+const LOST: Duration = Duration::from_millis(200);
+
+/// Ends the program for a failure at run time (exit code 1).
+pub fn fail(what: impl Display, why: impl Display) -> ! {
+    end(format_args!("{what}: {why}"), 1)
+}
+
+/// Ends the program with one line, whatever the library's own text looks like.
+pub fn end(text: Arguments<'_>, code: i32) -> ! {
+    let text = text.to_string();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    eprintln!("error: {}", words.join(" "));
+    process::exit(code)
+}
+
+/// Prints one line at once; a reader who has gone away ends the program quietly.
+pub fn line(text: Arguments<'_>) {
+    let mut out = std::io::stdout().lock();
+    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
+        process::exit(0);
+    }
+}
+
+/// Sends a message and waits until it comes, again and again, prints one line of JSON and stays for a while. `comes` waits for it
+/// so long at most.
+pub fn one_way(
+    seconds: Duration,
+    warm_up: Duration,
+    mut send: impl FnMut(),
+    mut comes: impl FnMut(Duration) -> bool,
+) {
+    let (mut times, mut sent, mut lost) = (BTreeMap::new(), 0_u64, 0_u64);
+    let (mut begun, mut is_warm) = (Instant::now(), false);
+    loop {
+        let left = Instant::now();
+        send();
+        let is_here = comes(LOST);
+        let came = Instant::now();
+        if !is_warm && came - begun >= warm_up {
+            line(format_args!("{}", json!({"event": "measuring"})));
+            (is_warm, begun) = (true, Instant::now());
+        } else if is_warm {
+            sent += 1;
+            if is_here {
+                let took = rounded((came - left).as_nanos() as u64);
+                *times.entry(took).or_insert(0_u64) += 1;
+            } else {
+                lost += 1;
+            }
+            if came - begun >= seconds {
+                break;
+            }
+        }
+    }
+    let told = json!({
+        "event": "latency",
+        "seconds": begun.elapsed().as_secs_f64(),
+        "planned": sent,
+        "sent": sent,
+        "lost": lost,
+        "nanos_times": times.into_iter().collect::<Vec<_>>(),
+    });
+    line(format_args!("{told}"));
+    thread::sleep(LINGER);
+}
+
+/// Three significant digits.
+pub fn rounded(nanos: u64) -> u64 {
+    let unit = 10_u64.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    (nanos + unit / 2) / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn figures_keep_three_digits() {
+        let all = [0, 7, 999, 1004, 1005, 123_456_789].map(rounded);
+        assert_eq!(all, [0, 7, 999, 1000, 1010, 123_000_000]);
+    }
+}
