@@ -93,6 +93,13 @@ impl ZenohId {
         self.bytes
     }
 
+    /// The same as [`to_le_bytes`](Self::to_le_bytes), by the name that says what is different from
+    /// [`as_le_bytes`](Self::as_le_bytes).
+    #[inline]
+    pub fn to_padded(&self) -> [u8; 16] {
+        self.bytes
+    }
+
     #[inline]
     fn length(&self) -> usize {
         usize::from(self.length.get())
