@@ -35,7 +35,7 @@ pub(super) fn weight(one: (ZenohId, u16), other: (ZenohId, u16)) -> f64 {
         0 => DEFAULT_WEIGHT,
         set => set,
     };
-    let (one, other) = (one.0.to_padded(), other.0.to_padded());
+    let (one, other) = (one.0.to_le_bytes(), other.0.to_le_bytes());
     // SipHash-1-3 with the key 0, as in the reference.
     let mut hasher = DefaultHasher::new();
     hasher.write(&one.min(other));
