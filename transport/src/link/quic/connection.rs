@@ -312,7 +312,7 @@ impl Connection {
                 Some(unsent) => Some(unsent),
                 None => {
                     state.buffer.clear();
-                    let most = post.segments_max();
+                    let most = post.segments_max(state.proto.current_mtu());
                     state.proto.poll_transmit(now, most, &mut state.buffer)
                 }
             };

@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 use atomic_waker::AtomicWaker;
 use quinn_proto::{
     ClientConfig, ConnectError, ConnectionEvent, ConnectionHandle, DatagramEvent, Endpoint,
-    EndpointConfig, EndpointEvent, Incoming,
+    EndpointEvent, Incoming,
 };
 use zonda_runtime::{Runtime, Socket};
 
 use super::connection::{Connection, Held};
 use super::greeting::Greeting;
 use super::post::{Mail, Post};
+use super::terms;
 
 /// From so many handshakes under way on, strangers have to show first that they are where they say they are.
 const RETRY_FROM: usize = 32;
@@ -33,7 +34,7 @@ const LONG: Duration = Duration::from_secs(3600);
 /// The wait after a socket failed.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Calls that brought something before other tasks have their turn.
+/// How often the task looks around before other tasks have their turn.
 const TURN: u32 = 16;
 
 /// An endpoint.
@@ -69,7 +70,7 @@ impl Hub {
     pub(super) fn new(socket: &Socket, greeting: Option<Greeting>) -> io::Result<Arc<Hub>> {
         let post = Post::of(socket)?;
         let server = greeting.as_ref().map(|greeting| greeting.current(false));
-        let config = Arc::new(EndpointConfig::default());
+        let config = Arc::new(terms::endpoint());
         let state = State {
             endpoint: Endpoint::new(config, server, !post.may_fragment(), None),
             links: HashMap::new(),
@@ -293,17 +294,10 @@ impl Hub {
     ) {
         let _presence = Presence(self);
         let mut mail = Mail::new();
-        let mut in_a_row = 0;
+        let mut rounds = 0;
         while let Some(until) = self.rest() {
             match self.next(runtime, listener, (&mut mail, until)).await {
-                Some(Ok(())) => {
-                    self.take_in(&mail, &mut meet);
-                    in_a_row += 1;
-                    if in_a_row >= TURN {
-                        in_a_row = 0;
-                        runtime.yield_now().await;
-                    }
-                }
+                Some(Ok(())) => self.take_in(&mail, &mut meet),
                 Some(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     self.refuse();
                 }
@@ -311,10 +305,15 @@ impl Hub {
                     tracing::debug!("a socket of QUIC failed: {error}");
                     runtime.sleep_until(Instant::now() + PAUSE).await;
                 }
-                None => in_a_row = 0,
+                None => {}
             }
             for connection in self.due() {
                 connection.look_after();
+            }
+            rounds += 1;
+            if rounds >= TURN {
+                rounds = 0;
+                runtime.yield_now().await;
             }
         }
     }
@@ -330,6 +329,10 @@ impl Hub {
         match self.post.receive(mail) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             result => return Some(result),
+        }
+        // A timer would round a moment of the past up to the next millisecond.
+        if until <= Instant::now() {
+            return None;
         }
         let mut taking = pin!(runtime.take_from(listener, || self.post.receive(mail)));
         let mut sleep = pin!(runtime.sleep_until(until));

@@ -14,6 +14,9 @@ const MESSAGES: usize = 8;
 /// Room for each of them.
 const MESSAGE_BYTES: usize = 65_536;
 
+/// What one call sends at most, however many datagrams it is cut into: the payload of the largest packet of IPv4.
+const CALL_BYTES_MAX: usize = 65_507;
+
 /// A handle of the socket, for those who send and the one who receives.
 #[derive(Debug)]
 pub(super) struct Post {
@@ -37,9 +40,11 @@ impl Post {
         self.offloads.may_fragment()
     }
 
-    /// How many datagrams the system takes in one call.
-    pub(super) fn segments_max(&self) -> usize {
-        self.offloads.max_gso_segments()
+    /// How many datagrams of so many bytes the system takes in one call. More than [`CALL_BYTES_MAX`] in all it refuses for
+    /// their size, and all of them would be lost.
+    pub(super) fn segments_max(&self, bytes: u16) -> usize {
+        let fit = CALL_BYTES_MAX / usize::from(bytes).max(1);
+        self.offloads.max_gso_segments().min(fit).max(1)
     }
 
     /// Sends what was made for the network. What cannot be sent for other reasons than a full socket is lost.
@@ -118,5 +123,45 @@ impl Mail {
             meta: *meta,
             bytes: room[..meta.len].into(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A call that is too large is refused by the system, and nobody hears of it: all of its datagrams are lost.
+    #[test]
+    fn what_one_call_may_send_arrives() {
+        let far = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let to = far.local_addr().expect("bound");
+        far.set_nonblocking(true).expect("a socket");
+        let far = Post::of(&far.into()).expect("it is set up");
+        let near = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let near = Post::of(&near.into()).expect("it is set up");
+        let mut mail = Mail::new();
+        for length in [1200, 1452, 9000, 16_384, 65_000] {
+            let bytes = vec![1; near.segments_max(length) * usize::from(length)];
+            let transmit = Transmit {
+                destination: to,
+                ecn: None,
+                size: bytes.len(),
+                segment_size: (bytes.len() > usize::from(length)).then_some(length.into()),
+                src_ip: None,
+            };
+            near.send(&transmit, &bytes).expect("it is sent");
+            let until = Instant::now() + Duration::from_secs(20);
+            let mut missing = bytes.len();
+            while missing > 0 && Instant::now() < until {
+                match far.receive(&mut mail) {
+                    Ok(()) => missing -= mail.letters().map(|one| one.bytes.len()).sum::<usize>(),
+                    Err(_) => std::thread::yield_now(),
+                }
+            }
+            assert_eq!(missing, 0, "of datagrams of {length}");
+        }
     }
 }
