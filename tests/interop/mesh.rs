@@ -10,6 +10,7 @@ use crate::live_cases;
 use crate::message::Service;
 use crate::party::{Party, Setup};
 use crate::query_cases;
+use crate::relay::Relay;
 use crate::router::free_endpoint;
 use crate::scene::Scene;
 use crate::wait::until;
@@ -148,4 +149,37 @@ fn a_ring_finds_another_way() {
     let (gone, _) = ring.routers.remove(1);
     gone.close();
     comes_once("ring/broken");
+}
+
+/// Their router tells a neighbour nothing any more that is lost and back while it waits to compute its trees anew, as it does
+/// when somebody else has just come. Ours stays away for long enough.
+#[test]
+fn a_router_that_comes_back_hears_everything_again() {
+    if python().is_none() {
+        return;
+    }
+    let mut mesh = Mesh::new().with(Theirs, &[]);
+    let (hub, endpoint) = &mesh.routers[0];
+    let relay = Relay::to(endpoint);
+    let here = free_endpoint();
+    let ours = Ours.open(&Setup {
+        connect: vec![relay.endpoint.clone()],
+        ..Setup::listening(Routing, &here)
+    });
+    let zid = hub.zid();
+    until("they are linked", || ours.linked().contains(&zid));
+    let to = mesh.client(Theirs, 0);
+    let from = Ours.open(&Setup::client(&here));
+    for round in 1..=3 {
+        let key = format!("back/{round}");
+        let count = to.count(&key);
+        let publisher = from.publisher(&key, Service::BLOCK);
+        until("it is matched", || publisher.is_matched());
+        mesh = mesh.with(Ours, &[0]);
+        relay.cut();
+        until("what is sent after the cut comes", || {
+            publisher.publish_numbered(1, 8).done();
+            count.now().count > 0
+        });
+    }
 }

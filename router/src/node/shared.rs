@@ -36,7 +36,7 @@ use crate::{
         state::{Face, State},
     },
     peers::{
-        dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events,
+        away::LostAgo, dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events,
         neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
     },
     query::{After, Queries},
@@ -136,6 +136,7 @@ impl Shared {
             dials: Dials::new(settings.connect_endpoints().cloned().collect()),
             ended: EndedLinks::default(),
             lost_by_closing: Vec::new(),
+            lost_ago: LostAgo::default(),
             slow: SlowConsumers::default(),
             leavers: Leavers::default(),
             discovery: Discovery::new(zid, &settings),

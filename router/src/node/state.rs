@@ -24,7 +24,7 @@ use crate::{
     node::memory::{Holding, leaving::Leavers, pace::Pace},
     notify::listeners::Listener,
     peers::{
-        dials::Dials, discovery::Discovery, ended::EndedLinks, links::Links,
+        away::LostAgo, dials::Dials, discovery::Discovery, ended::EndedLinks, links::Links,
         neighbours::Neighbours, slow::SlowConsumers,
     },
     query::Queries,
@@ -124,6 +124,8 @@ pub(crate) struct State {
     pub(crate) ended: EndedLinks,
     /// What is lost because they had not taken it when the node was closed.
     pub(crate) lost_by_closing: Vec<Lost>,
+    /// The routers that were lost a moment ago.
+    pub(crate) lost_ago: LostAgo,
     /// The neighbours that were too slow.
     pub(crate) slow: SlowConsumers,
     /// Those that have given way as they kept too much, until it is free.

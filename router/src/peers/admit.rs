@@ -59,6 +59,7 @@ impl Admission for Door {
                 shared.wait_for_own_attempt(established.zid).await;
             }
             shared.probe_older(&established).await;
+            shared.wait_for_return(&established).await;
         }
     }
 
@@ -348,6 +349,7 @@ impl Shared {
             }
             if let Some(face) = &face {
                 state.ended.add(&face.outbox);
+                self.note_away(state, &face.status);
                 self.note_lost(state, face.status.zid, &face.outbox);
             }
             state.table.remove_face(id, &mut state.actions);

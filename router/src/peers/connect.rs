@@ -129,6 +129,7 @@ impl Shared {
             if let Some(face) = face.take() {
                 let since = Instant::now();
                 shared.wait_until_gone(face).await;
+                shared.stay_away().await;
                 if since.elapsed() >= SETTLED {
                     backoff.reset();
                 }

@@ -11,6 +11,7 @@
 //! - `slow`: neighbours that did not keep pace.
 
 pub(crate) mod admit;
+pub(crate) mod away;
 pub(crate) mod connect;
 pub(crate) mod dials;
 pub(crate) mod discovery;
@@ -28,5 +29,6 @@ mod oam;
 pub(crate) mod places;
 pub(crate) mod reasons;
 pub(crate) mod refusals;
+mod rejoin;
 pub(crate) mod slow;
 mod telling;
