@@ -3,23 +3,10 @@
 
 #[path = "../../fuzz/src/checks.rs"]
 mod checks;
+#[path = "../../fuzz/src/replay.rs"]
+mod replay;
 
-use std::panic::catch_unwind;
-use std::path::Path;
-
-/// Runs the check on every file of the target's corpus and returns how many there were. A failure names its file.
-fn replay(target: &str, check: fn(&[u8])) -> usize {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus");
-    let folder = Path::new(root).join(target);
-    let mut replayed = 0;
-    for entry in std::fs::read_dir(&folder).expect("the corpus is part of the project") {
-        let path = entry.expect("a readable folder").path();
-        let data = std::fs::read(&path).expect("a readable file");
-        assert!(catch_unwind(|| check(&data)).is_ok(), "{}", path.display());
-        replayed += 1;
-    }
-    replayed
-}
+use replay::replay;
 
 #[test]
 fn transport_corpus() {

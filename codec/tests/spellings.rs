@@ -10,6 +10,8 @@ mod alike;
 mod checks;
 mod json;
 mod reference;
+#[path = "../../fuzz/src/replay.rs"]
+mod replay;
 #[path = "../../fuzz/src/spelling/mod.rs"]
 mod spelling;
 
@@ -154,14 +156,6 @@ fn a_question_in_shared_memory_is_refused() {
 
 #[test]
 fn the_corpus_of_runs_is_read_as_one_by_one() {
-    let replay = |target: &str, check: fn(&[u8])| {
-        let folder = format!("{}/../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
-        for entry in std::fs::read_dir(folder).expect("the corpus is part of the project") {
-            let path = entry.expect("a readable folder").path();
-            let data = std::fs::read(&path).expect("a readable file");
-            assert!(catch_unwind(|| check(&data)).is_ok(), "{}", path.display());
-        }
-    };
-    replay("runs", alike::runs);
-    replay("likeness", alike::likeness);
+    replay::replay("runs", alike::runs);
+    replay::replay("likeness", alike::likeness);
 }

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the fuzz targets assert about any input. The same functions replay the corpus in an ordinary test of the codec.
+//! What the fuzz targets assert about any input. The same functions replay the corpus in ordinary tests of the crates.
 #![forbid(unsafe_code)]
 
 pub mod alike;
 pub mod checks;
+pub mod datagrams;
 pub mod forwarding;
 pub mod handshake;
+pub mod serial;
+#[allow(dead_code, reason = "a link uses the rest")]
+#[path = "../../transport/src/link/serial/frames.rs"]
+mod serial_frames;
+pub mod shared;
 pub mod spelled;
 pub mod spelling;
+pub mod ws;
+#[allow(dead_code, reason = "a link uses the rest")]
+#[path = "../../transport/src/link/ws/frames.rs"]
+mod ws_frames;

@@ -11,6 +11,8 @@ mod forwarding;
 mod json;
 #[path = "../../codec/tests/reference/mod.rs"]
 mod reference;
+#[path = "../../fuzz/src/replay.rs"]
+mod replay;
 #[path = "../../fuzz/src/spelled.rs"]
 mod spelled;
 #[path = "../../fuzz/src/spelling/mod.rs"]
@@ -101,14 +103,6 @@ fn a_length_of_nothing_in_two_bytes_injects_nothing() {
 
 #[test]
 fn the_corpus_leaves_a_router_as_it_came() {
-    let replay = |target: &str, check: fn(&[u8])| {
-        let folder = format!("{}/../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
-        for entry in std::fs::read_dir(folder).expect("the corpus is part of the project") {
-            let path = entry.expect("a readable folder").path();
-            let data = std::fs::read(&path).expect("a readable file");
-            assert!(catch_unwind(|| check(&data)).is_ok(), "{}", path.display());
-        }
-    };
-    replay("spelled", spelled::spelled);
-    replay("forwarding", spelled::forwarding);
+    replay::replay("spelled", spelled::spelled);
+    replay::replay("forwarding", spelled::forwarding);
 }

@@ -10,7 +10,11 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use zonda_runtime::{RuntimeOptions, TokioRuntime, block_on_until};
 
 use super::super::LinkSettings;
+use super::frames as serial_frames;
 use super::*;
+
+#[path = "../../../../fuzz/src/serial.rs"]
+mod corpus;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -175,4 +179,9 @@ fn one_that_connects_asks_until_there_is_a_link() {
         link.read_exact(&mut bytes).expect("a batch");
         assert_eq!(&bytes, b"\x05\0there");
     });
+}
+
+#[test]
+fn the_corpus_of_lines() {
+    assert!(crate::link::tests::replay::replay("serial", corpus::serial) > 10);
 }

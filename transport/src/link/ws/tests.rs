@@ -4,9 +4,18 @@
 #[cfg(target_os = "linux")]
 use std::io::{self, IoSlice};
 
+use super::frames as ws_frames;
 use super::*;
 #[cfg(target_os = "linux")]
 use crate::link::tests::Narrow;
+
+#[path = "../../../../fuzz/src/ws.rs"]
+mod corpus;
+
+#[test]
+fn the_corpus_of_frames() {
+    assert!(crate::link::tests::replay::replay("ws", corpus::ws) > 20);
+}
 
 #[test]
 fn a_host_is_named_as_in_the_endpoint() {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Datagrams of several addresses at a listener that keeps nothing of a stranger: an address is let in only with the cookie
+//! that it was given itself, a short time ago. What it sends then are batches, each in a datagram.
+
+use std::sync::Arc;
+
+use zenoh_buffers::ZSlice;
+use zonda_codec::{NetworkMessage, Push, Reader, TransportMessage, WhatAmI, ZenohId};
+use zonda_transport::protocol::handshake::{AcceptStep, Acceptor, CookieKey, OpenStep, Opener};
+use zonda_transport::protocol::parameters::{Established, LocalParameters};
+use zonda_transport::protocol::rx::{Context, Deliver, Received, Receiver};
+
+/// An answer to a stranger is at most so much longer than what it answers.
+const ANSWER_BYTES_MORE: usize = 128;
+
+/// The longest message put together of fragments.
+const MESSAGE_BYTES_MAX: usize = 4096;
+
+/// What a peer comes back with.
+struct Ticket {
+    bearer: u8,
+    epoch: u32,
+    open_syn: Vec<u8>,
+}
+
+struct Scene {
+    key: Arc<CookieKey>,
+    epoch: u32,
+    tickets: Vec<Ticket>,
+}
+
+fn parameters(number: u8) -> LocalParameters {
+    LocalParameters::new(ZenohId::random_from(number.into()), WhatAmI::Peer)
+}
+
+/// The cookie of a datagram that says OpenSyn.
+fn cookie(datagram: &[u8]) -> Option<&[u8]> {
+    match TransportMessage::decode(&mut Reader::new(datagram)) {
+        Ok(TransportMessage::OpenSyn(syn)) => Some(syn.cookie),
+        _ => None,
+    }
+}
+
+impl Scene {
+    /// A datagram arrives; tells what was agreed if its sender is let in, and leaves the answer in `out`.
+    fn hear(&self, from: u8, datagram: &[u8], out: &mut Vec<u8>) -> Option<Established> {
+        let mut acceptor = Acceptor::forgetful(parameters(9), Arc::clone(&self.key), vec![from]);
+        acceptor.set_epoch(self.epoch);
+        acceptor.set_nonce(7);
+        let step = acceptor.handle_batch(datagram, out);
+        assert!(out.len() <= datagram.len() + ANSWER_BYTES_MORE);
+        let Ok(AcceptStep::Admit(established)) = step else {
+            return None;
+        };
+        let shown = cookie(datagram).expect("it is let in with one");
+        let is_good = |ticket: &&Ticket| {
+            ticket.bearer == from
+                && self.epoch.wrapping_sub(ticket.epoch) <= 1
+                && cookie(&ticket.open_syn) == Some(shown)
+        };
+        assert!(self.tickets.iter().any(|ticket| is_good(&ticket)));
+        acceptor.admit(out);
+        Some(established)
+    }
+
+    /// A peer introduces itself as it has to, and keeps what it would come back with.
+    fn introduce(&mut self, from: u8) {
+        let mut opener = Opener::new(parameters(from), None);
+        let (mut out, mut back) = (Vec::new(), Vec::new());
+        opener.start(&mut out);
+        assert_eq!(self.hear(from, &out, &mut back), None);
+        let step = opener.handle_batch(&back, &mut out);
+        assert!(matches!(step, Ok(OpenStep::Continue)), "{step:?}");
+        self.tickets.push(Ticket {
+            bearer: from,
+            epoch: self.epoch,
+            open_syn: out,
+        });
+    }
+
+    /// Comes back with a ticket, from an address, with a bit flipped or none; once more if it is let in.
+    fn come_back(&self, ticket: &Ticket, from: u8, [at, bits]: [u8; 2]) -> Option<Established> {
+        let (mut datagram, mut out) = (ticket.open_syn.clone(), Vec::new());
+        let at = usize::from(at) % datagram.len();
+        datagram[at] ^= bits;
+        let established = self.hear(from, &datagram, &mut out);
+        let is_due = bits == 0 && from == ticket.bearer;
+        let is_due = is_due && self.epoch.wrapping_sub(ticket.epoch) <= 1;
+        assert!(established.is_some() || !is_due);
+        assert_eq!(self.hear(from, &datagram, &mut out), established);
+        established
+    }
+}
+
+#[derive(Default)]
+struct Count(u64);
+
+impl Deliver for Count {
+    fn push(&mut self, _push: &Push<'_>, _raw_body: &[u8], _context: &Context<'_>) {
+        self.0 += 1;
+    }
+
+    fn message(&mut self, _message: NetworkMessage<'_>, _context: &Context<'_>) {
+        self.0 += 1;
+    }
+}
+
+/// What an open link does with datagrams: the first that lies ends it, and all before are counted.
+fn batches(established: &Established, mut rest: &[u8]) {
+    let mut receiver = Receiver::new(established, MESSAGE_BYTES_MAX);
+    let mut count = Count::default();
+    while let Some((&length, behind)) = rest.split_first() {
+        let (datagram, behind) = behind.split_at(behind.len().min(usize::from(length)));
+        rest = behind;
+        let block = ZSlice::from(datagram.to_vec());
+        let flow = receiver.handle_batch(block.as_slice(), &block, &mut count);
+        let Received { messages, .. } = receiver.received();
+        assert!(
+            flow.is_err() || messages == count.0,
+            "{messages}, {}",
+            count.0
+        );
+        if flow.is_err() {
+            return;
+        }
+    }
+}
+
+/// Steps of four bytes, and datagrams behind the last.
+pub fn datagrams(mut data: &[u8]) {
+    let mut scene = Scene {
+        key: Arc::new(CookieKey::new([7; 32])),
+        epoch: 3,
+        tickets: Vec::new(),
+    };
+    while let Some((&[kind, from, at, bits], rest)) = data.split_first_chunk() {
+        data = rest;
+        let from = from % 4;
+        match kind % 8 {
+            0 | 1 => scene.introduce(from),
+            2 => scene.epoch = scene.epoch.wrapping_add(1),
+            3 => {
+                let (datagram, rest) = rest.split_at(rest.len().min(at.into()));
+                data = rest;
+                scene.hear(from, datagram, &mut Vec::new());
+            }
+            _ => {
+                let count = scene.tickets.len().max(1);
+                let ticket = scene.tickets.get(usize::from(kind / 8) % count);
+                let established =
+                    ticket.and_then(|ticket| scene.come_back(ticket, from, [at, bits]));
+                if let Some(established) = established.filter(|_| kind % 8 == 7) {
+                    return batches(&established, data);
+                }
+            }
+        }
+    }
+}

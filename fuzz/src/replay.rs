@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The corpus of a target in an ordinary test.
+
+use std::path::Path;
+
+/// Runs the check on every file of the target's corpus and tells how many there are. The last one printed has failed.
+pub fn replay(target: &str, check: fn(&[u8])) -> usize {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus");
+    let mut replayed = 0;
+    for entry in Path::new(root).join(target).read_dir().expect("a corpus") {
+        let path = entry.expect("a readable folder").path();
+        println!("{}", path.display());
+        check(&std::fs::read(&path).expect("a readable file"));
+        replayed += 1;
+    }
+    replayed
+}

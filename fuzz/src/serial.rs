@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The bytes of a serial line: wherever they are cut they bring the same frames, and a good frame behind them is read.
+
+use super::serial_frames::{Broken, CONTENT_BYTES_MAX, Flags, Frames, frame};
+
+type Found = Vec<Result<(Flags, Vec<u8>), Broken>>;
+
+fn take(frames: &mut Frames, bytes: &[u8], found: &mut Found) {
+    frames.take(bytes, |one| {
+        found.push(one.map(|(flags, content)| (flags, content.to_vec())));
+    });
+}
+
+fn read(line: &[u8], step: usize) -> Found {
+    let (mut frames, mut found) = (Frames::default(), Vec::new());
+    for piece in line.chunks(step) {
+        take(&mut frames, piece, &mut found);
+    }
+    found
+}
+
+/// A byte that chooses, and what comes by the line.
+pub fn serial(data: &[u8]) {
+    let Some((&step, input)) = data.split_first() else {
+        return;
+    };
+    let step = 1 + usize::from(step);
+    let content = &input[..input.len().min(CONTENT_BYTES_MAX)];
+    let mut good = Vec::new();
+    frame(Flags::DATA, content, &mut good);
+    assert_eq!(good.iter().filter(|byte| **byte == 0).count(), 1);
+    // The zero ends what was begun: only that is lost.
+    let line = [input, &[0], &good].concat();
+    let found = read(&line, step);
+    assert_eq!(found, read(&line, line.len()));
+    assert_eq!(found.last(), Some(&Ok((Flags::DATA, content.to_vec()))));
+    for (flags, content) in found.iter().flatten() {
+        assert!(content.len() <= CONTENT_BYTES_MAX);
+        let mut again = Vec::new();
+        frame(*flags, content, &mut again);
+        assert_eq!(read(&again, step), [Ok((*flags, content.clone()))]);
+    }
+}

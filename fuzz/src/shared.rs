@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Payloads in somebody else's shared memory: whatever their descriptors say, the message ends where its slices end, nothing of
+//! it is delivered, and what stands around it is.
+
+use zenoh_buffers::ZSlice;
+use zonda_codec::{DecodeError, NetworkMessage, Push, Reader, WhatAmI, ZenohId};
+use zonda_transport::protocol::parameters::Established;
+use zonda_transport::protocol::rx::{Context, Deliver, Receiver};
+
+/// A put, the error and the value that answer a question, up to their payloads.
+const HEADS: [&[u8]; 3] = [
+    b"\x7d\x00\x03a/b\x81\x12",
+    b"\x1b\x01\x00\x85\x12",
+    b"\x1b\x01\x00\x04\x81\x12",
+];
+
+/// A frame's header, and a put in it.
+const FRAME: &[u8] = b"\x25\x00";
+const HONEST: &[u8] = b"\x7d\x00\x03a/b\x01\x06honest";
+
+/// A number of the protocol, read without the codec; `None` if it is cut or wider than 32 bits.
+fn number(bytes: &mut &[u8]) -> Option<usize> {
+    let mut value = 0;
+    for index in 0..9 {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let is_last = index == 8 || byte < 0x80;
+        let part = if index == 8 { byte } else { byte & 0x7f };
+        value |= u64::from(part) << (7 * index);
+        if is_last {
+            break;
+        }
+    }
+    u32::try_from(value).ok()?.try_into().ok()
+}
+
+/// How many bytes the slices at the start of `data` take.
+fn slices(data: &[u8]) -> Option<usize> {
+    let mut rest = data;
+    for _ in 0..number(&mut rest)? {
+        rest = rest.get(1..)?;
+        let length = number(&mut rest)?;
+        rest = rest.get(length..)?;
+    }
+    Some(data.len() - rest.len())
+}
+
+#[derive(Default)]
+struct Seen(Vec<Vec<u8>>);
+
+impl Deliver for Seen {
+    fn push(&mut self, push: &Push<'_>, _raw_body: &[u8], _context: &Context<'_>) {
+        if let zonda_codec::PushBody::Put(put) = &push.body {
+            self.0.push(put.payload.to_vec());
+        }
+    }
+
+    fn message(&mut self, message: NetworkMessage<'_>, _context: &Context<'_>) {
+        panic!("nothing else was sent: {message:?}");
+    }
+}
+
+/// Such a message between two that are honest.
+fn among_others(message: &[u8]) {
+    let peer = ZenohId::random_from(1);
+    let mut receiver = Receiver::new(&Established::plain(peer, WhatAmI::Peer), 1 << 16);
+    let mut seen = Seen::default();
+    let batch = ZSlice::from([FRAME, HONEST, message, HONEST].concat());
+    let flow = receiver.handle_batch(batch.as_slice(), &batch, &mut seen);
+    assert!(flow.is_ok(), "{flow:?}");
+    assert_eq!(seen.0, [b"honest", b"honest"]);
+    assert_eq!(receiver.received().messages_in_shared_memory, 1);
+}
+
+/// Any bytes in the place of a payload.
+pub fn shared(data: &[u8]) {
+    let expected = slices(data);
+    for head in HEADS {
+        let message = [head, data].concat();
+        let read = NetworkMessage::decode(&mut Reader::new(&message));
+        let Some(length) = expected else {
+            let error = read.expect_err("it is cut");
+            assert!(!matches!(error, DecodeError::SharedMemory { .. }));
+            continue;
+        };
+        let end = head.len() + length;
+        assert_eq!(read, Err(DecodeError::SharedMemory { end }));
+        among_others(&message[..end]);
+    }
+}
