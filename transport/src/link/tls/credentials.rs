@@ -24,6 +24,7 @@ use rustls::{
 };
 
 use super::super::{EndpointProblem, IoFailure, Pem, TlsSettings};
+use super::validity::{concern, span};
 
 /// How often files are looked at, at most, to see whether they have changed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -222,9 +223,14 @@ fn server(settings: &TlsSettings, alpn: &[Vec<u8>]) -> Result<ServerConfig, Endp
         }
         _ => builder.with_no_client_auth(),
     };
-    let config = builder.with_single_cert(certificate.certificates()?, key.key()?);
+    let shown = certificate.certificates()?;
+    let concern = concern(&shown, SystemTime::now());
+    let config = builder.with_single_cert(shown, key.key()?);
     let mut config =
         config.map_err(|error| key.problem(does_not_fit(&error, "listen_certificate")))?;
+    if let Some(concern) = concern {
+        tracing::warn!("{}", certificate.problem(concern));
+    }
     // A node that connects again shows what it has again: nothing is kept of those who are gone.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
@@ -474,14 +480,4 @@ fn bare_name(shown: &str) -> &str {
         .strip_prefix("DnsName(\"")
         .and_then(|rest| rest.strip_suffix("\")"));
     inner.unwrap_or(shown)
-}
-
-/// A length of time in its largest unit.
-fn span(seconds: u64) -> String {
-    match seconds {
-        0..=119 => format!("{seconds} s"),
-        120..=7199 => format!("{} minutes", seconds / 60),
-        7200..=172_799 => format!("{} hours", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }

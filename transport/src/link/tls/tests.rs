@@ -191,3 +191,96 @@ fn secrets_are_not_shown() {
     };
     assert!(!format!("{settings:?}").contains("secret"));
 }
+
+/// Keeps the warnings of a thread.
+#[derive(Clone, Default)]
+struct Warnings(Arc<std::sync::Mutex<Vec<String>>>);
+
+impl Warnings {
+    fn is_empty(&self) -> bool {
+        self.0.lock().expect("not poisoned").is_empty()
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().expect("not poisoned"))
+    }
+}
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Text(String);
+        impl tracing::field::Visit for Text {
+            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                self.0 = format!("{value:?}");
+            }
+        }
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        self.0.lock().expect("not poisoned").push(text.0);
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn a_certificate_of_its_own_that_has_expired_is_one_line_of_the_log() {
+    let folder = std::env::temp_dir().join(format!("zonda-expired-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = |name: &str| folder.join(name).to_str().expect("text").to_owned();
+    let (shown, kept) = (file("shown.pem"), file("shown.key"));
+    let key = KeyPair::generate().expect("a key");
+    std::fs::write(&kept, key.serialize_pem()).expect("room");
+    let show = |year| {
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("names");
+        params.not_after = rcgen::date_time_ymd(year, 1, 1);
+        let made = params.self_signed(&key).expect("a certificate");
+        std::fs::write(&shown, made.pem()).expect("room");
+    };
+    let settings = TlsSettings {
+        listen_certificate: Some(Pem::File(shown.clone())),
+        listen_private_key: Some(Pem::File(kept)),
+        ..TlsSettings::default()
+    };
+    let warnings = Warnings::default();
+    tracing::subscriber::with_default(warnings.clone(), || {
+        let load = || Credentials::load(settings.clone(), Vec::new()).expect("usable");
+        let assert_said = |date: &str| {
+            let said = warnings.take();
+            let [line] = &*said else {
+                panic!("one line: {said:?}");
+            };
+            let begin = format!("listen_certificate {shown} expired ");
+            assert!(line.starts_with(&begin) && line.ends_with(date), "{line}");
+        };
+        show(2020);
+        let credentials = load();
+        assert_said("days ago, on 2020-01-01 00:00 UTC");
+        // Renewed with one that has expired as well.
+        show(2021);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while warnings.is_empty() && Instant::now() < deadline {
+            credentials.current();
+            std::thread::yield_now();
+        }
+        assert_said("days ago, on 2021-01-01 00:00 UTC");
+        credentials.current();
+        show(2090);
+        load();
+        assert!(warnings.take().is_empty());
+    });
+    let _ = std::fs::remove_dir_all(folder);
+}

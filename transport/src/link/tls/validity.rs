@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Until when a certificate is valid: the one field of X.509 that the checks of a handshake do not look at again.
+//! When a certificate is valid: the one field of X.509 that the checks of a handshake do not look at again, and that a listener
+//! looks at before anybody else does.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,13 +12,81 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// When the first of these certificates expires; `None` if there is none whose time can be read.
-pub(in crate::link) fn first_end(certificates: &[CertificateDer<'_>]) -> Option<SystemTime> {
-    certificates.iter().filter_map(|one| end(one)).min()
+/// Who is shown a certificate for the last of these days is to hear of it: time to renew it.
+const SOON_MAX: Duration = Duration::from_secs(14 * 86_400);
+
+/// From when until when a certificate is valid.
+#[derive(Debug, Clone, Copy)]
+struct Validity {
+    start: SystemTime,
+    end: SystemTime,
 }
 
-/// The end of a certificate's validity (RFC 5280, section 4.1).
-fn end(certificate: &[u8]) -> Option<SystemTime> {
+/// When the first of these certificates expires; `None` if there is none whose time can be read.
+pub(in crate::link) fn first_end(certificates: &[CertificateDer<'_>]) -> Option<SystemTime> {
+    let validities = certificates.iter().filter_map(|one| validity(one));
+    validities.map(|one| one.end).min()
+}
+
+/// What is wrong with the time of these certificates, or soon will be, as a clause for people; `None` if nothing is. A
+/// certificate that lives a short time is renewed often: it expires soon when a tenth of its time is left.
+pub(super) fn concern(certificates: &[CertificateDer<'_>], now: SystemTime) -> Option<String> {
+    let validities = certificates.iter().filter_map(|one| validity(one));
+    let first = validities.min_by_key(|one| one.end)?;
+    let validities = certificates.iter().filter_map(|one| validity(one));
+    let start = validities.map(|one| one.start).max()?;
+    let between = |from: SystemTime, to: SystemTime| to.duration_since(from).unwrap_or_default();
+    let whole = between(first.start, first.end);
+    let said = |length: Duration| span(length.as_secs());
+    if first.end <= now {
+        let ago = said(between(first.end, now));
+        return Some(format!("expired {ago} ago, on {}", date(first.end)));
+    }
+    if start > now {
+        let wait = said(between(now, start));
+        return Some(format!(
+            "is valid only in {wait}, from {} on; is the clock right?",
+            date(start)
+        ));
+    }
+    let left = between(now, first.end);
+    (left < SOON_MAX.min(whole / 10)).then(|| {
+        let left = said(left);
+        format!("expires in {left}, on {}; renew it", date(first.end))
+    })
+}
+
+/// A length of time in its largest unit.
+pub(super) fn span(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} minutes", seconds / 60),
+        7200..=172_799 => format!("{} hours", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// A moment as `YYYY-MM-DD HH:MM UTC`.
+fn date(at: SystemTime) -> String {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (day, minutes) = (since / 86_400, since % 86_400 / 60);
+    let reached = |year, month| days(year, month, 1).is_some_and(|first| first <= day);
+    let mut year = 1970 + day / 366;
+    while reached(year + 1, 1) {
+        year += 1;
+    }
+    let month = (1..=12).rev().find(|month| reached(year, *month));
+    let month = month.unwrap_or(1);
+    let first = days(year, month, 1).unwrap_or(day);
+    let (hour, minute) = (minutes / 60, minutes % 60);
+    format!(
+        "{year}-{month:02}-{:02} {hour:02}:{minute:02} UTC",
+        1 + day - first
+    )
+}
+
+/// The validity of a certificate (RFC 5280, section 4.1).
+fn validity(certificate: &[u8]) -> Option<Validity> {
     let mut outer = Der(Der(certificate).take(SEQUENCE)?);
     let mut fields = Der(outer.take(SEQUENCE)?);
     if fields.0.first() == Some(&VERSION) {
@@ -27,9 +96,11 @@ fn end(certificate: &[u8]) -> Option<SystemTime> {
     fields.take(SEQUENCE)?; // algorithm
     fields.take(SEQUENCE)?; // issuer
     let mut validity = Der(fields.take(SEQUENCE)?);
-    validity.next()?;
-    let (tag, text) = validity.next()?;
-    time(tag, text)
+    let mut moment = || validity.next().map(|(tag, text)| time(tag, text));
+    // One from before 1970 has begun long ago.
+    let start = moment()?.unwrap_or(UNIX_EPOCH);
+    let end = moment()??;
+    Some(Validity { start, end })
 }
 
 /// What is left of a series of elements in DER.
@@ -126,15 +197,84 @@ mod tests {
         }
     }
 
+    /// A certificate that is valid between two days, from midnight to midnight.
+    fn made(from: (i32, u8, u8), to: (i32, u8, u8)) -> CertificateDer<'static> {
+        let mut params = rcgen::CertificateParams::new(vec!["a".to_owned()]).expect("names");
+        params.not_before = rcgen::date_time_ymd(from.0, from.1, from.2);
+        params.not_after = rcgen::date_time_ymd(to.0, to.1, to.2);
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let made = params.self_signed(&key).expect("a certificate");
+        made.der().clone()
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_time_is_said() {
+        let own = made((2030, 2, 1), (2031, 2, 1));
+        let short = made((2030, 6, 1), (2030, 6, 2));
+        let day = |year, month, day| {
+            let days = days(year, month, day).expect("later");
+            UNIX_EPOCH + Duration::from_secs(86_400 * days)
+        };
+        let own = std::slice::from_ref(&own);
+        let both = [own[0].clone(), short.clone()];
+        let hour = Duration::from_secs(3600);
+        for (shown, now, expected) in [
+            (own, day(2030, 2, 1), None),
+            (own, day(2031, 1, 18), None),
+            (
+                own,
+                day(2031, 1, 18) + hour,
+                Some("expires in 13 days, on 2031-02-01 00:00 UTC; renew it"),
+            ),
+            (
+                own,
+                day(2031, 2, 1),
+                Some("expired 0 s ago, on 2031-02-01 00:00 UTC"),
+            ),
+            (
+                own,
+                day(2031, 2, 4),
+                Some("expired 3 days ago, on 2031-02-01 00:00 UTC"),
+            ),
+            (
+                own,
+                day(2030, 1, 31) + hour * 22,
+                Some("is valid only in 2 hours, from 2030-02-01 00:00 UTC on; is the clock right?"),
+            ),
+            (&[short], day(2030, 6, 1) + hour * 21, None),
+            (
+                &both,
+                day(2030, 6, 1) + hour * 22,
+                Some("expires in 2 hours, on 2030-06-02 00:00 UTC; renew it"),
+            ),
+            (
+                &both,
+                day(2030, 6, 3),
+                Some("expired 24 hours ago, on 2030-06-02 00:00 UTC"),
+            ),
+            (&[], day(2030, 6, 3), None),
+        ] {
+            assert_eq!(concern(shown, now).as_deref(), expected, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (text, expected) in [
+            ("19700101000000Z", "1970-01-01 00:00 UTC"),
+            ("20000229123456Z", "2000-02-29 12:34 UTC"),
+            ("20001231235959Z", "2000-12-31 23:59 UTC"),
+            ("21000301000000Z", "2100-03-01 00:00 UTC"),
+            ("99991231235959Z", "9999-12-31 23:59 UTC"),
+        ] {
+            let at = time(GENERALIZED_TIME, text.as_bytes()).expect("a time");
+            assert_eq!(date(at), expected);
+        }
+    }
+
     #[test]
     fn the_first_certificate_that_expires_counts() {
-        let certificate = |year: i32| {
-            let mut params = rcgen::CertificateParams::new(vec!["a".to_owned()]).expect("names");
-            params.not_after = rcgen::date_time_ymd(year, 2, 3);
-            let key = rcgen::KeyPair::generate().expect("a key");
-            let made = params.self_signed(&key).expect("a certificate");
-            made.der().clone()
-        };
+        let certificate = |year| made((1975, 1, 1), (year, 2, 3));
         let (late, early) = (certificate(2060), certificate(2030));
         let at = |seconds| Some(UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(first_end(std::slice::from_ref(&late)), at(2_842_992_000));
