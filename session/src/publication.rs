@@ -132,10 +132,13 @@ pub(crate) fn patience(congestion_control: CongestionControl, limit: Duration) -
 
 /// Under `Drop` and `BlockFirst`, to be dropped is what the publisher asked for, so it is an outcome and no error.
 #[inline(always)]
-pub(crate) fn forgive_drop(result: Result<Outcome, PublishError>) -> Result<Outcome, PublishError> {
+pub(crate) fn forgive_drop<T: Given>(
+    result: Result<Outcome, PublishError>,
+) -> Result<T, PublishError> {
     match result {
-        Err(PublishError::Dropped { peer }) => Ok(Outcome::Dropped { peer }),
-        other => other,
+        Ok(outcome) => Ok(T::of(outcome)),
+        Err(PublishError::Dropped { peer }) => Ok(T::of(Outcome::Dropped { peer })),
+        Err(error) => Err(error),
     }
 }
 

@@ -71,7 +71,8 @@ impl SessionPutBuilder<'_, '_> {
 }
 
 impl SessionPutBuilder<'_, '_> {
-    fn now(self) -> Result<Outcome, PublishError> {
+    #[inline(always)]
+    fn now<T: Given>(self) -> Result<T, PublishError> {
         let message = &self.message;
         let limit = patience(message.delivery.congestion_control, message.limit);
         forgive_drop(self.publish(limit))
@@ -119,7 +120,7 @@ impl Wait for SessionPutBuilder<'_, '_> {
     /// # Blocking
     /// Under congestion control `Block` at most the timeout of the builder, else never.
     fn wait(self) -> Self::To {
-        self.now().map(drop)
+        self.now()
     }
 }
 

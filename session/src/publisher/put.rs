@@ -96,7 +96,7 @@ impl PublisherPutBuilder<'_> {
     }
 
     #[inline(never)]
-    fn publish_rich(mut self) -> Result<Outcome, PublishError> {
+    fn publish_rich<T: Given>(mut self) -> Result<T, PublishError> {
         let face = &self.publisher.face;
         let message = self.rich_mut();
         let limit = patience(message.delivery.congestion_control, message.limit);
@@ -106,7 +106,7 @@ impl PublisherPutBuilder<'_> {
 
 impl<'a> PublisherPutBuilder<'a> {
     #[inline(always)]
-    fn now(self) -> Result<Outcome, PublishError> {
+    fn now<T: Given>(self) -> Result<T, PublishError> {
         let Some(plain) = self.plain() else {
             return self.publish_rich();
         };
@@ -119,8 +119,8 @@ impl<'a> PublisherPutBuilder<'a> {
         let limit = patience(service.congestion_control, *limit);
         let passing = face.publish_plain(&plain, limit);
         match passing.unusual {
-            None => Ok(passing.passed.into()),
-            Some(unusual) => forgive_drop(*unusual),
+            None => Ok(T::of(passing.passed.into())),
+            Some(unusual) => unusual_given(unusual),
         }
     }
 
@@ -137,6 +137,12 @@ impl<'a> PublisherPutBuilder<'a> {
             forgive_drop(face.publish_async_within(&message.view()?, limit).await)
         })
     }
+}
+
+/// Apart from the usual case, which has nothing to unpack.
+#[cold]
+fn unusual_given<T: Given>(unusual: Box<Result<Outcome, PublishError>>) -> Result<T, PublishError> {
+    forgive_drop(*unusual)
 }
 
 impl<'a> Publish for PublisherPutBuilder<'a> {
@@ -161,7 +167,7 @@ impl Wait for PublisherPutBuilder<'_> {
     /// Under congestion control `Block` at most the timeout of the builder, else never.
     #[inline(always)]
     fn wait(self) -> Self::To {
-        self.now().map(drop)
+        self.now()
     }
 }
 
