@@ -120,7 +120,7 @@ impl<'a> PublisherPutBuilder<'a> {
         let passing = face.publish_plain(&plain, limit);
         match passing.unusual {
             None => Ok(T::of(passing.passed.into())),
-            Some(unusual) => unusual_given(unusual),
+            Some(unusual) => forgive_drop(*unusual),
         }
     }
 
@@ -137,12 +137,6 @@ impl<'a> PublisherPutBuilder<'a> {
             forgive_drop(face.publish_async_within(&message.view()?, limit).await)
         })
     }
-}
-
-/// Apart from the usual case, which has nothing to unpack.
-#[cold]
-fn unusual_given<T: Given>(unusual: Box<Result<Outcome, PublishError>>) -> Result<T, PublishError> {
-    forgive_drop(*unusual)
 }
 
 impl<'a> Publish for PublisherPutBuilder<'a> {
