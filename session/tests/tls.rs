@@ -342,3 +342,65 @@ fn openssl_finds_what_the_listener_shows() {
     );
     refused.expect_err("it shows no certificate");
 }
+
+/// OpenSSL as the one that is dialled: what it finds in the handshake of a node with these settings. `None` where it is not
+/// installed.
+fn openssl_listens(shown: &Pair, more: &[&str], settings: &[(&str, &str)]) -> Option<String> {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = free.local_addr().expect("bound");
+    drop(free);
+    let mut server = std::process::Command::new("openssl")
+        .args(["s_server", "-naccept", "1", "-accept", &at.to_string()])
+        .args(["-cert", &shown.certificate, "-key", &shown.key])
+        .args(more)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut said = server.stdout.take().expect("piped");
+    // It says so when it listens.
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"ACCEPT") {
+        let mut byte = [0];
+        said.read_exact(&mut byte).expect("it listens");
+        heard.push(byte[0]);
+    }
+    // Within TLS there is nobody who speaks the protocol.
+    let config = tls(Config::client([format!("tls/{at}")]), settings);
+    let config = config.with("transport/unicast/open_timeout", "500");
+    let opened = zonda::open(config.with("connect/timeout_ms", "0")).wait();
+    opened.expect_err("it does not answer");
+    let mut rest = Vec::new();
+    said.read_to_end(&mut rest).expect("an end");
+    server.wait().expect("it ends");
+    Some(String::from_utf8_lossy(&rest).into_owned())
+}
+
+/// Another implementation of TLS is the judge of what this node does when it dials.
+#[test]
+fn openssl_finds_what_the_dialling_end_shows() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    let own = authority.sign("client", &["client"]);
+    let ca = authority.ca();
+    let trusting = [("root_ca_certificate", ca.as_str())];
+    let certified = [
+        trusting[0],
+        ("enable_mtls", "true"),
+        ("connect_certificate", own.certificate.as_str()),
+        ("connect_private_key", own.key.as_str()),
+    ];
+    let asks = ["-Verify", "1", "-verify_return_error", "-CAfile", &*ca];
+    for (more, settings, expected) in [
+        (&["-tls1_3"][..], &trusting[..], "CIPHER is TLS_"),
+        (&["-tls1_2"], &trusting, "CIPHER is ECDHE-"),
+        (&asks, &certified, "Client certificate"),
+    ] {
+        let Some(said) = openssl_listens(&shown, more, settings) else {
+            return eprintln!("SKIPPED: what OpenSSL says: it is not installed");
+        };
+        assert!(said.contains(expected), "{more:?}: {said}");
+        assert!(!said.contains("verify error"), "{said}");
+    }
+}
