@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use zonda_codec::Priority;
+
 use crate::ended::Ended;
 
 use super::{Outbox, signal};
@@ -90,11 +92,13 @@ impl Outbox {
         }
     }
 
-    /// What the peer has not got. Of a connection that has ended nothing changes any more.
+    /// What the peer has not got. Of a connection that has ended nothing changes any more. Declarations are left out: the
+    /// peer forgets them with the connection, had it got them or not.
     #[must_use]
     pub fn unsent(&self) -> Unsent {
         let under_way = self.writer.lock().transmit().bytes();
-        let lanes = self.last_priorities();
+        let mut lanes = self.last_priorities();
+        lanes.retain(|lane| lane.priority != Priority::Control);
         let waiting: usize = lanes.iter().map(|lane| lane.queued_bytes).sum();
         let messages = lanes.iter().map(|lane| lane.queued).sum();
         Unsent {
